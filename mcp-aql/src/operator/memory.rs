@@ -1,12 +1,14 @@
+//! A channel that collects requests, for tests.
+
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{ChannelError, HumanChannel, HumanRequest};
 use crate::future::BoxFuture;
 use crate::sync::lock;
 
-/// Collects what people would be asked: for tests of what agents do.
+/// Collects requests instead of showing them: for tests of agents.
 ///
-/// Clones share what they collect.
+/// Clones share the collected requests.
 ///
 /// ```
 /// use mcp_aql::operator::MemoryChannel;
@@ -29,17 +31,17 @@ impl MemoryChannel {
         lock(&self.0)
     }
 
-    /// Every request so far, the oldest first.
+    /// Returns all requests so far, oldest first.
     pub fn requests(&self) -> Vec<HumanRequest> {
         self.seen().requests.clone()
     }
 
-    /// The ids of the requests that were taken back.
+    /// Returns the ids of the withdrawn requests.
     pub fn withdrawn(&self) -> Vec<String> {
         self.seen().withdrawn.clone()
     }
 
-    /// The code of the newest request.
+    /// Returns the code of the newest request.
     pub fn last_code(&self) -> Option<String> {
         self.seen().requests.last().map(|request| request.code.reveal().to_owned())
     }

@@ -1,4 +1,4 @@
-//! What people answer, with a code or at the desk, and what that lets an agent do.
+//! The answers of people, by code or through the operator, and their effect on an agent.
 
 use super::code::same;
 use super::directive::NotificationType;
@@ -8,7 +8,7 @@ use super::state::{AgentState, Ask, ExecutionStatus, Grant};
 use crate::operator::RequestKind;
 
 impl AgentState {
-    /// A code that was given to `confirm_operation`.
+    /// Applies a code that was sent to `confirm_operation`.
     pub(super) fn confirm(
         &mut self,
         id: &str,
@@ -23,7 +23,7 @@ impl AgentState {
             return Err(Refusal::Used { at: spent.at });
         }
         let Some(ask) = self.ask_mut(id) else {
-            // A start goes with its question.
+            // The request of a start is removed with it.
             let expired = expired.filter(|at| env.now >= *at);
             return Err(expired.map_or(Refusal::Invalid, |at| Refusal::Expired { at }));
         };
@@ -43,11 +43,11 @@ impl AgentState {
         Ok(())
     }
 
-    /// A code that was given to `verify_challenge`. Whatever is wrong, the answer is the same.
+    /// Applies a code that was sent to `verify_challenge`. Every failure has the same error.
     ///
-    /// The right code counts from any session. As long as the agent executes in a session, a wrong code from
-    /// another one does not use the challenge up, and is counted apart: no session can keep another one from
-    /// answering.
+    /// The right code is accepted from any session. While the agent executes in a session, a wrong code from
+    /// another session does not invalidate the challenge and is counted separately, so that no session can prevent
+    /// another one from answering.
     pub(super) fn verify(
         &mut self,
         caller: Option<&str>,
@@ -85,19 +85,18 @@ impl AgentState {
         if let Some(ask) = ask
             && !ask.closed
         {
-            // A challenge is good for one try (REQ-OOB-06).
+            // A challenge allows one attempt (REQ-OOB-06).
             ask.closed = true;
             ask.tried = true;
             effects.closed.push(id.to_owned());
-            event =
-                event.reason("a wrong code was given: the challenge's own is worth nothing now");
+            event = event.reason("a wrong code was given, which invalidates the challenge's code");
         }
         self.tries.fail(env.now);
         effects.note(event);
         Err(Refusal::Invalid)
     }
 
-    /// What a person says to a question.
+    /// Applies a person's decision on a request.
     pub(super) fn decide(
         &mut self,
         id: &str,
@@ -126,7 +125,7 @@ impl AgentState {
             RequestKind::Step | RequestKind::Verify => {
                 if let Some(pause) = &mut self.pause {
                     pause.denied = true;
-                    // A person was there: it no longer ends by itself.
+                    // A person has decided, so the pause no longer ends by itself.
                     pause.until = None;
                 }
                 let message = "A person has denied the action";
@@ -152,7 +151,7 @@ impl AgentState {
         Ok(())
     }
 
-    /// Another code for a question.
+    /// Issues a new code for a request.
     pub(super) fn renew(
         &mut self,
         id: &str,
@@ -191,7 +190,7 @@ impl AgentState {
         Ok(())
     }
 
-    /// Lets go what the question holds. Once: the question is gone with it.
+    /// Releases what the request holds, and removes the request.
     fn release(&mut self, id: &str, by: &str, grants: bool, env: &Env<'_>, effects: &mut Effects) {
         let Some(ask) = self.ask_mut(id).cloned() else { return };
         self.spend(id, env.now);

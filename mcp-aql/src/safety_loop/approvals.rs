@@ -1,5 +1,5 @@
-//! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval lets
-//! exactly one call pass, of one operation with the same parameters in the same session.
+//! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval admits one
+//! call of one operation, with the same parameters and in the same session.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
@@ -20,61 +20,61 @@ use crate::session::Session;
 use crate::store::{Change, Record, Store, StoreError};
 
 pub(super) const APPROVALS: &str = "safety_approvals";
-/// The group of those that nobody has answered.
+/// The group of unanswered approvals.
 const OPEN: &str = "open";
-/// So many calls of an agent wait for people: it is told of each with every step until somebody answers.
+/// The maximum number of calls of an agent that wait for people. The agent is notified of each with every step.
 pub(super) const MOST_WAITING: usize = 50;
 
-/// An operation that a person is to approve.
+/// An operation that needs a person's approval.
 pub(crate) struct Pending<'a> {
     pub(crate) operation: &'a str,
-    /// Of its canonical parameters.
+    /// The hash of its canonical parameters.
     pub(crate) params_hash: &'a str,
     pub(crate) session: Option<&'a Session>,
-    /// What the person reads: the operation with its parameters, secrets masked.
+    /// The text for the person: the operation with its parameters, secrets masked.
     pub(crate) action: &'a str,
     pub(crate) reasons: Vec<String>,
-    /// The permission level or danger level that asks for a person.
+    /// The permission level or danger level that requires a person.
     pub(crate) level: &'a str,
     pub(crate) expires_at: DateTime<Utc>,
 }
 
 /// A person's approval of a call.
 pub(crate) struct Approved {
-    /// The change that uses the approval up.
+    /// The change that consumes the approval.
     pub(crate) change: Change,
-    /// The id of the request that was approved.
+    /// The id of the approved request.
     pub(crate) request_id: String,
 }
 
-/// What became of it.
+/// The record of an approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Approval {
     pub(super) ask: Ask,
     pub(super) operation: String,
     params_hash: String,
     session: Option<String>,
-    /// Who waits in that session.
+    /// The agents of the session that wait for the approval.
     pub(super) agents: Vec<String>,
-    /// When a person has approved it.
+    /// When a person approved the call.
     approved_at: Option<DateTime<Utc>>,
 }
 
-/// Where the request of a call stands.
+/// The state of a call's request.
 #[cfg(feature = "cli")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// Nobody has answered it.
+    /// The request is unanswered.
     Open,
-    /// The call may be made.
+    /// The call is approved.
     Approved,
-    /// Somebody has said no.
+    /// The call is denied.
     Denied,
-    /// Nobody has answered it in time.
+    /// The request expired unanswered.
     Expired,
 }
 
-/// What the call is found by.
+/// Returns the key under which a call's approval is stored.
 fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
     let mut hash = Sha256::new();
     for part in [operation, params_hash, session.unwrap_or_default()] {
@@ -85,7 +85,7 @@ fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
     hex(&hash.finalize())
 }
 
-/// What notifications of approvals begin with.
+/// The prefix of the subjects of notifications on approvals.
 const ABOUT: &str = "approval ";
 
 fn about(id: &str) -> String {
@@ -93,7 +93,7 @@ fn about(id: &str) -> String {
 }
 
 impl SafetyCore {
-    /// Whether an agent executes in this session.
+    /// Returns whether an agent executes in this session.
     pub(crate) async fn is_executing(
         &self,
         session: Option<&Session>,
@@ -101,8 +101,8 @@ impl SafetyCore {
         Ok(!self.executing(session).await?.is_empty())
     }
 
-    /// Asks people to approve a call, and tells the agents of its session so. Gives the request's id;
-    /// the same one as long as it is open.
+    /// Requests a person's approval of a call and notifies the agents of its session. Returns the request's id,
+    /// which stays the same while the request is open.
     pub(crate) async fn request_approval(
         &self,
         pending: Pending<'_>,
@@ -127,11 +127,11 @@ impl SafetyCore {
             if let Some(known) = &old
                 && known.ask.is_open(now)
             {
-                // Whoever asked first may have been cut off before all were told.
+                // The first caller may have been cancelled before all agents were notified.
                 self.tell_waiting(store, &key, &known.ask.id, &known.agents, &news, None).await?;
                 return Ok(known.ask.id.clone());
             }
-            // Somebody has approved it just now: the call passes when it is made again.
+            // The call was approved in the meantime: it is admitted when it is repeated.
             if let Some(known) = old.as_ref().filter(|old| self.lets_pass(old, now)) {
                 return Ok(known.ask.id.clone());
             }
@@ -182,7 +182,7 @@ impl SafetyCore {
                 let id = ask.id.clone();
                 let asker = (agents.first().cloned(), session.map(str::to_owned));
                 self.present(ask, asker, fresh.code).await;
-                // Last: a store that fails now keeps nobody from being asked, and the next call tells.
+                // Done last: a store failure at this point does not affect the request, and the next call repeats this.
                 let before = old.as_ref().map(|old| old.ask.id.as_str());
                 self.tell_waiting(store, &key, &id, &agents, &news, before).await?;
                 return Ok(id);
@@ -191,7 +191,7 @@ impl SafetyCore {
         }
     }
 
-    /// A person's approval of this call, if there is one. The first caller that writes its change has it.
+    /// Returns a person's approval of this call, if there is one. The first caller that writes the change uses it.
     pub(crate) async fn approval(
         &self,
         operation: &str,
@@ -209,15 +209,15 @@ impl SafetyCore {
         Ok(Some(Approved { change, request_id: approval.ask.id }))
     }
 
-    /// Whether somebody has approved it, and that still holds.
+    /// Returns whether the call is approved and the approval is still valid.
     fn lets_pass(&self, approval: &Approval, now: DateTime<Utc>) -> bool {
-        // Nothing lasts longer because the clock went back.
+        // Setting the clock back must not extend the approval.
         let left = approval.ask.expires_at - now;
         let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
         approval.approved_at.is_some() && lasts
     }
 
-    /// Where the request of this id stands; none where there is no such request of a call.
+    /// Returns the state of the request with this id; `None` if it is not the request of a call.
     #[cfg(feature = "cli")]
     pub(crate) async fn standing(&self, id: &str) -> Result<Option<Standing>, OperationError> {
         let Some(Target::Approval { key, .. }) = self.target_of_id(id).await? else {
@@ -233,8 +233,7 @@ impl SafetyCore {
         }))
     }
 
-    /// Answers the question: with a code's hash, or as a person at the desk. `None` where the code
-    /// was not given.
+    /// Applies an answer to the request of a call: by a code's hash, or by an operator if `hash` is `None`.
     pub(super) async fn answer_approval(
         &self,
         key: &str,
@@ -290,9 +289,9 @@ impl SafetyCore {
                     state.notify("status", told.clone());
                 };
                 for agent in &agents {
-                    // It is decided: should not all be told now, each finds it with its next step.
+                    // The decision is stored: agents that cannot be notified now are notified with their next step.
                     if let Err(error) = self.tell(store, agent, None, &tell).await {
-                        tracing::warn!(agent, %error, "an agent is not told of an answer yet");
+                        tracing::warn!(agent, %error, "cannot notify an agent of an answer yet");
                     }
                 }
                 return Ok(Ok(()));
@@ -301,7 +300,7 @@ impl SafetyCore {
         }
     }
 
-    /// Another code for the question.
+    /// Issues a new code for the request.
     pub(super) async fn renew_approval(
         &self,
         key: &str,
@@ -336,7 +335,7 @@ impl SafetyCore {
         }
     }
 
-    /// Tells agents of a call that waits.
+    /// Notifies agents of a call that waits.
     async fn tell_waiting(
         &self,
         store: &dyn Store,
@@ -360,9 +359,9 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Tells an agent something, if it executes: each by itself, as of many that report at once somebody
-    /// always changes. What waits is told as long as it does: this looks after it has read the agent's
-    /// record, and so whoever answers meanwhile comes after it.
+    /// Changes the record of an executing agent, separately for each agent, because agents that report
+    /// concurrently change their records often. Whether the call still waits is read after the agent's record, so
+    /// that an answer in the meantime is applied after this change.
     async fn tell(
         &self,
         store: &dyn Store,
@@ -396,7 +395,7 @@ impl SafetyCore {
         }
     }
 
-    /// What an agent still waits for and somebody has answered.
+    /// Returns the subjects that an agent still waits for, although they were answered.
     pub(super) async fn answered(
         &self,
         store: &dyn Store,
@@ -405,7 +404,7 @@ impl SafetyCore {
         let mut answered = Vec::new();
         for queued in &state.queue {
             let Some(id) = queued.about.strip_prefix(ABOUT) else { continue };
-            // One that is no longer known was not answered in time.
+            // An unknown request has expired unanswered.
             if store.get(INDEX, &format!("answered {id}")).await?.is_some()
                 || target(store, &format!("id {id}")).await?.is_none()
             {
@@ -415,7 +414,7 @@ impl SafetyCore {
         Ok(answered)
     }
 
-    /// Whether one of these agents waits for as much as it may, but for what is asked anew.
+    /// Returns whether one of these agents has reached the limit of waiting calls, apart from the call to renew.
     async fn are_full(
         &self,
         store: &dyn Store,
@@ -436,7 +435,7 @@ impl SafetyCore {
         Ok(false)
     }
 
-    /// What waits for approval, and the keys of what cannot be read.
+    /// Returns the open approvals, and the keys of unreadable ones.
     pub(super) async fn open_approvals(&self) -> Result<(Vec<Approval>, Vec<String>), StoreError> {
         let (store, now) = (self.store().await?, self.now());
         let mut unreadable = Vec::new();

@@ -1,4 +1,4 @@
-//! What the reserved operations do.
+//! The implementation of the reserved operations.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -24,29 +24,29 @@ use crate::session::Session;
 use crate::store::{Change, MAX_KEY_BYTES, StoreError};
 use crate::sync::lock;
 
-/// Failed tries of sessions and agents.
+/// The collection of the store that counts failed attempts of sessions and agents.
 const TRIES: &str = "safety_tries";
-/// So many agents execute in one session.
+/// The maximum number of agents that may run in one session.
 pub(super) const MOST_AGENTS: usize = 50;
 
-/// The agents of one session, which may be a client of several adapters: what one loop knows is of no
-/// use to another, whose store knows other agents.
+/// The agents of one session, by safety loop. A session may be a client of several adapters, whose stores
+/// have different agents.
 #[derive(Default)]
 struct AllAgents(Mutex<HashMap<String, Arc<SessionAgents>>>);
 
-/// The agents of a session in one loop.
+/// The agents of a session in one safety loop.
 #[derive(Default)]
 struct SessionAgents {
-    /// That execute, by the comparable form of their names.
+    /// The executing agents, by their normalized names.
     executing: Mutex<BTreeSet<String>>,
-    /// That were blocked here, or found to be, each with a number of its own.
+    /// The agents that were blocked in this session, with a number for each block.
     blocked: Mutex<BTreeMap<String, u64>>,
     numbers: AtomicU64,
-    /// Somebody waits for the session's end.
+    /// Whether a task waits for the session's end.
     watched: AtomicBool,
 }
 
-/// A place among a session's agents, given back unless it is kept.
+/// A slot among a session's agents, released when it is dropped unless it is kept.
 struct Place {
     known: Arc<SessionAgents>,
     agent: String,
@@ -73,61 +73,61 @@ impl Drop for Place {
 pub struct AgentExecution {
     /// The execution's id.
     pub execution_id: String,
-    /// Where it stands.
+    /// The status of the execution.
     pub status: ExecutionStatus,
-    /// The agent.
+    /// The agent's name.
     pub element_name: String,
     /// The safety loop's mode: enforcing, monitoring, logging or disabled.
     pub safety_loop: String,
-    /// When it began.
+    /// When the execution started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    /// When it ended.
+    /// When the execution ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<String>,
-    /// How many steps were reported.
+    /// The number of reported steps.
     pub progress: StepCount,
-    /// The request that a person has to approve first.
+    /// The request that a person must approve first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// What to do next.
+    /// Instructions for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// How far an agent's execution is.
+/// The progress of an agent's execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct StepCount {
-    /// How many steps were reported.
+    /// The number of reported steps.
     pub current: u64,
 }
 
-/// The answer to a step.
+/// The reply to a reported step.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct StepReply {
     /// The execution's id.
     pub execution_id: String,
-    /// Where it stands.
+    /// The status of the execution.
     pub status: ExecutionStatus,
-    /// How many steps were reported.
+    /// The number of reported steps.
     pub progress: StepCount,
-    /// Whether the agent may go on. It is authoritative.
+    /// Whether the agent may continue. This decision is authoritative.
     pub autonomy: AutonomyDirective,
 }
 
-/// What a code has brought about.
+/// The effect of a code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Whether the code was right; a wrong one is an error.
+    /// Whether the code was accepted. A wrong code results in an error.
     pub confirmed: bool,
-    /// What to do next.
+    /// Instructions for the agent.
     pub next: String,
 }
 
-/// A step as `record_execution_step` takes it.
+/// A step that was reported with `record_execution_step`.
 pub(super) struct Reported {
     pub(super) agent: String,
     pub(super) hint: String,
@@ -146,8 +146,8 @@ impl SafetyCore {
         Arc::clone(all.entry(self.me.clone()).or_default())
     }
 
-    /// The agents that execute in this session. Callers without a session count as one, whichever
-    /// process they call.
+    /// Returns the agents that execute in this session. Callers without a session count as one session, across
+    /// all processes.
     pub(super) async fn executing(
         &self,
         session: Option<&Session>,
@@ -161,7 +161,7 @@ impl SafetyCore {
         let mut names = Vec::new();
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
-                // One that cannot be read may be such an agent: whoever asks is to be on the safe side.
+                // An unreadable record may be such an agent, so it is included to be safe.
                 let executes = readable::<AgentState>(&record)
                     .is_none_or(|state| state.live().is_some_and(|live| live.session.is_none()));
                 if executes {
@@ -176,7 +176,7 @@ impl SafetyCore {
         refusals::error(refusal, agent, self.now())
     }
 
-    /// As [`refused`](Self::refused), of what an agent of this session wanted.
+    /// Returns the error as [`refused`](Self::refused) does, and remembers a block in this session.
     fn refused_here(
         &self,
         session: Option<&Session>,
@@ -197,15 +197,15 @@ impl SafetyCore {
         }
     }
 
-    /// Whether an agent of this session may be blocked: the store knows, and is asked only then. Callers
-    /// without a session count as one, whichever process they call: of them it is always asked.
+    /// Returns whether an agent of this session may be blocked, so that the store must be read. For callers
+    /// without a session the store is always read, because they may call any process.
     fn may_be_blocked(&self, session: Option<&Session>) -> bool {
         self.mode() == super::LoopMode::Enforcing
             && session.is_none_or(|session| !lock(&self.agents_of(session).blocked).is_empty())
     }
 
-    /// Refuses a call in a session with a blocked agent, which has to cease all actions (REQ-OOB-08).
-    /// In a session where none was blocked, this asks nobody and makes no future.
+    /// Returns an error if this session has a blocked agent, which must cease all actions (REQ-OOB-08). Returns
+    /// `None`, without reading the store, if no agent of the session was blocked.
     pub(crate) fn refuse_blocked<'a>(
         &'a self,
         session: Option<&'a Session>,
@@ -218,8 +218,8 @@ impl SafetyCore {
         })
     }
 
-    /// Nobody evades a block by another name (REQ-OOB-08): as long as an agent of this session is
-    /// blocked, all are. Callers without a session count as one.
+    /// Rejects all agents of a session while one of them is blocked, so that an agent cannot evade a block by
+    /// changing its name (REQ-OOB-08). Callers without a session count as one session.
     async fn refuse_session(
         &self,
         session: Option<&Session>,
@@ -230,7 +230,7 @@ impl SafetyCore {
         }
         let name = fold(agent).0;
         let mut blocked = self.blocked_in(session).await?;
-        // The agent itself is refused where its challenge can be renewed, which is in the audit log too.
+        // The agent itself is rejected later, where its challenge can be renewed and the audit log records it.
         blocked.retain(|state| fold(&state.agent).0 != name);
         let reason = blocked
             .first()
@@ -243,7 +243,7 @@ impl SafetyCore {
         self.refuse_one_of(blocked, &name)
     }
 
-    /// The blocked agents of this session.
+    /// Returns the blocked agents of this session.
     async fn blocked_in(
         &self,
         session: Option<&Session>,
@@ -257,7 +257,7 @@ impl SafetyCore {
                     match self.state(&name).await? {
                         Some(state) if state.block.is_some() => blocked.push(state),
                         _ => {
-                            // Unless it was blocked again meanwhile.
+                            // Unless the agent was blocked again in the meantime.
                             let mut known = lock(&known.blocked);
                             if known.get(&name) == Some(&number) {
                                 known.remove(&name);
@@ -325,8 +325,8 @@ impl SafetyCore {
         self.told(&state)
     }
 
-    /// A place among the agents of the session, if it has none: nobody fills the store, or people's
-    /// screens, with agents under ever other names.
+    /// Acquires a slot for an agent in the session, unless it has one. The limit prevents a session from
+    /// filling the store and the operators' screens with agents under ever new names.
     async fn take_place(
         &self,
         session: Option<&Session>,
@@ -355,7 +355,7 @@ impl SafetyCore {
             if looked {
                 break;
             }
-            // Some of them may have ended without their session's doing.
+            // Some agents may have ended for other reasons than the end of their session.
             for name in names {
                 let state = self.state(&name).await?;
                 let now = self.now();
@@ -371,7 +371,7 @@ impl SafetyCore {
         Err(too_many_agents())
     }
 
-    /// Ends the agent's execution when the session does (REQ-LIF-10).
+    /// Ends the agent's execution when the session ends (REQ-LIF-10).
     async fn watch(self: &Arc<Self>, session: &Session, agent: &str) {
         let known = self.agents_of(session);
         lock(&known.executing).insert(fold(agent).0);
@@ -385,10 +385,10 @@ impl SafetyCore {
         let (core, session) = (Arc::downgrade(self), session.clone());
         let pending = self.services.session_ends.expect(&session);
         runtime.spawn(async move {
-            // Also dropped when the runtime shuts down before the session ends.
+            // Also dropped if the runtime shuts down before the session ends.
             let _pending = pending;
             session.ended().await;
-            // A store that fails is asked again: nobody else would end what this process has.
+            // Retried if the store fails, because no other process ends these executions.
             while let Some(core) = core.upgrade() {
                 if core.end_session(session.id(), &known).await {
                     return;
@@ -399,7 +399,7 @@ impl SafetyCore {
         });
     }
 
-    /// Ends what executes in the session; tells whether all of it has ended.
+    /// Ends the executions of the session. Returns whether all of them have ended.
     async fn end_session(&self, session: &str, known: &SessionAgents) -> bool {
         let agents = std::mem::take(&mut *lock(&known.executing));
         let mut left = BTreeSet::new();
@@ -411,7 +411,7 @@ impl SafetyCore {
                 })
                 .await;
             if let Err(error) = ended {
-                tracing::error!(agent, %error, "an execution cannot be ended with its session");
+                tracing::error!(agent, %error, "cannot end an execution with its session");
                 left.insert(agent);
             }
         }
@@ -501,7 +501,7 @@ impl SafetyCore {
         self.told(&state)
     }
 
-    /// `confirm_operation`: the code proves that a person has seen the request (REQ-AUT-16).
+    /// Implements `confirm_operation`: the code proves that a person has seen the request (REQ-AUT-16).
     pub(super) async fn confirm(
         &self,
         session: Option<&Session>,
@@ -548,7 +548,7 @@ impl SafetyCore {
         }
     }
 
-    /// `verify_challenge` (REQ-OOB-06).
+    /// Implements `verify_challenge` (REQ-OOB-06).
     pub(super) async fn verify(
         &self,
         session: Option<&Session>,
@@ -585,10 +585,10 @@ impl SafetyCore {
         }
     }
 
-    /// Returns the accounts on which a try of `confirm_operation` is counted. A wrong code does not say for
-    /// which agent it was meant. So the try counts for the session, and for each agent that executes in
-    /// it, whose account outlives the session and the process (REQ-OOB-12). Sessions do not share an
-    /// account: one of them could lock out the others.
+    /// Returns the accounts on which an attempt of `confirm_operation` is counted. A wrong code does not show
+    /// which agent it was meant for. The attempt is therefore counted for the session, and for each agent that
+    /// executes in it, whose account outlives the session and the process (REQ-OOB-12). Sessions do not share
+    /// an account, because one of them could lock out the others.
     async fn confirming_accounts(
         &self,
         session: Option<&Session>,
@@ -601,8 +601,8 @@ impl SafetyCore {
         Ok(accounts)
     }
 
-    /// Counts a failed try on each of these accounts before its result is known, so that concurrent tries
-    /// count like successive ones. `refused` is recorded if one of the accounts is locked.
+    /// Counts a failed attempt on each of these accounts before its result is known, so that concurrent
+    /// attempts count like successive ones. `refused` is recorded if one of the accounts is locked.
     async fn charge(
         &self,
         session: Option<&Session>,
@@ -629,7 +629,7 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Takes back that a failed try was counted on these accounts.
+    /// Removes a counted attempt from these accounts.
     async fn refund(&self, accounts: &[String]) -> Result<(), OperationError> {
         for account in accounts {
             let forgiven = self.of_tries(account, |tries| {
@@ -664,7 +664,7 @@ impl SafetyCore {
         }
     }
 
-    /// The agent's execution, as its agent reads it.
+    /// Returns the agent's execution in the form for the agent.
     fn told(&self, state: &AgentState) -> Result<AgentExecution, OperationError> {
         let execution = state
             .execution
@@ -673,13 +673,13 @@ impl SafetyCore {
         let request_id = execution.ask.as_ref().map(|ask| ask.id.clone());
         let next = match execution.status {
             ExecutionStatus::Pending if !self.can_ask() => Some(
-                "Take no action. A person has to approve the start, and nobody could be asked: no \
-                 channel of this adapter reaches a person now. Tell the user",
+                "Take no action. A person must approve the start, but no channel of this adapter reaches a \
+                 person at the moment. Inform the user",
             ),
             ExecutionStatus::Pending => Some(
-                "Take no action yet. A person has to approve the start: ask for the code of this \
+                "Take no action yet. A person must approve the start: ask for the code of this \
                  request and call confirm_operation with it as confirmation_token; or, once a person \
-                 has approved it elsewhere, go on with record_execution_step",
+                 has approved it elsewhere, continue with record_execution_step",
             ),
             ExecutionStatus::Running => Some(
                 "Report each action with record_execution_step before you take it, and take it only \
@@ -701,7 +701,7 @@ impl SafetyCore {
     }
 }
 
-/// The account on which a session's failed tries are counted. Callers without a session share one.
+/// Returns the account that counts a session's failed attempts. Callers without a session share one.
 fn account_of(session: Option<&Session>) -> String {
     session.map_or("-", Session::id).to_owned()
 }
@@ -712,13 +712,13 @@ fn too_many_agents() -> OperationError {
     OperationError::permission_denied(reason).with_detail("limit", MOST_AGENTS)
 }
 
-/// Names that read the same are the same; one that reads as nothing is none.
+/// Checks an agent's name. Names with the same normalized form are the same; an empty form is invalid.
 fn named(agent: &str) -> Result<(), OperationError> {
     let (name, _) = fold(agent);
     if name.is_empty() {
         return Err(OperationError::invalid_value("element_name", "must name the agent"));
     }
-    // It is the key of a record. Characters take up to four bytes.
+    // The name is the key of a record. Characters have up to four bytes.
     if name.len() > MAX_KEY_BYTES {
         let problem = format!("must be shorter: {MAX_KEY_BYTES} bytes");
         return Err(OperationError::invalid_value("element_name", problem));

@@ -1,14 +1,16 @@
+//! The ids and codes of requests to people.
+
 use sha2::{Digest as _, Sha256};
 
 use super::action::hex;
 use crate::error::OperationError;
 use crate::operator::Code;
 
-/// Digits and letters that nobody takes for another.
+/// Digits and letters that cannot be confused with each other.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// What a request is made of: an id that everybody may know, and a code of 256 random bits
-/// (REQ-OOB-04). Only the code's hash goes into the store.
+/// The credentials of a new request: a public id, and a secret code of 256 random bits (REQ-OOB-04). Only the
+/// code's hash is stored.
 pub(super) struct Fresh {
     pub(super) id: String,
     pub(super) code: Code,
@@ -27,7 +29,7 @@ impl Fresh {
     }
 }
 
-/// The hash of a code as somebody typed it: in any case, with or without what parts its groups.
+/// Returns the hash of a code as a person typed it: in any case, with or without separators.
 pub(super) fn hash(code: &str) -> String {
     let letters = code.chars().filter(char::is_ascii_alphanumeric).map(|each| {
         match each.to_ascii_uppercase() {
@@ -39,14 +41,14 @@ pub(super) fn hash(code: &str) -> String {
     hex(&Sha256::digest(letters.collect::<String>()))
 }
 
-/// Whether two hashes are the same; takes as long wherever they differ.
+/// Compares two hashes in constant time.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one.len() == other.len()
         && one.bytes().zip(other.bytes()).fold(0, |differs, (left, right)| differs | (left ^ right))
             == 0
 }
 
-/// Base 32 in groups of four.
+/// Encodes bytes in base 32, in groups of four.
 fn written(random: &[u8]) -> String {
     let mut text = String::new();
     let (mut held, mut bits, mut letters) = (0_u32, 0, 0);
@@ -85,7 +87,7 @@ mod tests {
             (0..200).map(|_| Fresh::new().unwrap().code.reveal().to_owned()).collect();
         assert_eq!(all.len(), 200);
         for code in &all {
-            // 52 letters of 5 bits hold 256.
+            // 52 letters of 5 bits hold 256 bits.
             assert_eq!(code.chars().filter(|each| *each != '-').count(), 52, "{code}");
             assert!(code.split('-').all(|group| group.len() == 4), "{code}");
         }

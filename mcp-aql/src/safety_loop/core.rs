@@ -1,3 +1,5 @@
+//! The running safety loop: applies transitions to the store, keeps leases, and shows requests to people.
+
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,25 +28,25 @@ use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
 use crate::sync::lock;
 
-/// Agents, by the comparable form of their names.
+/// The collection of agents, by their normalized names.
 pub(super) const AGENTS: &str = "safety_agents";
-/// Whose a request is: by `id …` and by `code …`, which is the code's hash. And by `answered …` that
-/// somebody has answered an approval.
+/// The collection that maps requests to their targets: by `id …` and by `code …` with the code's hash. Keys
+/// `answered …` mark approvals that were answered.
 pub(super) const INDEX: &str = "safety_index";
-/// Processes that are there.
+/// The collection of running processes.
 const PROCESSES: &str = "safety_processes";
-/// A process is taken for gone when it was silent for so long, in seconds.
+/// The time without a heartbeat after which a process counts as gone, in seconds.
 pub(super) const LEASE: i64 = 12;
-/// The clocks of machines that share a store differ by less than that, in seconds.
+/// The tolerated difference between the clocks of machines that share a store, in seconds.
 pub(super) const SKEW: i64 = 12;
-/// How often it gives a sign of itself.
+/// The interval of a process's heartbeats.
 pub(super) const BEAT: Duration = Duration::from_secs(3);
-/// An agent that does nothing is forgotten after so long.
+/// How long an inactive agent is kept.
 pub(super) const IDLE: TimeDelta = TimeDelta::days(1);
-/// So many records are listed at once.
+/// The number of records in one listing.
 pub(super) const PAGE: usize = 500;
 
-/// The safety loop at work: runs the transitions of agents against the store, and tells people.
+/// The running safety loop: applies transitions of agents to the store, and notifies people.
 pub(crate) struct SafetyCore {
     pub(super) services: Arc<Services>,
     pub(super) mode: LoopMode,
@@ -52,15 +54,15 @@ pub(crate) struct SafetyCore {
     pub(super) attempts: usize,
     rules: Rules,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
-    /// The adapter's own operations, once they are known.
+    /// The adapter's operations, set once when the adapter is built.
     pub(super) operations: OnceLock<HashMap<String, DangerLevel>>,
-    /// This process.
+    /// The id of this process.
     pub(super) me: String,
-    /// Codes that were issued here: they are nowhere else.
+    /// The codes that this process has issued, which are not stored anywhere else.
     codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
     presented: Mutex<Crowd>,
     beaten: Mutex<Option<DateTime<Utc>>>,
-    /// What processes that are gone left behind was settled.
+    /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
     #[cfg(feature = "console")]
     pub(super) reach: crate::operator::Reach,
@@ -68,20 +70,20 @@ pub(crate) struct SafetyCore {
     pub(super) recent: RecentAudit,
 }
 
-/// Whose a request is.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Target {
     Agent { agent: String, id: String },
     Approval { key: String, id: String },
 }
 
-/// A record's value.
+/// Parses a record's value.
 pub(super) fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|error| StoreError::Unreadable(format!("record `{}`: {error}", record.key)))
 }
 
-/// A record's value; one that cannot be read is in the log, and stops nothing else.
+/// Parses a record's value. An unreadable record is logged, and does not affect others.
 pub(super) fn readable<T: DeserializeOwned>(record: &Record) -> Option<T> {
     read(record)
         .inspect_err(|error| tracing::error!(%error, "a record of the safety loop cannot be read"))
@@ -127,9 +129,9 @@ impl SafetyCore {
         self.mode
     }
 
-    /// Tells the loop of the adapter's operations.
+    /// Sets the adapter's operations.
     pub(crate) fn knows(&self, operations: HashMap<String, DangerLevel>) {
-        // Told once, when the adapter is put together.
+        // Set once, when the adapter is built.
         let _ = self.operations.set(operations);
     }
 
@@ -137,7 +139,7 @@ impl SafetyCore {
         self.services.time.now()
     }
 
-    /// The action, with the most dangerous of the adapter's operations that it names.
+    /// Normalizes an action and finds the most dangerous of the adapter's operations that it names.
     pub(super) fn action(&self, hint: &str) -> Action {
         let action = Action::new(hint);
         let Some(operations) = self.operations.get().filter(|known| !known.is_empty()) else {
@@ -146,7 +148,7 @@ impl SafetyCore {
         let named = action
             .text()
             .split(|each: char| !(each.is_ascii_alphanumeric() || each == '_'))
-            // Clients call it by the server's name as well: `mcp__garden__delete_bed`.
+            // Clients may prefix the server's name: `mcp__garden__delete_bed`.
             .filter_map(|word| {
                 let last = || word.rsplit("__").next().filter(|last| !last.is_empty());
                 operations
@@ -160,8 +162,8 @@ impl SafetyCore {
         }
     }
 
-    /// The store, made ready; on first use, what a process that is gone left behind is settled, and
-    /// this one gives a sign of itself.
+    /// Returns the prepared store. Sends a heartbeat if one is due, and ends the executions of processes that are
+    /// gone on first use.
     pub(super) async fn store(&self) -> Result<&dyn Store, StoreError> {
         let store = self.services.store().await?;
         let now = self.now();
@@ -177,7 +179,7 @@ impl SafetyCore {
             *lock(&self.beaten) = None;
             return Err(error);
         }
-        // Until it is done once: a store may fail in the midst of it.
+        // Repeated until it has succeeded once, because the store may fail in between.
         if !self.swept.load(Ordering::Acquire) {
             Box::pin(self.sweep(store)).await?;
             self.swept.store(true, Ordering::Release);
@@ -191,7 +193,7 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Settles the executions of processes that are gone, and those that wait in vain for their start.
+    /// Ends the executions of processes that are gone, and those whose start was not approved in time.
     pub(super) async fn sweep(&self, store: &dyn Store) -> Result<(), StoreError> {
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
@@ -211,7 +213,7 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Gives signs of life and looks after others, as long as the adapter is there.
+    /// Sends heartbeats and ends abandoned executions as long as the adapter exists.
     pub(super) fn work_in_background(self: &Arc<Self>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.in_background.swap(true, Ordering::AcqRel) {
@@ -236,7 +238,7 @@ impl SafetyCore {
         });
     }
 
-    /// The records of a group of agents.
+    /// Returns the records of a group of agents.
     pub(super) async fn group(
         &self,
         store: &dyn Store,
@@ -262,21 +264,20 @@ impl SafetyCore {
         if readable::<Presence>(&record).is_some_and(|presence| presence.is_gone()) {
             return Ok(false);
         }
-        // A lease that is much longer than any is one from before the clock went back; a little longer
-        // are those of a machine whose clock is ahead.
+        // A lease that is much too long was written before the clock was set back. Slightly longer leases
+        // come from machines whose clocks are ahead.
         let left = record.expires_at.map(|until| until - self.now());
         let most = TimeDelta::seconds(LEASE + SKEW);
         Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= most))
     }
 
-    /// An agent's state as it is kept.
+    /// Returns an agent's stored state.
     pub(super) async fn state(&self, agent: &str) -> Result<Option<AgentState>, StoreError> {
         let record = self.store().await?.get(AGENTS, &fold(agent).0).await?;
         record.as_ref().map(read).transpose()
     }
 
-    /// Runs a transition of an agent, as often as it takes until nobody was faster; then does what
-    /// follows from it.
+    /// Applies a transition to an agent, again after each conflicting write, and then its effects.
     pub(super) async fn transit<T>(
         &self,
         agent: &str,
@@ -286,7 +287,7 @@ impl SafetyCore {
         Ok(self.run(store, agent, false, transition).await?)
     }
 
-    /// As [`transit`](Self::transit), for a transition that tells of the blocks of others.
+    /// Applies a transition as [`transit`](Self::transit) does, with the blocks of other agents as input.
     pub(super) async fn transit_told<T>(
         &self,
         agent: &str,
@@ -344,7 +345,7 @@ impl SafetyCore {
                     changes.extend(indexed(ask, &target)?);
                 }
                 if !store.write(changes).await? {
-                    // Somebody was faster. Let them be done before the next try.
+                    // Another writer was faster. It may complete before the next attempt.
                     tokio::task::yield_now().await;
                     continue;
                 }
@@ -354,9 +355,9 @@ impl SafetyCore {
         }
     }
 
-    /// What there is to tell of blocks, but of this agent's own. It is asked for with each step and kept
-    /// nowhere else: to write it to every agent would take turns with all of their reports, and of
-    /// many that report at once somebody always comes first.
+    /// Returns notifications of the blocks of other agents. They are read with each step and stored only once:
+    /// writing them to every agent would conflict with the reports of those agents, and delay a block by as
+    /// many attempts.
     async fn blocks(
         &self,
         store: &dyn Store,
@@ -368,12 +369,12 @@ impl SafetyCore {
         Ok(states.filter_map(|state| state.news_of_block()).collect())
     }
 
-    /// Whether people have been asked too much for this session.
+    /// Returns whether too many requests were shown for this session.
     pub(super) fn is_crowded(&self, now: DateTime<Utc>, session: Option<&str>) -> bool {
         lock(&self.presented).refuses(session, now)
     }
 
-    /// What follows from a transition that is written.
+    /// Applies the effects of a stored transition.
     async fn after(&self, state: &AgentState, effects: Effects, fresh: Fresh) {
         let execution = state.execution.as_ref();
         for event in &effects.audit {
@@ -416,8 +417,8 @@ impl SafetyCore {
         self.services.audit.record(&entry).await;
     }
 
-    /// Shows a question to people. Whoever is slow to show it keeps nobody waiting; where it is not shown
-    /// it stays unanswered, and the audit log says so.
+    /// Shows a request to people. A slow channel does not delay the caller. If a channel fails, the audit log
+    /// records it, and the request stays unanswered there.
     pub(super) async fn present(
         &self,
         ask: Ask,
@@ -447,10 +448,10 @@ impl SafetyCore {
                 match unpanicked(async { channel.present(&request).await }).await {
                     Some(Ok(())) => return,
                     Some(Err(error)) => {
-                        tracing::error!(channel = channel.name(), %error, "a request cannot be shown");
+                        tracing::error!(channel = channel.name(), %error, "cannot show a request");
                     }
                     None => {
-                        tracing::error!(channel = channel.name(), "a channel has panicked");
+                        tracing::error!(channel = channel.name(), "a channel panicked");
                     }
                 }
                 let entry = AuditEntry {
@@ -467,60 +468,60 @@ impl SafetyCore {
         }
     }
 
-    /// The channels that could show a question now.
+    /// Returns the names of the channels that can show a request now.
     #[cfg(feature = "cli")]
     pub(crate) fn channels_that_can_ask(&self) -> Vec<&str> {
         let can = |channel: &&Arc<dyn HumanChannel>| can_present(&***channel);
         self.channels.iter().filter(can).map(|channel| channel.name()).collect()
     }
 
-    /// Whether there is anybody to ask now.
+    /// Returns whether any channel can show a request now.
     pub(crate) fn can_ask(&self) -> bool {
         self.channels.iter().any(|channel| can_present(&**channel))
     }
 
-    /// Warns whoever starts the adapter of channels that reach nobody.
+    /// Logs a warning for each channel that cannot show requests.
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn warn_of_channels(&self) {
         for channel in self.channels.iter().filter(|channel| !can_present(&***channel)) {
             let channel = channel.name();
-            tracing::warn!(channel, "this channel reaches nobody from here: it shows no requests");
+            tracing::warn!(channel, "this channel cannot show requests here");
         }
         if !self.channels.is_empty() && !self.can_ask() {
             tracing::warn!(
-                "no person can be asked: whatever waits for one waits for good. Start the adapter \
+                "no channel reaches a person, so requests will stay unanswered. Start the adapter \
                  where its channel works, or add an operator console or a command"
             );
         }
     }
 
-    /// Takes a question back.
+    /// Withdraws a request from all channels.
     pub(super) async fn withdraw(&self, id: &str) {
         lock(&self.codes).remove(id);
         for channel in &self.channels {
             let (channel, id) = (Arc::clone(channel), id.to_owned());
             detached(async move {
                 if unpanicked(async { channel.withdraw(&id).await }).await.is_none() {
-                    tracing::error!(channel = channel.name(), "a channel has panicked");
+                    tracing::error!(channel = channel.name(), "a channel panicked");
                 }
             })
             .await;
         }
     }
 
-    /// The code of a question, if it was issued here.
+    /// Returns the code of a request, if this process has issued it.
     pub(super) fn known_code(&self, id: &str) -> Option<Code> {
         let now = self.now();
         let codes = lock(&self.codes);
         codes.get(id).filter(|(_, until)| now < *until).map(|(code, _)| code.clone())
     }
 
-    /// Whose the request of this id is.
+    /// Returns the target of the request with this id.
     pub(super) async fn target_of_id(&self, id: &str) -> Result<Option<Target>, StoreError> {
         target(self.store().await?, &format!("id {id}")).await
     }
 
-    /// Whose the code with this hash is.
+    /// Returns the target of the code with this hash.
     pub(super) async fn target_of_code(&self, hash: &str) -> Result<Option<Target>, StoreError> {
         target(self.store().await?, &format!("code {hash}")).await
     }
@@ -530,23 +531,23 @@ pub(super) async fn target(store: &dyn Store, key: &str) -> Result<Option<Target
     store.get(INDEX, key).await?.as_ref().map(read).transpose()
 }
 
-/// The change by which it is known that an approval was answered.
+/// Returns the change that marks an approval as answered.
 pub(super) fn answered(id: &str, now: DateTime<Utc>) -> Result<Change, StoreError> {
     let record = written(&true)?.expires_at(now + IDLE);
     Ok(Change::put(INDEX, format!("answered {id}"), Expected::Any, record))
 }
 
-/// Whether a channel says that it can show something; one that panics cannot.
+/// Returns whether a channel can show requests. A channel that panics cannot.
 fn can_present(channel: &dyn HumanChannel) -> bool {
     std::panic::catch_unwind(AssertUnwindSafe(|| channel.can_present())).unwrap_or(false)
 }
 
-/// What somebody else's code makes, unless it panics.
+/// Runs foreign code and returns `None` if it panics.
 async fn unpanicked<T>(work: impl Future<Output = T>) -> Option<T> {
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
-/// Starts a piece of work; if it does not end by itself at once, it goes on beside the caller.
+/// Starts a future, and spawns it as a task unless it completes immediately.
 async fn detached(work: impl Future<Output = ()> + Send + 'static) {
     let mut work = Box::pin(work);
     if futures_util::poll!(&mut work).is_pending() {
@@ -557,7 +558,7 @@ async fn detached(work: impl Future<Output = ()> + Send + 'static) {
     }
 }
 
-/// The change that keeps an agent's state.
+/// Returns the change that stores an agent's state.
 pub(super) fn agent_change(
     key: &str,
     record: Option<&Record>,
@@ -572,7 +573,7 @@ pub(super) fn agent_change(
     Ok(Change::put(AGENTS, key, expected(record), kept))
 }
 
-/// The changes by which a request is found.
+/// Returns the changes that index a request by its id and code.
 pub(super) fn indexed(ask: &Ask, target: &Target) -> Result<[Change; 2], StoreError> {
     let until = ask.expires_at + IDLE;
     let put = |key: String| {

@@ -1,17 +1,19 @@
+//! Limits the requests that people receive per minute.
+
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::tries::WINDOW;
 
-/// So many requests a process makes of people in a minute, whatever the number of agents.
+/// The maximum number of requests that a process shows to people per minute, for all agents together.
 const MOST: usize = 60;
 
-/// What people have been asked within the last minute, and for which session.
+/// The requests of the last minute, with their sessions.
 #[derive(Debug, Default)]
 pub(super) struct Crowd(Vec<(DateTime<Utc>, Option<String>)>);
 
 impl Crowd {
-    /// Whether it would be too much to ask for this session. A session may take half of what the others
-    /// leave: it keeps no other one from asking. Callers without a session count as one.
+    /// Returns whether another request for this session would be too many. A session may use half of the requests
+    /// that others leave, so that it cannot block others. Callers without a session count as one session.
     pub(super) fn refuses(&mut self, session: Option<&str>, now: DateTime<Utc>) -> bool {
         self.rebase(now);
         let own = self.0.iter().filter(|(_, asker)| asker.as_deref() == session).count();
@@ -24,7 +26,7 @@ impl Crowd {
         self.0.push((now, session));
     }
 
-    /// Keeps what lies within the window before now, wherever the clock went.
+    /// Keeps the requests of the last minute, even if the clock was set back.
     fn rebase(&mut self, now: DateTime<Utc>) {
         for (at, _) in &mut self.0 {
             *at = (*at).min(now);
@@ -41,7 +43,7 @@ mod tests {
         DateTime::from_timestamp(1_900_000_000 + seconds, 0).unwrap()
     }
 
-    /// How often a session that asks as often as it can gets through.
+    /// Returns how many requests of a session are accepted if it asks as often as possible.
     fn greedy(crowd: &mut Crowd, session: Option<&str>, now: DateTime<Utc>) -> usize {
         (0..MOST)
             .filter(|_| {
@@ -65,7 +67,7 @@ mod tests {
         assert_eq!(got, [30, 15, 8, 4, 2, 1, 0]);
         assert_eq!(got.iter().sum::<usize>(), MOST);
         assert!(crowd.refuses(Some("f"), at(59)));
-        // A clock that goes back makes nothing last longer.
+        // Setting the clock back does not extend the window.
         assert!(crowd.refuses(Some("f"), at(-500)));
         assert!(!crowd.refuses(Some("f"), at(-440)));
     }

@@ -1,4 +1,4 @@
-//! What people can see and do (REQ-OOB-09, REQ-OOB-13).
+//! The operator's view of the safety loop, and the operator's actions (REQ-OOB-09, REQ-OOB-13).
 
 use std::sync::Arc;
 
@@ -12,12 +12,12 @@ use crate::future::BoxFuture;
 use crate::operator::{AgentView, BlockView, Code, Desk, Overview, RequestView, UnreadableView};
 use crate::store::Record;
 
-/// So many agents are shown.
+/// The maximum number of agents in an overview.
 const SHOWN: usize = 1_000;
-/// So many unreadable records of a kind are named.
+/// The maximum number of unreadable records in an overview, by collection.
 const UNREADABLE: usize = 100;
 
-/// The desk of one adapter.
+/// The approval queue of one adapter.
 pub(crate) struct SafetyDesk(pub(crate) Arc<SafetyCore>);
 
 fn none(kind: &str, id: &str, answered: Result<(), Refusal>) -> Result<(), OperationError> {
@@ -38,8 +38,8 @@ impl SafetyDesk {
         }
     }
 
-    /// All that are blocked, all that execute, and as many others as there is room for: nobody hides an
-    /// agent, or what it asks, behind a crowd of others. And the keys of what cannot be read.
+    /// Returns all blocked and executing agents, and others up to the limit, so that an agent cannot hide its
+    /// requests behind many others. Also returns the keys of unreadable records.
     async fn states(&self) -> Result<(Vec<AgentState>, Vec<String>), OperationError> {
         let store = self.0.store().await?;
         let mut states: Vec<AgentState> = Vec::new();
@@ -53,12 +53,12 @@ impl SafetyDesk {
                 take(&mut states, &record);
             }
         }
-        // What waits to begin comes after what runs.
+        // Pending executions are listed after running ones.
         states.sort_by_key(|state| {
             let runs = |status| status == ExecutionStatus::Running;
             state.block.is_none() && !state.live().is_some_and(|live| runs(live.status))
         });
-        // One more than are shown, to know of it.
+        // One more than the limit, to detect that there are more.
         let mut after: Option<String> = None;
         while states.len() <= SHOWN {
             let page = store.list(AGENTS, Some("idle"), after.as_deref(), PAGE).await?;
@@ -91,7 +91,7 @@ impl SafetyDesk {
         overview.unreadable = unreadable(AGENTS, strange);
         for state in states {
             let agent = state.agent.as_str();
-            // Those of a block are shown as long as it lasts: they can be renewed.
+            // The request of a block is shown as long as the block lasts, because it can be renewed.
             let shown =
                 |ask: &&Ask| ask.is_open(now) || ask.kind == crate::operator::RequestKind::Block;
             overview

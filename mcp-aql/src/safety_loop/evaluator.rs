@@ -1,5 +1,5 @@
-//! The five stages. Each is a function of one input that says nothing, or how the evaluation ends;
-//! the first that ends it is the last that runs (REQ-AUT-04).
+//! The five stages of an evaluation. Each stage is a function that returns a ruling or nothing. The first
+//! ruling ends the evaluation (REQ-AUT-04).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::directive::{RiskTolerance, SafetyTier, StepOutcome};
 use super::patterns::PatternList;
 use super::risk::{Risk, RiskScorer};
 
-/// What holds for an agent.
+/// The settings of an agent, compiled.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Policy {
     pub(super) max_autonomous_steps: u32,
@@ -18,14 +18,14 @@ pub(super) struct Policy {
     pub(super) auto_approve: PatternList,
 }
 
-/// What the stages look at.
+/// The input of the stages.
 pub(super) struct Evaluation<'a> {
     pub(super) policy: &'a Policy,
     pub(super) scorer: &'a dyn RiskScorer,
     pub(super) action: &'a Action,
-    /// How the step before came out; `None` where nobody said, or a person has dealt with it.
+    /// The outcome of the previous step; `None` if it was not reported, or a person has dealt with it.
     pub(super) outcome: Option<StepOutcome>,
-    /// Steps that passed since a person was last asked.
+    /// The number of steps since a person was last asked.
     pub(super) steps: u32,
 }
 
@@ -40,7 +40,7 @@ pub(super) enum Stage {
     Tolerance,
 }
 
-/// How an evaluation came out.
+/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Verdict {
     pub(super) ruling: Ruling,
@@ -51,9 +51,9 @@ pub(super) struct Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ruling {
     Continue,
-    /// A person confirms.
+    /// A person must confirm the action.
     Pause(Stage, String),
-    /// A person proves that they have seen it.
+    /// A person must verify the action.
     Verify(String),
     /// The agent is blocked.
     Stop(String),
@@ -74,7 +74,7 @@ pub(super) fn evaluate(input: &Evaluation<'_>) -> Verdict {
     verdict
 }
 
-/// Stage 1 (REQ-AUT-05, REQ-AUT-06).
+/// Stage 1: the step limit (REQ-AUT-05, REQ-AUT-06).
 fn step_limit(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
     let most = input.policy.max_autonomous_steps;
     let step = input.steps.saturating_add(1);
@@ -82,7 +82,7 @@ fn step_limit(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
     (step > most).then(|| Ruling::Pause(Stage::Limit, "Step limit exceeded".to_owned()))
 }
 
-/// Stage 2 (REQ-AUT-07).
+/// Stage 2: the previous outcome (REQ-AUT-07).
 fn previous_outcome(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
     if input.outcome? != StepOutcome::Failure {
         return None;
@@ -91,7 +91,7 @@ fn previous_outcome(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Rul
     Some(Ruling::Pause(Stage::Outcome, "The previous step failed".to_owned()))
 }
 
-/// Stage 3 (REQ-AUT-08, REQ-AUT-09).
+/// Stage 3: patterns (REQ-AUT-08, REQ-AUT-09).
 fn patterns(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
     let policy = input.policy;
     if let Some(pattern) = policy.deny.guards(input.action) {
@@ -112,7 +112,7 @@ fn patterns(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
     None
 }
 
-/// Stage 4 (REQ-AUT-10).
+/// Stage 4: the risk tier (REQ-AUT-10).
 fn safety_tier(risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
     let tier = SafetyTier::of_score(risk.score);
     verdict.tier = Some(tier);
@@ -127,7 +127,7 @@ fn safety_tier(risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
     }
 }
 
-/// Stage 5 (REQ-AUT-11).
+/// Stage 5: the risk tolerance (REQ-AUT-11).
 fn risk_tolerance(input: &Evaluation<'_>, risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
     let tolerance = input.policy.tolerance;
     (risk.score > tolerance.threshold()).then(|| {

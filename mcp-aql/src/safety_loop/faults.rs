@@ -1,4 +1,4 @@
-//! Stores that fail, calls that come together, and loops that share a session or a store.
+//! Tests with failing stores, concurrent calls, and loops that share a session or a store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,14 +24,14 @@ use crate::{
     ParameterSpec, Policy, Reply, SemanticCategory,
 };
 
-/// One store for several adapters.
+/// A store shared by several adapters.
 type Odd = Arc<Hooked<Failing>>;
 
-/// Lets others in wherever a database would, and fails as long as it is told to.
+/// Yields before each access, as a database would, and fails on demand.
 #[derive(Default)]
 struct Failing {
     fails: AtomicBool,
-    /// After the next write.
+    /// Set to fail after the next write.
     breaks: AtomicBool,
 }
 
@@ -97,7 +97,7 @@ fn core(adapter: &Adapter) -> &Arc<SafetyCore> {
     adapter.inner.safety.as_ref().unwrap()
 }
 
-/// An agent begins in this session, and is blocked.
+/// Starts an agent in this session and blocks it.
 async fn block(adapter: &Adapter, session: Option<&Session>) {
     let begun = core(adapter).start(session, "Ada", None).await.unwrap();
     let operator = adapter.operator().unwrap();
@@ -121,7 +121,7 @@ async fn call(adapter: &Adapter, session: Option<&Session>, params: Value) -> Re
     adapter.handle(Endpoint::Unified, arguments, scope).await
 }
 
-/// Why a call did not run, if it did not.
+/// Returns the error code of a call, if it was rejected.
 async fn clear(adapter: &Adapter, session: Option<&Session>) -> Option<ErrorCode> {
     call(adapter, session, json!({})).await.code
 }
@@ -209,7 +209,7 @@ async fn what_was_approved_just_now_is_not_asked_again() {
     };
     let id = core.request_approval(ask()).await.unwrap();
     adapter.operator().unwrap().approve(&id, "test").await.unwrap();
-    // A call that had looked for the approval before.
+    // A call that read the state before the approval.
     assert_eq!(core.request_approval(ask()).await.unwrap(), id);
     assert!(core.approval("clear_bed", "h", Some(&session)).await.unwrap().is_some());
 }

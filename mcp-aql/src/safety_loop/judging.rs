@@ -1,4 +1,4 @@
-//! What an agent is told of a step, and what that makes of the agent.
+//! Evaluates reported steps, and applies the result to the agent.
 
 use super::action::Action;
 use super::directive::{
@@ -9,23 +9,23 @@ use super::machine::{Effects, Env, Event, PAUSE, Refusal, news, shortened, shown
 use super::state::{AgentState, Block, Execution, ExecutionStatus, Pause};
 use crate::operator::RequestKind;
 
-/// Why an agent still waits.
+/// The factor of a pause whose request is unanswered.
 const WAS_ASKED: &str = "a person was asked and has not answered";
 
 impl AutonomyDirective {
-    /// Takes back that anybody was asked: no channel could.
+    /// Corrects the directive if no channel could show the request.
     pub(super) fn nobody_was_asked(&mut self) {
         self.factors.retain(|factor| factor != WAS_ASKED);
-        self.factors.push("nobody could be asked".to_owned());
+        self.factors.push("no person could be asked".to_owned());
         if let Some(reason) = &mut self.reason {
             reason.push_str(
-                ". Nobody could be asked: no channel of this adapter reaches a person now. Tell the user",
+                ". No channel of this adapter reaches a person at the moment. Inform the user",
             );
         }
     }
 }
 
-/// A step, as it is reported.
+/// A reported step.
 pub(super) struct Step<'a> {
     pub(super) session: Option<&'a str>,
     pub(super) hint: &'a str,
@@ -35,7 +35,7 @@ pub(super) struct Step<'a> {
 }
 
 impl AgentState {
-    /// Judges a step (REQ-LOOP-06, REQ-LOOP-09).
+    /// Evaluates a step (REQ-LOOP-06, REQ-LOOP-09).
     pub(super) fn step(
         &mut self,
         mut step: Step<'_>,
@@ -65,7 +65,7 @@ impl AgentState {
             LoopMode::Monitoring => self.advise(step, env),
             LoopMode::Enforcing if status == ExecutionStatus::Pending => self.not_begun(),
             LoopMode::Enforcing => {
-                // Whoever asks again whether the wait is over repeats nothing.
+                // Reporting an action again while waiting does not count as a repetition.
                 if !self.is_held() {
                     let report = |execution: &mut Execution| execution.report(step.digest);
                     step.action = step.action.repeated(self.live_mut().map_or(0, report));
@@ -93,7 +93,7 @@ impl AgentState {
         Ok(directive)
     }
 
-    /// What would be said, if it were up to the loop (REQ-LOOP-11).
+    /// Returns the decision that the loop would make, without enforcing it (REQ-LOOP-11).
     fn advise(&mut self, step: Step<'_>, env: &Env<'_>) -> AutonomyDirective {
         let (times, alone) = self.live_mut().map_or((0, 0), |execution| {
             let times = execution.report(step.digest);
@@ -116,7 +116,7 @@ impl AgentState {
         directive
     }
 
-    /// The answer to an agent that nobody has let begin.
+    /// Returns the directive for an agent whose start is not approved.
     fn not_begun(&self) -> AutonomyDirective {
         let id = self.live().and_then(|execution| execution.ask.as_ref()).map(|ask| &ask.id);
         let reason = match id {
@@ -129,12 +129,12 @@ impl AgentState {
         AutonomyDirective::pause(reason, vec!["the execution is pending".to_owned()])
     }
 
-    /// Whether it waits for a person.
+    /// Returns whether the agent waits for a person.
     fn is_held(&self) -> bool {
         self.pause.is_some() || self.waits_for_permission()
     }
 
-    /// The loop in force.
+    /// Evaluates a step and enforces the decision.
     fn judge(&mut self, step: Step<'_>, env: &Env<'_>, effects: &mut Effects) -> AutonomyDirective {
         let alone = self.live().map_or(0, |execution| execution.alone);
         let held = self.is_held();
@@ -147,7 +147,7 @@ impl AgentState {
             }
             outcome = None;
         }
-        // An agent that waits for a person is stopped all the same, and never lets itself go on.
+        // A waiting agent can still be blocked, but a new report never lets it continue.
         let verdict = if held {
             verdict(&step.action, None, 0, env)
         } else {
@@ -178,7 +178,7 @@ impl AgentState {
         directive
     }
 
-    /// Pauses the agent, and asks a person (REQ-OOB-03).
+    /// Pauses the agent and requests a confirmation (REQ-OOB-03).
     fn halt(
         &mut self,
         step: &Step<'_>,
@@ -200,7 +200,7 @@ impl AgentState {
         AutonomyDirective::pause(self.with_way_out(&reason), factors)
     }
 
-    /// Puts a new question in the place of the pause's last one.
+    /// Replaces the pause's request by a new one.
     pub(super) fn ask_to_go_on(
         &mut self,
         action: &str,
@@ -235,7 +235,7 @@ impl AgentState {
         self.notify(PAUSE, news(NotificationType::AutonomyPause, message, Some(metadata), env.now));
     }
 
-    /// The answer to an agent that is paused already (REQ-OOB-10).
+    /// Returns the directive for an agent that is already paused (REQ-OOB-10).
     fn hold(
         &mut self,
         step: &Step<'_>,
@@ -277,7 +277,7 @@ impl AgentState {
         AutonomyDirective::pause(self.with_way_out(&reason), factors)
     }
 
-    /// The reason, and what to do about it.
+    /// Adds instructions to the reason.
     fn with_way_out(&self, reason: &str) -> String {
         match self.pause.as_ref().and_then(|pause| pause.ask.as_ref()) {
             Some(ask) if ask.kind == RequestKind::Verify => {
@@ -321,7 +321,7 @@ impl AgentState {
         directive
     }
 
-    /// A fresh challenge for a blocked agent whose last one is worth nothing any more.
+    /// Issues a new challenge for a blocked agent whose last one is invalid.
     pub(super) fn renew_block(&mut self, bounded: bool, env: &Env<'_>, effects: &mut Effects) {
         let Some(block) = &self.block else { return };
         if block.ask.is_open(env.now) && bounded {

@@ -1,11 +1,11 @@
-//! The safety loop: agents report each action before they take it and are told whether they may;
-//! what is dangerous waits for a person, and what is worse blocks the agent until a person lifts the
-//! block with a code that no agent can see.
+//! The safety loop: agents report each action before they take it, and receive the decision whether they may.
+//! Dangerous actions wait for a person. Worse ones block the agent until a person lifts the block with a code
+//! that no agent can see.
 //!
-//! [`SafetyLoop`] switches it on. [`RiskScorer`] tells how risky an action is; people are reached
-//! through the [`operator`](crate::operator) module's channels.
+//! [`SafetyLoop`] enables it. A [`RiskScorer`] scores the risk of an action. The channels of the module
+//! [`operator`](crate::operator) reach people.
 //!
-//! The loop watches what agents *report*: it works for clients that make their agents report.
+//! The loop evaluates what agents *report*, so it requires clients that make their agents report.
 //!
 //! Source: MCP-AQL §8.6 to §8.8.
 

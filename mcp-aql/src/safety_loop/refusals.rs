@@ -1,3 +1,5 @@
+//! The errors that callers of the reserved operations receive.
+
 use chrono::{DateTime, Utc};
 use mcp_aql_protocol::ErrorCode;
 
@@ -6,10 +8,10 @@ use super::tries::WINDOW;
 use crate::clock;
 use crate::error::OperationError;
 
-/// What stands in place of a code that someone has sent: it goes into no reply.
+/// Replaces a code that a caller has sent, because replies must not contain it.
 const REDACTED: &str = "[redacted]";
 
-/// What the caller of an operation reads (choice G-03).
+/// Returns the error for the caller of an operation (choice G-03).
 pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> OperationError {
     match refusal {
         Refusal::Blocked { agent, challenge } => {
@@ -35,11 +37,11 @@ pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> Operat
         Refusal::NotExecuting => OperationError::not_found("execution", agent)
             .with_detail("hint", "the agent has none: call execute_agent first"),
         Refusal::Elsewhere { free_in: None } => denied(
-            "The agent executes in another session, which alone may go on with it",
+            "The agent executes in another session, and only that session may continue it",
             "other_session",
         ),
         Refusal::Elsewhere { free_in: Some(seconds) } => denied(
-            "The agent executes in a session of another process, which alone may go on with it; if \
+            "The agent executes in a session of another process, and only that session may continue it; if \
              the process has ended, try again after the time in the details",
             "other_session",
         )
@@ -90,17 +92,17 @@ pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> Operat
     }
 }
 
-/// The template of the code, and what helps.
+/// Returns an error with the message template of the code, and advice.
 fn denied(help: &'static str, reason: &str) -> OperationError {
     let message = format!("Permission denied: '{reason}'. {help}");
     OperationError::new(ErrorCode::PermissionDenied, message).with_detail("reason", reason)
 }
 
-/// The refusal of `verify_challenge`: the same for an unknown challenge, a wrong code and an expired
-/// one, so that nobody learns which it was.
+/// Returns the error of `verify_challenge`. It is the same for an unknown challenge, a wrong code and an
+/// expired one, so that it reveals nothing.
 pub(super) fn not_verified() -> OperationError {
     denied(
-        "The challenge cannot be verified with this code; it is good for one try",
+        "The challenge cannot be verified with this code; a challenge allows one attempt",
         "not_verified",
     )
 }
@@ -132,7 +134,7 @@ mod tests {
         ] {
             let error = error(refusal, "at x", now);
             assert_eq!(error.code(), code);
-            // REQ-ERR-03: what a slot of a message has, a detail says.
+            // REQ-ERR-03: every value in a message is also in the details.
             if let Some(reason) = error.details().get("reason").and_then(Value::as_str) {
                 let start = format!("Permission denied: '{reason}'. ");
                 assert!(error.message().starts_with(&start), "{}", error.message());

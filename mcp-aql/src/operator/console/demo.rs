@@ -1,4 +1,4 @@
-//! A desk with agents that never were, for tests and for `scripts/console.py`.
+//! An operator backend with invented agents, for tests and for `scripts/console.py`.
 
 use std::io::Read as _;
 use std::sync::Mutex;
@@ -13,10 +13,10 @@ use super::*;
 use crate::error::OperationError;
 use crate::sync::lock;
 
-/// The desk's state; what is decided shows in it.
+/// The state of the demo. Decisions change it.
 pub(super) struct Demo {
     state: Mutex<Overview>,
-    /// For tests: every question fails.
+    /// Set by tests to make every query fail.
     pub(super) broken: std::sync::atomic::AtomicBool,
 }
 
@@ -281,8 +281,8 @@ fn state(now: DateTime<Utc>) -> Overview {
     }
 }
 
-/// What `scripts/console.py` runs unless it is told otherwise: with `CONSOLE_DEMO` set this prints a link
-/// on its terminal and serves until its standard input ends. Without, it ends at once.
+/// The default program of `scripts/console.py`. With `CONSOLE_DEMO` set, it prints a link on its terminal and
+/// serves until its standard input ends. Otherwise it ends immediately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serves_until_it_is_left() {
     let stays = std::env::var_os("CONSOLE_DEMO").is_some();

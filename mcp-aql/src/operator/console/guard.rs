@@ -1,5 +1,5 @@
-//! What stands before the console's pages: who may ask, from where, and what every answer says to the
-//! browser.
+//! Checks requests before the console's routes handle them: host, origin and session. Adds security headers to
+//! every response.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -18,10 +18,10 @@ use super::Shared;
 use super::routes::{ICON, LOGIN, STYLE, refusal, signed_out};
 use super::sessions::Seen;
 
-/// Carries the token that belongs to a session.
+/// The header with the token of a session.
 pub(super) const TOKEN: &str = "x-console-token";
 
-/// Said with every answer, errors included.
+/// The headers of every response, including errors.
 const HEADERS: [(HeaderName, &str); 8] = [
     (
         CONTENT_SECURITY_POLICY,
@@ -53,7 +53,7 @@ pub(super) async fn pass(
     response
 }
 
-/// Why a request goes no further.
+/// The reason for rejecting a request.
 #[derive(Debug, Clone, Copy)]
 enum Refused {
     Host,
@@ -98,7 +98,7 @@ fn admit(shared: &Shared, request: &Request) -> Result<(), Refused> {
     if (api || posts) && !same_site(headers, host, posts) {
         return Err(Refused::Site);
     }
-    // Nothing is read that nobody wants.
+    // Unexpected bodies are not read.
     if !request.body().is_end_stream() {
         return Err(Refused::Body);
     }
@@ -114,9 +114,9 @@ fn admit(shared: &Shared, request: &Request) -> Result<(), Refused> {
     }
 }
 
-/// The host that the request names, if it is exactly the address of the console. Every name, `localhost`
-/// included, is resolved by something that others may control, so that none is answered: a browser that
-/// calls this address reaches this machine.
+/// Returns the host that the request names, if it is exactly the address of the console. Names, including
+/// `localhost`, are rejected, because others may control their resolution. A browser that requests this
+/// address reaches this machine.
 fn own_host(port: u16, request: &Request) -> Option<&str> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let host = hosts.next()?.to_str().ok()?;
@@ -125,8 +125,8 @@ fn own_host(port: u16, request: &Request) -> Option<&str> {
     (own && also && hosts.next().is_none()).then_some(host)
 }
 
-/// Whether a page of this server asks. Browsers say so: with each POST by `Origin`, and with every
-/// request by `Sec-Fetch-Site`.
+/// Returns whether a page of this server sent the request. Browsers declare this with `Origin` for each POST,
+/// and with `Sec-Fetch-Site` for every request.
 fn same_site(headers: &HeaderMap, host: &str, posts: bool) -> bool {
     let site = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
     let origin = match headers.get(ORIGIN) {
@@ -138,7 +138,7 @@ fn same_site(headers: &HeaderMap, host: &str, posts: bool) -> bool {
     site && origin
 }
 
-/// The session's cookie. Cookies do not tell ports apart, so its name does.
+/// Returns the name of the session's cookie. It contains the port, because cookies are shared by all ports.
 pub(super) fn cookie_name(port: u16) -> String {
     format!("mcp_aql_console_{port}")
 }

@@ -1,4 +1,4 @@
-//! The console's pages and what they ask for.
+//! The console's pages and its API.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -52,8 +52,8 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .with_state(shared)
 }
 
-/// Exchanges a one-time link for a session. A good link is never turned away, however many others
-/// failed: an agent that guesses must not be able to keep people out.
+/// Exchanges a one-time link for a session. Failed attempts never block a valid link, because an agent that
+/// guesses links must not be able to lock people out.
 async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     let once = query.as_deref().and_then(|query| query.strip_prefix("once="));
     if !once.is_some_and(|once| shared.links.redeem(&shared.key, once, Utc::now())) {
@@ -62,7 +62,7 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     let credentials = match shared.sessions.open(Instant::now()) {
         Ok(credentials) => credentials,
         Err(error) => {
-            tracing::error!(%error, "the system gives no random numbers");
+            tracing::error!(%error, "the system's random number generator failed");
             return refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "The system gives no random numbers.",
@@ -73,7 +73,7 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     shared.operator.0.record("OPERATOR_SIGNED_IN", "allowed", None).await;
     let name = guard::cookie_name(shared.port);
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", credentials.cookie);
-    // What comes after `#` stays in the browser: neither logs nor other servers get to see it.
+    // The fragment stays in the browser: neither logs nor other servers see it.
     let page = format!("/#token={}", credentials.token);
     (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, page)]).into_response()
 }
@@ -94,7 +94,7 @@ async fn failed_login(shared: &Shared) -> Response {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
         return response;
     }
-    tracing::warn!("a login link of the operator console was refused");
+    tracing::warn!("rejected a login link of the operator console");
     let text = "This link was used before, or its time is up.";
     signed_out(shared, LOGIN, StatusCode::UNAUTHORIZED, text)
 }
@@ -158,7 +158,7 @@ fn failure(error: &OperationError) -> Response {
         ErrorCode::NotFoundResource => StatusCode::NOT_FOUND,
         ErrorCode::InternalError => {
             let cause = error.cause().map(tracing::field::display);
-            tracing::error!(%error, cause, "the operator console cannot do what it was asked for");
+            tracing::error!(%error, cause, "a request to the operator console failed");
             StatusCode::INTERNAL_SERVER_ERROR
         }
         _ => StatusCode::CONFLICT,
@@ -166,7 +166,7 @@ fn failure(error: &OperationError) -> Response {
     refusal(status, error.message())
 }
 
-/// An error, for the page's own script.
+/// Returns an error for the page's script.
 pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
     answer(status, &json!({ "error": message }))
 }
@@ -179,7 +179,7 @@ fn typed(kind: &'static str) -> [(HeaderName, &'static str); 1] {
     [(CONTENT_TYPE, kind)]
 }
 
-/// Tells how to sign in: a page, or an error where the script asked.
+/// Explains how to sign in: with a page, or with an error for the script.
 pub(super) fn signed_out(shared: &Shared, path: &str, status: StatusCode, why: &str) -> Response {
     if path.starts_with("/api/") {
         return refusal(status, why);

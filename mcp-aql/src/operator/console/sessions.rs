@@ -1,4 +1,4 @@
-//! Who is signed in, and who tried to be.
+//! The sessions of signed-in browsers, and failed attempts to sign in.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -12,21 +12,21 @@ use sha2::{Digest as _, Sha256};
 use super::links::random;
 use crate::sync::lock;
 
-/// So many browsers may be signed in; the one that was idle longest makes room.
+/// The maximum number of signed-in browsers. The one that was idle the longest is signed out for a new one.
 const MOST: usize = 16;
 
-/// Failed attempts to sign in, and the time they count for.
+/// The maximum number of recorded failed attempts to sign in, and their window.
 const ATTEMPTS: usize = 10;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// What a browser gets when it signs in. Both are needed: a cookie reaches every port of its host, and
-/// so other servers on this machine; the token stays with pages of this port.
+/// The credentials of a signed-in browser. Both are required: browsers send a cookie to every port of its
+/// host, and so to other servers on this machine. Only pages of this port can read the token.
 pub(super) struct Credentials {
     pub(super) cookie: String,
     pub(super) token: String,
 }
 
-/// Secrets are kept hashed.
+/// A session, with hashed credentials.
 struct Session {
     cookie: [u8; 32],
     token: [u8; 32],
@@ -43,24 +43,24 @@ pub(super) struct Sessions {
 #[derive(Default)]
 struct Failures {
     counted: VecDeque<Instant>,
-    /// When an attempt was last refused because there were too many.
+    /// When an attempt was last rejected because there were too many.
     refused: Option<Instant>,
 }
 
-/// How a failed attempt to sign in counts.
+/// The effect of a failed attempt to sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
     Counted,
-    /// One too many, and the first one of that kind within the window.
+    /// The limit is exceeded, for the first time within the window.
     FirstRefused,
     Refused,
 }
 
-/// What became of a request's credentials.
+/// The result of checking a request's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Seen {
     Nobody,
-    /// The cookie is right; the token is missing or wrong.
+    /// The cookie is valid; the token is missing or wrong.
     Cookie,
     Both,
 }
@@ -83,7 +83,7 @@ impl Sessions {
         Ok(Credentials { cookie, token })
     }
 
-    /// Looks a request's credentials up; the session counts as used.
+    /// Checks a request's credentials and marks the session as used.
     pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> Seen {
         let cookie = hash(cookie);
         let mut open = lock(&self.open);
@@ -106,7 +106,7 @@ impl Sessions {
         open.retain(|session| !same(&session.cookie, &cookie));
     }
 
-    /// Counts a failed attempt to sign in, unless there were too many lately.
+    /// Counts a failed attempt to sign in, unless the limit is exceeded.
     pub(super) fn failed(&self, now: Instant) -> Attempt {
         let recent = |at: &Instant| now.duration_since(*at) < WINDOW;
         let mut failures = lock(&self.failures);
@@ -129,7 +129,7 @@ impl Sessions {
     }
 }
 
-/// 256 bits, as text.
+/// Returns 256 random bits as text.
 fn secret() -> Result<String, getrandom::Error> {
     Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
 }
@@ -138,7 +138,7 @@ fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret).into()
 }
 
-/// In a time that does not depend on where they differ.
+/// Compares in constant time.
 fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
     black_box(differ) == 0
