@@ -181,7 +181,7 @@ pub(super) fn assemble(
                 .safety
                 .as_ref()
                 .filter(|_| spec.name == "record_execution_step")
-                .map(SafetyLoop::told),
+                .map(SafetyLoop::summary),
             ..operation
         };
         entries.push(Entry { operation, family });
@@ -234,7 +234,7 @@ pub(super) fn assemble(
     #[cfg(feature = "safety")]
     if let Some(safety) = &safety {
         let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation);
-        safety.knows(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
+        safety.set_operations(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
     }
     let gatekeeper = Gatekeeper::new(
         Arc::clone(&services),

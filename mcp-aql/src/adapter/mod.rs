@@ -517,7 +517,7 @@ impl Adapter {
     #[cfg(feature = "safety")]
     pub fn operator(&self) -> Option<crate::operator::Operator> {
         let core = self.inner.safety.as_ref()?;
-        let desk = crate::safety_loop::SafetyDesk(Arc::clone(core));
+        let desk = crate::safety_loop::ApprovalQueue(Arc::clone(core));
         Some(crate::operator::Operator(Arc::new(desk)))
     }
 

@@ -31,7 +31,7 @@ use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOper
 use crate::redact::redacted;
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
-use crate::safety_loop::{LoopMode, Pending, SafetyCore};
+use crate::safety_loop::{ApprovalRequest, LoopMode, SafetyCore};
 use crate::services::Services;
 use crate::shape::Shapes;
 use mcp_aql_protocol::{DangerLevel, TrustLevel};
@@ -206,7 +206,7 @@ impl Gatekeeper {
             && !cancels
             && !RESERVED_OPERATIONS.contains(&spec.name);
         if ceases
-            && let Some(confirmation) = safety.refuse_blocked(request.context.session())
+            && let Some(confirmation) = safety.reject_blocked_session(request.context.session())
             && let Err(error) = confirmation.await
         {
             let reason = Some("an agent of the session is blocked");
@@ -335,7 +335,7 @@ impl Gatekeeper {
             .map(|message| confirmation_message::fill(message, request));
         let expires_at = later(self.services.time.now(), self.ttl(level));
         let id = safety
-            .request_approval(Pending {
+            .request_approval(ApprovalRequest {
                 operation: spec.name,
                 params_hash: &due.hash,
                 session: request.context.session(),

@@ -6,7 +6,7 @@ use super::token::{TokenClaim, TokenKind, TokenScope, audit_id};
 use super::{AuditIds, ConfirmationRequest, GateRequest, Gatekeeper, params_hash};
 use crate::error::OperationError;
 #[cfg(feature = "safety")]
-use crate::safety_loop::{Approved, SafetyCore};
+use crate::safety_loop::{ApprovalClaim, SafetyCore};
 
 /// A confirmation that must be consumed before a call runs.
 pub(super) struct PendingConfirmation<'a> {
@@ -175,7 +175,7 @@ impl Gatekeeper {
         &self,
         request: GateRequest<'_>,
         due: &PendingConfirmation<'_>,
-    ) -> Result<Option<Approved>, OperationError> {
+    ) -> Result<Option<ApprovalClaim>, OperationError> {
         let Some(safety) = due.person else { return Ok(None) };
         let name = request.operation.spec.name;
         safety.approval(name, &due.hash, request.context.session()).await

@@ -26,7 +26,7 @@ pub use command::CommandChannel;
 #[cfg(feature = "console")]
 pub use console::{Console, ConsoleLink, ConsoleOptions};
 #[cfg(feature = "console")]
-pub(crate) use console::{ConsoleChannel, NAME as CONSOLE, Reach};
+pub(crate) use console::{ConsoleChannel, ConsoleCount, NAME as CONSOLE};
 pub use terminal::TerminalChannel;
 
 /// Shows requests to people: in a window, on a terminal, or as a message to a phone.
@@ -136,13 +136,13 @@ fn to_the_second<S: Serializer>(at: &DateTime<Utc>, to: S) -> Result<S::Ok, S::E
 ///
 /// The handle gives full control. Pass it to people's tools, never to an operation.
 #[derive(Clone)]
-pub struct Operator(pub(crate) Arc<dyn Desk>);
+pub struct Operator(pub(crate) Arc<dyn OperatorBackend>);
 
 /// The implementation of an [`Operator`].
-pub(crate) trait Desk: Send + Sync {
+pub(crate) trait OperatorBackend: Send + Sync {
     /// The counter of consoles that people can sign in to.
     #[cfg(feature = "console")]
-    fn reach(&self) -> Option<&Reach> {
+    fn reach(&self) -> Option<&ConsoleCount> {
         None
     }
 

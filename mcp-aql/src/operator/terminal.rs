@@ -18,7 +18,7 @@ const TERMINAL: &str = "CONOUT$";
 const TERMINAL: &str = "/dev/tty";
 
 /// The maximum time for a write. A suspended terminal (Ctrl-S) accepts no data.
-const PATIENCE: Duration = Duration::from_secs(10);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Shows requests, with their codes, on the terminal from which the process was started: `/dev/tty`, and
 /// `CONOUT$` on Windows. It writes nothing to standard output or standard error.
@@ -97,7 +97,7 @@ async fn write(path: PathBuf, text: String) -> io::Result<()> {
         // The caller may have stopped waiting.
         let _ = done.send(result);
     })?;
-    match tokio::time::timeout(PATIENCE, written).await {
+    match tokio::time::timeout(WRITE_TIMEOUT, written).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
@@ -175,7 +175,7 @@ mod tests {
         let channel = TerminalChannel { path: path.clone() };
         assert!(!channel.can_present());
         let error = channel.present(&request()).await.unwrap_err();
-        assert!(error.to_string().starts_with("the request cannot be shown"), "{error}");
+        assert!(error.to_string().starts_with("cannot show the request"), "{error}");
         assert!(!path.exists());
         channel.withdraw("c-1").await;
     }

@@ -31,7 +31,7 @@ pub struct Action {
 impl Action {
     /// Normalizes the agent's words.
     pub fn new(hint: &str) -> Self {
-        let Folded { text, ambiguous, disguised } = Folded::of(hint);
+        let NormalizedText { text, ambiguous, disguised } = NormalizedText::new(hint);
         let compound = hint.trim().contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
             || text.contains([';', '|', '&', '`', '<', '>'])
             || text.contains("$(");
@@ -102,13 +102,13 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// Returns the normalized form of a text, and whether it contained hidden characters.
-pub(super) fn fold(hint: &str) -> (String, bool) {
-    let folded = Folded::of(hint);
+pub(super) fn normalize(hint: &str) -> (String, bool) {
+    let folded = NormalizedText::new(hint);
     (folded.text, folded.disguised)
 }
 
 /// A normalized text.
-pub(super) struct Folded {
+pub(super) struct NormalizedText {
     text: String,
     /// The same text, with [`BAR`] and [`RING`] in place of characters of other alphabets that resemble several
     /// ASCII characters; `None` if there are none.
@@ -122,9 +122,9 @@ pub(super) const BAR: char = '\u{1}';
 /// Replaces characters that can be read as `o` or `0`.
 pub(super) const RING: char = '\u{2}';
 
-impl Folded {
-    fn of(hint: &str) -> Self {
-        let mut folded = Folding::default();
+impl NormalizedText {
+    fn new(hint: &str) -> Self {
+        let mut folded = Normalizer::default();
         for character in hint.nfc() {
             folded.add(character);
         }
@@ -134,7 +134,7 @@ impl Folded {
 
 /// The state of the normalization.
 #[derive(Default)]
-struct Folding {
+struct Normalizer {
     text: String,
     ambiguous: Option<String>,
     disguised: bool,
@@ -145,7 +145,7 @@ struct Folding {
     previous_hidden: bool,
 }
 
-impl Folding {
+impl Normalizer {
     fn add(&mut self, character: char) {
         if is_blank(character) || (character.is_control() && !is_swallowed(character)) {
             self.end_word();
@@ -217,7 +217,7 @@ impl Folding {
         self.text.push_str(text);
     }
 
-    fn finish(mut self) -> Folded {
+    fn finish(mut self) -> NormalizedText {
         self.end_word();
         for text in [Some(&mut self.text), self.ambiguous.as_mut()].into_iter().flatten() {
             if text.ends_with(' ') {
@@ -225,7 +225,7 @@ impl Folding {
             }
         }
         let Self { text, ambiguous, disguised, .. } = self;
-        Folded { text, ambiguous, disguised }
+        NormalizedText { text, ambiguous, disguised }
     }
 }
 

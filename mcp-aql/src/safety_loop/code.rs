@@ -11,13 +11,13 @@ const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 /// The credentials of a new request: a public id, and a secret code of 256 random bits (REQ-OOB-04). Only the
 /// code's hash is stored.
-pub(super) struct Fresh {
+pub(super) struct RequestCredentials {
     pub(super) id: String,
     pub(super) code: Code,
     pub(super) hash: String,
 }
 
-impl Fresh {
+impl RequestCredentials {
     pub(super) fn new() -> Result<Self, OperationError> {
         let mut random = [0; 32];
         getrandom::fill(&mut random)
@@ -84,14 +84,14 @@ mod tests {
     fn codes_are_long_and_differ() {
         // REQ-OOB-04
         let all: HashSet<_> =
-            (0..200).map(|_| Fresh::new().unwrap().code.reveal().to_owned()).collect();
+            (0..200).map(|_| RequestCredentials::new().unwrap().code.reveal().to_owned()).collect();
         assert_eq!(all.len(), 200);
         for code in &all {
             // 52 letters of 5 bits hold 256 bits.
             assert_eq!(code.chars().filter(|each| *each != '-').count(), 52, "{code}");
             assert!(code.split('-').all(|group| group.len() == 4), "{code}");
         }
-        let ids: HashSet<_> = (0..200).map(|_| Fresh::new().unwrap().id).collect();
+        let ids: HashSet<_> = (0..200).map(|_| RequestCredentials::new().unwrap().id).collect();
         assert_eq!(ids.len(), 200);
         assert_eq!(written(&[0xff; 5]), "ZZZZ-ZZZZ");
         assert_eq!(written(&[0, 0, 0, 0, 1]), "0000-0001");
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn codes_may_be_typed_in_any_way_and_are_compared_whole() {
-        let fresh = Fresh::new().unwrap();
+        let fresh = RequestCredentials::new().unwrap();
         let code = fresh.code.reveal();
         for typed in
             [code.to_owned(), code.to_lowercase(), code.replace('-', " "), format!(" {code}\n")]
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn a_code_is_not_printed() {
         // REQ-OOB-05
-        let fresh = Fresh::new().unwrap();
+        let fresh = RequestCredentials::new().unwrap();
         assert_eq!(format!("{:?}", fresh.code), "Code([redacted])");
     }
 }

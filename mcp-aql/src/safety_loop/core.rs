@@ -12,15 +12,15 @@ use mcp_aql_protocol::DangerLevel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, fold};
-use super::code::Fresh;
-use super::crowd::Crowd;
+use super::action::{Action, normalize};
+use super::agent_state::{AgentState, PersonRequest};
+use super::code::RequestCredentials;
 use super::directive::{AgentNotification, LoopMode};
-use super::machine::{Effects, Env, Event, Refusal};
 use super::presence::Presence;
-use super::recent::RecentAudit;
-use super::settings::{Rules, SafetyLoop};
-use super::state::{AgentState, Ask};
+use super::recent_audit::RecentAudit;
+use super::request_limit::RequestLimit;
+use super::settings::{AgentPolicies, SafetyLoop};
+use super::state_machine::{Effects, Env, Event, Rejection};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
 use crate::operator::{Code, HumanChannel, HumanRequest};
@@ -36,15 +36,15 @@ pub(super) const INDEX: &str = "safety_index";
 /// The collection of running processes.
 const PROCESSES: &str = "safety_processes";
 /// The time without a heartbeat after which a process counts as gone, in seconds.
-pub(super) const LEASE: i64 = 12;
+pub(super) const LEASE_SECONDS: i64 = 12;
 /// The tolerated difference between the clocks of machines that share a store, in seconds.
-pub(super) const SKEW: i64 = 12;
+pub(super) const MAX_CLOCK_DIFFERENCE_SECONDS: i64 = 12;
 /// The interval of a process's heartbeats.
-pub(super) const BEAT: Duration = Duration::from_secs(3);
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
 /// How long an inactive agent is kept.
-pub(super) const IDLE: TimeDelta = TimeDelta::days(1);
+pub(super) const IDLE_TTL: TimeDelta = TimeDelta::days(1);
 /// The number of records in one listing.
-pub(super) const PAGE: usize = 500;
+pub(super) const PAGE_SIZE: usize = 500;
 
 /// The running safety loop: applies transitions of agents to the store, and notifies people.
 pub(crate) struct SafetyCore {
@@ -52,7 +52,7 @@ pub(crate) struct SafetyCore {
     pub(super) mode: LoopMode,
     pub(super) timeout: TimeDelta,
     pub(super) attempts: usize,
-    rules: Rules,
+    rules: AgentPolicies,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
     /// The adapter's operations, set once when the adapter is built.
     pub(super) operations: OnceLock<HashMap<String, DangerLevel>>,
@@ -60,12 +60,12 @@ pub(crate) struct SafetyCore {
     pub(super) me: String,
     /// The codes that this process has issued, which are not stored anywhere else.
     codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
-    presented: Mutex<Crowd>,
-    beaten: Mutex<Option<DateTime<Utc>>>,
+    presented: Mutex<RequestLimit>,
+    last_heartbeat: Mutex<Option<DateTime<Utc>>>,
     /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
     #[cfg(feature = "console")]
-    pub(super) reach: crate::operator::Reach,
+    pub(super) reach: crate::operator::ConsoleCount,
     in_background: AtomicBool,
     pub(super) recent: RecentAudit,
 }
@@ -101,7 +101,7 @@ pub(super) fn expected(record: Option<&Record>) -> Expected {
 impl SafetyCore {
     pub(crate) fn new(
         settings: &SafetyLoop,
-        rules: Rules,
+        rules: AgentPolicies,
         recent: RecentAudit,
         services: Arc<Services>,
     ) -> Self {
@@ -116,7 +116,7 @@ impl SafetyCore {
             me: uuid::Uuid::new_v4().to_string(),
             codes: Mutex::default(),
             presented: Mutex::default(),
-            beaten: Mutex::default(),
+            last_heartbeat: Mutex::default(),
             swept: AtomicBool::new(false),
             #[cfg(feature = "console")]
             reach: settings.reach.clone(),
@@ -130,7 +130,7 @@ impl SafetyCore {
     }
 
     /// Sets the adapter's operations.
-    pub(crate) fn knows(&self, operations: HashMap<String, DangerLevel>) {
+    pub(crate) fn set_operations(&self, operations: HashMap<String, DangerLevel>) {
         // Set once, when the adapter is built.
         let _ = self.operations.set(operations);
     }
@@ -168,15 +168,15 @@ impl SafetyCore {
         let store = self.services.store().await?;
         let now = self.now();
         let due = {
-            let mut beaten = lock(&self.beaten);
-            let due = beaten.is_none_or(|last| (now - last).abs() >= TimeDelta::seconds(3));
+            let mut last_heartbeat = lock(&self.last_heartbeat);
+            let due = last_heartbeat.is_none_or(|last| (now - last).abs() >= TimeDelta::seconds(3));
             if due {
-                *beaten = Some(now);
+                *last_heartbeat = Some(now);
             }
             due
         };
-        if due && let Err(error) = self.beat(store, now).await {
-            *lock(&self.beaten) = None;
+        if due && let Err(error) = self.send_heartbeat(store, now).await {
+            *lock(&self.last_heartbeat) = None;
             return Err(error);
         }
         // Repeated until it has succeeded once, because the store may fail in between.
@@ -187,8 +187,13 @@ impl SafetyCore {
         Ok(store)
     }
 
-    async fn beat(&self, store: &dyn Store, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let record = written(&Presence::here())?.expires_at(now + TimeDelta::seconds(LEASE));
+    async fn send_heartbeat(
+        &self,
+        store: &dyn Store,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let record =
+            written(&Presence::here())?.expires_at(now + TimeDelta::seconds(LEASE_SECONDS));
         store.write(vec![Change::put(PROCESSES, self.me.as_str(), Expected::Any, record)]).await?;
         Ok(())
     }
@@ -199,7 +204,7 @@ impl SafetyCore {
             for record in self.group(store, group).await? {
                 let Some(state) = readable::<AgentState>(&record) else { continue };
                 let foreign = state.live().is_some_and(|execution| execution.owner != self.me);
-                if foreign || state.waits_in_vain(self.now()) {
+                if foreign || state.start_expired(self.now()) {
                     self.run(store, &state.agent, false, |state, env, effects| {
                         state.settle(env, effects);
                         Ok(())
@@ -222,12 +227,12 @@ impl SafetyCore {
         let core = Arc::downgrade(self);
         runtime.spawn(async move {
             loop {
-                tokio::time::sleep(BEAT).await;
+                tokio::time::sleep(HEARTBEAT_INTERVAL).await;
                 let Some(core) = core.upgrade() else { return };
                 let Ok(store) = core.services.store().await else { continue };
                 let now = core.now();
-                *lock(&core.beaten) = Some(now);
-                let mut done = core.beat(store, now).await;
+                *lock(&core.last_heartbeat) = Some(now);
+                let mut done = core.send_heartbeat(store, now).await;
                 if done.is_ok() {
                     done = core.sweep(store).await;
                 }
@@ -247,8 +252,8 @@ impl SafetyCore {
         let mut all: Vec<Record> = Vec::new();
         loop {
             let after = all.last().map(|record| record.key.clone());
-            let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE).await?;
-            let full = page.len() == PAGE;
+            let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE_SIZE).await?;
+            let full = page.len() == PAGE_SIZE;
             all.extend(page);
             if !full {
                 return Ok(all);
@@ -267,32 +272,32 @@ impl SafetyCore {
         // A lease that is much too long was written before the clock was set back. Slightly longer leases
         // come from machines whose clocks are ahead.
         let left = record.expires_at.map(|until| until - self.now());
-        let most = TimeDelta::seconds(LEASE + SKEW);
+        let most = TimeDelta::seconds(LEASE_SECONDS + MAX_CLOCK_DIFFERENCE_SECONDS);
         Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= most))
     }
 
     /// Returns an agent's stored state.
     pub(super) async fn state(&self, agent: &str) -> Result<Option<AgentState>, StoreError> {
-        let record = self.store().await?.get(AGENTS, &fold(agent).0).await?;
+        let record = self.store().await?.get(AGENTS, &normalize(agent).0).await?;
         record.as_ref().map(read).transpose()
     }
 
     /// Applies a transition to an agent, again after each conflicting write, and then its effects.
-    pub(super) async fn transit<T>(
+    pub(super) async fn apply_transition<T>(
         &self,
         agent: &str,
-        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
-    ) -> Result<Result<T, Refusal>, OperationError> {
+        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, OperationError> {
         let store = self.store().await?;
         Ok(self.run(store, agent, false, transition).await?)
     }
 
-    /// Applies a transition as [`transit`](Self::transit) does, with the blocks of other agents as input.
-    pub(super) async fn transit_told<T>(
+    /// Applies a transition as [`apply_transition`](Self::transit) does, with the blocks of other agents as input.
+    pub(super) async fn apply_with_news<T>(
         &self,
         agent: &str,
-        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
-    ) -> Result<Result<T, Refusal>, OperationError> {
+        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, OperationError> {
         let store = self.store().await?;
         Ok(self.run(store, agent, self.mode == LoopMode::Enforcing, transition).await?)
     }
@@ -302,9 +307,9 @@ impl SafetyCore {
         store: &dyn Store,
         agent: &str,
         told: bool,
-        mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
-    ) -> Result<Result<T, Refusal>, StoreError> {
-        let key = fold(agent).0;
+        mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, StoreError> {
+        let key = normalize(agent).0;
         loop {
             let record = store.get(AGENTS, &key).await?;
             let before: AgentState = match &record {
@@ -317,9 +322,10 @@ impl SafetyCore {
             };
             let blocks = if told { self.blocks(store, &key).await? } else { Vec::new() };
             let answered = if told { self.answered(store, &before).await? } else { Vec::new() };
-            let fresh = Fresh::new().map_err(StoreError::failed)?;
+            let fresh = RequestCredentials::new().map_err(StoreError::failed)?;
             let now = self.now();
-            let crowded = |session: Option<&str>| self.is_crowded(now, session);
+            let request_limit_reached =
+                |session: Option<&str>| self.is_request_limit_reached(now, session);
             let env = Env {
                 now,
                 mode: self.mode,
@@ -327,9 +333,9 @@ impl SafetyCore {
                 owner_lives,
                 fresh_id: &fresh.id,
                 fresh_hash: &fresh.hash,
-                crowded: &crowded,
+                request_limit_reached: &request_limit_reached,
                 timeout: self.timeout,
-                most_tries: self.attempts,
+                max_attempts: self.attempts,
                 blocks: &blocks,
                 answered: &answered,
                 policy: self.rules.of(&key),
@@ -366,16 +372,20 @@ impl SafetyCore {
         let blocked = self.group(store, "blocked").await?;
         let others = blocked.iter().filter(|record| record.key != but);
         let states = others.filter_map(readable::<AgentState>);
-        Ok(states.filter_map(|state| state.news_of_block()).collect())
+        Ok(states.filter_map(|state| state.block_notification()).collect())
     }
 
     /// Returns whether too many requests were shown for this session.
-    pub(super) fn is_crowded(&self, now: DateTime<Utc>, session: Option<&str>) -> bool {
+    pub(super) fn is_request_limit_reached(
+        &self,
+        now: DateTime<Utc>,
+        session: Option<&str>,
+    ) -> bool {
         lock(&self.presented).refuses(session, now)
     }
 
     /// Applies the effects of a stored transition.
-    async fn after(&self, state: &AgentState, effects: Effects, fresh: Fresh) {
+    async fn after(&self, state: &AgentState, effects: Effects, fresh: RequestCredentials) {
         let execution = state.execution.as_ref();
         for event in &effects.audit {
             let session = match &event.caller {
@@ -421,7 +431,7 @@ impl SafetyCore {
     /// records it, and the request stays unanswered there.
     pub(super) async fn present(
         &self,
-        ask: Ask,
+        ask: PersonRequest,
         (agent, session): (Option<String>, Option<String>),
         code: Code,
     ) {
@@ -444,8 +454,8 @@ impl SafetyCore {
         for channel in &self.channels {
             let (channel, request) = (Arc::clone(channel), Arc::clone(&request));
             let services = Arc::clone(&self.services);
-            detached(async move {
-                match unpanicked(async { channel.present(&request).await }).await {
+            spawn_unless_ready(async move {
+                match catch_panic(async { channel.present(&request).await }).await {
                     Some(Ok(())) => return,
                     Some(Err(error)) => {
                         tracing::error!(channel = channel.name(), %error, "cannot show a request");
@@ -500,8 +510,8 @@ impl SafetyCore {
         lock(&self.codes).remove(id);
         for channel in &self.channels {
             let (channel, id) = (Arc::clone(channel), id.to_owned());
-            detached(async move {
-                if unpanicked(async { channel.withdraw(&id).await }).await.is_none() {
+            spawn_unless_ready(async move {
+                if catch_panic(async { channel.withdraw(&id).await }).await.is_none() {
                     tracing::error!(channel = channel.name(), "a channel panicked");
                 }
             })
@@ -533,7 +543,7 @@ pub(super) async fn target(store: &dyn Store, key: &str) -> Result<Option<Target
 
 /// Returns the change that marks an approval as answered.
 pub(super) fn answered(id: &str, now: DateTime<Utc>) -> Result<Change, StoreError> {
-    let record = written(&true)?.expires_at(now + IDLE);
+    let record = written(&true)?.expires_at(now + IDLE_TTL);
     Ok(Change::put(INDEX, format!("answered {id}"), Expected::Any, record))
 }
 
@@ -543,12 +553,12 @@ fn can_present(channel: &dyn HumanChannel) -> bool {
 }
 
 /// Runs foreign code and returns `None` if it panics.
-async fn unpanicked<T>(work: impl Future<Output = T>) -> Option<T> {
+async fn catch_panic<T>(work: impl Future<Output = T>) -> Option<T> {
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
 /// Starts a future, and spawns it as a task unless it completes immediately.
-async fn detached(work: impl Future<Output = ()> + Send + 'static) {
+async fn spawn_unless_ready(work: impl Future<Output = ()> + Send + 'static) {
     let mut work = Box::pin(work);
     if futures_util::poll!(&mut work).is_pending() {
         match tokio::runtime::Handle::try_current() {
@@ -568,14 +578,14 @@ pub(super) fn agent_change(
     let group = state.group();
     let mut kept = written(state)?.group(group);
     if group == "idle" {
-        kept = kept.expires_at(now + IDLE);
+        kept = kept.expires_at(now + IDLE_TTL);
     }
     Ok(Change::put(AGENTS, key, expected(record), kept))
 }
 
 /// Returns the changes that index a request by its id and code.
-pub(super) fn indexed(ask: &Ask, target: &Target) -> Result<[Change; 2], StoreError> {
-    let until = ask.expires_at + IDLE;
+pub(super) fn indexed(ask: &PersonRequest, target: &Target) -> Result<[Change; 2], StoreError> {
+    let until = ask.expires_at + IDLE_TTL;
     let put = |key: String| {
         let record = written(target)?.expires_at(until);
         Ok::<_, StoreError>(Change::put(INDEX, key, Expected::Any, record))

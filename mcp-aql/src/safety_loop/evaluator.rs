@@ -10,7 +10,7 @@ use super::risk::{Risk, RiskScorer};
 
 /// The settings of an agent, compiled.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Policy {
+pub(super) struct AgentPolicy {
     pub(super) max_autonomous_steps: u32,
     pub(super) tolerance: RiskTolerance,
     pub(super) deny: PatternList,
@@ -19,8 +19,8 @@ pub(super) struct Policy {
 }
 
 /// The input of the stages.
-pub(super) struct Evaluation<'a> {
-    pub(super) policy: &'a Policy,
+pub(super) struct EvaluationInput<'a> {
+    pub(super) policy: &'a AgentPolicy,
     pub(super) scorer: &'a dyn RiskScorer,
     pub(super) action: &'a Action,
     /// The outcome of the previous step; `None` if it was not reported, or a person has dealt with it.
@@ -42,7 +42,7 @@ pub(super) enum Stage {
 
 /// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct EvaluationResult {
     pub(super) ruling: Ruling,
     pub(super) factors: Vec<String>,
     pub(super) tier: Option<SafetyTier>,
@@ -60,8 +60,9 @@ pub(super) enum Ruling {
 }
 
 /// Runs the stages in order.
-pub(super) fn evaluate(input: &Evaluation<'_>) -> Verdict {
-    let mut verdict = Verdict { ruling: Ruling::Continue, factors: Vec::new(), tier: None };
+pub(super) fn evaluate(input: &EvaluationInput<'_>) -> EvaluationResult {
+    let mut verdict =
+        EvaluationResult { ruling: Ruling::Continue, factors: Vec::new(), tier: None };
     let ended = step_limit(input, &mut verdict)
         .or_else(|| previous_outcome(input, &mut verdict))
         .or_else(|| patterns(input, &mut verdict));
@@ -75,7 +76,7 @@ pub(super) fn evaluate(input: &Evaluation<'_>) -> Verdict {
 }
 
 /// Stage 1: the step limit (REQ-AUT-05, REQ-AUT-06).
-fn step_limit(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
+fn step_limit(input: &EvaluationInput<'_>, verdict: &mut EvaluationResult) -> Option<Ruling> {
     let most = input.policy.max_autonomous_steps;
     let step = input.steps.saturating_add(1);
     verdict.factors.push(format!("step {step} of {most} without a person"));
@@ -83,7 +84,7 @@ fn step_limit(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
 }
 
 /// Stage 2: the previous outcome (REQ-AUT-07).
-fn previous_outcome(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
+fn previous_outcome(input: &EvaluationInput<'_>, verdict: &mut EvaluationResult) -> Option<Ruling> {
     if input.outcome? != StepOutcome::Failure {
         return None;
     }
@@ -92,7 +93,7 @@ fn previous_outcome(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Rul
 }
 
 /// Stage 3: patterns (REQ-AUT-08, REQ-AUT-09).
-fn patterns(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
+fn patterns(input: &EvaluationInput<'_>, verdict: &mut EvaluationResult) -> Option<Ruling> {
     let policy = input.policy;
     if let Some(pattern) = policy.deny.guards(input.action) {
         verdict.factors.push(format!("matched deny pattern {pattern}"));
@@ -113,7 +114,7 @@ fn patterns(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
 }
 
 /// Stage 4: the risk tier (REQ-AUT-10).
-fn safety_tier(risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
+fn safety_tier(risk: &Risk, verdict: &mut EvaluationResult) -> Option<Ruling> {
     let tier = SafetyTier::of_score(risk.score);
     verdict.tier = Some(tier);
     verdict.factors.push(format!("risk {} of 100", risk.score.min(100)));
@@ -128,7 +129,11 @@ fn safety_tier(risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
 }
 
 /// Stage 5: the risk tolerance (REQ-AUT-11).
-fn risk_tolerance(input: &Evaluation<'_>, risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
+fn risk_tolerance(
+    input: &EvaluationInput<'_>,
+    risk: &Risk,
+    verdict: &mut EvaluationResult,
+) -> Option<Ruling> {
     let tolerance = input.policy.tolerance;
     (risk.score > tolerance.threshold()).then(|| {
         verdict.factors.push(format!("the agent's tolerance is {tolerance}"));
@@ -146,19 +151,19 @@ mod tests {
         PatternList::new(&patterns, "deny", &mut Vec::new())
     }
 
-    fn policy() -> Policy {
-        Policy {
+    fn policy() -> AgentPolicy {
+        AgentPolicy {
             max_autonomous_steps: 3,
             deny: list(&["drop_*", "both_*"]),
             requires_approval: list(&["deploy_*", "both_*", "two_*"]),
             auto_approve: list(&["read_*", "two_*", "deploy_*"]),
-            ..Policy::default()
+            ..AgentPolicy::default()
         }
     }
 
-    fn ruled(hint: &str, outcome: Option<StepOutcome>, steps: u32, score: u8) -> Verdict {
+    fn ruled(hint: &str, outcome: Option<StepOutcome>, steps: u32, score: u8) -> EvaluationResult {
         let scorer = move |_: &Action| Risk::new(score);
-        evaluate(&Evaluation {
+        evaluate(&EvaluationInput {
             policy: &policy(),
             scorer: &scorer,
             action: &Action::new(hint),
@@ -207,9 +212,10 @@ mod tests {
             (RiskTolerance::Moderate, 30, false),
             (RiskTolerance::Aggressive, 30, false),
         ] {
-            let policy = Policy { tolerance, max_autonomous_steps: 9, ..Policy::default() };
+            let policy =
+                AgentPolicy { tolerance, max_autonomous_steps: 9, ..AgentPolicy::default() };
             let scorer = move |_: &Action| Risk::new(score);
-            let verdict = evaluate(&Evaluation {
+            let verdict = evaluate(&EvaluationInput {
                 policy: &policy,
                 scorer: &scorer,
                 action: &Action::new("go"),

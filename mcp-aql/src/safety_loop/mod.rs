@@ -10,45 +10,45 @@
 //! Source: MCP-AQL §8.6 to §8.8.
 
 mod action;
+mod agent_state;
 mod answers;
+mod approval_queue;
 mod approvals;
 mod calls;
 mod code;
 mod core;
-mod crowd;
-mod desk;
 mod directive;
+mod evaluation;
 mod evaluator;
 #[cfg(test)]
-mod faults;
-mod judging;
-mod machine;
+mod fault_tests;
 mod operations;
 mod patterns;
 mod presence;
-mod recent;
-mod refusals;
+mod recent_audit;
+mod rejection;
+mod request_limit;
+mod retry_lockout;
 mod risk;
 mod settings;
-mod state;
+mod state_machine;
 #[cfg(test)]
 mod tests;
-mod tries;
 
 pub use action::Action;
+pub use agent_state::ExecutionStatus;
+pub(crate) use approval_queue::ApprovalQueue;
 #[cfg(feature = "cli")]
-pub(crate) use approvals::Standing;
-pub(crate) use approvals::{Approved, Pending};
+pub(crate) use approvals::ApprovalStatus;
+pub(crate) use approvals::{ApprovalClaim, ApprovalRequest};
 pub use calls::{AgentExecution, StepCount, StepReply, Verified};
 pub(crate) use core::SafetyCore;
-pub(crate) use desk::SafetyDesk;
 pub use directive::{
     AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
     RiskTolerance, SafetyTier, StepOutcome, UnknownChoice,
 };
 pub(crate) use operations::{accept_literal_names, operations};
-pub(crate) use recent::RecentAudit;
+pub(crate) use recent_audit::RecentAudit;
 pub use risk::{DefaultScorer, Risk, RiskScorer};
 pub(crate) use settings::LoopTable;
 pub use settings::{AgentSettings, SafetyLoop};
-pub use state::ExecutionStatus;

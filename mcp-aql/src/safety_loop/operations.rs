@@ -5,10 +5,10 @@ use std::sync::Arc;
 use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Map, Value};
 
-use super::calls::{AgentExecution, Reported, StepReply, Verified};
+use super::agent_state::ExecutionStatus;
+use super::calls::{AgentExecution, StepReply, StepReport, Verified};
 use super::core::SafetyCore;
 use super::directive::StepOutcome;
-use super::state::ExecutionStatus;
 use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
@@ -118,7 +118,9 @@ const ABORT_EXECUTION: OperationSpec = OperationSpec::new(
 .parameters(&[
     AGENT,
     EXECUTION,
-    ParameterSpec::optional::<String>("reason", "The reason.").constraints(LONG),
+    ParameterEntry::One(
+        ParameterSpec::optional::<String>("reason", "The reason.").constraints(LONG),
+    ),
 ])
 .examples(&[ExampleSpec {
     description: "",
@@ -243,7 +245,7 @@ impl ReservedOperation {
     }
 
     async fn step(&self, mut call: Call) -> Outcome {
-        let reported = Reported {
+        let reported = StepReport {
             agent: call.param()?,
             hint: call.param()?,
             description: call.optional()?,

@@ -5,7 +5,7 @@ use globset::GlobBuilder;
 use memchr::memmem::Finder;
 use regex::Regex;
 
-use super::action::{Action, BAR, RING, fold};
+use super::action::{Action, BAR, RING, normalize};
 
 /// The compiled patterns of one list.
 ///
@@ -141,7 +141,7 @@ impl Matcher {
 impl Pattern {
     /// Compiles a pattern. Also returns its longest literal part.
     fn new(written: &str, form: impl Fn(String) -> String) -> Result<(Self, String), String> {
-        let text = form(fold(written).0);
+        let text = form(normalize(written).0);
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }

@@ -289,12 +289,12 @@ fn kind_of(word: &str) -> Option<Word> {
 }
 
 /// The highest score so far, and the reasons.
-struct Found {
+struct ScoreBuilder {
     score: u8,
     factors: Vec<String>,
 }
 
-impl Found {
+impl ScoreBuilder {
     fn at_least(&mut self, score: u8, factor: impl Into<String>) {
         self.score = self.score.max(score);
         self.factors.push(factor.into());
@@ -304,7 +304,7 @@ impl Found {
 impl RiskScorer for DefaultScorer {
     fn score(&self, action: &Action) -> Risk {
         let text = action.text();
-        let mut found = Found { score: 0, factors: Vec::new() };
+        let mut found = ScoreBuilder { score: 0, factors: Vec::new() };
         let mut verb: Option<(Word, &str)> = None;
         let (mut all, mut production, mut secret) = (false, false, false);
         for word in text.split(|each: char| !each.is_alphanumeric()).filter(|w| !w.is_empty()) {
@@ -352,7 +352,7 @@ impl RiskScorer for DefaultScorer {
 }
 
 /// Scores words that are names of operations (REQ-DNG-08, REQ-DNG-11).
-fn names(text: &str, action: &Action, found: &mut Found) {
+fn names(text: &str, action: &Action, found: &mut ScoreBuilder) {
     if let Some((name, level)) = action.operation() {
         found.at_least(Risk::baseline(level), format!("'{name}' is {level}"));
     }
@@ -370,7 +370,7 @@ fn names(text: &str, action: &Action, found: &mut Found) {
 }
 
 /// Scores shell commands.
-fn commands(text: &str, found: &mut Found) {
+fn commands(text: &str, found: &mut ScoreBuilder) {
     let words =
         || text.split([' ', ';', '|', '&', '`', '(', ')', '"', '\'']).filter(|w| !w.is_empty());
     let mut command = "";
@@ -416,7 +416,7 @@ fn commands(text: &str, found: &mut Found) {
 }
 
 /// Scores SQL statements.
-fn statements(text: &str, found: &mut Found) {
+fn statements(text: &str, found: &mut ScoreBuilder) {
     let has_where = text.contains(" where ");
     if text.contains("delete from ") && !has_where {
         found.at_least(95, "it deletes all rows");

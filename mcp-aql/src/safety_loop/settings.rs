@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::action::fold;
+use super::action::normalize;
 use super::directive::{LoopMode, RiskTolerance};
-use super::evaluator::Policy;
+use super::evaluator::AgentPolicy;
 use super::patterns::PatternList;
 use super::risk::{DefaultScorer, RiskScorer};
 use crate::operator::HumanChannel;
@@ -125,11 +125,11 @@ impl AgentSettings {
         tightening.refuse(&key("auto_approve"), given.auto_approve);
     }
 
-    fn compile(&self, problems: &mut Vec<String>) -> Policy {
+    fn compile(&self, problems: &mut Vec<String>) -> AgentPolicy {
         let mut list = |patterns: &Option<Vec<String>>, name| {
             PatternList::new(patterns.as_deref().unwrap_or_default(), name, problems)
         };
-        let policy = Policy {
+        let policy = AgentPolicy {
             max_autonomous_steps: self.max_autonomous_steps.unwrap_or(DEFAULT_STEPS),
             tolerance: self.risk_tolerance.unwrap_or_default(),
             deny: list(&self.deny, "deny"),
@@ -202,7 +202,7 @@ pub struct SafetyLoop {
     console: Option<crate::operator::ConsoleOptions>,
     /// Tracks the running consoles.
     #[cfg(feature = "console")]
-    pub(super) reach: crate::operator::Reach,
+    pub(super) reach: crate::operator::ConsoleCount,
 }
 
 impl Default for SafetyLoop {
@@ -225,7 +225,7 @@ impl SafetyLoop {
             #[cfg(feature = "console")]
             console: None,
             #[cfg(feature = "console")]
-            reach: crate::operator::Reach::default(),
+            reach: crate::operator::ConsoleCount::default(),
         }
     }
 
@@ -246,7 +246,7 @@ impl SafetyLoop {
         name: impl Into<String>,
         settings: impl FnOnce(AgentSettings) -> AgentSettings,
     ) -> Self {
-        let name = fold(&name.into()).0;
+        let name = normalize(&name.into()).0;
         let known = self.agents.remove(&name).unwrap_or_default();
         self.agents.insert(name, settings(known));
         self
@@ -294,7 +294,7 @@ impl SafetyLoop {
         let mut seen = BTreeSet::new();
         for (name, table) in agents {
             let settings = table.settings(&format!("safety_loop.agents.{name}"), problems);
-            let key = fold(&name).0;
+            let key = normalize(&name).0;
             if !seen.insert(key.clone()) {
                 problems.push(format!("`safety_loop.agents.{name}`: another one reads the same"));
             }
@@ -336,7 +336,7 @@ impl SafetyLoop {
             let origin = format!("safety_loop.agents.{name}");
             let given = table.settings(&origin, problems);
             let base = &self.base;
-            let settings = self.agents.entry(fold(&name).0).or_insert_with(|| base.clone());
+            let settings = self.agents.entry(normalize(&name).0).or_insert_with(|| base.clone());
             settings.tighten(given, &origin, tightening);
         }
     }
@@ -350,7 +350,7 @@ impl SafetyLoop {
     }
 
     /// Compiles the settings and reports their faults.
-    pub(crate) fn compile(&self, problems: &mut Vec<String>) -> Rules {
+    pub(crate) fn compile(&self, problems: &mut Vec<String>) -> AgentPolicies {
         if self.mode == LoopMode::Enforcing && self.channels.is_empty() {
             problems.push(
                 "the safety loop is enforcing, but no person can be reached: add a `.channel(…)`, \
@@ -381,7 +381,11 @@ impl SafetyLoop {
             (name.clone(), policy)
         });
         let agents = agents.collect();
-        Rules { base: self.base.compile(problems), agents, scorer: Arc::clone(&self.scorer) }
+        AgentPolicies {
+            base: self.base.compile(problems),
+            agents,
+            scorer: Arc::clone(&self.scorer),
+        }
     }
 
     /// Shows requests in the operator console, a web page that is available while the adapter is served over
@@ -413,7 +417,7 @@ impl SafetyLoop {
     }
 
     /// Returns a summary of the settings, for introspection (REQ-AUT-17).
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let settings = self.base.over(&AgentSettings::default());
         let tolerance = settings.risk_tolerance.unwrap_or_default();
         let list = |patterns: Option<Vec<String>>| match patterns.unwrap_or_default() {
@@ -449,15 +453,15 @@ impl fmt::Debug for SafetyLoop {
 }
 
 /// The compiled settings of all agents.
-pub(crate) struct Rules {
-    base: Policy,
-    agents: BTreeMap<String, Policy>,
+pub(crate) struct AgentPolicies {
+    base: AgentPolicy,
+    agents: BTreeMap<String, AgentPolicy>,
     pub(super) scorer: Arc<dyn RiskScorer>,
 }
 
-impl Rules {
+impl AgentPolicies {
     /// Returns the settings of the agent with this normalized name.
-    pub(super) fn of(&self, agent: &str) -> &Policy {
+    pub(super) fn of(&self, agent: &str) -> &AgentPolicy {
         self.agents.get(agent).unwrap_or(&self.base)
     }
 }
@@ -559,7 +563,7 @@ mod tests {
             assert_eq!(policy.deny.guards(&action), denied, "{agent}");
             assert_eq!(policy.requires_approval.guards(&action), Some("deploy_*"));
         }
-        assert!(given.told().contains("maxAutonomousSteps 9 (50)"), "{}", given.told());
+        assert!(given.summary().contains("maxAutonomousSteps 9 (50)"), "{}", given.summary());
     }
 
     #[test]
@@ -620,6 +624,6 @@ mod tests {
         let rules = given.compile(&mut Vec::new());
         assert_eq!(rules.of("x").max_autonomous_steps, 50);
         assert_eq!(rules.of("x").tolerance, RiskTolerance::Moderate);
-        assert!(given.told().contains("maxAutonomousSteps 50 (50)"));
+        assert!(given.summary().contains("maxAutonomousSteps 50 (50)"));
     }
 }

@@ -9,17 +9,19 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use super::approvals::MOST_WAITING;
-use super::calls::{MOST_AGENTS, Reported};
+use super::agent_state::ExecutionStatus;
+use super::approval_queue::ApprovalQueue;
+use super::approvals::MAX_WAITING_CALLS;
+use super::calls::{MAX_AGENTS, StepReport};
 use super::core::SafetyCore;
-use super::desk::SafetyDesk;
-use super::recent::RecentAudit;
-use super::state::ExecutionStatus;
+use super::recent_audit::RecentAudit;
 use super::{NotificationType, Pending, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::future::BoxFuture;
-use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel, Void};
+use crate::operator::{
+    ChannelError, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _, Void,
+};
 use crate::services::Services;
 use crate::session::Session;
 use crate::store::hooked::{Access, Hook, Hooked};
@@ -121,7 +123,7 @@ impl Rig {
         hint: &str,
         outcome: Option<StepOutcome>,
     ) -> Result<super::StepReply, crate::OperationError> {
-        let reported = Reported {
+        let reported = StepReport {
             agent: AGENTS[agent].to_owned(),
             hint: hint.to_owned(),
             description: None,
@@ -142,10 +144,10 @@ impl Rig {
     }
 
     /// Issues new codes for all requests.
-    async fn renewed(&self, desk: &SafetyDesk) {
+    async fn renewed(&self, desk: &ApprovalQueue) {
         for agent in AGENTS {
             let Some(state) = self.process.core.state(agent).await.unwrap() else { continue };
-            let ids: Vec<_> = state.asks().map(|ask| ask.id.clone()).collect();
+            let ids: Vec<_> = state.requests().map(|ask| ask.id.clone()).collect();
             for id in ids {
                 desk.renew(&id, "test").await.unwrap();
             }
@@ -372,7 +374,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         }
         Happens::Decide(place, approve) => {
             let Some(request) = recent(place) else { return };
-            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            let desk = ApprovalQueue(Arc::clone(&rig.process.core));
             if desk.decide(&request.id, approve, "test").await.is_ok() {
                 assert!(model.used.insert(request.id.clone()), "it was answered twice");
                 assert!(!model.burned.contains(&request.id));
@@ -385,7 +387,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
             }
         }
         Happens::Unblock(agent) => {
-            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            let desk = ApprovalQueue(Arc::clone(&rig.process.core));
             let done = desk.unblock(AGENTS[agent], "test").await;
             assert_eq!(done.is_ok(), model.blocked.contains_key(&agent));
             if done.is_ok() {
@@ -394,7 +396,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         }
         Happens::Renew(place) => {
             let Some(request) = recent(place) else { return };
-            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            let desk = ApprovalQueue(Arc::clone(&rig.process.core));
             if desk.renew(&request.id, "test").await.is_ok() {
                 assert_ne!(rig.people.requests().pop().unwrap().id, request.id);
                 if let Some(Some(until)) =
@@ -521,7 +523,7 @@ fn nothing_is_approved_unseen() {
         rig.give(&request, request.code.reveal()).await.unwrap();
 
         // The whole hint is shown, for a pause, a block, and after a renewal.
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         for verb in ["delete", "drop_table"] {
             let hint = format!("{verb} {} and then the worst", "x ".repeat(1_900));
             rig.step(0, &hint, None).await.unwrap();
@@ -556,7 +558,7 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
     block_on(async {
         let rig = Rig::new();
         let core = &rig.process.core;
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         rig.begun(0).await;
         rig.step(0, "drop_table users", None).await.unwrap();
         rig.begun(1).await;
@@ -626,26 +628,26 @@ fn nobody_fills_the_store_with_agents() {
             let store = core.store().await.unwrap();
             core.group(store, "live").await.unwrap().len()
         };
-        for number in 0..MOST_AGENTS {
+        for number in 0..MAX_AGENTS {
             start(format!("a{number}")).await.unwrap();
             rig.pass(2);
         }
         assert_eq!(start("more".to_owned()).await, Err(ErrorCode::PermissionDenied));
         assert_eq!(start("A1".to_owned()).await.map(drop), Ok(()), "it is there already");
-        assert_eq!(live().await, MOST_AGENTS);
+        assert_eq!(live().await, MAX_AGENTS);
         // An ended execution releases its slot, independent of the cause.
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         let request = rig.people.requests().pop().unwrap();
         desk.decide(&request.id, false, "test").await.unwrap();
         start("more".to_owned()).await.unwrap();
-        assert_eq!(live().await, MOST_AGENTS);
+        assert_eq!(live().await, MAX_AGENTS);
 
         // A start that is rejected because of too many requests leaves no record.
         for number in 0..200 {
             let other = Session::new();
             let _ = core.start(Some(&other), &format!("b{number}"), None).await;
         }
-        assert!(live().await < MOST_AGENTS + 62, "{}", live().await);
+        assert!(live().await < MAX_AGENTS + 62, "{}", live().await);
     });
 }
 
@@ -705,7 +707,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         rig.pass(301);
         core.start(Some(&other), AGENTS[0], None).await.unwrap();
         // The same applies to the slots of a session.
-        for number in 1..MOST_AGENTS {
+        for number in 1..MAX_AGENTS {
             rig.pass(2);
             core.start(Some(&other), &format!("a{number}"), None).await.unwrap();
         }
@@ -741,14 +743,14 @@ fn what_waits_for_people_is_bounded() {
                 core.request_approval(pending).await.map(drop).map_err(|error| error.code())
             }
         };
-        for number in 0..MOST_WAITING {
+        for number in 0..MAX_WAITING_CALLS {
             ask(number).await.unwrap();
             rig.pass(3);
         }
-        assert_eq!(ask(MOST_WAITING).await, Err(ErrorCode::PermissionDenied));
+        assert_eq!(ask(MAX_WAITING_CALLS).await, Err(ErrorCode::PermissionDenied));
         assert_eq!(ask(0).await, Ok(()), "it has expired, and is asked anew");
         let reply = rig.step(0, "read_file a", None).await.unwrap();
-        assert_eq!(reply.autonomy.notifications.len(), MOST_WAITING + 1, "and the status");
+        assert_eq!(reply.autonomy.notifications.len(), MAX_WAITING_CALLS + 1, "and the status");
     });
 }
 
@@ -776,7 +778,7 @@ fn what_a_blocked_agent_tries_is_in_the_audit_log() {
         core.start(Some(&session), "Ada", None).await.unwrap();
         let code = people.last_code().unwrap();
         core.confirm(Some(&session), &code).await.unwrap();
-        let step = |hint: &str| Reported {
+        let step = |hint: &str| StepReport {
             agent: "Ada".to_owned(),
             hint: hint.to_owned(),
             description: None,
@@ -804,7 +806,7 @@ fn what_a_blocked_agent_tries_is_in_the_audit_log() {
 
         // The same applies under another name.
         core.start(Some(&session), "Bo", None).await.unwrap_err();
-        let other = Reported { agent: "Bo".to_owned(), ..step("read_file a") };
+        let other = StepReport { agent: "Bo".to_owned(), ..step("read_file a") };
         core.step(Some(&session), &other).await.unwrap_err();
         core.finish(Some(&session), "Bo", None, ends).await.unwrap_err();
         assert_eq!(denied(), 6, "{:?}", recent.entries());
@@ -846,7 +848,7 @@ fn what_cannot_be_read_hides_nothing_else() {
             let change = Change::put(*collection, key.as_str(), Expected::Any, record);
             assert!(rig.store.write(vec![change]).await.unwrap());
         }
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         let seen = desk.overview().await.unwrap();
         let named: BTreeSet<_> =
             seen.unreadable.iter().map(|it| (&*it.collection, &*it.key)).collect();
@@ -908,7 +910,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
     };
     let services = Arc::new(Services::new(store, time.clone(), audit));
     let core = Arc::new(SafetyCore::new(&settings, rules, recent, services));
-    let desk = SafetyDesk(Arc::clone(&core));
+    let desk = ApprovalQueue(Arc::clone(&core));
     let (session, bad) = (Session::new(), Session::new());
     let begin = async |session: &Session, agent: &str| {
         minutes.fetch_add(2, std::sync::atomic::Ordering::Relaxed);
@@ -916,12 +918,12 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
         let request = people.requests().pop().unwrap();
         desk.decide(&request.id, true, "test").await.unwrap();
     };
-    let names: Vec<_> = (0..MOST_AGENTS).map(|number| format!("agent {number}")).collect();
+    let names: Vec<_> = (0..MAX_AGENTS).map(|number| format!("agent {number}")).collect();
     for name in &names {
         begin(&session, name).await;
     }
     begin(&bad, "bad").await;
-    let report = |agent: &str, hint: &str| Reported {
+    let report = |agent: &str, hint: &str| StepReport {
         agent: agent.to_owned(),
         hint: hint.to_owned(),
         description: None,
@@ -981,7 +983,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
             })
             .await
             .unwrap();
-        assert_eq!(waiting().await, MOST_AGENTS, "each waits for the person");
+        assert_eq!(waiting().await, MAX_AGENTS, "each waits for the person");
         assert_eq!(told().await, [[NotificationType::PermissionPending]]);
         desk.decide(&id, true, "test").await.unwrap();
         assert_eq!(waiting().await, 0, "and each goes on");
@@ -1016,7 +1018,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_that_report_at_once_keep_no_news_back() {
     // REQ-AUT-14, REQ-AUT-15, REQ-OOB-08
-    many_report_at_once(Arc::new(Hooked::new(Slow)), MOST_AGENTS, 20_000).await;
+    many_report_at_once(Arc::new(Hooked::new(Slow)), MAX_AGENTS, 20_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -1157,7 +1159,7 @@ fn failed_tries_are_counted_whatever_they_are_and_over_restarts() {
         assert_eq!(done.details()["retry_after_seconds"], 60);
         // The right code of a new challenge has to wait too, and so does a session that guesses.
         rig.process.core.store().await.unwrap();
-        let desk = SafetyDesk(Arc::clone(&rig.process.core));
+        let desk = ApprovalQueue(Arc::clone(&rig.process.core));
         desk.renew(&request.id, "test").await.unwrap();
         let fresh = rig.people.requests().pop().unwrap();
         let locked = rig.give(&fresh, fresh.code.reveal()).await;
@@ -1225,7 +1227,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         assert!(executes(Some(rig.session(0))).await.unwrap());
         assert!(!executes(Some(rig.session(2))).await.unwrap() && !executes(None).await.unwrap());
         let expires_at = rig.now() + TimeDelta::seconds(300);
-        let ask = || Pending {
+        let ask = || ApprovalRequest {
             operation: "delete_bed",
             params_hash: "h1",
             session: Some(rig.session(0)),
@@ -1274,7 +1276,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
 
         // A denial is an answer too.
         core.request_approval(ask()).await.unwrap();
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         let id = rig.people.requests().pop().unwrap().id;
         desk.decide(&id, false, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
@@ -1303,7 +1305,7 @@ fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
             .unwrap();
         let waiting = rig.store.get("safety_agents", "ada").await.unwrap().unwrap();
         assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
-        SafetyDesk(Arc::clone(core)).decide(&id, false, "test").await.unwrap();
+        ApprovalQueue(Arc::clone(core)).decide(&id, false, "test").await.unwrap();
         // Simulates a process that was killed between the answer and the notification of the agent.
         let kept = NewRecord::new(waiting.value).group(waiting.group.unwrap());
         let change = Change::put("safety_agents", "ada", Expected::Any, kept);
@@ -1332,7 +1334,7 @@ fn an_approval_lasts_no_longer_because_the_clock_went_back() {
                 })
                 .await
                 .unwrap();
-            let desk = SafetyDesk(Arc::clone(core));
+            let desk = ApprovalQueue(Arc::clone(core));
             desk.decide(&id, true, "test").await.unwrap();
             rig.pass(seconds);
             let got = core.take_approval("delete_bed", "h1", session).await.unwrap();
@@ -1348,7 +1350,7 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
     block_on(async {
         let rig = Rig::new();
         let (core, session) = (&rig.process.core, Some(rig.session(0)));
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         let ask = |params_hash: &'static str, action: &'static str| {
             let expires_at = rig.now() + TimeDelta::seconds(60);
             let (operation, level) = ("delete_bed", "destructive");
@@ -1357,18 +1359,18 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
         };
         let shown = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         let other = core.request_approval(ask("h2", "delete_bed 2")).await.unwrap();
-        desk.renew(&shown, "test").await.unwrap();
+        desk.renew(&displayed, "test").await.unwrap();
         let renewed = rig.people.requests().pop().unwrap();
-        assert_eq!((&renewed.id, &*renewed.action), (&shown, "delete_bed 1"));
+        assert_eq!((&renewed.id, &*renewed.action), (&displayed, "delete_bed 1"));
         // An approval on an outdated page applies to the call that it showed only.
-        desk.decide(&shown, true, "test").await.unwrap();
+        desk.decide(&displayed, true, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h2", session).await.unwrap());
         assert!(core.take_approval("delete_bed", "h1", session).await.unwrap());
         // A later request has another id, even for the same call. The page's id is no longer valid.
         let next = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         assert!(next != shown && next != other);
-        desk.decide(&shown, true, "test").await.unwrap_err();
-        desk.renew(&shown, "test").await.unwrap_err();
+        desk.decide(&displayed, true, "test").await.unwrap_err();
+        desk.renew(&displayed, "test").await.unwrap_err();
         assert!(!core.take_approval("delete_bed", "h1", session).await.unwrap());
         // The same applies to an agent's request, which receives a new id when it is renewed.
         rig.begun(1).await;
@@ -1411,7 +1413,7 @@ fn an_agent_without_a_session_is_known_to_execute_in_every_process() {
             assert!(core.is_executing(None).await.unwrap());
             assert!(!core.is_executing(Some(rig.session(0))).await.unwrap());
         }
-        for number in 1..MOST_AGENTS {
+        for number in 1..MAX_AGENTS {
             rig.pass(2);
             core.start(None, &format!("a{number}"), None).await.unwrap();
         }
@@ -1425,7 +1427,7 @@ fn an_agent_without_a_session_is_known_to_execute_in_every_process() {
 #[test]
 fn an_evaluation_with_many_patterns_is_quick() {
     use super::action::Action;
-    use super::evaluator::{Evaluation, Policy, evaluate};
+    use super::evaluator::{AgentPolicy, EvaluationInput, evaluate};
     use super::patterns::PatternList;
     let texts: Vec<String> = (0..200)
         .map(|number| match number % 4 {
@@ -1453,7 +1455,7 @@ fn an_evaluation_with_many_patterns_is_quick() {
             "calling write_file number {round} on project/config_{round}.json of another server to \
              update the URL of the database, then tell the team in #general about it"
         );
-        let verdict = evaluate(&Evaluation {
+        let verdict = evaluate(&EvaluationInput {
             policy: &policy,
             scorer: &super::DefaultScorer,
             action: &Action::new(&hint),
@@ -1517,7 +1519,7 @@ fn no_block_is_hidden_behind_many_names() {
             }
             rig.pass(61);
         }
-        let desk = SafetyDesk(Arc::clone(&rig.process.core));
+        let desk = ApprovalQueue(Arc::clone(&rig.process.core));
         let overview = desk.overview().await.unwrap();
         assert_eq!(overview.blocks.len(), 1);
         assert!(overview.agents.len() >= 1_000);
@@ -1564,7 +1566,10 @@ async fn nobody_is_said_to_be_asked_who_cannot_be() {
     let adapter = adapter(Broken);
     let agent = json!({ "element_name": "ada" });
     let begun = data(&adapter, "execute_agent", agent).await;
-    assert!(begun["next"].as_str().unwrap().contains("nobody could be asked"), "{begun}");
+    assert!(
+        begun["next"].as_str().unwrap().contains("no channel of this adapter reaches"),
+        "{begun}"
+    );
     let deploy = json!({ "element_name": "ada", "next_action_hint": "deploy_f now" });
     let early = data(&adapter, "record_execution_step", deploy.clone()).await;
     let operator = adapter.operator().unwrap();
@@ -1575,7 +1580,7 @@ async fn nobody_is_said_to_be_asked_who_cannot_be() {
         let directive = &reply["autonomy"];
         assert_eq!(directive["continue"], false);
         let reason = directive["reason"].as_str().unwrap();
-        assert!(reason.contains("Nobody could be asked"), "{reason}");
+        assert!(reason.contains("No channel of this adapter reaches"), "{reason}");
         assert!(!directive.to_string().contains("was asked"), "{directive}");
         assert!(!crate::leaks_internals(reason), "{reason}");
     }

@@ -7,14 +7,14 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::super::{
-    AgentView, BlockView, Code, Desk, Operator, Overview, RequestKind, RequestView, Void,
+    AgentView, BlockView, Code, Operator, OperatorBackend, Overview, RequestKind, RequestView, Void,
 };
 use super::*;
 use crate::error::OperationError;
 use crate::sync::lock;
 
 /// The state of the demo. Decisions change it.
-pub(super) struct Demo {
+pub(super) struct DemoBackend {
     state: Mutex<Overview>,
     /// Set by tests to make every query fail.
     pub(super) broken: std::sync::atomic::AtomicBool,
@@ -25,14 +25,14 @@ pub(super) const CODE: &str = "K7QP-2M4X-9TRD-0HZ3-WWA8-6NJE-51VC-PYBG-F4S2-QX7M
 pub(super) const HOSTILE: &str = "<img src=x onerror=\"document.title='owned'\"><script>alert(1)</script> \
     \u{202e}gpj.exe\u{202c} &amp; 'quoted'";
 
-impl Demo {
+impl DemoBackend {
     pub(super) fn new(now: DateTime<Utc>) -> Arc<Self> {
         let broken = std::sync::atomic::AtomicBool::new(false);
         Arc::new(Self { state: Mutex::new(state(now)), broken })
     }
 
     pub(super) fn operator(self: &Arc<Self>) -> Operator {
-        Operator(Arc::clone(self) as Arc<dyn Desk>)
+        Operator(Arc::clone(self) as Arc<dyn OperatorBackend>)
     }
 
     fn lock(&self) -> Result<std::sync::MutexGuard<'_, Overview>, OperationError> {
@@ -48,7 +48,7 @@ impl Demo {
     }
 }
 
-impl Desk for Demo {
+impl OperatorBackend for DemoBackend {
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>> {
         Box::pin(async { self.lock().map(|state| state.clone()) })
     }
@@ -288,7 +288,7 @@ async fn serves_until_it_is_left() {
     let stays = std::env::var_os("CONSOLE_DEMO").is_some();
     let folder = std::env::temp_dir().join(crate::vocab::new_id("console"));
     let options = ConsoleOptions::new().announce(stays).state_dir(&folder);
-    let demo = Demo::new(Utc::now());
+    let demo = DemoBackend::new(Utc::now());
     let console = Console::start(demo.operator(), options).await.unwrap();
     let links = Console::login_links(&folder).unwrap();
     let address = format!("http://{}/login?once=", console.address());

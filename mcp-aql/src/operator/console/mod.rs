@@ -1,10 +1,10 @@
 //! The operator console: a web page on loopback for operators.
 
+mod console_file;
 #[cfg(test)]
 mod demo;
-mod guard;
-mod links;
-mod record;
+mod login_link;
+mod request_guard;
 mod routes;
 mod sessions;
 #[cfg(test)]
@@ -21,16 +21,16 @@ use chrono::Utc;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use self::links::{AT_START, Key, Links, ON_DEMAND};
-pub use self::record::ConsoleLink;
-use self::record::Record;
+use self::console_file::ConsoleFile;
+pub use self::console_file::ConsoleLink;
+use self::login_link::{Key, Links, ON_DEMAND_TTL, STARTUP_TTL};
 use self::sessions::Sessions;
 use super::{ChannelError, HumanChannel, HumanRequest, Operator, terminal};
 use crate::future::BoxFuture;
 use crate::main_error::{Error, Result};
 
 /// The time limit of a browser for sending a request, reading the response, and keeping a connection idle.
-const PATIENCE: Duration = Duration::from_secs(30);
+const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The console's name in the audit log.
 pub(crate) const NAME: &str = "console";
@@ -131,16 +131,16 @@ pub struct Console {
     shared: Arc<Shared>,
     address: SocketAddr,
     // Dropped first: as long as the file exists, the console is reachable.
-    _record: Option<Record>,
+    _record: Option<ConsoleFile>,
     _stop: DropGuard,
     _reached: Option<Reached>,
 }
 
 /// The number of an adapter's consoles that people can sign in to.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Reach(Arc<AtomicUsize>);
+pub(crate) struct ConsoleCount(Arc<AtomicUsize>);
 
-impl Reach {
+impl ConsoleCount {
     fn enter(&self) -> Reached {
         self.0.fetch_add(1, Ordering::Relaxed);
         Reached(self.clone())
@@ -148,7 +148,7 @@ impl Reach {
 }
 
 /// One counted console.
-struct Reached(Reach);
+struct Reached(ConsoleCount);
 
 impl Drop for Reached {
     fn drop(&mut self) {
@@ -183,7 +183,7 @@ impl Console {
 
     /// Marks the console as one that people can sign in to.
     fn reached(&mut self) {
-        self._reached = self.shared.operator.0.reach().map(Reach::enter);
+        self._reached = self.shared.operator.0.reach().map(ConsoleCount::enter);
     }
 
     async fn listening(operator: Operator, options: &ConsoleOptions) -> Result<Self> {
@@ -192,9 +192,11 @@ impl Console {
         let key = Key::random().map_err(io::Error::other)?;
         let record = match &options.state_dir {
             None => None,
-            Some(folder) => Some(Record::write(folder, address.port(), &key).map_err(|error| {
-                told(&error, format_args!("'{}' cannot be written to", folder.display()))
-            })?),
+            Some(folder) => {
+                Some(ConsoleFile::write(folder, address.port(), &key).map_err(|error| {
+                    told(&error, format_args!("'{}' cannot be written to", folder.display()))
+                })?)
+            }
         };
         let shared = Arc::new(Shared {
             operator,
@@ -206,7 +208,7 @@ impl Console {
         });
         let stopped = CancellationToken::new();
         let router = routes::router(Arc::clone(&shared));
-        let bounds = (crate::mcp::CONSOLE_CONNECTIONS, PATIENCE);
+        let bounds = (crate::mcp::CONSOLE_CONNECTIONS, BROWSER_TIMEOUT);
         tokio::spawn(crate::mcp::serve_connections(listener, router, bounds, stopped.clone()));
         tracing::info!(%address, "the operator console listens");
         let stop = stopped.drop_guard();
@@ -223,7 +225,7 @@ impl Console {
     /// # Errors
     /// [`Error::Io`] if the system's random number generator fails.
     pub fn link(&self) -> Result<String> {
-        let link = self.shared.key.link(self.address.port(), Utc::now(), ON_DEMAND);
+        let link = self.shared.key.link(self.address.port(), Utc::now(), ON_DEMAND_TTL);
         Ok(link.map_err(io::Error::other)?)
     }
 
@@ -244,12 +246,12 @@ impl Console {
     /// # Ok(()) }
     /// ```
     pub fn login_links(state_dir: impl AsRef<Path>) -> io::Result<Vec<ConsoleLink>> {
-        record::links(state_dir.as_ref())
+        console_file::links(state_dir.as_ref())
     }
 
     /// Prints a link on the terminal. Returns whether there is one.
     async fn announce(&self, options: &ConsoleOptions) -> Result<bool> {
-        let link = self.shared.key.link(self.address.port(), Utc::now(), AT_START);
+        let link = self.shared.key.link(self.address.port(), Utc::now(), STARTUP_TTL);
         let link = link.map_err(io::Error::other)?;
         let text = format!("\nOperator console, for one use within ten minutes:\n  {link}\n");
         let printed = terminal::print(text).await;
@@ -279,7 +281,7 @@ impl std::fmt::Debug for Console {
 
 /// The channel of the console. Its page polls for requests.
 #[derive(Debug)]
-pub(crate) struct ConsoleChannel(pub(crate) Reach);
+pub(crate) struct ConsoleChannel(pub(crate) ConsoleCount);
 
 impl HumanChannel for ConsoleChannel {
     fn name(&self) -> &'static str {

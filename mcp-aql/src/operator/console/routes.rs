@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::sessions::Attempt;
-use super::{NAME, Shared, guard};
+use super::{NAME, Shared, request_guard};
 use crate::error::OperationError;
 
 pub(super) const LOGIN: &str = "/login";
@@ -48,7 +48,7 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/requests/{id}/{verb}", post(decide))
         .route("/api/agents/{agent}/unblock", post(unblock))
         .fallback(|| std::future::ready(refusal(StatusCode::NOT_FOUND, "There is nothing here.")))
-        .layer(from_fn_with_state(Arc::clone(&shared), guard::pass))
+        .layer(from_fn_with_state(Arc::clone(&shared), request_guard::pass))
         .with_state(shared)
 }
 
@@ -71,7 +71,7 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     };
     tracing::info!("an operator signed in to the console");
     shared.operator.0.record("OPERATOR_SIGNED_IN", "allowed", None).await;
-    let name = guard::cookie_name(shared.port);
+    let name = request_guard::cookie_name(shared.port);
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", credentials.cookie);
     // The fragment stays in the browser: neither logs nor other servers see it.
     let page = format!("/#token={}", credentials.token);
@@ -82,8 +82,8 @@ async fn failed_login(shared: &Shared) -> Response {
     let attempt = shared.sessions.failed(Instant::now());
     let reason = match attempt {
         Attempt::Counted => Some("the link was used before, has expired, or is not a link"),
-        Attempt::FirstRefused => Some("too many in a minute: further ones are not recorded"),
-        Attempt::Refused => None,
+        Attempt::FirstRejected => Some("too many in a minute: further ones are not recorded"),
+        Attempt::Rejected => None,
     };
     if reason.is_some() {
         shared.operator.0.record("OPERATOR_SIGN_IN_FAILED", "failed", reason).await;
@@ -100,11 +100,11 @@ async fn failed_login(shared: &Shared) -> Response {
 }
 
 async fn logout(State(shared): Console, headers: HeaderMap) -> Response {
-    if let Some(cookie) = guard::cookie(shared.port, &headers) {
+    if let Some(cookie) = request_guard::cookie(shared.port, &headers) {
         shared.sessions.close(cookie);
         shared.operator.0.record("OPERATOR_SIGNED_OUT", "allowed", None).await;
     }
-    let name = guard::cookie_name(shared.port);
+    let name = request_guard::cookie_name(shared.port);
     let gone = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     (StatusCode::NO_CONTENT, [(SET_COOKIE, gone)]).into_response()
 }

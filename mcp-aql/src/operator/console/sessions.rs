@@ -9,14 +9,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use super::links::random;
+use super::login_link::random;
 use crate::sync::lock;
 
 /// The maximum number of signed-in browsers. The one that was idle the longest is signed out for a new one.
-const MOST: usize = 16;
+const MAX_SESSIONS: usize = 16;
 
 /// The maximum number of recorded failed attempts to sign in, and their window.
-const ATTEMPTS: usize = 10;
+const MAX_FAILED_ATTEMPTS: usize = 10;
 const WINDOW: Duration = Duration::from_secs(60);
 
 /// The credentials of a signed-in browser. Both are required: browsers send a cookie to every port of its
@@ -52,17 +52,17 @@ struct Failures {
 pub(super) enum Attempt {
     Counted,
     /// The limit is exceeded, for the first time within the window.
-    FirstRefused,
-    Refused,
+    FirstRejected,
+    Rejected,
 }
 
 /// The result of checking a request's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
-    Nobody,
+pub(super) enum SessionCheck {
+    Invalid,
     /// The cookie is valid; the token is missing or wrong.
-    Cookie,
-    Both,
+    CookieOnly,
+    Valid,
 }
 
 impl Sessions {
@@ -74,7 +74,7 @@ impl Sessions {
         let (cookie, token) = (secret()?, secret()?);
         let mut open = lock(&self.open);
         self.forget_idle(&mut open, now);
-        while open.len() >= MOST {
+        while open.len() >= MAX_SESSIONS {
             let idle = open.iter().enumerate().min_by_key(|(_, session)| session.used);
             let Some((place, _)) = idle else { break };
             open.swap_remove(place);
@@ -84,17 +84,17 @@ impl Sessions {
     }
 
     /// Checks a request's credentials and marks the session as used.
-    pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> Seen {
+    pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> SessionCheck {
         let cookie = hash(cookie);
         let mut open = lock(&self.open);
         self.forget_idle(&mut open, now);
         match open.iter_mut().find(|session| same(&session.cookie, &cookie)) {
-            None => Seen::Nobody,
+            None => SessionCheck::Invalid,
             Some(session) => {
                 session.used = now;
                 match token {
-                    Some(token) if same(&session.token, &hash(token)) => Seen::Both,
-                    _ => Seen::Cookie,
+                    Some(token) if same(&session.token, &hash(token)) => SessionCheck::Valid,
+                    _ => SessionCheck::CookieOnly,
                 }
             }
         }
@@ -111,15 +111,15 @@ impl Sessions {
         let recent = |at: &Instant| now.duration_since(*at) < WINDOW;
         let mut failures = lock(&self.failures);
         failures.counted.retain(recent);
-        if failures.counted.len() < ATTEMPTS {
+        if failures.counted.len() < MAX_FAILED_ATTEMPTS {
             failures.counted.push_back(now);
             return Attempt::Counted;
         }
         match failures.refused.filter(recent) {
-            Some(_) => Attempt::Refused,
+            Some(_) => Attempt::Rejected,
             None => {
                 failures.refused = Some(now);
-                Attempt::FirstRefused
+                Attempt::FirstRejected
             }
         }
     }
@@ -157,18 +157,18 @@ mod tests {
         let two = sessions.open(now).unwrap();
         assert_eq!(one.cookie.len(), 43, "256 bits");
         for (cookie, token, seen) in [
-            (&*one.cookie, Some(&*one.token), Seen::Both),
-            (&one.cookie, Some(&two.token), Seen::Cookie),
-            (&one.cookie, Some(""), Seen::Cookie),
-            (&one.cookie, None, Seen::Cookie),
-            (&one.token, Some(&one.token), Seen::Nobody),
-            ("", Some(&one.token), Seen::Nobody),
+            (&*one.cookie, Some(&*one.token), SessionCheck::Valid),
+            (&one.cookie, Some(&two.token), SessionCheck::CookieOnly),
+            (&one.cookie, Some(""), SessionCheck::CookieOnly),
+            (&one.cookie, None, SessionCheck::CookieOnly),
+            (&one.token, Some(&one.token), SessionCheck::Invalid),
+            ("", Some(&one.token), SessionCheck::Invalid),
         ] {
             assert_eq!(sessions.look_up(cookie, token, now), seen);
         }
         sessions.close(&one.cookie);
-        assert_eq!(sessions.look_up(&one.cookie, None, now), Seen::Nobody);
-        assert_eq!(sessions.look_up(&two.cookie, None, now), Seen::Cookie);
+        assert_eq!(sessions.look_up(&one.cookie, None, now), SessionCheck::Invalid);
+        assert_eq!(sessions.look_up(&two.cookie, None, now), SessionCheck::CookieOnly);
     }
 
     #[test]
@@ -177,10 +177,10 @@ mod tests {
         let session = sessions.open(now).unwrap();
         for half_hours in 1..6 {
             let now = now + HOUR / 2 * half_hours;
-            assert_eq!(sessions.look_up(&session.cookie, None, now), Seen::Cookie);
+            assert_eq!(sessions.look_up(&session.cookie, None, now), SessionCheck::CookieOnly);
         }
         let later = now + HOUR / 2 * 5 + HOUR;
-        assert_eq!(sessions.look_up(&session.cookie, None, later), Seen::Nobody);
+        assert_eq!(sessions.look_up(&session.cookie, None, later), SessionCheck::Invalid);
     }
 
     #[test]
@@ -190,19 +190,19 @@ mod tests {
         let second = sessions.open(now + Duration::from_secs(1)).unwrap();
         let later = now + Duration::from_secs(2);
         sessions.look_up(&first.cookie, None, later);
-        for _ in 0..MOST - 1 {
+        for _ in 0..MAX_SESSIONS - 1 {
             sessions.open(later).unwrap();
         }
-        assert_eq!(sessions.look_up(&second.cookie, None, later), Seen::Nobody);
-        assert_eq!(sessions.look_up(&first.cookie, None, later), Seen::Cookie);
+        assert_eq!(sessions.look_up(&second.cookie, None, later), SessionCheck::Invalid);
+        assert_eq!(sessions.look_up(&first.cookie, None, later), SessionCheck::CookieOnly);
     }
 
     #[test]
     fn failures_count_for_a_minute() {
         let (sessions, now) = (Sessions::new(HOUR), Instant::now());
-        assert!((0..ATTEMPTS).all(|_| sessions.failed(now) == Attempt::Counted));
-        assert_eq!(sessions.failed(now), Attempt::FirstRefused);
-        assert_eq!(sessions.failed(now), Attempt::Refused);
+        assert!((0..MAX_FAILED_ATTEMPTS).all(|_| sessions.failed(now) == Attempt::Counted));
+        assert_eq!(sessions.failed(now), Attempt::FirstRejected);
+        assert_eq!(sessions.failed(now), Attempt::Rejected);
         assert_eq!(sessions.failed(now + WINDOW), Attempt::Counted);
     }
 }

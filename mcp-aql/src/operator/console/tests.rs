@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::demo::{CODE, Demo, HOSTILE};
+use super::demo::{CODE, DemoBackend, HOSTILE};
 use super::*;
 
 struct Answer {
@@ -30,7 +30,7 @@ impl Answer {
 }
 
 struct Fixture {
-    demo: Arc<Demo>,
+    demo: Arc<DemoBackend>,
     console: Console,
 }
 
@@ -43,7 +43,7 @@ struct Browser {
 
 impl Fixture {
     async fn new() -> Self {
-        let demo = Demo::new(Utc::now());
+        let demo = DemoBackend::new(Utc::now());
         let options = ConsoleOptions::new().announce(false).login_command("guard <console>");
         let console = Console::start(demo.operator(), options).await.unwrap();
         Self { demo, console }
@@ -145,8 +145,8 @@ async fn a_link_signs_in_once() {
     assert!(again.body.contains("used before"), "{}", again.body);
     let expired = fixture.console.shared.key.link(
         fixture.port(),
-        Utc::now() - ON_DEMAND - TimeDelta::seconds(1),
-        ON_DEMAND,
+        Utc::now() - ON_DEMAND_TTL - TimeDelta::seconds(1),
+        ON_DEMAND_TTL,
     );
     for link in [&expired.unwrap(), &format!("{link}A"), &link.replace("once=", "one=")] {
         assert_eq!(fixture.open(link).await.status, 401, "{link}");
@@ -422,7 +422,7 @@ async fn an_operator_decides() {
 #[tokio::test]
 async fn it_listens_on_loopback_and_ends_with_its_handle() {
     let folder = std::env::temp_dir().join(crate::vocab::new_id("console"));
-    let demo = Demo::new(Utc::now());
+    let demo = DemoBackend::new(Utc::now());
     let options = || ConsoleOptions::new().announce(false).state_dir(&folder);
     let console = Console::start(demo.operator(), options()).await.unwrap();
     let address = console.address();
@@ -488,7 +488,7 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
         Console::start(adapter.operator().unwrap(), ConsoleOptions::new().announce(false))
             .await
             .unwrap();
-    let fixture = Fixture { demo: Demo::new(Utc::now()), console };
+    let fixture = Fixture { demo: DemoBackend::new(Utc::now()), console };
     let params = serde_json::json!({ "element_name": "tidy" });
     assert!(adapter.call("execute_agent", params).await.is_success());
     let request = adapter.operator().unwrap().overview().await.unwrap().requests.remove(0);

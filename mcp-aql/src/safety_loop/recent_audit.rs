@@ -11,7 +11,7 @@ use crate::future::BoxFuture;
 use crate::sync::lock;
 
 /// The maximum number of lines that are kept.
-const KEPT: usize = 200;
+const MAX_LINES: usize = 200;
 
 /// The last lines of the audit log, for operators.
 #[derive(Clone, Default)]
@@ -28,7 +28,7 @@ impl RecentAudit {
 impl AuditSink for RecentAudit {
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
         let mut lines = lock(&self.0);
-        if lines.len() >= KEPT {
+        if lines.len() >= MAX_LINES {
             lines.pop_front();
         }
         lines.push_back(line.to_owned());

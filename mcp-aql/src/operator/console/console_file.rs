@@ -10,7 +10,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::links::{Key, ON_DEMAND};
+use super::login_link::{Key, ON_DEMAND_TTL};
 use crate::file_access::{Forbidden, exposures, is_private};
 
 /// The file names: one file for each console, by port. Several processes may share a state directory.
@@ -48,9 +48,9 @@ struct Content {
 }
 
 /// The file of a running console, removed when this is dropped.
-pub(super) struct Record(PathBuf);
+pub(super) struct ConsoleFile(PathBuf);
 
-impl Record {
+impl ConsoleFile {
     pub(super) fn write(folder: &Path, port: u16, key: &Key) -> io::Result<Self> {
         make_folder(folder)?;
         for problem in exposures(folder, Forbidden::Writing) {
@@ -82,7 +82,7 @@ impl Record {
     }
 }
 
-impl Drop for Record {
+impl Drop for ConsoleFile {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_file(&self.0) {
             tracing::debug!(%error, "the console's file cannot be removed");
@@ -145,6 +145,6 @@ fn link(path: &Path) -> io::Result<Option<ConsoleLink>> {
     }
     let key = Key::from_text(&content.secret)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "its secret is damaged"))?;
-    let url = key.link(content.port, Utc::now(), ON_DEMAND).map_err(io::Error::other)?;
+    let url = key.link(content.port, Utc::now(), ON_DEMAND_TTL).map_err(io::Error::other)?;
     Ok(Some(ConsoleLink { url, process: content.process, started_at: content.started_at }))
 }

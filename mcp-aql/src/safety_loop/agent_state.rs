@@ -7,8 +7,8 @@ use super::directive::{
     AgentNotification, AutonomyDirective, NotificationMetadata, NotificationType, SafetyTier,
 };
 use super::evaluator::Stage;
-use super::machine::news;
-use super::tries::Tries;
+use super::retry_lockout::RetryLockout;
+use super::state_machine::notification;
 use crate::operator::{RequestKind, Void};
 
 /// The state of an agent, stored in one record, so that each change is one write.
@@ -20,15 +20,15 @@ pub(super) struct AgentState {
     pub(super) block: Option<Block>,
     pub(super) pause: Option<Pause>,
     pub(super) grant: Option<Grant>,
-    pub(super) queue: Vec<Queued>,
-    pub(super) tries: Tries,
+    pub(super) queue: Vec<QueuedNotification>,
+    pub(super) tries: RetryLockout,
     /// Failed attempts of sessions other than that of the execution.
     #[serde(default)]
-    pub(super) foreign_tries: Tries,
+    pub(super) foreign_tries: RetryLockout,
     /// The times of recent requests.
     pub(super) issued: Vec<DateTime<Utc>>,
     /// The answered requests, newest last.
-    pub(super) spent: Vec<Spent>,
+    pub(super) spent: Vec<AnsweredRequest>,
 }
 
 /// The status of an agent's execution (REQ-LIF-01).
@@ -87,12 +87,12 @@ pub(super) struct Execution {
     /// The reason for its end.
     pub(super) reason: Option<String>,
     /// The request to approve its start.
-    pub(super) ask: Option<Ask>,
+    pub(super) ask: Option<PersonRequest>,
 }
 
 /// A request to a person.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Ask {
+pub(super) struct PersonRequest {
     pub(super) id: String,
     pub(super) kind: RequestKind,
     pub(super) hash: String,
@@ -106,7 +106,7 @@ pub(super) struct Ask {
     pub(super) tried: bool,
 }
 
-impl Ask {
+impl PersonRequest {
     pub(super) fn is_open(&self, now: DateTime<Utc>) -> bool {
         !self.closed && now < self.expires_at
     }
@@ -127,7 +127,7 @@ pub(super) struct Pause {
     /// The hash of the reported action.
     pub(super) digest: String,
     /// The request to a person. `None` while too many requests were made.
-    pub(super) ask: Option<Ask>,
+    pub(super) ask: Option<PersonRequest>,
     /// The end of the pause, if it ends by itself, as with a challenge (REQ-OOB-11).
     pub(super) until: Option<DateTime<Utc>>,
     /// Whether a person has denied the action.
@@ -142,7 +142,7 @@ pub(super) struct Block {
     pub(super) since: DateTime<Utc>,
     /// The session that caused it.
     pub(super) session: Option<String>,
-    pub(super) ask: Ask,
+    pub(super) ask: PersonRequest,
 }
 
 /// A person's permission to take one action once.
@@ -156,14 +156,14 @@ pub(super) struct Grant {
 
 /// A notification in the queue for the agent's next step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Queued {
+pub(super) struct QueuedNotification {
     /// The subject; the queue holds at most one notification for each.
     pub(super) about: String,
     pub(super) notification: AgentNotification,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Spent {
+pub(super) struct AnsweredRequest {
     pub(super) id: String,
     pub(super) at: DateTime<Utc>,
 }
@@ -186,7 +186,7 @@ impl AgentState {
     }
 
     /// Returns whether a start can no longer be approved.
-    pub(super) fn waits_in_vain(&self, now: DateTime<Utc>) -> bool {
+    pub(super) fn start_expired(&self, now: DateTime<Utc>) -> bool {
         self.live().is_some_and(|execution| {
             execution.status == ExecutionStatus::Pending
                 && !execution.ask.as_ref().is_some_and(|ask| ask.is_open(now))
@@ -203,13 +203,13 @@ impl AgentState {
     }
 
     /// Returns all requests to people, including closed ones.
-    pub(super) fn asks(&self) -> impl Iterator<Item = &Ask> {
+    pub(super) fn requests(&self) -> impl Iterator<Item = &PersonRequest> {
         let start = self.live().and_then(|execution| execution.ask.as_ref());
         let pause = self.pause.as_ref().and_then(|pause| pause.ask.as_ref());
         start.into_iter().chain(pause).chain(self.block.as_ref().map(|block| &block.ask))
     }
 
-    pub(super) fn ask_mut(&mut self, id: &str) -> Option<&mut Ask> {
+    pub(super) fn request_mut(&mut self, id: &str) -> Option<&mut PersonRequest> {
         let start = self
             .execution
             .as_mut()
@@ -221,7 +221,7 @@ impl AgentState {
     }
 
     /// Returns the notification for other agents while this one is blocked.
-    pub(super) fn news_of_block(&self) -> Option<AgentNotification> {
+    pub(super) fn block_notification(&self) -> Option<AgentNotification> {
         let block = self.block.as_ref()?;
         let metadata = NotificationMetadata {
             reason: Some(block.reason.clone()),
@@ -230,7 +230,7 @@ impl AgentState {
             ..NotificationMetadata::default()
         };
         let message = format!("Agent '{}' is blocked until a person verifies", self.agent);
-        Some(news(NotificationType::DangerZone, message, Some(metadata), block.since))
+        Some(notification(NotificationType::DangerZone, message, Some(metadata), block.since))
     }
 
     /// Queues a notification. It replaces an earlier one with the same subject.
@@ -244,7 +244,7 @@ impl AgentState {
         {
             self.queue.remove(oldest);
         }
-        self.queue.push(Queued { about: about.to_owned(), notification });
+        self.queue.push(QueuedNotification { about: about.to_owned(), notification });
     }
 
     /// Removes the notification with this subject.
@@ -269,8 +269,9 @@ impl AgentState {
 
     /// Returns the number of operations that wait for approval.
     pub(super) fn waiting(&self) -> usize {
-        let waits =
-            |queued: &&Queued| queued.notification.kind == NotificationType::PermissionPending;
+        let waits = |queued: &&QueuedNotification| {
+            queued.notification.kind == NotificationType::PermissionPending
+        };
         self.queue.iter().filter(waits).count()
     }
 
@@ -279,7 +280,7 @@ impl AgentState {
         if self.spent.len() >= MAX_SPENT_REQUESTS {
             self.spent.remove(0);
         }
-        self.spent.push(Spent { id: id.to_owned(), at });
+        self.spent.push(AnsweredRequest { id: id.to_owned(), at });
     }
 }
 

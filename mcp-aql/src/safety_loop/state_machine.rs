@@ -3,16 +3,16 @@
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::core::LEASE;
+use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
+use super::core::LEASE_SECONDS;
 use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
-use super::evaluator::Policy;
+use super::evaluator::AgentPolicy;
+use super::retry_lockout;
 use super::risk::RiskScorer;
-use super::state::{AgentState, Ask, Execution, ExecutionStatus};
-use super::tries;
 use crate::operator::RequestKind;
 
 /// The maximum number of requests that an agent may cause per minute.
-pub(super) const MOST_REQUESTS: usize = 10;
+pub(super) const MAX_REQUESTS_PER_MINUTE: usize = 10;
 
 /// The inputs of a transition besides the state.
 pub(super) struct Env<'a> {
@@ -26,14 +26,14 @@ pub(super) struct Env<'a> {
     pub(super) fresh_id: &'a str,
     pub(super) fresh_hash: &'a str,
     /// Whether too many requests were shown for a session.
-    pub(super) crowded: &'a (dyn Fn(Option<&str>) -> bool + Sync),
+    pub(super) request_limit_reached: &'a (dyn Fn(Option<&str>) -> bool + Sync),
     pub(super) timeout: TimeDelta,
-    pub(super) most_tries: usize,
+    pub(super) max_attempts: usize,
     /// Notifications of the blocks of other agents.
     pub(super) blocks: &'a [AgentNotification],
     /// The subjects that this agent no longer waits for.
     pub(super) answered: &'a [String],
-    pub(super) policy: &'a Policy,
+    pub(super) policy: &'a AgentPolicy,
     pub(super) scorer: &'a dyn RiskScorer,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Env<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Effects {
     /// A new request. Its code is the one of `Env::fresh_hash`.
-    pub(super) present: Option<Ask>,
+    pub(super) present: Option<PersonRequest>,
     /// The requests that can no longer be answered.
     pub(super) closed: Vec<String>,
     pub(super) audit: Vec<Event>,
@@ -94,7 +94,7 @@ impl Effects {
 
 /// The reason for rejecting a transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(super) enum Rejection {
     /// The agent is blocked until a person lifts the block.
     Blocked {
         agent: String,
@@ -146,7 +146,7 @@ const NOTICE_CHARS: usize = 100;
 
 /// Returns the action that a person decides about, and a warning if it was shortened, so that a long and
 /// harmless beginning cannot hide the rest.
-pub(super) fn shown(text: &str) -> (String, Option<String>) {
+pub(super) fn displayed(text: &str) -> (String, Option<String>) {
     let length = text.chars().count();
     if length <= MAX_ACTION_CHARS + NOTICE_CHARS {
         return (text.to_owned(), None);
@@ -172,12 +172,12 @@ impl AgentState {
     /// Applies the effects of time. Every transition starts with this.
     pub(super) fn settle(&mut self, env: &Env<'_>, effects: &mut Effects) {
         let now = env.now;
-        tries::rebase(&mut self.issued, now);
+        retry_lockout::rebase(&mut self.issued, now);
         // Setting the clock back must not extend anything.
         let latest = now + env.timeout;
-        let ids: Vec<_> = self.asks().map(|ask| ask.id.clone()).collect();
+        let ids: Vec<_> = self.requests().map(|ask| ask.id.clone()).collect();
         for id in ids {
-            if let Some(ask) = self.ask_mut(&id) {
+            if let Some(ask) = self.request_mut(&id) {
                 ask.expires_at = ask.expires_at.min(latest);
                 if !ask.closed && now >= ask.expires_at {
                     ask.closed = true;
@@ -206,7 +206,7 @@ impl AgentState {
             self.end(status, "The adapter was restarted", env, effects);
             self.drop_pause(effects);
         }
-        if self.waits_in_vain(now) {
+        if self.start_expired(now) {
             self.end(ExecutionStatus::Cancelled, "No person has approved the start", env, effects);
         }
     }
@@ -245,8 +245,9 @@ impl AgentState {
         effects.note(Event::new("EXECUTION_ENDED", status.as_str()).reason(reason));
     }
 
-    fn refuses_to_ask(&self, session: Option<&str>, env: &Env<'_>, effects: &mut Effects) -> bool {
-        let refuses = self.issued.len() >= MOST_REQUESTS || (env.crowded)(session);
+    fn reject_request(&self, session: Option<&str>, env: &Env<'_>, effects: &mut Effects) -> bool {
+        let refuses =
+            self.issued.len() >= MAX_REQUESTS_PER_MINUTE || (env.request_limit_reached)(session);
         if refuses {
             effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
         }
@@ -254,22 +255,22 @@ impl AgentState {
     }
 
     /// Creates a request of this kind, unless there were too many.
-    pub(super) fn ask(
+    pub(super) fn create_request(
         &mut self,
         kind: RequestKind,
         (action, reasons): (&str, Vec<String>),
         bounded: bool,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Option<Ask> {
+    ) -> Option<PersonRequest> {
         let session = self.execution.as_ref().and_then(|execution| execution.session.as_deref());
-        if bounded && self.refuses_to_ask(session, env, effects) {
+        if bounded && self.reject_request(session, env, effects) {
             return None;
         }
         self.issued.push(env.now);
-        let (action, warning) = shown(action);
+        let (action, warning) = displayed(action);
         let reasons = reasons.into_iter().chain(warning).collect();
-        let ask = Ask {
+        let ask = PersonRequest {
             id: env.fresh_id.to_owned(),
             kind,
             hash: env.fresh_hash.to_owned(),
@@ -286,17 +287,17 @@ impl AgentState {
     }
 
     /// Rejects a transition of a blocked agent and audits it with the caller's session.
-    pub(super) fn refuse_blocked(
+    pub(super) fn reject_if_blocked(
         &self,
         caller: Option<&str>,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         match &self.block {
             Some(block) if env.mode == LoopMode::Enforcing => {
                 let event = Event::new("EXECUTION_DENIED", "denied").reason("the agent is blocked");
                 effects.note(event.challenge(&block.ask.id).caller(caller));
-                Err(Refusal::Blocked {
+                Err(Rejection::Blocked {
                     agent: self.agent.clone(),
                     challenge: block.ask.is_open(env.now).then(|| block.ask.id.clone()),
                 })
@@ -311,9 +312,9 @@ impl AgentState {
         start: &Start<'_>,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.settle(env, effects);
-        self.refuse_blocked(start.session, env, effects)?;
+        self.reject_if_blocked(start.session, env, effects)?;
         if let Some(live) = self.live() {
             if live.session.as_deref() != start.session {
                 return Err(elsewhere(live, env));
@@ -321,15 +322,15 @@ impl AgentState {
             match live.status {
                 // The approval is already requested or granted.
                 _ if live.parameters == start.parameters => return Ok(()),
-                ExecutionStatus::Running => return Err(Refusal::Busy),
+                ExecutionStatus::Running => return Err(Rejection::Busy),
                 _ => {}
             }
         }
         let runs = env.mode != LoopMode::Enforcing;
         // If no request can be made, nothing is recorded: there must not be an execution whose parameters were
         // never shown to a person.
-        if !runs && self.refuses_to_ask(start.session, env, effects) {
-            return Err(Refusal::TooMany(60));
+        if !runs && self.reject_request(start.session, env, effects) {
+            return Err(Rejection::TooMany(60));
         }
         // A new start replaces one that is not approved.
         self.end(ExecutionStatus::Cancelled, "Replaced", env, effects);
@@ -356,7 +357,7 @@ impl AgentState {
         if runs {
             return Ok(());
         }
-        let asked = self.ask_to_start(start.action, env, effects);
+        let asked = self.request_start(start.action, env, effects);
         if asked.is_err() {
             // The caller received an error, so no caller would end this execution.
             self.execution = last;
@@ -366,15 +367,15 @@ impl AgentState {
     }
 
     /// Requests the approval of a start.
-    fn ask_to_start(
+    fn request_start(
         &mut self,
         action: &str,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let reasons = vec!["An agent begins only when a person lets it".to_owned()];
-        let asked = self.ask(RequestKind::Start, (action, reasons), true, env, effects);
-        let Some(ask) = asked else { return Err(Refusal::TooMany(60)) };
+        let asked = self.create_request(RequestKind::Start, (action, reasons), true, env, effects);
+        let Some(ask) = asked else { return Err(Rejection::TooMany(60)) };
         if let Some(execution) = self.live_mut() {
             execution.ask = Some(ask);
         }
@@ -386,8 +387,8 @@ impl AgentState {
         &mut self,
         session: Option<&str>,
         env: &Env<'_>,
-    ) -> Result<&mut Execution, Refusal> {
-        let execution = self.live_mut().ok_or(Refusal::NotExecuting)?;
+    ) -> Result<&mut Execution, Rejection> {
+        let execution = self.live_mut().ok_or(Rejection::NotExecuting)?;
         if execution.session.as_deref() == session {
             Ok(execution)
         } else {
@@ -403,15 +404,15 @@ impl AgentState {
         (status, reason): (ExecutionStatus, &str),
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.settle(env, effects);
-        self.refuse_blocked(session, env, effects)?;
+        self.reject_if_blocked(session, env, effects)?;
         let execution = self.own(session, env)?;
         if id.is_some_and(|id| id != execution.id) {
-            return Err(Refusal::NotExecuting);
+            return Err(Rejection::NotExecuting);
         }
         if execution.status == ExecutionStatus::Pending && status == ExecutionStatus::Completed {
-            return Err(Refusal::Pending);
+            return Err(Rejection::Pending);
         }
         self.end(status, reason, env, effects);
         Ok(())
@@ -426,12 +427,12 @@ impl AgentState {
     }
 }
 
-fn elsewhere(execution: &Execution, env: &Env<'_>) -> Refusal {
+fn elsewhere(execution: &Execution, env: &Env<'_>) -> Rejection {
     let foreign = execution.owner != env.me;
-    Refusal::Elsewhere { free_in: foreign.then_some(LEASE.unsigned_abs()) }
+    Rejection::Elsewhere { free_in: foreign.then_some(LEASE_SECONDS.unsigned_abs()) }
 }
 
-pub(super) fn news(
+pub(super) fn notification(
     kind: NotificationType,
     message: impl Into<String>,
     metadata: Option<NotificationMetadata>,

@@ -8,10 +8,10 @@ use chrono::{TimeDelta, Utc};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
-use super::calls::Reported;
+use super::agent_state::ExecutionStatus;
+use super::calls::StepReport;
 use super::core::SafetyCore;
-use super::state::ExecutionStatus;
-use super::{Pending, SafetyLoop};
+use super::{ApprovalRequest, SafetyLoop};
 use crate::operation::CallScope;
 use crate::operator::MemoryChannel;
 use crate::router::Endpoint;
@@ -102,7 +102,7 @@ async fn block(adapter: &Adapter, session: Option<&Session>) {
     let begun = core(adapter).start(session, "Ada", None).await.unwrap();
     let operator = adapter.operator().unwrap();
     operator.approve(&begun.request_id.unwrap(), "test").await.unwrap();
-    let step = Reported {
+    let step = StepReport {
         agent: "Ada".to_owned(),
         hint: "drop_table users".to_owned(),
         description: None,
@@ -198,7 +198,7 @@ async fn what_was_approved_just_now_is_not_asked_again() {
     // REQ-GATE-10
     let adapter = adapter(&Odd::default());
     let (core, session) = (core(&adapter), Session::new());
-    let ask = || Pending {
+    let ask = || ApprovalRequest {
         operation: "clear_bed",
         params_hash: "h",
         session: Some(&session),
@@ -248,7 +248,7 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
     let (core, operator) = (core(&adapter), adapter.operator().unwrap());
     let begun = core.start(Some(&session), "Ada", None).await.unwrap();
     operator.approve(&begun.request_id.unwrap(), "test").await.unwrap();
-    let ask = || Pending {
+    let ask = || ApprovalRequest {
         operation: "clear_bed",
         params_hash: "h",
         session: Some(&session),
@@ -275,7 +275,7 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
     let entry = overview.audit.iter().find(verified).unwrap();
     assert_eq!(entry["event"], "CHALLENGE_VERIFIED");
     assert_eq!(people.withdrawn().last(), Some(&shown.id));
-    let step = Reported {
+    let step = StepReport {
         agent: "Ada".to_owned(),
         hint: "read_file a".to_owned(),
         description: None,

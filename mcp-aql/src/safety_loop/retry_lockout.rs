@@ -4,15 +4,15 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
 /// The window in which failed attempts are counted, in seconds.
-pub(super) const WINDOW: i64 = 60;
+pub(super) const WINDOW_SECONDS: i64 = 60;
 /// The maximum duration of a lock, in seconds.
-const LONGEST: i64 = 3_600;
+const MAX_LOCK_SECONDS: i64 = 3_600;
 /// The time after a lock until the next one has the shortest duration again, in seconds.
-const FORGIVEN: i64 = 24 * 3_600;
+const LOCK_RESET_SECONDS: i64 = 24 * 3_600;
 
 /// The failed attempts of an agent or a session, and its lock (REQ-OOB-12).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tries {
+pub(super) struct RetryLockout {
     failed: Vec<DateTime<Utc>>,
     lock: Option<Lock>,
 }
@@ -25,7 +25,7 @@ struct Lock {
     nth: u32,
 }
 
-impl Tries {
+impl RetryLockout {
     /// Checks whether another attempt is allowed. Otherwise returns the seconds to wait.
     pub(super) fn check(&mut self, now: DateTime<Utc>, most: usize) -> Result<(), u64> {
         self.rebase(now);
@@ -34,7 +34,7 @@ impl Tries {
             if left > 0 {
                 return Err(u64::try_from(left).unwrap_or(1));
             }
-            if (now - lock.at).num_seconds() > lock.seconds + FORGIVEN {
+            if (now - lock.at).num_seconds() > lock.seconds + LOCK_RESET_SECONDS {
                 self.lock = None;
             }
         }
@@ -42,7 +42,7 @@ impl Tries {
             return Ok(());
         }
         let nth = self.lock.as_ref().map_or(0, |lock| lock.nth + 1);
-        let seconds = WINDOW.saturating_mul(1 << nth.min(10)).min(LONGEST);
+        let seconds = WINDOW_SECONDS.saturating_mul(1 << nth.min(10)).min(MAX_LOCK_SECONDS);
         self.lock = Some(Lock { at: now, seconds, nth });
         self.failed.clear();
         Err(u64::try_from(seconds).unwrap_or(1))
@@ -73,7 +73,7 @@ pub(super) fn rebase(times: &mut Vec<DateTime<Utc>>, now: DateTime<Utc>) {
     for time in times.iter_mut() {
         *time = (*time).min(now);
     }
-    times.retain(|time| now - *time < TimeDelta::seconds(WINDOW));
+    times.retain(|time| now - *time < TimeDelta::seconds(WINDOW_SECONDS));
 }
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     #[test]
     fn ten_tries_a_minute_and_longer_and_longer_locks() {
         // REQ-OOB-12, REQ-OOB-13
-        let mut tries = Tries::default();
+        let mut tries = RetryLockout::default();
         for second in 0..10 {
             assert_eq!(tries.check(at(second), 10), Ok(()));
             tries.fail(at(second));
@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(tries.check(at(71), 10), Err(120));
         // The lock survives a restart.
         let text = serde_json::to_string(&tries).unwrap();
-        let mut tries: Tries = serde_json::from_str(&text).unwrap();
+        let mut tries: RetryLockout = serde_json::from_str(&text).unwrap();
         assert_eq!(tries.check(at(100), 10), Err(91));
         // Setting the clock back neither removes the lock nor extends it.
         assert_eq!(tries.check(at(-5000), 10), Err(120));
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_window_slides() {
-        let mut tries = Tries::default();
+        let mut tries = RetryLockout::default();
         (0..9).for_each(|_| tries.fail(at(0)));
         tries.fail(at(59));
         assert_eq!(tries.check(at(60), 10), Ok(()));

@@ -16,7 +16,7 @@ use axum::response::Response;
 
 use super::Shared;
 use super::routes::{ICON, LOGIN, STYLE, refusal, signed_out};
-use super::sessions::Seen;
+use super::sessions::SessionCheck;
 
 /// The header with the token of a session.
 pub(super) const TOKEN: &str = "x-console-token";
@@ -55,7 +55,7 @@ pub(super) async fn pass(
 
 /// The reason for rejecting a request.
 #[derive(Debug, Clone, Copy)]
-enum Refused {
+enum RejectedRequest {
     Host,
     Method,
     Site,
@@ -64,7 +64,7 @@ enum Refused {
     Body,
 }
 
-impl Refused {
+impl RejectedRequest {
     fn response(self, shared: &Shared, path: &str) -> Response {
         let (status, message) = match self {
             Self::Nobody => {
@@ -85,32 +85,32 @@ impl Refused {
     }
 }
 
-fn admit(shared: &Shared, request: &Request) -> Result<(), Refused> {
+fn admit(shared: &Shared, request: &Request) -> Result<(), RejectedRequest> {
     let headers = request.headers();
-    let host = own_host(shared.port, request).ok_or(Refused::Host)?;
+    let host = own_host(shared.port, request).ok_or(RejectedRequest::Host)?;
     let posts = match *request.method() {
         Method::GET => false,
         Method::POST => true,
-        _ => return Err(Refused::Method),
+        _ => return Err(RejectedRequest::Method),
     };
     let path = request.uri().path();
     let api = path.starts_with("/api/");
     if (api || posts) && !same_site(headers, host, posts) {
-        return Err(Refused::Site);
+        return Err(RejectedRequest::Site);
     }
     // Unexpected bodies are not read.
     if !request.body().is_end_stream() {
-        return Err(Refused::Body);
+        return Err(RejectedRequest::Body);
     }
     if !posts && [LOGIN, STYLE, ICON].contains(&path) {
         return Ok(());
     }
     let token = headers.get(TOKEN).and_then(|value| value.to_str().ok());
-    let cookie = cookie(shared.port, headers).ok_or(Refused::Nobody)?;
+    let cookie = cookie(shared.port, headers).ok_or(RejectedRequest::Nobody)?;
     match shared.sessions.look_up(cookie, token, Instant::now()) {
-        Seen::Nobody => Err(Refused::Nobody),
-        Seen::Cookie if api || posts => Err(Refused::Token),
-        Seen::Cookie | Seen::Both => Ok(()),
+        SessionCheck::Invalid => Err(RejectedRequest::Nobody),
+        SessionCheck::CookieOnly if api || posts => Err(RejectedRequest::Token),
+        SessionCheck::CookieOnly | SessionCheck::Valid => Ok(()),
     }
 }
 

@@ -12,9 +12,9 @@ use sha2::Sha256;
 use crate::sync::lock;
 
 /// The validity of a link that was requested, which is used soon.
-pub(super) const ON_DEMAND: TimeDelta = TimeDelta::minutes(2);
+pub(super) const ON_DEMAND_TTL: TimeDelta = TimeDelta::minutes(2);
 /// The validity of the link that is printed at the start.
-pub(super) const AT_START: TimeDelta = TimeDelta::minutes(10);
+pub(super) const STARTUP_TTL: TimeDelta = TimeDelta::minutes(10);
 
 const NONCE: usize = 16;
 const TIME: usize = 8;
@@ -109,13 +109,17 @@ mod tests {
     fn a_link_is_good_once_and_for_its_time() {
         let now = "2031-05-06T07:00:00Z".parse().unwrap();
         let (key, links) = (Key::random().unwrap(), Links::default());
-        let link = || key.link(7000, now, ON_DEMAND).unwrap();
+        let link = || key.link(7000, now, ON_DEMAND_TTL).unwrap();
         let (first, second) = (link(), link());
         assert_ne!(first, second);
         assert!(links.redeem(&key, once(&first), now));
         assert!(!links.redeem(&key, once(&first), now), "used");
-        assert!(!links.redeem(&key, once(&second), now + ON_DEMAND), "expired");
-        assert!(links.redeem(&key, once(&second), now + ON_DEMAND - TimeDelta::milliseconds(1)));
+        assert!(!links.redeem(&key, once(&second), now + ON_DEMAND_TTL), "expired");
+        assert!(links.redeem(
+            &key,
+            once(&second),
+            now + ON_DEMAND_TTL - TimeDelta::milliseconds(1)
+        ));
         let third = link();
         assert!(links.redeem(&key, once(&third), now + TimeDelta::minutes(1)));
         assert!(!links.redeem(&key, once(&third), now), "used, and the clock went back");
@@ -125,7 +129,7 @@ mod tests {
     fn a_link_that_was_changed_or_signed_elsewhere_is_none() {
         let now = Utc::now();
         let (key, links) = (Key::random().unwrap(), Links::default());
-        let link = key.link(7000, now, ON_DEMAND).unwrap();
+        let link = key.link(7000, now, ON_DEMAND_TTL).unwrap();
         let good = once(&link);
         let other = Key::random().unwrap();
         assert!(!links.redeem(&other, good, now));
