@@ -82,7 +82,7 @@ pub(crate) struct AuditEntry<'a> {
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct AuditLine<'a> {
     timestamp: String,
     adapter_name: &'a str,
     adapter_trust: TrustLevel,
@@ -112,7 +112,7 @@ impl Audit {
         if !self.is_read() {
             return;
         }
-        let line = Whole {
+        let line = AuditLine {
             timestamp: crate::clock::text(self.time.now()),
             adapter_name: &self.adapter,
             adapter_trust: self.trust,
@@ -258,18 +258,18 @@ impl AuditStore {
         let mut record = NewRecord::new(line);
         record.expires_at = self.keep.map(|keep| later(now, keep));
         self.store.write(vec![Change::put(COLLECTION, key, Expected::Absent, record)]).await?;
-        if self.is_due(now) {
+        if self.is_purge_due(now) {
             self.store.purge(now).await?;
         }
         Ok(())
     }
 
     /// Returns whether expired entries are due to be purged, and records the time if so.
-    fn is_due(&self, now: DateTime<Utc>) -> bool {
-        const PURGE: TimeDelta = TimeDelta::minutes(10);
+    fn is_purge_due(&self, now: DateTime<Utc>) -> bool {
+        const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
         let mut purged = lock(&self.purged);
-        let due =
-            self.keep.is_some() && purged.is_none_or(|at| at > now || later(at, PURGE) <= now);
+        let due = self.keep.is_some()
+            && purged.is_none_or(|at| at > now || later(at, PURGE_INTERVAL) <= now);
         if due {
             *purged = Some(now);
         }

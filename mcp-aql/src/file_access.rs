@@ -4,12 +4,12 @@ use std::path::Path;
 
 /// The access to a file that other users must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Forbidden {
+pub(crate) enum ForbiddenAccess {
     /// Change it.
-    Writing,
+    Write,
     /// Change it or read it.
     #[cfg(feature = "sqlite")]
-    Reading,
+    Read,
 }
 
 /// Returns whether a file belongs to this user, or to root, and no other user can read or change it.
@@ -31,21 +31,21 @@ pub(crate) fn is_private(_: &Path) -> std::io::Result<bool> {
 /// itself, and directories and links on its path that another user can change. If the file does not exist,
 /// only its path is checked.
 #[cfg(unix)]
-pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
+pub(crate) fn exposures(path: &Path, forbidden: ForbiddenAccess) -> Vec<String> {
     use std::os::unix::fs::MetadataExt as _;
 
     /// In a directory with this bit, users can only replace files of their own.
     const STICKY: u32 = 0o1000;
     let bits = match forbidden {
-        Forbidden::Writing => 0o022,
+        ForbiddenAccess::Write => 0o022,
         #[cfg(feature = "sqlite")]
-        Forbidden::Reading => 0o077,
+        ForbiddenAccess::Read => 0o077,
     };
-    let way = way_to(path);
-    let last = way.len().saturating_sub(1);
+    let entries = path_entries(path);
+    let last = entries.len().saturating_sub(1);
     let own_user = own_user();
     let mut found = Vec::new();
-    for (place, (path, metadata)) in way.iter().enumerate() {
+    for (place, (path, metadata)) in entries.iter().enumerate() {
         let (path, mode) = (path.display(), metadata.mode());
         if !is_trusted(metadata.uid(), own_user) {
             found.push(format!("`{path}` belongs to another user"));
@@ -62,9 +62,9 @@ pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
             }
         } else if place == last && mode & bits != 0 {
             let (can, rights) = match forbidden {
-                Forbidden::Writing => ("change", "go-w"),
+                ForbiddenAccess::Write => ("change", "go-w"),
                 #[cfg(feature = "sqlite")]
-                Forbidden::Reading => ("read or change", "go-rwx"),
+                ForbiddenAccess::Read => ("read or change", "go-rwx"),
             };
             found.push(format!("other users can {can} `{path}`: run `chmod {rights} '{path}'`"));
         }
@@ -74,7 +74,7 @@ pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
 
 /// Other systems do not have these permissions.
 #[cfg(not(unix))]
-pub(crate) fn exposures(_: &Path, _: Forbidden) -> Vec<String> {
+pub(crate) fn exposures(_: &Path, _: ForbiddenAccess) -> Vec<String> {
     Vec::new()
 }
 
@@ -117,7 +117,7 @@ fn owner_of_new_file() -> std::io::Result<u32> {
 
 /// Returns the directories and links on the path of a file, and the file itself, as far as they exist.
 #[cfg(unix)]
-fn way_to(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
+fn path_entries(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
     use std::path::{Component, PathBuf};
 
     /// The same limit as in Linux: a longer chain is probably a cycle.
@@ -126,7 +126,8 @@ fn way_to(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
         path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect()
     };
     let Ok(path) = std::path::absolute(path) else { return Vec::new() };
-    let (mut rest, mut here, mut way, mut links) = (parts(&path), PathBuf::new(), Vec::new(), 0);
+    let (mut rest, mut here, mut entries, mut links) =
+        (parts(&path), PathBuf::new(), Vec::new(), 0);
     while let Some(part) = rest.pop() {
         match part.components().next() {
             Some(Component::CurDir) => continue,
@@ -148,9 +149,9 @@ fn way_to(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
             }
             _ => here.clone_from(&next),
         }
-        way.push((next, metadata));
+        entries.push((next, metadata));
     }
-    way
+    entries
 }
 
 #[cfg(all(test, unix, feature = "sqlite"))]
@@ -181,19 +182,20 @@ mod tests {
         ] {
             set(&folder.join("state"), directory).unwrap();
             set(&file, mode).unwrap();
-            for (forbidden, count) in [(Forbidden::Reading, reading), (Forbidden::Writing, writing)]
+            for (forbidden, count) in
+                [(ForbiddenAccess::Read, reading), (ForbiddenAccess::Write, writing)]
             {
                 let found = exposures(&file, forbidden);
                 assert_eq!(found.len(), count, "{directory:o} {mode:o}: {found:?}");
             }
             // Each directory on the path is checked, before and after the link.
-            assert!(exposures(&through, Forbidden::Reading).len() >= reading);
+            assert!(exposures(&through, ForbiddenAccess::Read).len() >= reading);
         }
         set(&folder.join("state"), 0o700).unwrap();
         let missing = folder.join("state/missing.db");
-        assert_eq!(exposures(&missing, Forbidden::Reading), Vec::<String>::new());
+        assert_eq!(exposures(&missing, ForbiddenAccess::Read), Vec::<String>::new());
         symlink("circle", folder.join("circle")).unwrap();
-        assert_eq!(exposures(&folder.join("circle"), Forbidden::Reading), Vec::<String>::new());
+        assert_eq!(exposures(&folder.join("circle"), ForbiddenAccess::Read), Vec::<String>::new());
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -208,7 +210,7 @@ mod tests {
         let link = folder.join("state.db");
         symlink(folder.join("elsewhere"), &link).unwrap();
         if std::os::unix::fs::lchown(&link, Some(4_242_424), None).is_ok() {
-            let found = exposures(&link, Forbidden::Writing);
+            let found = exposures(&link, ForbiddenAccess::Write);
             assert_eq!(found, [format!("`{}` belongs to another user", link.display())]);
         }
         fs::remove_dir_all(&folder).unwrap();

@@ -22,7 +22,7 @@ enum System {
     Windows,
 }
 
-const HERE: System = if cfg!(windows) {
+const CURRENT_SYSTEM: System = if cfg!(windows) {
     System::Windows
 } else if cfg!(target_vendor = "apple") {
     System::Mac
@@ -33,7 +33,7 @@ const HERE: System = if cfg!(windows) {
 /// Returns the user's directory of this purpose for the program of this name, or the reason why it is
 /// unknown.
 pub(crate) fn of(purpose: Purpose, name: &str) -> Result<PathBuf, String> {
-    find(HERE, purpose, name, |variable| std::env::var_os(variable), std::env::home_dir())
+    find(CURRENT_SYSTEM, purpose, name, |variable| std::env::var_os(variable), std::env::home_dir())
 }
 
 fn find(
@@ -140,9 +140,9 @@ mod tests {
     fn a_name_is_one_folder() {
         let home = || Some("/home/ada".into());
         for name in ["", ".", "..", "a/b", "/a", "a/", "a\\b", "C:", "a\0"] {
-            let found = find(HERE, Purpose::State, name, |_| None, home());
+            let found = find(CURRENT_SYSTEM, Purpose::State, name, |_| None, home());
             assert!(found.is_err(), "{name:?}: {found:?}");
         }
-        assert!(find(HERE, Purpose::State, "Ada's täsks 2", |_| None, home()).is_ok());
+        assert!(find(CURRENT_SYSTEM, Purpose::State, "Ada's täsks 2", |_| None, home()).is_ok());
     }
 }

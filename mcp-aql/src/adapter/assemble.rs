@@ -12,7 +12,7 @@ use crate::audit::AuditSink;
 use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::{self, ExecutionState, Executions};
-use crate::file_access::{Forbidden, exposures};
+use crate::file_access::{ForbiddenAccess, exposures};
 use crate::gatekeeper::{self, GatePlan, Gatekeeper, Trust};
 use crate::introspection::{
     self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
@@ -425,7 +425,7 @@ fn audit(
         match AuditFile::open(path) {
             Ok(file) => {
                 sinks.push(Arc::new(file));
-                let found = exposures(path, Forbidden::Writing).into_iter();
+                let found = exposures(path, ForbiddenAccess::Write).into_iter();
                 settings.notices.extend(
                     found.map(|it| format!("the audit log is not safe from other users: {it}")),
                 );

@@ -115,7 +115,7 @@ mod tests {
         for danger in DangerLevel::ALL {
             let confirmed = *danger >= DangerLevel::Destructive;
             let expected = if confirmed { TrustDecision::Confirm } else { TrustDecision::Allow };
-            assert_eq!(verdict(*danger, None), expected, "{danger}");
+            assert_eq!(trust_decision(*danger, None), expected, "{danger}");
         }
     }
 }

@@ -543,7 +543,7 @@ async fn a_call_that_is_given_up_keeps_no_store_open() {
 /// A store with one connection, like a pool of size one.
 #[derive(Default)]
 struct Single {
-    counted: CountedCall,
+    counted: WriteCounter,
     connection: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -584,7 +584,7 @@ async fn a_call_that_is_given_up_keeps_nobody_from_the_store() {
 /// A store that is slow, or panics once.
 #[derive(Default)]
 struct Odd {
-    counted: CountedCall,
+    counted: WriteCounter,
     slow: bool,
     panics: AtomicBool,
 }

@@ -15,7 +15,7 @@ use super::approvals::MAX_WAITING_CALLS;
 use super::calls::{MAX_AGENTS, StepReport};
 use super::core::SafetyCore;
 use super::recent_audit::RecentAudit;
-use super::{NotificationType, Pending, SafetyLoop, StepOutcome};
+use super::{ApprovalRequest, NotificationType, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::future::BoxFuture;
@@ -1359,18 +1359,18 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
         };
         let shown = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         let other = core.request_approval(ask("h2", "delete_bed 2")).await.unwrap();
-        desk.renew(&displayed, "test").await.unwrap();
+        desk.renew(&shown, "test").await.unwrap();
         let renewed = rig.people.requests().pop().unwrap();
-        assert_eq!((&renewed.id, &*renewed.action), (&displayed, "delete_bed 1"));
+        assert_eq!((&renewed.id, &*renewed.action), (&shown, "delete_bed 1"));
         // An approval on an outdated page applies to the call that it showed only.
-        desk.decide(&displayed, true, "test").await.unwrap();
+        desk.decide(&shown, true, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h2", session).await.unwrap());
         assert!(core.take_approval("delete_bed", "h1", session).await.unwrap());
         // A later request has another id, even for the same call. The page's id is no longer valid.
         let next = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         assert!(next != shown && next != other);
-        desk.decide(&displayed, true, "test").await.unwrap_err();
-        desk.renew(&displayed, "test").await.unwrap_err();
+        desk.decide(&shown, true, "test").await.unwrap_err();
+        desk.renew(&shown, "test").await.unwrap_err();
         assert!(!core.take_approval("delete_bed", "h1", session).await.unwrap());
         // The same applies to an agent's request, which receives a new id when it is renewed.
         rig.begun(1).await;
@@ -1387,7 +1387,7 @@ fn an_operation_of_the_adapter_is_known_by_its_servers_name_too() {
     // REQ-DNG-11
     let rig = Rig::new();
     let core = &rig.process.core;
-    core.knows(HashMap::from([(
+    core.set_operations(HashMap::from([(
         "close_valve".to_owned(),
         mcp_aql_protocol::DangerLevel::Dangerous,
     )]));
@@ -1440,12 +1440,12 @@ fn an_evaluation_with_many_patterns_is_quick() {
     let mut problems = Vec::new();
     let mut list =
         |range: std::ops::Range<usize>| PatternList::new(&texts[range], "deny", &mut problems);
-    let policy = Policy {
+    let policy = AgentPolicy {
         max_autonomous_steps: 50,
         deny: list(0..80),
         requires_approval: list(80..160),
         auto_approve: list(160..200),
-        ..Policy::default()
+        ..AgentPolicy::default()
     };
     let rounds = 2_000_u32;
     let started = std::time::Instant::now();

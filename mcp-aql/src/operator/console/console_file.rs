@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::login_link::{Key, ON_DEMAND_TTL};
-use crate::file_access::{Forbidden, exposures, is_private};
+use crate::file_access::{ForbiddenAccess, exposures, is_private};
 
 /// The file names: one file for each console, by port. Several processes may share a state directory.
 const PREFIX: &str = "console-";
@@ -53,7 +53,7 @@ pub(super) struct ConsoleFile(PathBuf);
 impl ConsoleFile {
     pub(super) fn write(folder: &Path, port: u16, key: &Key) -> io::Result<Self> {
         make_folder(folder)?;
-        for problem in exposures(folder, Forbidden::Writing) {
+        for problem in exposures(folder, ForbiddenAccess::Write) {
             tracing::warn!("the operator console is not safe from other users: {problem}");
         }
         let content = Content {

@@ -14,7 +14,7 @@ use self::file::File;
 use self::worker::Worker;
 use super::sql::{PURGE_BATCH_SIZE, Statement, Value, listed, record};
 use super::{Change, Record, Store, StoreError};
-use crate::file_access::{Forbidden, exposures};
+use crate::file_access::{ForbiddenAccess, exposures};
 use crate::future::BoxFuture;
 use crate::user_directory::{self, Purpose};
 
@@ -109,7 +109,7 @@ impl Store for SqliteStore {
         let file = Arc::clone(&self.file);
         // The worker opens the file before it runs the first job.
         Box::pin(self.writer.run(move |_| {
-            for problem in exposures(file.path(), Forbidden::Reading) {
+            for problem in exposures(file.path(), ForbiddenAccess::Read) {
                 tracing::warn!("other users can access the adapter's state: {problem}");
             }
             Ok(())
