@@ -536,7 +536,7 @@ fn nothing_is_approved_unseen() {
         assert!(block.action.ends_with("and then the worst"));
 
         let action = format!("import {}", "y".repeat(9_000));
-        core.request_approval(Pending {
+        core.request_approval(ApprovalRequest {
             operation: "import",
             params_hash: "h",
             session: Some(rig.session(1)),
@@ -571,7 +571,7 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
             let given_up = (ExecutionStatus::Cancelled, "so");
             core.finish(Some(&session), &agent, None, given_up).await.unwrap();
             let params_hash = format!("{number}");
-            core.request_approval(Pending {
+            core.request_approval(ApprovalRequest {
                 operation: "delete_bed",
                 params_hash: &params_hash,
                 session: Some(rig.session(2)),
@@ -731,7 +731,7 @@ fn what_waits_for_people_is_bounded() {
         let ask = |number: usize| {
             let expires_at = rig.now() + TimeDelta::seconds(60);
             async move {
-                let pending = Pending {
+                let pending = ApprovalRequest {
                     operation: "delete_bed",
                     params_hash: &number.to_string(),
                     session,
@@ -826,7 +826,7 @@ fn what_cannot_be_read_hides_nothing_else() {
         rig.step(0, "drop_table users", None).await.unwrap();
         rig.start(2).await.unwrap();
         let core = &rig.process.core;
-        let ask = |number: u8| Pending {
+        let ask = |number: u8| ApprovalRequest {
             operation: "delete_bed",
             params_hash: if number == 0 { "h0" } else { "h1" },
             session: Some(rig.session(1)),
@@ -972,7 +972,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
         desk.unblock("bad", "test").await.unwrap();
         assert_eq!(told().await, [Vec::<NotificationType>::new()]);
         let id = core
-            .request_approval(Pending {
+            .request_approval(ApprovalRequest {
                 operation: "delete_bed",
                 params_hash: "",
                 session: Some(&session),
@@ -1292,7 +1292,7 @@ fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
         rig.begun(0).await;
         let core = &rig.process.core;
         let id = core
-            .request_approval(Pending {
+            .request_approval(ApprovalRequest {
                 operation: "delete_bed",
                 params_hash: "h1",
                 session: Some(rig.session(0)),
@@ -1323,7 +1323,7 @@ fn an_approval_lasts_no_longer_because_the_clock_went_back() {
         let (core, session) = (&rig.process.core, Some(rig.session(0)));
         for (seconds, taken) in [(0, true), (-5, true), (-60, false), (301, false)] {
             let id = core
-                .request_approval(Pending {
+                .request_approval(ApprovalRequest {
                     operation: "delete_bed",
                     params_hash: "h1",
                     session,
@@ -1355,7 +1355,7 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
             let expires_at = rig.now() + TimeDelta::seconds(60);
             let (operation, level) = ("delete_bed", "destructive");
             let reasons = Vec::new();
-            Pending { operation, params_hash, session, action, reasons, level, expires_at }
+            ApprovalRequest { operation, params_hash, session, action, reasons, level, expires_at }
         };
         let shown = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         let other = core.request_approval(ask("h2", "delete_bed 2")).await.unwrap();
