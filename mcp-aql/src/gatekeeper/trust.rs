@@ -305,6 +305,6 @@ mod tests {
         assert!(other[0].contains("leads to `generated`"), "{other:?}");
         let broken =
             history("generated", &[step("generated", "validated"), step("untested", "generated")]);
-        assert!(broken[0].contains("follows one"), "{broken:?}");
+        assert!(broken[0].contains("follows a step"), "{broken:?}");
     }
 }

@@ -371,7 +371,7 @@ mod tests {
             ("`burst`", RateLimits::new().limit(ApiLimit::global(5).burst(6))),
             ("did you mean `create`", RateLimits::new().limit(ApiLimit::endpoint("craete", 5))),
             (
-                "no name of a header",
+                "not a valid header name",
                 RateLimits::new().limit(ApiLimit::global(5).reset_header("a b")),
             ),
             (
@@ -490,11 +490,8 @@ mod tests {
             assert!(refused.contains(fragment), "{fragment}: {refused}");
         }
         for (fragment, text) in [
-            ("goes with", "[[api_limits]]\nscope='endpoint'\nlimit=1\nwindow='hour'"),
-            (
-                "goes with",
-                "[[api_limits]]\nscope='global'\ncategory='READ'\nlimit=1\nwindow='hour'",
-            ),
+            ("requires", "[[api_limits]]\nscope='endpoint'\nlimit=1\nwindow='hour'"),
+            ("requires", "[[api_limits]]\nscope='global'\ncategory='READ'\nlimit=1\nwindow='hour'"),
             ("READ", "[[api_limits]]\nscope='category'\ncategory='read'\nlimit=1\nwindow='hour'"),
             ("needs", "[rate_limits]\nburst_limit=1"),
         ] {

@@ -68,8 +68,8 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
     ),
     ParameterEntry::One(
         ParameterSpec::optional::<String>(
+            "step_description",
             "What was done in the previous step. Also: stepDescription.",
-            "What was done in the step before. Also: stepDescription.",
         )
         .constraints(LONG),
     ),
