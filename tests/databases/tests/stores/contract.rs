@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql::store::{Change, Expected, MOST_KEY_BYTES, MOST_NAME_BYTES, NewRecord, Record, Store};
+use mcp_aql::store::{Change, Expected, MAX_KEY_BYTES, MAX_NAME_BYTES, NewRecord, Record, Store};
 use tokio::task::JoinSet;
 
 use crate::place::Place;
@@ -374,7 +374,7 @@ pub(crate) async fn any_text_is_kept(place: &Place) {
     .take(1 << 20)
     .collect();
     for unit in ["k", "\0"] {
-        let (key, name) = (unit.repeat(MOST_KEY_BYTES), unit.repeat(MOST_NAME_BYTES));
+        let (key, name) = (unit.repeat(MAX_KEY_BYTES), unit.repeat(MAX_NAME_BYTES));
         let record = NewRecord::new(&value).group(&name);
         assert!(
             store.write(vec![Change::put(&name, &key, Expected::Absent, record)]).await.unwrap()
@@ -393,7 +393,7 @@ pub(crate) async fn any_text_is_kept(place: &Place) {
 
 pub(crate) async fn names_that_are_too_long_are_refused(place: &Place) {
     let store = place.store();
-    let (key, name) = ("k".repeat(MOST_KEY_BYTES + 1), "n".repeat(MOST_NAME_BYTES + 1));
+    let (key, name) = ("k".repeat(MAX_KEY_BYTES + 1), "n".repeat(MAX_NAME_BYTES + 1));
     let record = || NewRecord::new("0");
     for change in [
         Change::put("c", &key, Expected::Any, record()),
@@ -402,7 +402,7 @@ pub(crate) async fn names_that_are_too_long_are_refused(place: &Place) {
         Change::remove("c", &key, Expected::Any),
     ] {
         let error = store.write(vec![put("0", Expected::Any, "0"), change]).await.unwrap_err();
-        assert!(error.to_string().contains("bytes: it may have"), "{error}");
+        assert!(error.to_string().contains("bytes: at most"), "{error}");
     }
     assert_eq!(get(&*store, "0").await, None);
     // To ask for them is no error: they are not there.

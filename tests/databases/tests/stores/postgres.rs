@@ -100,7 +100,7 @@ async fn what_is_later_or_not_ours_is_refused() {
     store.get("c", "a").await.unwrap();
     let error = server.store().prepare().await.unwrap_err();
     assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
-    assert!(error.to_string().contains("update this program, or name another place"), "{error}");
+    assert!(error.to_string().contains("update this program, or use another database"), "{error}");
 
     let Some(server) = Server::new().await else { return };
     server.create("CREATE TABLE record (x int)").await;
@@ -223,12 +223,12 @@ async fn limits_are_set_where_the_server_has_none() {
     let Some(server) = Server::new().await else { return };
     server.store().write(put("a")).await.unwrap();
     server.batch("BEGIN; SELECT 1 FROM record FOR UPDATE").await;
-    let patience = Duration::from_millis(300);
+    let timeout = Duration::from_millis(300);
     let start = Instant::now();
-    let error = server.store().patience(patience).write(put("a")).await.unwrap_err();
+    let error = server.store().statement_timeout(timeout).write(put("a")).await.unwrap_err();
     assert!(error.to_string().contains("statement timeout"), "{error}");
     let waited = start.elapsed();
-    assert!(waited >= patience && waited < Duration::from_secs(5), "{waited:?}");
+    assert!(waited >= timeout && waited < Duration::from_secs(5), "{waited:?}");
     server.batch("ROLLBACK").await;
 }
 

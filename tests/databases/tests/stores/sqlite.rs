@@ -66,8 +66,8 @@ async fn a_file_of_a_later_layout_is_refused() {
         assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
         if strange == "3" {
             let told = error.to_string();
-            assert!(told.contains("has layout 3, and this program knows those up to 2"), "{told}");
-            assert!(told.contains("update this program, or name another place"), "{told}");
+            assert!(told.contains("has layout 3, but this program supports layouts up to 2"), "{told}");
+            assert!(told.contains("update this program, or use another database"), "{told}");
             assert!(told.contains(file.to_str().unwrap()), "{told}");
         }
     }
@@ -226,8 +226,8 @@ async fn the_runtime_goes_on_while_the_file_is_busy() {
 #[tokio::test]
 async fn a_file_that_stays_busy_is_told() {
     let (_folder, file) = file();
-    let patience = Duration::from_millis(300);
-    let store = SqliteStore::open(&file).patience(patience);
+    let busy_timeout = Duration::from_millis(300);
+    let store = SqliteStore::open(&file).busy_timeout(busy_timeout);
     store.write(put("a")).await.unwrap();
     let other = Connection::open(&file).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -235,7 +235,7 @@ async fn a_file_that_stays_busy_is_told() {
     let error = store.write(put("b")).await.unwrap_err();
     assert!(error.to_string().contains("locked"), "{error}");
     let waited = start.elapsed();
-    assert!(waited >= patience && waited < Duration::from_secs(5), "{waited:?}");
+    assert!(waited >= busy_timeout && waited < Duration::from_secs(5), "{waited:?}");
     other.execute_batch("COMMIT").unwrap();
     assert!(store.write(put("b")).await.unwrap());
 }

@@ -1,3 +1,5 @@
+//! The tables of the operations that adapters with executions offer.
+
 use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, SemanticCategory};
 
 use super::payload::ExecutionState;
@@ -18,13 +20,13 @@ const BY_ID: &[ExampleSpec] = &[ExampleSpec { description: "", params: EXAMPLE }
 const EXAMPLE: &str = r#"{"execution_id":"exec_y7n44vbkz352ckgw9my1mvz59tdwh9edd1r"}"#;
 
 const GET: OperationSpec =
-    OperationSpec::new("get_execution", SemanticCategory::Read, "Tell where an execution stands.")
+    OperationSpec::new("get_execution", SemanticCategory::Read, "Get the state of an execution.")
         .parameters(&[
             ID,
             ParameterEntry::One(
                 ParameterSpec::optional::<u32>(
                     "wait_seconds",
-                    "Wait so long for its end before answering.",
+                    "Seconds to wait for its end before answering.",
                 )
                 .constraints(&[
                     Constraint::Minimum(Bound::Int(0)),
@@ -44,7 +46,7 @@ const LIST: OperationSpec = OperationSpec::new(
 )
 .parameters(&[
     ParameterEntry::One(
-        ParameterSpec::optional::<String>("status", "List only those that stand there.")
+        ParameterSpec::optional::<String>("status", "List only executions with this status.")
             .constraints(&[Constraint::Enum(&[
                 EnumValue::Str("pending"),
                 EnumValue::Str("running"),
@@ -55,9 +57,9 @@ const LIST: OperationSpec = OperationSpec::new(
     ),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "operation_name",
-        "List only those of this operation.",
+        "List only executions of this operation.",
     )),
-    // The numbers are those of `PAGE_SIZES`.
+    // The numbers match `PAGE_SIZES`.
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
         "Executions on the page; default 20, at most 100.",
@@ -77,7 +79,7 @@ const LIST: OperationSpec = OperationSpec::new(
 ])
 .returns(ReturnsSpec::of::<Page<ExecutionState>, Plain>());
 
-/// The pages of `list_executions`.
+/// The page sizes of `list_executions`.
 pub(crate) const PAGE_SIZES: PageSizes =
     PageSizes { default: DEFAULT_PAGE_SIZE, max: DEFAULT_MAX_PAGE_SIZE };
 
@@ -91,7 +93,7 @@ const CANCEL: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<ExecutionState, Plain>())
 .data_key(DataKey::Bare);
 
-/// What it runs again passes the gates anew.
+/// The retried operation passes the gates again.
 const RETRY: OperationSpec = OperationSpec::new(
     "retry_execution",
     SemanticCategory::Execute,
@@ -102,14 +104,14 @@ const RETRY: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<ExecutionState, Plain>())
 .data_key(DataKey::Bare);
 
-/// The operations that an adapter with these operations has besides: none without a lifecycle.
+/// Returns the built-in operations for an adapter with these operations: none if no operation has a lifecycle.
 pub(crate) fn built_in(operations: &[(OperationSpec, Handler)]) -> Vec<(OperationSpec, Handler)> {
-    let lives: Vec<_> = operations.iter().filter_map(|(spec, _)| spec.lifecycle).collect();
+    let lifecycles: Vec<_> = operations.iter().filter_map(|(spec, _)| spec.lifecycle).collect();
     [
-        (GET, ExecutionCall::Get, !lives.is_empty()),
-        (LIST, ExecutionCall::List, !lives.is_empty()),
-        (CANCEL, ExecutionCall::Cancel, lives.iter().any(|life| life.cancel)),
-        (RETRY, ExecutionCall::Retry, lives.iter().any(|life| life.retry)),
+        (GET, ExecutionCall::Get, !lifecycles.is_empty()),
+        (LIST, ExecutionCall::List, !lifecycles.is_empty()),
+        (CANCEL, ExecutionCall::Cancel, lifecycles.iter().any(|life| life.cancel)),
+        (RETRY, ExecutionCall::Retry, lifecycles.iter().any(|life| life.retry)),
     ]
     .into_iter()
     .filter(|(_, _, offered)| *offered)

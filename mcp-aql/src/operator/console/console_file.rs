@@ -1,5 +1,5 @@
-//! How whoever owns the state directory finds a running console and signs in: a file that only they can
-//! read, with the port and the key for links.
+//! The file of a running console, with its port and the key of its links. The owner of the state directory
+//! uses it to sign in.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write as _};
@@ -10,23 +10,23 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::links::{Key, ON_DEMAND};
-use crate::file_access::{Forbidden, exposures, is_private};
+use super::login_link::{Key, ON_DEMAND_TTL};
+use crate::file_access::{ForbiddenAccess, exposures, is_private};
 
-/// One for each console, by its port: several processes may share a state directory.
+/// The file names: one file for each console, by port. Several processes may share a state directory.
 const PREFIX: &str = "console-";
 const SUFFIX: &str = ".json";
 
-/// A one-time link to a console that runs.
+/// A one-time login link to a running console.
 ///
-/// `Debug` leaves the link out: whoever reads it can sign in.
+/// `Debug` omits the link, which allows signing in.
 #[non_exhaustive]
 pub struct ConsoleLink {
-    /// The link, for two minutes and one use.
+    /// The link, valid for two minutes and one use.
     pub url: String,
-    /// The process whose console it is.
+    /// The process of the console.
     pub process: u32,
-    /// Since when it runs.
+    /// When the console was started.
     pub started_at: DateTime<Utc>,
 }
 
@@ -47,13 +47,13 @@ struct Content {
     started_at: DateTime<Utc>,
 }
 
-/// The file of a running console. It goes when this does.
-pub(super) struct Record(PathBuf);
+/// The file of a running console, removed when this is dropped.
+pub(super) struct ConsoleFile(PathBuf);
 
-impl Record {
+impl ConsoleFile {
     pub(super) fn write(folder: &Path, port: u16, key: &Key) -> io::Result<Self> {
         make_folder(folder)?;
-        for problem in exposures(folder, Forbidden::Writing) {
+        for problem in exposures(folder, ForbiddenAccess::Write) {
             tracing::warn!("the operator console is not safe from other users: {problem}");
         }
         let content = Content {
@@ -63,7 +63,7 @@ impl Record {
             started_at: Utc::now(),
         };
         let text = serde_json::to_string(&content)?;
-        // Made anew, so that nobody has it open, and complete before anybody can find it.
+        // A new file, so that no other process has it open. It is renamed when it is complete.
         let made = folder.join(crate::vocab::new_id("new"));
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -75,14 +75,14 @@ impl Record {
             .and_then(|mut file| file.write_all(text.as_bytes()))
             .and_then(|()| fs::rename(&made, &path));
         if written.is_err() {
-            // The first error is the one to tell.
+            // The first error is reported.
             let _ = fs::remove_file(&made);
         }
         written.map(|()| Self(path))
     }
 }
 
-impl Drop for Record {
+impl Drop for ConsoleFile {
     fn drop(&mut self) {
         if let Err(error) = fs::remove_file(&self.0) {
             tracing::debug!(%error, "the console's file cannot be removed");
@@ -98,7 +98,7 @@ fn make_folder(folder: &Path) -> io::Result<()> {
     builder.create(folder)
 }
 
-/// Links to the consoles that run on this state directory, the youngest first.
+/// Returns links to the consoles that run with this state directory, newest first.
 pub(super) fn links(folder: &Path) -> io::Result<Vec<ConsoleLink>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -118,13 +118,13 @@ pub(super) fn links(folder: &Path) -> io::Result<Vec<ConsoleLink>> {
     Ok(links)
 }
 
-/// A link to the console of this file. One whose process is gone leaves its file behind.
+/// Returns a link to the console of this file. Removes the file if its process has ended.
 fn link(path: &Path) -> io::Result<Option<ConsoleLink>> {
     let is_private = match is_private(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         is_private => is_private?,
     };
-    // Another user who can write it could send the operator to a console of their own.
+    // Another user who can write to the file could send the operator to a console of their own.
     if !is_private {
         let problem = format!(
             "`{}` is not a file that only you can read and change: remove it, and start its adapter anew",
@@ -133,7 +133,7 @@ fn link(path: &Path) -> io::Result<Option<ConsoleLink>> {
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, problem));
     }
     let text = match fs::read_to_string(path) {
-        // It has just ended.
+        // The console has just ended.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         text => text?,
     };
@@ -145,6 +145,6 @@ fn link(path: &Path) -> io::Result<Option<ConsoleLink>> {
     }
     let key = Key::from_text(&content.secret)
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "its secret is damaged"))?;
-    let url = key.link(content.port, Utc::now(), ON_DEMAND).map_err(io::Error::other)?;
+    let url = key.link(content.port, Utc::now(), ON_DEMAND_TTL).map_err(io::Error::other)?;
     Ok(Some(ConsoleLink { url, process: content.process, started_at: content.started_at }))
 }

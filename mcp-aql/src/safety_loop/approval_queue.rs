@@ -1,31 +1,33 @@
-//! What people can see and do (REQ-OOB-09, REQ-OOB-13).
+//! The operator's view of the safety loop, and the operator's actions (REQ-OOB-09, REQ-OOB-13).
 
 use std::sync::Arc;
 
+use super::agent_state::{AgentState, ExecutionStatus, PersonRequest};
 use super::approvals::APPROVALS;
-use super::core::{AGENTS, PAGE, SafetyCore, Target, read};
-use super::machine::Refusal;
-use super::state::{AgentState, Ask, ExecutionStatus};
+use super::core::{AGENTS, PAGE_SIZE, SafetyCore, Target, read};
+use super::state_machine::Rejection;
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::operator::{AgentView, BlockView, Code, Desk, Overview, RequestView, UnreadableView};
+use crate::operator::{
+    AgentView, BlockView, Code, OperatorBackend, Overview, RequestView, UnreadableView,
+};
 use crate::store::Record;
 
-/// So many agents are shown.
-const SHOWN: usize = 1_000;
-/// So many unreadable records of a kind are named.
-const UNREADABLE: usize = 100;
+/// The maximum number of agents in an overview.
+const MAX_AGENTS_SHOWN: usize = 1_000;
+/// The maximum number of unreadable records in an overview, by collection.
+const MAX_UNREADABLE_SHOWN: usize = 100;
 
-/// The desk of one adapter.
-pub(crate) struct SafetyDesk(pub(crate) Arc<SafetyCore>);
+/// The approval queue of one adapter.
+pub(crate) struct ApprovalQueue(pub(crate) Arc<SafetyCore>);
 
-fn none(kind: &str, id: &str, answered: Result<(), Refusal>) -> Result<(), OperationError> {
+fn none(kind: &str, id: &str, answered: Result<(), Rejection>) -> Result<(), OperationError> {
     answered.map_err(|_| OperationError::not_found(kind, id))
 }
 
-impl SafetyDesk {
-    fn request(&self, ask: &Ask, agent: Option<&str>) -> RequestView {
+impl ApprovalQueue {
+    fn request(&self, ask: &PersonRequest, agent: Option<&str>) -> RequestView {
         RequestView {
             id: ask.id.clone(),
             kind: ask.kind,
@@ -38,8 +40,8 @@ impl SafetyDesk {
         }
     }
 
-    /// All that are blocked, all that execute, and as many others as there is room for: nobody hides an
-    /// agent, or what it asks, behind a crowd of others. And the keys of what cannot be read.
+    /// Returns all blocked and executing agents, and others up to the limit, so that an agent cannot hide its
+    /// requests behind many others. Also returns the keys of unreadable records.
     async fn states(&self) -> Result<(Vec<AgentState>, Vec<String>), OperationError> {
         let store = self.0.store().await?;
         let mut states: Vec<AgentState> = Vec::new();
@@ -53,20 +55,20 @@ impl SafetyDesk {
                 take(&mut states, &record);
             }
         }
-        // What waits to begin comes after what runs.
+        // Pending executions are listed after running ones.
         states.sort_by_key(|state| {
             let runs = |status| status == ExecutionStatus::Running;
             state.block.is_none() && !state.live().is_some_and(|live| runs(live.status))
         });
-        // One more than are shown, to know of it.
+        // One more than the limit, to detect that there are more.
         let mut after: Option<String> = None;
-        while states.len() <= SHOWN {
-            let page = store.list(AGENTS, Some("idle"), after.as_deref(), PAGE).await?;
+        while states.len() <= MAX_AGENTS_SHOWN {
+            let page = store.list(AGENTS, Some("idle"), after.as_deref(), PAGE_SIZE).await?;
             for record in &page {
                 take(&mut states, record);
             }
             after = page.last().map(|record| record.key.clone());
-            if page.len() < PAGE {
+            if page.len() < PAGE_SIZE {
                 break;
             }
         }
@@ -83,7 +85,7 @@ impl SafetyDesk {
         };
         let (states, strange) = self.states().await?;
         let unreadable = |collection: &str, keys: Vec<String>| {
-            let views = keys.into_iter().take(UNREADABLE);
+            let views = keys.into_iter().take(MAX_UNREADABLE_SHOWN);
             views
                 .map(|key| UnreadableView { collection: collection.to_owned(), key })
                 .collect::<Vec<_>>()
@@ -91,12 +93,13 @@ impl SafetyDesk {
         overview.unreadable = unreadable(AGENTS, strange);
         for state in states {
             let agent = state.agent.as_str();
-            // Those of a block are shown as long as it lasts: they can be renewed.
-            let shown =
-                |ask: &&Ask| ask.is_open(now) || ask.kind == crate::operator::RequestKind::Block;
+            // The request of a block is shown as long as the block lasts, because it can be renewed.
+            let shown = |ask: &&PersonRequest| {
+                ask.is_open(now) || ask.kind == crate::operator::RequestKind::Block
+            };
             overview
                 .requests
-                .extend(state.asks().filter(shown).map(|ask| self.request(ask, Some(agent))));
+                .extend(state.requests().filter(shown).map(|ask| self.request(ask, Some(agent))));
             if let Some(block) = &state.block {
                 overview.blocks.push(BlockView {
                     agent: agent.to_owned(),
@@ -107,7 +110,7 @@ impl SafetyDesk {
                 });
             }
             if let Some(execution) = &state.execution {
-                if overview.agents.len() >= SHOWN {
+                if overview.agents.len() >= MAX_AGENTS_SHOWN {
                     overview.more_agents = true;
                     continue;
                 }
@@ -135,9 +138,9 @@ impl SafetyDesk {
     }
 }
 
-impl Desk for SafetyDesk {
+impl OperatorBackend for ApprovalQueue {
     #[cfg(feature = "console")]
-    fn reach(&self) -> Option<&crate::operator::Reach> {
+    fn reach(&self) -> Option<&crate::operator::ConsoleCount> {
         Some(&self.0.reach)
     }
 
@@ -185,7 +188,7 @@ impl Desk for SafetyDesk {
             let answered = match self.0.target_of_id(id).await? {
                 Some(Target::Agent { agent, .. }) => {
                     self.0
-                        .transit(&agent, |state, env, effects| {
+                        .apply_transition(&agent, |state, env, effects| {
                             state.decide(id, approve, by, env, effects)
                         })
                         .await?
@@ -193,7 +196,7 @@ impl Desk for SafetyDesk {
                 Some(Target::Approval { key, .. }) => {
                     self.0.answer_approval(&key, id, None, (approve, by)).await?
                 }
-                None => Err(Refusal::Invalid),
+                None => Err(Rejection::Invalid),
             };
             none("request", id, answered)
         })
@@ -207,7 +210,7 @@ impl Desk for SafetyDesk {
         Box::pin(async move {
             let done = self
                 .0
-                .transit(agent, |state, env, effects| state.unblock(by, env, effects))
+                .apply_transition(agent, |state, env, effects| state.unblock(by, env, effects))
                 .await?;
             none("block", agent, done)
         })
@@ -218,11 +221,13 @@ impl Desk for SafetyDesk {
             let done = match self.0.target_of_id(id).await? {
                 Some(Target::Agent { agent, .. }) => {
                     self.0
-                        .transit(&agent, |state, env, effects| state.renew(id, by, env, effects))
+                        .apply_transition(&agent, |state, env, effects| {
+                            state.renew(id, by, env, effects)
+                        })
                         .await?
                 }
                 Some(Target::Approval { key, .. }) => self.0.renew_approval(&key, id, by).await?,
-                None => Err(Refusal::Invalid),
+                None => Err(Rejection::Invalid),
             };
             none("request", id, done)
         })

@@ -1,3 +1,5 @@
+//! Paces the calls of a limit with a burst.
+
 use std::num::NonZeroU32;
 use std::sync::Mutex;
 use std::time::Duration;
@@ -7,24 +9,26 @@ use governor::middleware::NoOpMiddleware;
 use governor::state::{InMemoryState, NotKeyed};
 use governor::{Quota, RateLimiter};
 
-use super::declare::ApiLimit;
+use super::declaration::ApiLimit;
 use crate::clock::TimeSource;
 use crate::sync::lock;
 
-/// Spreads the calls of a limit over its window: a few at once, the others evenly.
-pub(crate) struct Pace(RateLimiter<NotKeyed, InMemoryState, Steady, NoOpMiddleware<Duration>>);
+/// Spreads the calls of a limit evenly over its window, after an initial burst.
+pub(crate) struct BurstPacer(
+    RateLimiter<NotKeyed, InMemoryState, MonotonicClock, NoOpMiddleware<Duration>>,
+);
 
-impl Pace {
-    /// Of a limit that has a burst.
+impl BurstPacer {
+    /// Creates the pacing of a limit, if it has a burst.
     pub(crate) fn of(limit: &ApiLimit, time: &TimeSource) -> Option<Self> {
         let burst = NonZeroU32::new(limit.burst?)?;
         let one =
             Duration::from_micros(limit.window.micros().unsigned_abs()).checked_div(limit.limit)?;
         let quota = Quota::with_period(one)?.allow_burst(burst);
-        Some(Self(RateLimiter::direct_with_clock(quota, Steady::new(time.clone()))))
+        Some(Self(RateLimiter::direct_with_clock(quota, MonotonicClock::new(time.clone()))))
     }
 
-    /// Lets one call through, or tells how long to wait.
+    /// Admits one call, or returns how long to wait.
     pub(crate) fn check(&self) -> Result<(), Duration> {
         self.0.check().map_err(|refused| {
             let wait = refused.earliest_possible().duration_since(self.0.clock().now());
@@ -33,21 +37,21 @@ impl Pace {
     }
 }
 
-/// The adapter's clock, made steady: set back, it goes on from where it was.
-struct Steady {
+/// A monotonic clock based on the adapter's clock: if that is set back, this one continues from its last reading.
+struct MonotonicClock {
     time: TimeSource,
-    /// The last reading, in microseconds, and how much time has passed until then.
+    /// The last reading, in microseconds, and the time that has passed until then.
     last: Mutex<(i64, Duration)>,
 }
 
-impl Steady {
+impl MonotonicClock {
     fn new(time: TimeSource) -> Self {
         let now = time.now().timestamp_micros();
         Self { time, last: Mutex::new((now, Duration::ZERO)) }
     }
 }
 
-impl Clock for Steady {
+impl Clock for MonotonicClock {
     type Instant = Duration;
 
     fn now(&self) -> Duration {
@@ -73,19 +77,19 @@ mod tests {
         let time = TimeSource::new(move || {
             chrono::DateTime::from_timestamp(seconds.load(Ordering::Relaxed), 0).unwrap()
         });
-        let pace = Pace::of(&ApiLimit::global(60).burst(3), &time).unwrap();
+        let pacer = BurstPacer::of(&ApiLimit::global(60).burst(3), &time).unwrap();
         for _ in 0..3 {
-            assert_eq!(pace.check(), Ok(()));
+            assert_eq!(pacer.check(), Ok(()));
         }
-        assert_eq!(pace.check(), Err(Duration::from_secs(1)));
+        assert_eq!(pacer.check(), Err(Duration::from_secs(1)));
         clock.fetch_add(1, Ordering::Relaxed);
-        assert_eq!(pace.check(), Ok(()));
-        assert!(pace.check().is_err());
-        // Set back by a day, and a second later.
+        assert_eq!(pacer.check(), Ok(()));
+        assert!(pacer.check().is_err());
+        // The clock is set back by a day, and then advances by a second.
         clock.fetch_sub(86_400, Ordering::Relaxed);
-        assert_eq!(pace.check(), Err(Duration::from_secs(1)));
+        assert_eq!(pacer.check(), Err(Duration::from_secs(1)));
         clock.fetch_add(1, Ordering::Relaxed);
-        assert_eq!(pace.check(), Ok(()));
-        assert!(Pace::of(&ApiLimit::global(60), &time).is_none());
+        assert_eq!(pacer.check(), Ok(()));
+        assert!(BurstPacer::of(&ApiLimit::global(60), &time).is_none());
     }
 }

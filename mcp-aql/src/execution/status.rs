@@ -1,12 +1,14 @@
+//! The status of an execution, and the transitions between them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where an execution stands.
+/// The status of an execution.
 ///
 /// Source: MCP-AQL §8.4.1 (REQ-LIF-01).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-#[schemars(rename = "ExecutionStatus", description = "Where an execution stands.")]
+#[schemars(rename = "ExecutionStatus", description = "The status of an execution.")]
 pub(crate) enum Status {
     Pending,
     Running,
@@ -15,9 +17,9 @@ pub(crate) enum Status {
     Cancelled,
 }
 
-/// What moves an execution on.
+/// A transition between two statuses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum Transition {
     Start,
     Complete,
     Fail,
@@ -29,7 +31,7 @@ impl Status {
     pub(crate) const ALL: [Self; 5] =
         [Self::Pending, Self::Running, Self::Completed, Self::Failed, Self::Cancelled];
 
-    /// The word on the wire.
+    /// The status as protocol text.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -40,18 +42,20 @@ impl Status {
         }
     }
 
-    /// Whether nothing but a retry leads on from here (REQ-LIF-03).
+    /// Returns whether only a retry can follow (REQ-LIF-03).
     pub(crate) const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 
-    /// Where a step leads, if it may be made (REQ-LIF-02, choice C-65).
-    pub(crate) const fn after(self, step: Step) -> Option<Self> {
+    /// Returns the status after a transition, if the transition is allowed (REQ-LIF-02, choice C-65).
+    pub(crate) const fn after(self, step: Transition) -> Option<Self> {
         match (self, step) {
-            (Self::Pending, Step::Start) | (Self::Failed, Step::Retry) => Some(Self::Running),
-            (Self::Running, Step::Complete) => Some(Self::Completed),
-            (Self::Running, Step::Fail) => Some(Self::Failed),
-            (Self::Pending | Self::Running, Step::Cancel) => Some(Self::Cancelled),
+            (Self::Pending, Transition::Start) | (Self::Failed, Transition::Retry) => {
+                Some(Self::Running)
+            }
+            (Self::Running, Transition::Complete) => Some(Self::Completed),
+            (Self::Running, Transition::Fail) => Some(Self::Failed),
+            (Self::Pending | Self::Running, Transition::Cancel) => Some(Self::Cancelled),
             _ => None,
         }
     }
@@ -64,7 +68,13 @@ mod tests {
     #[test]
     fn only_the_listed_moves_are_allowed() {
         // REQ-LIF-01 to REQ-LIF-03, choice C-65
-        let steps = [Step::Start, Step::Complete, Step::Fail, Step::Cancel, Step::Retry];
+        let steps = [
+            Transition::Start,
+            Transition::Complete,
+            Transition::Fail,
+            Transition::Cancel,
+            Transition::Retry,
+        ];
         let mut moves = Vec::new();
         for from in Status::ALL {
             for step in steps {

@@ -1,4 +1,4 @@
-//! What callers may know of the gates: `introspect` with `danger` and `adapter_info`.
+//! Introspection of the gates: the queries `danger` and `adapter_info`.
 
 use mcp_aql_protocol::{DangerLevel, RESERVED_OPERATIONS, SemanticCategory};
 use serde::Serialize;
@@ -11,25 +11,24 @@ use crate::introspection::FurtherQuery;
 use crate::operation::{Handler, RegisteredOperation};
 use crate::spec::OperationSpec;
 
-/// The danger of an operation, as callers see it. The members of a declaration have the names that
-/// danger-levels §3.2 gives them.
+/// The danger of an operation as callers see it. The fields are named as in danger-levels §3.2.
 #[derive(Serialize)]
-struct Shown {
+struct OperationDanger {
     name: &'static str,
     level: DangerLevel,
-    /// Its consequences are heavy (REQ-RQ-16).
+    /// Whether the level is `destructive` or worse (REQ-RQ-16).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     dangerous: bool,
-    /// What becomes of a call: `allow`, `confirm`, `deny` or `introspect_only`.
+    /// The permission of a call: `allow`, `confirm`, `deny` or `introspect_only`.
     permission: &'static str,
     requires_confirmation: bool,
-    /// It is a person who confirms, and not the caller.
+    /// Whether a person confirms, not the caller.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     by_operator: bool,
-    /// Of an operation of the safety loop: what a client does well to ask its user.
+    /// For an operation of the safety loop: how a client should ask its user.
     #[serde(skip_serializing_if = "Option::is_none")]
     client_permission: Option<&'static str>,
-    /// Policies may say otherwise for some calls.
+    /// Whether policies may change the permission of some calls.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     has_policies: bool,
     #[serde(skip_serializing_if = "<[&str]>::is_empty")]
@@ -40,7 +39,7 @@ struct Shown {
     cooldown_seconds: Option<u32>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     requires_reauth: bool,
-    /// The pattern in the name that made it so dangerous.
+    /// The pattern in the operation's name from which the level was inferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     inferred_from: Option<&'static str>,
 }
@@ -52,20 +51,22 @@ impl DangerQuery {
     pub(crate) fn of<'a>(
         operations: impl Iterator<Item = &'a RegisteredOperation> + Clone,
     ) -> Self {
-        // Its name is reserved, so nobody else has it.
+        // The name is reserved, so only the safety loop has this operation.
         let has_loop = operations.clone().any(|operation| operation.spec.name == "execute_agent");
         Self(
-            operations.map(|operation| (operation.spec.name, shown(operation, has_loop))).collect(),
+            operations
+                .map(|operation| (operation.spec.name, describe_danger(operation, has_loop)))
+                .collect(),
         )
     }
 }
 
-/// How much a client should ask its user about an operation of the safety loop. It is the client that
-/// asks: here nobody has to confirm that an agent stops (REQ-LOOP-14).
+/// Returns how a client should ask its user about an operation of the safety loop. The client asks; this
+/// adapter does not require a confirmation for stopping an agent (REQ-LOOP-14).
 fn client_permission(spec: &OperationSpec) -> Option<&'static str> {
     Some(match spec.category {
         _ if !RESERVED_OPERATIONS.contains(&spec.name) => return None,
-        // A confirmation that has to be confirmed would have no end.
+        // A confirmation of a confirmation would never end.
         _ if spec.name == "confirm_operation" => "AUTO_APPROVE",
         SemanticCategory::Read => "AUTO_APPROVE",
         SemanticCategory::Create => "CONFIRM_SESSION",
@@ -73,9 +74,9 @@ fn client_permission(spec: &OperationSpec) -> Option<&'static str> {
     })
 }
 
-fn shown(operation: &RegisteredOperation, has_loop: bool) -> Value {
+fn describe_danger(operation: &RegisteredOperation, has_loop: bool) -> Value {
     let (spec, plan) = (&operation.spec, &operation.gate);
-    serde_json::to_value(Shown {
+    serde_json::to_value(OperationDanger {
         name: spec.name,
         level: plan.danger,
         dangerous: plan.danger >= DangerLevel::Destructive,
@@ -106,17 +107,17 @@ impl FurtherQuery for DangerQuery {
         let answer = match name {
             Some(name) => {
                 let found = self.0.iter().find(|(operation, _)| *operation == name);
-                json!({ "operation": found.map(|(_, shown)| shown) })
+                json!({ "operation": found.map(|(_, danger)| danger) })
             }
             None => {
-                json!({ "operations": self.0.iter().map(|(_, shown)| shown).collect::<Vec<_>>() })
+                json!({ "operations": self.0.iter().map(|(_, danger)| danger).collect::<Vec<_>>() })
             }
         };
         Box::pin(std::future::ready(Ok(answer)))
     }
 }
 
-/// `introspect` with `query: "adapter_info"`, once trust is declared (REQ-DNG-16).
+/// `introspect` with `query: "adapter_info"`, available if trust is declared (REQ-DNG-16).
 pub(crate) struct AdapterInfo(Value);
 
 impl AdapterInfo {
@@ -139,14 +140,14 @@ impl FurtherQuery for AdapterInfo {
     }
 }
 
-/// What the description of an operation says of its gate.
-pub(crate) fn note(operation: &RegisteredOperation) -> Option<String> {
+/// Returns the note on an operation's gate for its description.
+pub(crate) fn gate_note(operation: &RegisteredOperation) -> Option<String> {
     if matches!(operation.handler, Handler::Introspect) {
         return None;
     }
     let level = operation.gate.danger;
     match operation.gate.permission() {
-        // How, the first answer says; each word here is read with every list of operations.
+        // The first error explains how to confirm. The note is short because every list of operations has it.
         "confirm" => Some(format!("To be confirmed: {level}.")),
         "deny" | "introspect_only" => Some(format!("Denied: {level}.")),
         _ if operation.gate.may_ask_for_some() => {

@@ -1,16 +1,16 @@
-//! What callers read when a limit or a quota stands in their way.
+//! The errors and warnings of limits and quotas.
 
 use chrono::{DateTime, Utc};
 use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::counter::{Micros, instant};
-use super::rules::{Exceeded, QuotaRule, Rules, Spent};
+use super::rules::{Exceeded, QuotaRule, QuotaUsage, Rules};
 use crate::clock;
 use crate::error::OperationError;
 use crate::warning::{Severity, Warning};
 
-/// How long to wait, in whole seconds, and never none.
+/// Returns how long to wait, in whole seconds; at least 1.
 pub(super) fn seconds(until: Micros, now: Micros) -> u64 {
     let wait = u64::try_from(until.saturating_sub(now)).unwrap_or_default();
     wait.div_ceil(1_000_000).max(1)
@@ -24,7 +24,7 @@ pub(super) fn exceeded(rules: &Rules, exceeded: &Exceeded, now: Micros) -> Opera
         ErrorCode::RateLimitExceeded,
         format!("API rate limit exceeded. Try again in '{wait}' seconds"),
     )
-    // What only the wrapped API knows is not known here.
+    // Limits that only the wrapped API knows have no declared number.
     .with_detail("limit", limit.map_or(Value::Null, |limit| limit.limit.into()))
     .with_detail("remaining", 0)
     .with_detail("window", limit.map_or(Value::Null, |limit| limit.window.as_str().into()))
@@ -39,12 +39,12 @@ pub(super) fn exceeded(rules: &Rules, exceeded: &Exceeded, now: Micros) -> Opera
 /// `RATE_LIMIT_QUOTA_EXHAUSTED` (REQ-RATE-04, REQ-RATE-06).
 pub(super) fn exhausted(
     rules: &Rules,
-    spent: Spent,
+    spent: QuotaUsage,
     resets_at: Micros,
     now: Micros,
 ) -> OperationError {
     let Some(quota) = rules.quotas.get(spent.quota) else {
-        return OperationError::internal("there is no such quota");
+        return OperationError::internal("unknown quota");
     };
     let wait = seconds(resets_at, now);
     OperationError::new(
@@ -61,11 +61,11 @@ pub(super) fn exhausted(
 /// `RATE_LIMIT_QUOTA_PAUSE` (REQ-RATE-06, REQ-RATE-07).
 pub(super) fn paused(
     rules: &Rules,
-    spent: Spent,
+    spent: QuotaUsage,
     (token, expires_at): (String, DateTime<Utc>),
 ) -> OperationError {
     let Some(quota) = rules.quotas.get(spent.quota) else {
-        return OperationError::internal("there is no such quota");
+        return OperationError::internal("unknown quota");
     };
     let error = OperationError::new(
         ErrorCode::RateLimitQuotaPause,
@@ -86,20 +86,20 @@ pub(super) fn paused(
     }
 }
 
-/// `INTERNAL_ERROR`: what has been counted cannot be read. The log says what to do.
+/// Returns `INTERNAL_ERROR` for an unreadable counter. The log explains the repair.
 pub(super) fn unreadable(adapter: &str, id: &str) -> OperationError {
     OperationError::internal(format!(
-        "what is counted under `{id}` cannot be read, and calls that it counts are refused: mend it in \
-         the record `{adapter}` of the store's collection `limits`, or remove the record to count from \
+        "the counter `{id}` is unreadable, so calls that it counts are rejected: repair the record \
+         `{adapter}` in the store's collection `limits`, or delete the record to count from \
          0 again"
     ))
 }
 
 /// `RATE_LIMIT_QUOTA_WARNING` (REQ-RATE-06, REQ-WRN-06).
-pub(super) fn warning(rules: &Rules, spent: Spent) -> Option<Warning> {
+pub(super) fn warning(rules: &Rules, spent: QuotaUsage) -> Option<Warning> {
     let quota = rules.quotas.get(spent.quota)?;
     let (warn, whole) = (quota.warn?, quota.whole()?);
-    // Above nine tenths.
+    // More than nine tenths.
     let near = u128::from(spent.current) * 10 > u128::from(whole) * 9;
     let warning = Warning::new(
         "RATE_LIMIT_QUOTA_WARNING",
@@ -117,7 +117,7 @@ pub(super) fn warning(rules: &Rules, spent: Spent) -> Option<Warning> {
 }
 
 impl QuotaRule {
-    /// An amount of this quota, as it is shown.
+    /// Converts an amount of this quota for callers.
     pub(super) fn show(&self, count: u64) -> Value {
         self.metric.unit().show(count)
     }

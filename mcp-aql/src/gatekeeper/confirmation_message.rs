@@ -1,46 +1,48 @@
+//! Fills the placeholders of confirmation messages with the values of a call.
+
 use serde_json::Value;
 
-use super::Visitor;
+use super::GateRequest;
 use crate::redact::masked;
 
-/// So many characters of a value are shown to whoever confirms.
-const SHOWN: usize = 200;
+/// The maximum number of characters of a value in a message.
+const MAX_VALUE_CHARS: usize = 200;
 
-/// The names of the slots in a confirmation message, or what is wrong with it. `{{` and `}}` stand for
-/// a brace.
-pub(super) fn slots(message: &str) -> Result<Vec<&str>, String> {
+/// Returns the names of the placeholders in a confirmation message, or a description of its fault. `{{` and
+/// `}}` stand for a brace.
+pub(super) fn placeholders(message: &str) -> Result<Vec<&str>, String> {
     let mut slots = Vec::new();
     each_part(message, |part| {
-        if let Part::Slot(name) = part {
+        if let Part::Placeholder(name) = part {
             slots.push(name);
         }
     })?;
     Ok(slots)
 }
 
-/// The question to whoever confirms, with the values of the call (REQ-DNG-05).
-/// What is marked `sensitive`, in an object too, is masked.
-pub(super) fn filled(message: &str, visitor: Visitor<'_>) -> String {
-    filled_with(message, |name| value(name, visitor))
+/// Returns the confirmation message with the values of the call (REQ-DNG-05). Sensitive values are masked,
+/// also inside of objects.
+pub(super) fn fill(message: &str, request: GateRequest<'_>) -> String {
+    fill_with(message, |name| value(name, request))
 }
 
-fn filled_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
+fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
     let mut text = String::new();
     let outcome = each_part(message, |part| match part {
         Part::Text(part) => text.push_str(part),
-        Part::Slot(name) => text.push_str(&shown(value(name))),
+        Part::Placeholder(name) => text.push_str(&display(value(name))),
     });
-    // `build` has checked it.
+    // `build` has checked the message.
     if outcome.is_ok() { text } else { message.to_owned() }
 }
 
-fn value(name: &str, visitor: Visitor<'_>) -> Option<Value> {
-    let mut places = visitor.operation.parameters.iter().zip(visitor.arguments);
+fn value(name: &str, request: GateRequest<'_>) -> Option<Value> {
+    let mut places = request.operation.parameters.iter().zip(request.arguments);
     let (parameter, argument) = places.find(|(_, argument)| argument.name == name)?;
-    Some(masked(parameter, argument.value.as_ref()?, visitor.shapes))
+    Some(masked(parameter, argument.value.as_ref()?, request.shapes))
 }
 
-fn shown(value: Option<Value>) -> String {
+fn display(value: Option<Value>) -> String {
     match value {
         None | Some(Value::Null) => "none".to_owned(),
         Some(Value::String(text)) => plain(&text),
@@ -48,15 +50,15 @@ fn shown(value: Option<Value>) -> String {
     }
 }
 
-/// A caller's text as a person may read it: on one line, not too long, without characters that turn
-/// the direction of writing or hide others.
+/// Returns a caller's text in a form that is safe to show to a person: on one line, limited in length, and
+/// without invisible characters and those that change the direction of writing.
 pub(crate) fn plain(text: &str) -> String {
     let mut short: String = text
         .chars()
-        .take(SHOWN)
+        .take(MAX_VALUE_CHARS)
         .map(|each| if mcp_aql_text::is_hidden(each) { '\u{fffd}' } else { each })
         .collect();
-    if text.chars().nth(SHOWN).is_some() {
+    if text.chars().nth(MAX_VALUE_CHARS).is_some() {
         short.push('…');
     }
     short
@@ -64,7 +66,7 @@ pub(crate) fn plain(text: &str) -> String {
 
 enum Part<'a> {
     Text(&'a str),
-    Slot(&'a str),
+    Placeholder(&'a str),
 }
 
 fn each_part<'a>(message: &'a str, mut part: impl FnMut(Part<'a>)) -> Result<(), String> {
@@ -81,7 +83,7 @@ fn each_part<'a>(message: &'a str, mut part: impl FnMut(Part<'a>)) -> Result<(),
         } else if let Some((name, tail)) =
             tail.strip_prefix('{').and_then(|tail| tail.split_once('}'))
         {
-            part(Part::Slot(name));
+            part(Part::Placeholder(name));
             rest = tail;
         } else {
             return Err("a brace has no partner: write `{{` or `}}` for a brace".to_owned());
@@ -100,17 +102,17 @@ mod tests {
     fn slots_are_filled_with_what_the_call_says() {
         // REQ-DNG-05
         let arguments = json!({ "task_id": "t\u{202e}1", "ids": [1, 2] });
-        let text = filled_with("{{{task_id}}} {ids} {why}!", |name| arguments.get(name).cloned());
+        let text = fill_with("{{{task_id}}} {ids} {why}!", |name| arguments.get(name).cloned());
         assert_eq!(text, "{t\u{fffd}1} [1,2] none!");
-        assert_eq!(slots("Delete {task_id} of {board}?"), Ok(vec!["task_id", "board"]));
-        assert_eq!(slots("{{none}}"), Ok(vec![]));
-        assert!(slots("Delete {task_id?").is_err());
-        assert!(slots("Delete task_id}?").is_err());
+        assert_eq!(placeholders("Delete {task_id} of {board}?"), Ok(vec!["task_id", "board"]));
+        assert_eq!(placeholders("{{none}}"), Ok(vec![]));
+        assert!(placeholders("Delete {task_id?").is_err());
+        assert!(placeholders("Delete task_id}?").is_err());
     }
 
     #[test]
     fn long_values_are_cut_visibly() {
-        let text = filled_with("{text}", |_| Some(json!("x".repeat(500))));
-        assert_eq!(text.chars().count(), SHOWN + 1);
+        let text = fill_with("{text}", |_| Some(json!("x".repeat(500))));
+        assert_eq!(text.chars().count(), MAX_VALUE_CHARS + 1);
     }
 }

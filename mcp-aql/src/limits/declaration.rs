@@ -1,10 +1,12 @@
+//! The declarations of limits and quotas.
+
 use std::fmt;
 
 use mcp_aql_protocol::SemanticCategory;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// How long the stretch of time is that a limit counts in. It slides: it ends now, whenever that is.
+/// The length of a limit's time window. Windows slide: they end at the present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Window {
@@ -19,7 +21,7 @@ pub enum Window {
 }
 
 impl Window {
-    /// The word on the wire: `second`, `minute`, `hour` or `day`.
+    /// The protocol's name: `second`, `minute`, `hour` or `day`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Second => "second",
@@ -43,7 +45,7 @@ impl Window {
     }
 }
 
-/// Which calls a limit counts.
+/// The calls that a limit counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Scope {
     Global,
@@ -52,7 +54,7 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    /// Whether a call of such an operation counts.
+    /// Returns whether a call of such an operation counts.
     pub(super) fn covers(&self, endpoint: &str, category: SemanticCategory) -> bool {
         match self {
             Self::Global => true,
@@ -72,7 +74,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// So many calls in a window, and no more in any window of that length.
+/// A maximum number of calls in any window of a given length.
 ///
 /// ```
 /// use mcp_aql::SemanticCategory;
@@ -99,12 +101,12 @@ pub struct ApiLimit {
 }
 
 impl ApiLimit {
-    /// Counts every call but those of `introspect`.
+    /// Counts all calls except those of `introspect`.
     pub fn global(limit: u32) -> Self {
         Self::of(Scope::Global, limit)
     }
 
-    /// Counts the calls of one endpoint family: `create`.
+    /// Counts the calls of one endpoint family, such as `create`.
     pub fn endpoint(name: impl Into<String>, limit: u32) -> Self {
         Self::of(Scope::Endpoint(name.into()), limit)
     }
@@ -125,39 +127,39 @@ impl ApiLimit {
         }
     }
 
-    /// In how long a time. Default: a minute.
+    /// Sets the length of the window. Default: a minute.
     pub fn per(mut self, window: Window) -> Self {
         self.window = window;
         self
     }
 
-    /// How many of them may come at once; the others are spread evenly over the window. Each process
+    /// Sets how many calls may come at once; further calls are spread evenly over the window. Each process
     /// paces its own calls. Default: all.
     pub fn burst(mut self, calls: u32) -> Self {
         self.burst = Some(calls);
         self
     }
 
-    /// The header in which the wrapped API tells how many calls are left.
+    /// Sets the header in which the wrapped API reports the number of remaining calls.
     pub fn remaining_header(mut self, name: impl Into<String>) -> Self {
         self.remaining_header = Some(name.into());
         self
     }
 
-    /// The header in which the wrapped API tells when there are more: seconds from now, seconds since
-    /// 1970, or a date.
+    /// Sets the header in which the wrapped API reports when the limit resets: in seconds from now, seconds
+    /// since 1970, or as a date.
     pub fn reset_header(mut self, name: impl Into<String>) -> Self {
         self.reset_header = Some(name.into());
         self
     }
 
-    /// What this limit and no other one counts.
+    /// Returns the key of the limit's counter, which is unique among limits.
     pub(super) fn id(&self) -> String {
         format!("{}:{}", self.scope, self.window.as_str())
     }
 }
 
-/// What a quota counts, and in which time.
+/// The unit and the time span of a quota.
 ///
 /// Source: adapter/rate-limiting §3.1 (REQ-RATE-05).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -175,24 +177,24 @@ pub enum Metric {
     TokensPerHour,
     /// Tokens in 24 hours.
     TokensPerDay,
-    /// Money in an hour.
+    /// Cost in an hour.
     CostPerHour,
-    /// Money in 24 hours.
+    /// Cost in 24 hours.
     CostPerDay,
-    /// Money in a calendar month, UTC.
+    /// Cost in a calendar month (UTC).
     CostPerMonth,
 }
 
-/// In which time something is counted.
+/// The time span of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Span {
-    /// One that ends now.
+    /// A sliding window that ends now.
     Sliding(Window),
-    /// The calendar month, UTC.
+    /// The calendar month (UTC).
     Month,
 }
 
-/// What something is counted in.
+/// The unit of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {
     Requests,
@@ -202,7 +204,7 @@ pub(crate) enum Unit {
 }
 
 impl Metric {
-    /// All nine.
+    /// All metrics.
     pub const ALL: [Self; 9] = [
         Self::RequestsPerMinute,
         Self::RequestsPerHour,
@@ -215,7 +217,7 @@ impl Metric {
         Self::CostPerMonth,
     ];
 
-    /// The word on the wire, such as `requests_per_hour`.
+    /// The protocol's name, such as `requests_per_hour`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::RequestsPerMinute => "requests_per_minute",
@@ -255,7 +257,7 @@ impl Metric {
 }
 
 impl Unit {
-    /// As it is counted. What is no amount counts as nothing; the builder complains of it.
+    /// Converts an amount to counted units. Invalid amounts count as 0; the builder reports them.
     pub(super) fn count(self, amount: f64) -> u64 {
         match self {
             Self::Requests | Self::Tokens => amount.round() as u64,
@@ -263,7 +265,7 @@ impl Unit {
         }
     }
 
-    /// As it is shown.
+    /// Converts counted units to the amount that callers see.
     pub(super) fn show(self, count: u64) -> Value {
         match self {
             Self::Requests | Self::Tokens => count.into(),
@@ -272,13 +274,13 @@ impl Unit {
     }
 }
 
-/// Money as it is counted: a conversion of floats stops at the ends of the range.
+/// Converts a cost to millionths. The conversion saturates at the ends of the range.
 pub(crate) fn millionths(amount: f64) -> u64 {
     (amount * 1e6).round() as u64
 }
 
-/// What may be used of something, in up to three steps: from `warn` on calls succeed with a warning,
-/// from `pause` on each of them wants a `quota_continue_…` token, and `hard_stop` is the end.
+/// A limit on usage, with up to three thresholds. From `warn` on, calls succeed with a warning. From
+/// `pause` on, each call needs a `quota_continue_…` token. From `hard_stop` on, calls are rejected.
 ///
 /// ```
 /// use mcp_aql::limits::{Metric, Quota};
@@ -287,8 +289,7 @@ pub(crate) fn millionths(amount: f64) -> u64 {
 /// Quota::new(Metric::CostPerMonth).hard_stop(25.5);
 /// ```
 ///
-/// Without `warn`, calls are warned from four fifths of `hard_stop` on, or of `pause` where there is no
-/// `hard_stop`.
+/// Without `warn`, warnings start at four fifths of `hard_stop`, or of `pause` if there is no `hard_stop`.
 ///
 /// Source: adapter/rate-limiting §3 (REQ-RATE-04, REQ-WRN-06).
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -302,30 +303,30 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Of this metric, still without a step.
+    /// Creates a quota for this metric, without thresholds.
     pub fn new(metric: Metric) -> Self {
         Self { metric, warn: None, pause: None, hard_stop: None }
     }
 
-    /// From which amount on calls are warned.
+    /// Sets the amount from which calls are answered with a warning.
     pub fn warn(mut self, amount: impl Into<f64>) -> Self {
         self.warn = Some(amount.into());
         self
     }
 
-    /// From which amount on a call has to be confirmed.
+    /// Sets the amount from which calls must be confirmed.
     pub fn pause(mut self, amount: impl Into<f64>) -> Self {
         self.pause = Some(amount.into());
         self
     }
 
-    /// The amount that calls stop at.
+    /// Sets the amount from which calls are rejected.
     pub fn hard_stop(mut self, amount: impl Into<f64>) -> Self {
         self.hard_stop = Some(amount.into());
         self
     }
 
-    /// What is wrong with it.
+    /// Returns the faults of the quota.
     pub(super) fn problems(&self) -> Vec<String> {
         let name = self.metric.as_str();
         let steps = [("warn", self.warn), ("pause", self.pause), ("hard_stop", self.hard_stop)];
@@ -334,20 +335,20 @@ impl Quota {
         let mut problems = Vec::new();
         if given.is_empty() {
             problems.push(format!(
-                "quota `{name}` has no step: give it `warn`, `pause` or `hard_stop`"
+                "quota `{name}` has no threshold: set `warn`, `pause` or `hard_stop`"
             ));
         }
         for (step, amount) in &given {
             if !amount.is_finite() || *amount <= 0.0 {
-                problems.push(format!("quota `{name}`: `{step}` is no amount above 0"));
+                problems.push(format!("quota `{name}`: `{step}` is not an amount above 0"));
             } else if self.metric.unit() != Unit::Cost && amount.fract() != 0.0 {
-                problems.push(format!("quota `{name}`: `{step}` is no whole number"));
+                problems.push(format!("quota `{name}`: `{step}` is not a whole number"));
             }
         }
         if !given.is_sorted_by(|(_, one), (_, next)| one <= next) {
             problems.push(format!(
-                "quota `{name}` is out of order: `warn` comes before `pause`, and `pause` before \
-                 `hard_stop`"
+                "quota `{name}` is out of order: `warn` must not exceed `pause`, and `pause` must not \
+                 exceed `hard_stop`"
             ));
         }
         problems

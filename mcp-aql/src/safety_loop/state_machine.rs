@@ -1,48 +1,48 @@
-//! What may become of an agent: pure functions of its state, the time and what happens. Every change
-//! of an agent goes through here, whoever causes it.
+//! The state machine of an agent: pure functions of its state, the time and an event. Every change of an agent
+//! is made here.
 
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::core::LEASE;
+use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
+use super::core::LEASE_SECONDS;
 use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
-use super::evaluator::Policy;
+use super::evaluator::AgentPolicy;
+use super::retry_lockout;
 use super::risk::RiskScorer;
-use super::state::{AgentState, Ask, Execution, ExecutionStatus};
-use super::tries;
 use crate::operator::RequestKind;
 
-/// So many requests an agent may cause in a minute.
-pub(super) const MOST_REQUESTS: usize = 10;
+/// The maximum number of requests that an agent may cause per minute.
+pub(super) const MAX_REQUESTS_PER_MINUTE: usize = 10;
 
-/// What a transition may know beyond the state.
+/// The inputs of a transition besides the state.
 pub(super) struct Env<'a> {
     pub(super) now: DateTime<Utc>,
     pub(super) mode: LoopMode,
-    /// This process.
+    /// The id of this process.
     pub(super) me: &'a str,
-    /// Whether the process that holds the agent's session is there.
+    /// Whether the process that holds the agent's session is running.
     pub(super) owner_lives: bool,
-    /// Id and code's hash of the next request, if there is one.
+    /// The id of the next request and the hash of its code, if a request is made.
     pub(super) fresh_id: &'a str,
     pub(super) fresh_hash: &'a str,
-    /// Whether people have been asked too much for this session.
-    pub(super) crowded: &'a (dyn Fn(Option<&str>) -> bool + Sync),
+    /// Whether too many requests were shown for a session.
+    pub(super) request_limit_reached: &'a (dyn Fn(Option<&str>) -> bool + Sync),
     pub(super) timeout: TimeDelta,
-    pub(super) most_tries: usize,
-    /// What there is to tell of the blocks of other agents.
+    pub(super) max_attempts: usize,
+    /// Notifications of the blocks of other agents.
     pub(super) blocks: &'a [AgentNotification],
-    /// What this agent was told of as waiting, and no longer does.
+    /// The subjects that this agent no longer waits for.
     pub(super) answered: &'a [String],
-    pub(super) policy: &'a Policy,
+    pub(super) policy: &'a AgentPolicy,
     pub(super) scorer: &'a dyn RiskScorer,
 }
 
-/// What follows from a transition once it is written.
+/// The effects of a transition, applied once it is stored.
 #[derive(Debug, Default)]
 pub(super) struct Effects {
-    /// A new question: its code is `Env::fresh_…`'s.
-    pub(super) present: Option<Ask>,
-    /// Questions that nobody can answer any more.
+    /// A new request. Its code is the one of `Env::fresh_hash`.
+    pub(super) present: Option<PersonRequest>,
+    /// The requests that can no longer be answered.
     pub(super) closed: Vec<String>,
     pub(super) audit: Vec<Event>,
 }
@@ -55,7 +55,7 @@ pub(super) struct Event {
     pub(super) reason: Option<String>,
     pub(super) challenge: Option<String>,
     pub(super) by: Option<String>,
-    /// The caller's session, where that need not be the session of the execution.
+    /// The caller's session, if it may differ from the session of the execution.
     pub(super) caller: Option<Option<String>>,
 }
 
@@ -79,7 +79,7 @@ impl Event {
         self
     }
 
-    /// Names the session of the caller, who may have none.
+    /// Sets the session of the caller, who may have none.
     pub(super) fn caller(mut self, session: Option<&str>) -> Self {
         self.caller = Some(session.map(str::to_owned));
         self
@@ -92,26 +92,26 @@ impl Effects {
     }
 }
 
-/// Why something is refused.
+/// The reason for rejecting a transition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// Until a person lifts the block.
+pub(super) enum Rejection {
+    /// The agent is blocked until a person lifts the block.
     Blocked {
         agent: String,
         challenge: Option<String>,
     },
-    /// There is no execution that has not ended.
+    /// The agent has no running or pending execution.
     NotExecuting,
-    /// Its execution belongs to another session. If that is another process's, and it is gone, the name
-    /// is free in so many seconds.
+    /// The execution belongs to another session. If that session's process is gone, the agent can be used again
+    /// after this number of seconds.
     Elsewhere {
         free_in: Option<u64>,
     },
-    /// It executes with other parameters.
+    /// The agent executes with other parameters.
     Busy,
-    /// It has not begun.
+    /// The execution is pending.
     Pending,
-    /// No such code, challenge or request.
+    /// The code, challenge or request is unknown.
     Invalid,
     Expired {
         at: DateTime<Utc>,
@@ -119,65 +119,65 @@ pub(super) enum Refusal {
     Used {
         at: DateTime<Utc>,
     },
-    /// The code is a challenge's.
+    /// The code belongs to a challenge.
     WrongOperation,
-    /// Too many tries, or too many requests: seconds to wait.
+    /// Too many attempts or requests; the seconds to wait.
     TooMany(u64),
 }
 
-/// What `execute_agent` wants.
+/// The parameters of `execute_agent`.
 pub(super) struct Start<'a> {
     pub(super) session: Option<&'a str>,
     pub(super) execution_id: &'a str,
-    /// Tells its parameters from others.
+    /// The hash of the agent's parameters.
     pub(super) parameters: &'a str,
-    /// What a person reads.
+    /// The text for the person.
     pub(super) action: &'a str,
 }
 
 pub(super) const PAUSE: &str = "pause";
 
-/// So many characters of what a person decides about are shown as they are: every hint is, as a whole.
-const SHOWN: usize = 4_000;
-/// So many of them are of its end.
-const END: usize = 1_000;
-/// What was cut is somewhat longer for the words that say so, and is not cut again.
-const ROOM: usize = 100;
+/// The maximum number of characters of an action that people see. Every hint fits.
+const MAX_ACTION_CHARS: usize = 4_000;
+/// The number of these characters that are taken from the end.
+const ACTION_END_CHARS: usize = 1_000;
+/// The room for the notice in a shortened action, so that it is not shortened again.
+const NOTICE_CHARS: usize = 100;
 
-/// What a person decides about, and a warning where not all of it can be shown: nothing is approved
-/// unseen behind a long and harmless beginning.
-pub(super) fn shown(text: &str) -> (String, Option<String>) {
+/// Returns the action that a person decides about, and a warning if it was shortened, so that a long and
+/// harmless beginning cannot hide the rest.
+pub(super) fn displayed(text: &str) -> (String, Option<String>) {
     let length = text.chars().count();
-    if length <= SHOWN + ROOM {
+    if length <= MAX_ACTION_CHARS + NOTICE_CHARS {
         return (text.to_owned(), None);
     }
-    let hidden = length - SHOWN;
-    let mut cut: String = text.chars().take(SHOWN - END).collect();
+    let hidden = length - MAX_ACTION_CHARS;
+    let mut cut: String = text.chars().take(MAX_ACTION_CHARS - ACTION_END_CHARS).collect();
     cut.push_str(&format!("\n[… {hidden} characters are not shown …]\n"));
-    cut.extend(text.chars().skip(length - END));
+    cut.extend(text.chars().skip(length - ACTION_END_CHARS));
     (cut, Some(format!("Not all of it is shown: {hidden} of its {length} characters are left out")))
 }
 
-/// Text of an agent in a log or a list.
+/// Shortens an agent's text for a log or a list.
 pub(super) fn shortened(text: &str) -> String {
-    const MOST: usize = 1_000;
-    let mut short: String = text.chars().take(MOST).collect();
-    if text.chars().nth(MOST).is_some() {
+    const MAX_CHARS: usize = 1_000;
+    let mut short: String = text.chars().take(MAX_CHARS).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
         short.push('…');
     }
     short
 }
 
 impl AgentState {
-    /// What time alone brings about. Comes first, whatever happens.
+    /// Applies the effects of time. Every transition starts with this.
     pub(super) fn settle(&mut self, env: &Env<'_>, effects: &mut Effects) {
         let now = env.now;
-        tries::rebase(&mut self.issued, now);
-        // Nothing lasts longer because the clock went back.
+        retry_lockout::rebase(&mut self.issued, now);
+        // Setting the clock back must not extend anything.
         let latest = now + env.timeout;
-        let ids: Vec<_> = self.asks().map(|ask| ask.id.clone()).collect();
+        let ids: Vec<_> = self.requests().map(|ask| ask.id.clone()).collect();
         for id in ids {
-            if let Some(ask) = self.ask_mut(&id) {
+            if let Some(ask) = self.request_mut(&id) {
                 ask.expires_at = ask.expires_at.min(latest);
                 if !ask.closed && now >= ask.expires_at {
                     ask.closed = true;
@@ -198,7 +198,7 @@ impl AgentState {
         }
         let elsewhere = self.execution.as_ref().is_some_and(|last| last.owner != env.me);
         if elsewhere && !env.owner_lives {
-            // What has not begun cannot fail (REQ-LIF-02).
+            // A pending execution cannot fail (REQ-LIF-02).
             let status = match self.live().map(|execution| execution.status) {
                 Some(ExecutionStatus::Pending) => ExecutionStatus::Cancelled,
                 _ => ExecutionStatus::Failed,
@@ -206,7 +206,7 @@ impl AgentState {
             self.end(status, "The adapter was restarted", env, effects);
             self.drop_pause(effects);
         }
-        if self.waits_in_vain(now) {
+        if self.start_expired(now) {
             self.end(ExecutionStatus::Cancelled, "No person has approved the start", env, effects);
         }
     }
@@ -220,7 +220,7 @@ impl AgentState {
         self.clear(PAUSE);
     }
 
-    /// Ends the execution. A block stays, and so does a challenge that has not expired.
+    /// Ends the execution. A block and an open challenge remain.
     pub(super) fn end(
         &mut self,
         status: ExecutionStatus,
@@ -245,31 +245,32 @@ impl AgentState {
         effects.note(Event::new("EXECUTION_ENDED", status.as_str()).reason(reason));
     }
 
-    fn refuses_to_ask(&self, session: Option<&str>, env: &Env<'_>, effects: &mut Effects) -> bool {
-        let refuses = self.issued.len() >= MOST_REQUESTS || (env.crowded)(session);
+    fn reject_request(&self, session: Option<&str>, env: &Env<'_>, effects: &mut Effects) -> bool {
+        let refuses =
+            self.issued.len() >= MAX_REQUESTS_PER_MINUTE || (env.request_limit_reached)(session);
         if refuses {
             effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
         }
         refuses
     }
 
-    /// Makes a question of this kind, unless there were too many.
-    pub(super) fn ask(
+    /// Creates a request of this kind, unless there were too many.
+    pub(super) fn create_request(
         &mut self,
         kind: RequestKind,
         (action, reasons): (&str, Vec<String>),
         bounded: bool,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Option<Ask> {
+    ) -> Option<PersonRequest> {
         let session = self.execution.as_ref().and_then(|execution| execution.session.as_deref());
-        if bounded && self.refuses_to_ask(session, env, effects) {
+        if bounded && self.reject_request(session, env, effects) {
             return None;
         }
         self.issued.push(env.now);
-        let (action, warning) = shown(action);
+        let (action, warning) = displayed(action);
         let reasons = reasons.into_iter().chain(warning).collect();
-        let ask = Ask {
+        let ask = PersonRequest {
             id: env.fresh_id.to_owned(),
             kind,
             hash: env.fresh_hash.to_owned(),
@@ -285,18 +286,18 @@ impl AgentState {
         Some(ask)
     }
 
-    /// Refuses what a blocked agent tries, which the audit log has, with the session that tried it.
-    pub(super) fn refuse_blocked(
+    /// Rejects a transition of a blocked agent and audits it with the caller's session.
+    pub(super) fn reject_if_blocked(
         &self,
         caller: Option<&str>,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         match &self.block {
             Some(block) if env.mode == LoopMode::Enforcing => {
                 let event = Event::new("EXECUTION_DENIED", "denied").reason("the agent is blocked");
                 effects.note(event.challenge(&block.ask.id).caller(caller));
-                Err(Refusal::Blocked {
+                Err(Rejection::Blocked {
                     agent: self.agent.clone(),
                     challenge: block.ask.is_open(env.now).then(|| block.ask.id.clone()),
                 })
@@ -305,33 +306,33 @@ impl AgentState {
         }
     }
 
-    /// Begins an execution, or waits for a person who lets it begin (REQ-LOOP-05).
+    /// Starts an execution, or requests a person's approval of the start (REQ-LOOP-05).
     pub(super) fn start(
         &mut self,
         start: &Start<'_>,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.settle(env, effects);
-        self.refuse_blocked(start.session, env, effects)?;
+        self.reject_if_blocked(start.session, env, effects)?;
         if let Some(live) = self.live() {
             if live.session.as_deref() != start.session {
                 return Err(elsewhere(live, env));
             }
             match live.status {
-                // Somebody is being asked already, or has said yes.
+                // The approval is already requested or granted.
                 _ if live.parameters == start.parameters => return Ok(()),
-                ExecutionStatus::Running => return Err(Refusal::Busy),
+                ExecutionStatus::Running => return Err(Rejection::Busy),
                 _ => {}
             }
         }
         let runs = env.mode != LoopMode::Enforcing;
-        // Where nobody can be asked nothing waits for an answer: no record, and no execution whose
-        // parameters no person was ever shown.
-        if !runs && self.refuses_to_ask(start.session, env, effects) {
-            return Err(Refusal::TooMany(60));
+        // If no request can be made, nothing is recorded: there must not be an execution whose parameters were
+        // never shown to a person.
+        if !runs && self.reject_request(start.session, env, effects) {
+            return Err(Rejection::TooMany(60));
         }
-        // Another start takes the place of one that nobody has approved.
+        // A new start replaces one that is not approved.
         self.end(ExecutionStatus::Cancelled, "Replaced", env, effects);
         self.grant = None;
         let last = self.execution.replace(Execution {
@@ -356,38 +357,38 @@ impl AgentState {
         if runs {
             return Ok(());
         }
-        let asked = self.ask_to_start(start.action, env, effects);
+        let asked = self.request_start(start.action, env, effects);
         if asked.is_err() {
-            // Its caller was told that it has not begun: nobody would end it.
+            // The caller received an error, so no caller would end this execution.
             self.execution = last;
             effects.audit.retain(|event| event.event != "EXECUTION_STARTED");
         }
         asked
     }
 
-    /// Asks for leave to begin.
-    fn ask_to_start(
+    /// Requests the approval of a start.
+    fn request_start(
         &mut self,
         action: &str,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         let reasons = vec!["An agent begins only when a person lets it".to_owned()];
-        let asked = self.ask(RequestKind::Start, (action, reasons), true, env, effects);
-        let Some(ask) = asked else { return Err(Refusal::TooMany(60)) };
+        let asked = self.create_request(RequestKind::Start, (action, reasons), true, env, effects);
+        let Some(ask) = asked else { return Err(Rejection::TooMany(60)) };
         if let Some(execution) = self.live_mut() {
             execution.ask = Some(ask);
         }
         Ok(())
     }
 
-    /// The live execution of this session.
+    /// Returns the running or pending execution of this session.
     pub(super) fn own(
         &mut self,
         session: Option<&str>,
         env: &Env<'_>,
-    ) -> Result<&mut Execution, Refusal> {
-        let execution = self.live_mut().ok_or(Refusal::NotExecuting)?;
+    ) -> Result<&mut Execution, Rejection> {
+        let execution = self.live_mut().ok_or(Rejection::NotExecuting)?;
         if execution.session.as_deref() == session {
             Ok(execution)
         } else {
@@ -395,7 +396,7 @@ impl AgentState {
         }
     }
 
-    /// Ends the execution as its agent says.
+    /// Ends the execution at the agent's request.
     pub(super) fn finish(
         &mut self,
         session: Option<&str>,
@@ -403,21 +404,21 @@ impl AgentState {
         (status, reason): (ExecutionStatus, &str),
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.settle(env, effects);
-        self.refuse_blocked(session, env, effects)?;
+        self.reject_if_blocked(session, env, effects)?;
         let execution = self.own(session, env)?;
         if id.is_some_and(|id| id != execution.id) {
-            return Err(Refusal::NotExecuting);
+            return Err(Rejection::NotExecuting);
         }
         if execution.status == ExecutionStatus::Pending && status == ExecutionStatus::Completed {
-            return Err(Refusal::Pending);
+            return Err(Rejection::Pending);
         }
         self.end(status, reason, env, effects);
         Ok(())
     }
 
-    /// The connection of its session is gone.
+    /// Ends the execution because its session has ended.
     pub(super) fn session_ended(&mut self, session: &str, env: &Env<'_>, effects: &mut Effects) {
         self.settle(env, effects);
         if self.live().is_some_and(|execution| execution.session.as_deref() == Some(session)) {
@@ -426,12 +427,12 @@ impl AgentState {
     }
 }
 
-fn elsewhere(execution: &Execution, env: &Env<'_>) -> Refusal {
+fn elsewhere(execution: &Execution, env: &Env<'_>) -> Rejection {
     let foreign = execution.owner != env.me;
-    Refusal::Elsewhere { free_in: foreign.then_some(LEASE.unsigned_abs()) }
+    Rejection::Elsewhere { free_in: foreign.then_some(LEASE_SECONDS.unsigned_abs()) }
 }
 
-pub(super) fn news(
+pub(super) fn notification(
     kind: NotificationType,
     message: impl Into<String>,
     metadata: Option<NotificationMetadata>,

@@ -1,18 +1,20 @@
+//! The errors that callers of the reserved operations receive.
+
 use chrono::{DateTime, Utc};
 use mcp_aql_protocol::ErrorCode;
 
-use super::machine::Refusal;
-use super::tries::WINDOW;
+use super::retry_lockout::WINDOW_SECONDS;
+use super::state_machine::Rejection;
 use crate::clock;
 use crate::error::OperationError;
 
-/// What stands in place of a code that someone has sent: it goes into no reply.
+/// Replaces a code that a caller has sent, because replies must not contain it.
 const REDACTED: &str = "[redacted]";
 
-/// What the caller of an operation reads (choice G-03).
-pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> OperationError {
+/// Returns the error for the caller of an operation (choice G-03).
+pub(super) fn error(refusal: Rejection, agent: &str, now: DateTime<Utc>) -> OperationError {
     match refusal {
-        Refusal::Blocked { agent, challenge } => {
+        Rejection::Blocked { agent, challenge } => {
             let error = denied(
                 match &challenge {
                     Some(_) => {
@@ -32,57 +34,57 @@ pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> Operat
                 None => error,
             }
         }
-        Refusal::NotExecuting => OperationError::not_found("execution", agent)
+        Rejection::NotExecuting => OperationError::not_found("execution", agent)
             .with_detail("hint", "the agent has none: call execute_agent first"),
-        Refusal::Elsewhere { free_in: None } => denied(
-            "The agent executes in another session, which alone may go on with it",
+        Rejection::Elsewhere { free_in: None } => denied(
+            "The agent executes in another session, and only that session may continue it",
             "other_session",
         ),
-        Refusal::Elsewhere { free_in: Some(seconds) } => denied(
-            "The agent executes in a session of another process, which alone may go on with it; if \
+        Rejection::Elsewhere { free_in: Some(seconds) } => denied(
+            "The agent executes in a session of another process, and only that session may continue it; if \
              the process has ended, try again after the time in the details",
             "other_session",
         )
         .with_detail("retry_after_seconds", seconds),
-        Refusal::Busy => denied(
+        Rejection::Busy => denied(
             "The agent executes with other parameters; call complete_execution or abort_execution \
              first",
             "already_executing",
         ),
-        Refusal::Pending => denied(
+        Rejection::Pending => denied(
             "The execution is pending and cannot be complete; wait for approval or call \
              abort_execution",
             "pending",
         ),
-        Refusal::Invalid => OperationError::new(
+        Rejection::Invalid => OperationError::new(
             ErrorCode::TokenInvalid,
             "Invalid confirmation token. Ask a person for the code of an open request",
         )
         .with_detail("token", REDACTED),
-        Refusal::Expired { at } => OperationError::new(
+        Rejection::Expired { at } => OperationError::new(
             ErrorCode::TokenExpired,
             "Confirmation token has expired. Report the action again to ask for another",
         )
         .with_detail("token", REDACTED)
         .with_detail("expired_at", clock::text(at))
         .with_detail("current_time", clock::text(now)),
-        Refusal::Used { at } => OperationError::new(
+        Rejection::Used { at } => OperationError::new(
             ErrorCode::TokenAlreadyUsed,
             "Confirmation token has already been used",
         )
         .with_detail("token", REDACTED)
         .with_detail("consumed_at", clock::text(at)),
-        Refusal::WrongOperation => OperationError::new(
+        Rejection::WrongOperation => OperationError::new(
             ErrorCode::TokenScopeMismatch,
             "Confirmation token scope mismatch: send this code with verify_challenge",
         )
         .with_detail("token", REDACTED)
         .with_detail("token_operation", "verify_challenge")
         .with_detail("requested_operation", "confirm_operation"),
-        Refusal::TooMany(seconds) => {
-            let wait = i64::try_from(seconds).unwrap_or(WINDOW);
+        Rejection::TooMany(seconds) => {
+            let wait = i64::try_from(seconds).unwrap_or(WINDOW_SECONDS);
             OperationError::rate_limited(seconds)
-                .with_detail("limit", super::machine::MOST_REQUESTS)
+                .with_detail("limit", super::state_machine::MAX_REQUESTS_PER_MINUTE)
                 .with_detail("remaining", 0)
                 .with_detail("window", "minute")
                 .with_detail("resets_at", clock::text(now + chrono::TimeDelta::seconds(wait)))
@@ -90,17 +92,17 @@ pub(super) fn error(refusal: Refusal, agent: &str, now: DateTime<Utc>) -> Operat
     }
 }
 
-/// The template of the code, and what helps.
+/// Returns an error with the message template of the code, and advice.
 fn denied(help: &'static str, reason: &str) -> OperationError {
     let message = format!("Permission denied: '{reason}'. {help}");
     OperationError::new(ErrorCode::PermissionDenied, message).with_detail("reason", reason)
 }
 
-/// The refusal of `verify_challenge`: the same for an unknown challenge, a wrong code and an expired
-/// one, so that nobody learns which it was.
+/// Returns the error of `verify_challenge`. It is the same for an unknown challenge, a wrong code and an
+/// expired one, so that it reveals nothing.
 pub(super) fn not_verified() -> OperationError {
     denied(
-        "The challenge cannot be verified with this code; it is good for one try",
+        "The challenge cannot be verified with this code; a challenge allows one attempt",
         "not_verified",
     )
 }
@@ -115,24 +117,24 @@ mod tests {
     fn refusals_leak_nothing() {
         // REQ-CNF-09, REQ-GATE-06
         let now = Utc::now();
-        let blocked = |challenge| Refusal::Blocked { agent: "a".to_owned(), challenge };
+        let blocked = |challenge| Rejection::Blocked { agent: "a".to_owned(), challenge };
         for (refusal, code) in [
             (blocked(None), ErrorCode::PermissionDenied),
             (blocked(Some("c".to_owned())), ErrorCode::PermissionDenied),
-            (Refusal::NotExecuting, ErrorCode::NotFoundResource),
-            (Refusal::Elsewhere { free_in: None }, ErrorCode::PermissionDenied),
-            (Refusal::Elsewhere { free_in: Some(12) }, ErrorCode::PermissionDenied),
-            (Refusal::Busy, ErrorCode::PermissionDenied),
-            (Refusal::Pending, ErrorCode::PermissionDenied),
-            (Refusal::Invalid, ErrorCode::TokenInvalid),
-            (Refusal::Expired { at: now }, ErrorCode::TokenExpired),
-            (Refusal::Used { at: now }, ErrorCode::TokenAlreadyUsed),
-            (Refusal::WrongOperation, ErrorCode::TokenScopeMismatch),
-            (Refusal::TooMany(7), ErrorCode::RateLimitExceeded),
+            (Rejection::NotExecuting, ErrorCode::NotFoundResource),
+            (Rejection::Elsewhere { free_in: None }, ErrorCode::PermissionDenied),
+            (Rejection::Elsewhere { free_in: Some(12) }, ErrorCode::PermissionDenied),
+            (Rejection::Busy, ErrorCode::PermissionDenied),
+            (Rejection::Pending, ErrorCode::PermissionDenied),
+            (Rejection::Invalid, ErrorCode::TokenInvalid),
+            (Rejection::Expired { at: now }, ErrorCode::TokenExpired),
+            (Rejection::Used { at: now }, ErrorCode::TokenAlreadyUsed),
+            (Rejection::WrongOperation, ErrorCode::TokenScopeMismatch),
+            (Rejection::TooMany(7), ErrorCode::RateLimitExceeded),
         ] {
             let error = error(refusal, "at x", now);
             assert_eq!(error.code(), code);
-            // REQ-ERR-03: what a slot of a message has, a detail says.
+            // REQ-ERR-03: every value in a message is also in the details.
             if let Some(reason) = error.details().get("reason").and_then(Value::as_str) {
                 let start = format!("Permission denied: '{reason}'. ");
                 assert!(error.message().starts_with(&start), "{}", error.message());

@@ -1,3 +1,5 @@
+//! Issues confirmation tokens, limits their number per session, and remembers confirmations of a session.
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -5,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 
-use super::token::{IssuedToken, TokenScope, Tokens, Validity};
+use super::token::{IssuedToken, TokenScope, TokenStore, Validity};
 use crate::clock;
 use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
@@ -14,66 +16,66 @@ use crate::services::Services;
 use crate::session::Session;
 use crate::sync::lock;
 
-/// The default number of tokens that a session may ask for in a minute (REQ-TOK-17). Callers without a
+/// The default number of tokens that a session may request per minute (REQ-TOK-17). Callers without a
 /// session share one account.
 pub(super) const DEFAULT_PER_MINUTE: usize = 120;
-/// A session may guess this part of that number of tokens: unknown ones, and those of another call.
-const FAILED_PART: usize = 4;
-/// How often the store forgets what has expired (REQ-TOK-13).
-const PURGE: TimeDelta = TimeDelta::minutes(10);
+/// A session may fail this fraction of that number: with unknown tokens, or tokens of another call.
+const FAILED_DIVISOR: usize = 4;
+/// The minimum time between two purges of expired tokens (REQ-TOK-13).
+const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
 
-/// Who may have tokens, and what is confirmed already.
-pub(super) struct Issuing {
+/// Issues tokens and holds the confirmations of sessions.
+pub(super) struct TokenIssuer {
     services: Arc<Services>,
-    tokens: Tokens,
-    /// The number of tokens that a session may ask for in a minute.
+    tokens: TokenStore,
+    /// The number of tokens that a session may request per minute.
     per_minute: usize,
-    /// Of callers without a session.
+    /// The account of callers without a session.
     others: Account,
-    /// When the store was last told to forget.
+    /// When the store was last purged.
     purged: Mutex<Option<DateTime<Utc>>>,
-    /// Names this gate among those that share a session, and another one once all is taken back.
+    /// The id of this gate among those that share a session. Revoking all confirmations changes it.
     id: AtomicU64,
 }
 
-/// Numbers for gates.
-static NEXT: AtomicU64 = AtomicU64::new(0);
+/// The next id of a gate.
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
 
-/// What gates know of one session, which may be a client of several adapters: what one of them was
-/// told counts for no other.
+/// The accounts of one session, by gate. A session may be a client of several adapters, and a confirmation
+/// counts for one of them only.
 #[derive(Debug, Default)]
 struct Accounts(Mutex<HashMap<u64, Arc<Account>>>);
 
-/// What the gate knows of one session.
+/// The tokens and confirmations of one session.
 #[derive(Debug, Default)]
 struct Account {
-    /// The grants, with the time at which each of them ends.
+    /// The grants, and when each of them ends.
     granted: Mutex<HashMap<Grant, DateTime<Utc>>>,
     issued: Mutex<VecDeque<DateTime<Utc>>>,
     failed: Mutex<VecDeque<DateTime<Utc>>>,
-    /// Its tokens are taken back when it ends.
+    /// Whether a task revokes the tokens when the session ends.
     watched: AtomicBool,
 }
 
-/// A confirmation for a session: for calls of one operation that one policy is about.
+/// A confirmation for a session: it covers the calls of one operation that one policy applies to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Grant {
     operation: &'static str,
-    /// The policy's place in the operation's plan.
+    /// The index of the policy in the operation's plan.
     policy: usize,
-    /// Whether a person has confirmed, and not the caller.
+    /// Whether a person has confirmed, not the caller.
     by_person: bool,
 }
 
-impl Issuing {
-    pub(super) fn new(services: Arc<Services>, tokens: Tokens, per_minute: usize) -> Self {
+impl TokenIssuer {
+    pub(super) fn new(services: Arc<Services>, tokens: TokenStore, per_minute: usize) -> Self {
         Self {
             services,
             tokens,
             per_minute,
             others: Account::default(),
             purged: Mutex::default(),
-            id: AtomicU64::new(NEXT.fetch_add(1, Ordering::Relaxed)),
+            id: AtomicU64::new(NEXT_ID.fetch_add(1, Ordering::Relaxed)),
         }
     }
 
@@ -90,12 +92,12 @@ impl Issuing {
         Arc::clone(accounts.entry(self.id.load(Ordering::Relaxed)).or_default())
     }
 
-    /// Forgets what is confirmed in sessions.
+    /// Revokes the confirmations of all sessions.
     pub(super) fn revoke_grants(&self) {
-        self.id.store(NEXT.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+        self.id.store(NEXT_ID.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Issues a token, unless the caller had too many.
+    /// Issues a token, unless the caller has requested too many.
     pub(super) async fn issue(
         &self,
         context: &Context,
@@ -105,36 +107,36 @@ impl Issuing {
         let now = self.services.time.now();
         self.with(context, |account| count(&account.issued, self.per_minute, now, true))?;
         let session = context.session();
-        // The process does not exit between the write of the token and its revocation.
+        // The process must not exit between the write of the token and its revocation.
         let _pending = session.map(|session| {
             self.watch(session);
             self.services.session_ends.expect(session)
         });
         let issued = self.tokens.issue(scope, validity).await;
         if let Some(session) = session.filter(|session| session.has_ended()) {
-            // The session ended during the write, perhaps before there was anything to revoke.
+            // The session ended during the write, possibly before there was a token to revoke.
             revoke_session(&self.tokens, session).await;
         }
         self.purge(now).await;
         issued
     }
 
-    /// Refuses a caller that has guessed too often.
+    /// Rejects a caller that has failed too often.
     pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
         let now = self.services.time.now();
-        let most = (self.per_minute / FAILED_PART).max(1);
-        self.with(context, |account| count(&account.failed, most, now, false))
+        let maximum = (self.per_minute / FAILED_DIVISOR).max(1);
+        self.with(context, |account| count(&account.failed, maximum, now, false))
     }
 
-    /// Notes a token that was not good.
+    /// Counts a rejected token.
     pub(super) fn failed(&self, context: &Context) {
         let now = self.services.time.now();
         self.with(context, |account| lock(&account.failed).push_back(now));
     }
 
-    /// Whether the operation is confirmed for the session (REQ-GATE-08) as far as each of these policies
-    /// is concerned: a grant for calls that fewer policies are about is not enough. Where a person has to
-    /// confirm, the caller's confirmation does not count (REQ-AUT-16).
+    /// Returns whether the operation is confirmed for the session (REQ-GATE-08) under each of these policies:
+    /// a grant for a call that fewer policies applied to is not enough. If a person must confirm, the caller's
+    /// own confirmation does not count (REQ-AUT-16).
     pub(super) fn is_granted(
         &self,
         context: &Context,
@@ -155,7 +157,7 @@ impl Issuing {
                 .all(|policy| holds(*policy, true) || !by_person && holds(*policy, false))
     }
 
-    /// Confirms the operation for the session as far as these policies are concerned.
+    /// Confirms the operation for the session under these policies.
     pub(super) fn grant(
         &self,
         context: &Context,
@@ -171,72 +173,72 @@ impl Issuing {
         }
     }
 
-    /// Takes a session's tokens back when it ends (REQ-GATE-08, REQ-TOK-12).
+    /// Revokes a session's tokens when it ends (REQ-GATE-08, REQ-TOK-12).
     fn watch(&self, session: &Session) {
         if self.account(session).watched.swap(true, Ordering::Relaxed) {
             return;
         }
-        // The session may outlive the adapter, whose store is not to be held open for it.
+        // The session may outlive the adapter. The task must not keep the adapter's store open.
         let services = Arc::downgrade(&self.services);
         let pending = self.services.session_ends.expect(session);
         let (session, skew) = (session.clone(), self.tokens.skew());
         tokio::spawn(async move {
             session.ended().await;
             if let Some(services) = services.upgrade() {
-                revoke_session(&Tokens::new(services, skew), &session).await;
+                revoke_session(&TokenStore::new(services, skew), &session).await;
             }
             drop(pending);
         });
     }
 
-    /// Has the store forget what has expired. The call waits for it: a task would end with the runtime
-    /// of its caller, which may be that of one call.
+    /// Purges expired tokens. The call waits for it, because a task would end with the caller's runtime, which
+    /// may exist for one call only.
     async fn purge(&self, now: DateTime<Utc>) {
         {
             let mut purged = lock(&self.purged);
-            if purged.is_some_and(|at| at <= now && now - at < PURGE) {
+            if purged.is_some_and(|at| at <= now && now - at < PURGE_INTERVAL) {
                 return;
             }
             *purged = Some(now);
         }
         if let Err(error) = self.services.store.purge(now).await {
-            tracing::error!(%error, "the store cannot forget what has expired");
+            tracing::error!(%error, "cannot purge expired tokens");
         }
     }
 }
 
 /// Revokes the tokens of a session that has ended.
-async fn revoke_session(tokens: &Tokens, session: &Session) {
+async fn revoke_session(tokens: &TokenStore, session: &Session) {
     if let Err(error) = tokens.revoke_session(session.id()).await {
-        // The tokens are of no use all the same: no other session has this id.
-        tracing::error!(%error, "the tokens of an ended session cannot be revoked");
+        // The tokens cannot be used anyway, because no other session has this id.
+        tracing::error!(%error, "cannot revoke the tokens of an ended session");
     }
 }
 
-/// Refuses what would be one too many within a minute; counts it, if it is to be counted.
+/// Rejects an event that would exceed the number per minute. Otherwise counts it, if `counted` is set.
 fn count(
     times: &Mutex<VecDeque<DateTime<Utc>>>,
-    most: usize,
+    maximum: usize,
     now: DateTime<Utc>,
     counted: bool,
 ) -> Result<(), OperationError> {
     let minute = TimeDelta::minutes(1);
     let mut times = lock(times);
-    // What lies in the future was noted before a clock was set back.
+    // Later times were recorded before the clock was set back.
     times.retain(|time| *time <= now && now - *time < minute);
     if let Some(first) = times.front()
-        && times.len() >= most
+        && times.len() >= maximum
     {
         let free = later(*first, minute);
         let seconds = whole_seconds(free - now);
         return Err(OperationError::new(
             ErrorCode::RateLimitExceeded,
             format!(
-                "API rate limit exceeded: too many confirmations were asked for or failed. Wait \
+                "API rate limit exceeded: too many confirmations were requested or failed. Wait \
                  {seconds} seconds"
             ),
         )
-        .with_detail("limit", most)
+        .with_detail("limit", maximum)
         .with_detail("remaining", 0)
         .with_detail("window", "minute")
         .with_detail("resets_at", clock::text(free))
@@ -259,7 +261,7 @@ mod tests {
     use crate::store::{Store as _, StoreError};
     use mcp_aql_protocol::TrustLevel;
 
-    /// Lets everything else run before each write.
+    /// Lets other tasks run before each write.
     #[derive(Default)]
     struct LateWrites;
 
@@ -282,8 +284,8 @@ mod tests {
         let audit = Audit { adapter, trust: TrustLevel::Validated, time, sinks: Vec::new() };
         let services = Services::new(Arc::clone(&store) as _, TimeSource::default(), audit);
         let services = Arc::new(services);
-        let tokens = Tokens::new(Arc::clone(&services), TimeDelta::zero());
-        let issuing = Issuing::new(Arc::clone(&services), tokens, 120);
+        let tokens = TokenStore::new(Arc::clone(&services), TimeDelta::zero());
+        let token_issuer = TokenIssuer::new(Arc::clone(&services), tokens, 120);
         let session = Session::new();
         let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
         let context = Context::new(scope);
@@ -291,7 +293,7 @@ mod tests {
         let token =
             TokenScope { kind, operation: "delete_bed", params_hash: "h", session: session_id };
         let validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
-        let issued = issuing.issue(&context, token, validity);
+        let issued = token_issuer.issue(&context, token, validity);
         let ending = async {
             session.end();
             services.session_ends.completed().await;

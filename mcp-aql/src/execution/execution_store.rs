@@ -1,3 +1,5 @@
+//! The records of executions in the store, changed with optimistic concurrency.
+
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 
 use super::record::ExecutionRecord;
-use super::state::Status;
+use super::status::Status;
 use crate::audit::AuditEntry;
 use crate::clock::after;
 use crate::services::Services;
@@ -14,28 +16,28 @@ use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 
 /// The collection of the store that holds the executions.
 const COLLECTION: &str = "executions";
-/// Records that are read at a time.
-const CHUNK: usize = 256;
+/// The number of records read at a time.
+const READ_BATCH_SIZE: usize = 256;
 
-/// The records of executions. Each change is made to what was read last, or not at all.
-pub(crate) struct Ledger {
+/// The records of executions. A change applies only to the version that it read.
+pub(crate) struct ExecutionStore {
     pub(crate) services: Arc<Services>,
     pub(crate) adapter: String,
     pub(crate) keep: Duration,
 }
 
-/// What a change of a record comes to.
-pub(crate) enum Verdict<T> {
-    /// Keep the changed record.
+/// The outcome of a change to a record.
+pub(crate) enum RecordUpdate<T> {
+    /// Write the changed record.
     Write(T),
-    /// Leave it as it was.
+    /// Discard the change.
     Leave(T),
 }
 
-/// How a ledger knows the executions that run in this process.
+/// Returns whether this process runs an attempt of an execution.
 pub(crate) type RunsHere<'a> = &'a (dyn Fn(&str, u32) -> bool + Send + Sync);
 
-impl Ledger {
+impl ExecutionStore {
     pub(crate) fn now(&self) -> DateTime<Utc> {
         self.services.time.now()
     }
@@ -46,14 +48,14 @@ impl Ledger {
         id: &str,
         record: &ExecutionRecord,
     ) -> Result<(), StoreError> {
-        let change = Change::put(COLLECTION, id, Expected::Absent, self.kept(record)?);
+        let change = Change::put(COLLECTION, id, Expected::Absent, self.new_record(record)?);
         match self.services.store().await?.write(vec![change]).await? {
             true => Ok(()),
-            false => Err(StoreError::Unreadable("an execution id came twice".to_owned())),
+            false => Err(StoreError::Unreadable("an execution id was generated twice".to_owned())),
         }
     }
 
-    /// An execution of this adapter. One whose owner is gone has ended.
+    /// Returns an execution of this adapter. If its owner is gone, the execution has ended.
     pub(crate) async fn get(
         &self,
         id: &str,
@@ -61,16 +63,16 @@ impl Ledger {
     ) -> Result<Option<ExecutionRecord>, StoreError> {
         let found = self.services.store().await?.get(COLLECTION, id).await?;
         match found {
-            Some(found) => self.settled(found, runs_here).await,
+            Some(found) => self.end_if_orphaned(found, runs_here).await,
             None => Ok(None),
         }
     }
 
-    /// Changes a record. `None` where there is none of this adapter.
+    /// Changes a record. Returns `None` if this adapter has no such record.
     pub(crate) async fn update<T>(
         &self,
         id: &str,
-        mut change: impl FnMut(&mut ExecutionRecord, DateTime<Utc>) -> Verdict<T> + Send,
+        mut change: impl FnMut(&mut ExecutionRecord, DateTime<Utc>) -> RecordUpdate<T> + Send,
     ) -> Result<Option<T>, StoreError> {
         let store = self.services.store().await?;
         loop {
@@ -79,21 +81,21 @@ impl Ledger {
             if record.adapter != self.adapter {
                 return Ok(None);
             }
-            let told = match change(&mut record, self.now()) {
-                Verdict::Leave(told) => return Ok(Some(told)),
-                Verdict::Write(told) => told,
+            let outcome = match change(&mut record, self.now()) {
+                RecordUpdate::Leave(outcome) => return Ok(Some(outcome)),
+                RecordUpdate::Write(outcome) => outcome,
             };
             let expected = Expected::Version(found.version);
-            let change = Change::put(COLLECTION, id, expected, self.kept(&record)?);
+            let change = Change::put(COLLECTION, id, expected, self.new_record(&record)?);
             if store.write(vec![change]).await? {
-                return Ok(Some(told));
+                return Ok(Some(outcome));
             }
-            // Somebody else was faster, who has got on by that.
+            // Another writer changed the record first: read it again.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Visits the executions of a session, or those without one, behind `after`: the newest first,
+    /// Visits the executions of a session, or those without one, after the key `after`, newest first,
     /// until `visit` breaks.
     pub(crate) async fn visit(
         &self,
@@ -106,12 +108,13 @@ impl Ledger {
         let mut after = after.map(str::to_owned);
         loop {
             let store = self.services.store().await?;
-            let chunk = store.list(COLLECTION, Some(&group), after.as_deref(), CHUNK).await?;
-            let last = chunk.len() < CHUNK;
+            let chunk =
+                store.list(COLLECTION, Some(&group), after.as_deref(), READ_BATCH_SIZE).await?;
+            let last = chunk.len() < READ_BATCH_SIZE;
             after = chunk.last().map(|record| record.key.clone());
             for found in chunk {
                 let id = found.key.clone();
-                let Some(record) = self.settled(found, runs_here).await? else { continue };
+                let Some(record) = self.end_if_orphaned(found, runs_here).await? else { continue };
                 if visit(id, record).is_break() {
                     return Ok(());
                 }
@@ -122,8 +125,8 @@ impl Ledger {
         }
     }
 
-    /// Ends all executions of this adapter whose owner is gone, whoever it was. Tells until when others may still
-    /// count on theirs.
+    /// EndScope all executions of this adapter whose owner is gone. Returns the latest lease that is still held
+    /// by another process.
     pub(crate) async fn sweep(
         &self,
         runs_here: RunsHere<'_>,
@@ -131,8 +134,8 @@ impl Ledger {
         let store = self.services.store().await?;
         let (mut after, mut until) = (None::<String>, None::<DateTime<Utc>>);
         loop {
-            let chunk = store.list(COLLECTION, None, after.as_deref(), CHUNK).await?;
-            let last = chunk.len() < CHUNK;
+            let chunk = store.list(COLLECTION, None, after.as_deref(), READ_BATCH_SIZE).await?;
+            let last = chunk.len() < READ_BATCH_SIZE;
             after = chunk.last().map(|record| record.key.clone());
             for found in chunk {
                 let id = found.key.clone();
@@ -140,7 +143,7 @@ impl Ledger {
                     Ok(record) if record.adapter == self.adapter => record,
                     Ok(_) => continue,
                     Err(error) => {
-                        tracing::error!(%error, execution = id, "a record cannot be read");
+                        tracing::error!(%error, execution = id, "cannot read an execution's record");
                         continue;
                     }
                 };
@@ -148,7 +151,7 @@ impl Ledger {
                 if !record.status.is_final() && !ours && !record.is_orphaned(self.now()) {
                     until = until.max(Some(record.lease_until));
                 }
-                self.settled(found, runs_here).await?;
+                self.end_if_orphaned(found, runs_here).await?;
             }
             if last {
                 return Ok(until);
@@ -156,8 +159,8 @@ impl Ledger {
         }
     }
 
-    /// A record as it is to be read: one that has expired is gone, one whose owner is gone has ended.
-    async fn settled(
+    /// Returns a record as readers see it: an expired one is gone, and one whose owner is gone has ended.
+    async fn end_if_orphaned(
         &self,
         found: Record,
         runs_here: RunsHere<'_>,
@@ -167,30 +170,30 @@ impl Ledger {
         if record.adapter != self.adapter || found.expires_at.is_some_and(|at| at < now) {
             return Ok(None);
         }
-        // After a long sleep of the machine its own leases look old, and are about to be renewed.
+        // After the machine was suspended, this process's own leases look expired until they are renewed.
         if !record.is_orphaned(now) || runs_here(&found.key, record.attempt) {
             return Ok(Some(record));
         }
         let ended = self.update(&found.key, |record, now| {
             let ended = record.is_orphaned(now) && record.abandon(now).is_ok();
-            let told = (record.clone(), ended);
-            if ended { Verdict::Write(told) } else { Verdict::Leave(told) }
+            let outcome = (record.clone(), ended);
+            if ended { RecordUpdate::Write(outcome) } else { RecordUpdate::Leave(outcome) }
         });
         let Some((record, ended)) = ended.await? else { return Ok(None) };
         if ended {
             let owner = &*record.owner;
-            tracing::warn!(execution = found.key, owner, "the owner of an execution is gone");
+            tracing::warn!(execution = found.key, owner, "an execution has lost its owner");
             let event = match record.status {
                 Status::Cancelled => "EXECUTION_CANCELLED",
                 _ => "EXECUTION_FAILED",
             };
-            self.note(event, &found.key, &record, (Some("interrupted"), None)).await;
+            self.audit(event, &found.key, &record, (Some("interrupted"), None)).await;
         }
         Ok(Some(record))
     }
 
-    /// Writes to the audit log what became of an execution (REQ-LIF-11).
-    pub(crate) async fn note(
+    /// Writes a change of an execution's state to the audit log (REQ-LIF-11).
+    pub(crate) async fn audit(
         &self,
         event: &str,
         id: &str,
@@ -210,7 +213,7 @@ impl Ledger {
         self.services.audit.record(&entry).await;
     }
 
-    fn kept(&self, record: &ExecutionRecord) -> Result<NewRecord, StoreError> {
+    fn new_record(&self, record: &ExecutionRecord) -> Result<NewRecord, StoreError> {
         let text = serde_json::to_string(record).map_err(StoreError::failed)?;
         let kept = NewRecord::new(text).group(self.group(record.session.as_deref()));
         Ok(match record.finished_at.filter(|_| record.status.is_final()) {
@@ -219,7 +222,7 @@ impl Ledger {
         })
     }
 
-    /// What executions are listed by.
+    /// The group under which the executions of a session are listed.
     fn group(&self, session: Option<&str>) -> String {
         format!("{}/{}", self.adapter, session.unwrap_or("-"))
     }
@@ -229,19 +232,19 @@ fn read(found: &Record) -> Result<ExecutionRecord, StoreError> {
     serde_json::from_str(&found.value).map_err(StoreError::failed)
 }
 
-/// A new id: 128 random bits behind the time, which is written so that newer ones come first.
+/// Generates an id: the time, encoded so that newer ids sort first, and 128 random bits.
 pub(crate) fn new_id(now: DateTime<Utc>) -> Result<String, StoreError> {
-    /// 45 bits of milliseconds last for a thousand years.
+    /// 45 bits of milliseconds are enough for a thousand years.
     const TIME_BITS: u32 = 45;
     let mut random = [0; 16];
     getrandom::fill(&mut random).map_err(|error| StoreError::failed(error.to_string()))?;
     let last = (1_u64 << TIME_BITS) - 1;
-    let left = last.saturating_sub(u64::try_from(now.timestamp_millis()).unwrap_or_default());
-    let time = base32(u128::from(left), TIME_BITS);
+    let remaining = last.saturating_sub(u64::try_from(now.timestamp_millis()).unwrap_or_default());
+    let time = base32(u128::from(remaining), TIME_BITS);
     Ok(format!("exec_{time}{}", base32(u128::from_be_bytes(random), u128::BITS)))
 }
 
-/// Digits and letters in the order of their values, without those that look like others.
+/// Encodes a number in digits and letters that sort by value. Letters that look like digits are not used.
 fn base32(value: u128, bits: u32) -> String {
     const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
     (0..bits.div_ceil(5))

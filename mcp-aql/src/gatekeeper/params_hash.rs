@@ -1,3 +1,5 @@
+//! The canonical hash of a call's arguments.
+
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -5,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::operation::Argument;
 
-/// SHA-256 over the arguments of a call in a form that does not depend on the order in which they, or
-/// the members of objects among them, were written (REQ-TOK-03, REQ-TOK-04). In hexadecimal.
+/// Returns the SHA-256 hash of a call's arguments, in hexadecimal. It does not depend on the order of the
+/// arguments, or of the members of objects in them (REQ-TOK-03, REQ-TOK-04).
 pub(crate) fn params_hash(arguments: &[Argument]) -> String {
     let mut given: Vec<_> = arguments
         .iter()
@@ -15,7 +17,7 @@ pub(crate) fn params_hash(arguments: &[Argument]) -> String {
     given.sort_unstable_by_key(|(name, _)| *name);
     let mut text = String::new();
     for (name, value) in given {
-        // A name is snake case, and so cannot hold what comes behind it.
+        // A name is in snake case, so it cannot contain the separator.
         text.push_str(name);
         text.push('=');
         write(value, &mut text);
@@ -24,7 +26,7 @@ pub(crate) fn params_hash(arguments: &[Argument]) -> String {
     digest(text.as_bytes())
 }
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 hash of bytes, in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
@@ -91,7 +93,7 @@ mod tests {
         ] {
             assert_ne!(one, other);
         }
-        // What a call leaves out is not there, whatever the table says.
+        // An omitted argument does not change the hash, even if the table declares it.
         let absent = [Argument { name: "a", value: None }];
         assert_eq!(params_hash(&absent), params_hash(&[]));
         assert_ne!(

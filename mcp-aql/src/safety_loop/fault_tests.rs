@@ -1,4 +1,4 @@
-//! Stores that fail, calls that come together, and loops that share a session or a store.
+//! Tests with failing stores, concurrent calls, and loops that share a session or a store.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,10 +8,10 @@ use chrono::{TimeDelta, Utc};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
-use super::calls::Reported;
+use super::agent_state::ExecutionStatus;
+use super::calls::StepReport;
 use super::core::SafetyCore;
-use super::state::ExecutionStatus;
-use super::{Pending, SafetyLoop};
+use super::{ApprovalRequest, SafetyLoop};
 use crate::operation::CallScope;
 use crate::operator::MemoryChannel;
 use crate::router::Endpoint;
@@ -24,14 +24,14 @@ use crate::{
     ParameterSpec, Policy, Reply, SemanticCategory,
 };
 
-/// One store for several adapters.
+/// A store shared by several adapters.
 type Odd = Arc<Hooked<Failing>>;
 
-/// Lets others in wherever a database would, and fails as long as it is told to.
+/// Yields before each access, as a database would, and fails on demand.
 #[derive(Default)]
 struct Failing {
     fails: AtomicBool,
-    /// After the next write.
+    /// Set to fail after the next write.
     breaks: AtomicBool,
 }
 
@@ -97,12 +97,12 @@ fn core(adapter: &Adapter) -> &Arc<SafetyCore> {
     adapter.inner.safety.as_ref().unwrap()
 }
 
-/// An agent begins in this session, and is blocked.
+/// Starts an agent in this session and blocks it.
 async fn block(adapter: &Adapter, session: Option<&Session>) {
     let begun = core(adapter).start(session, "Ada", None).await.unwrap();
     let operator = adapter.operator().unwrap();
     operator.approve(&begun.request_id.unwrap(), "test").await.unwrap();
-    let step = Reported {
+    let step = StepReport {
         agent: "Ada".to_owned(),
         hint: "drop_table users".to_owned(),
         description: None,
@@ -121,7 +121,7 @@ async fn call(adapter: &Adapter, session: Option<&Session>, params: Value) -> Re
     adapter.handle(Endpoint::Unified, arguments, scope).await
 }
 
-/// Why a call did not run, if it did not.
+/// Returns the error code of a call, if it was rejected.
 async fn clear(adapter: &Adapter, session: Option<&Session>) -> Option<ErrorCode> {
     call(adapter, session, json!({})).await.code
 }
@@ -198,7 +198,7 @@ async fn what_was_approved_just_now_is_not_asked_again() {
     // REQ-GATE-10
     let adapter = adapter(&Odd::default());
     let (core, session) = (core(&adapter), Session::new());
-    let ask = || Pending {
+    let ask = || ApprovalRequest {
         operation: "clear_bed",
         params_hash: "h",
         session: Some(&session),
@@ -209,7 +209,7 @@ async fn what_was_approved_just_now_is_not_asked_again() {
     };
     let id = core.request_approval(ask()).await.unwrap();
     adapter.operator().unwrap().approve(&id, "test").await.unwrap();
-    // A call that had looked for the approval before.
+    // A call that read the state before the approval.
     assert_eq!(core.request_approval(ask()).await.unwrap(), id);
     assert!(core.approval("clear_bed", "h", Some(&session)).await.unwrap().is_some());
 }
@@ -248,7 +248,7 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
     let (core, operator) = (core(&adapter), adapter.operator().unwrap());
     let begun = core.start(Some(&session), "Ada", None).await.unwrap();
     operator.approve(&begun.request_id.unwrap(), "test").await.unwrap();
-    let ask = || Pending {
+    let ask = || ApprovalRequest {
         operation: "clear_bed",
         params_hash: "h",
         session: Some(&session),
@@ -275,7 +275,7 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
     let entry = overview.audit.iter().find(verified).unwrap();
     assert_eq!(entry["event"], "CHALLENGE_VERIFIED");
     assert_eq!(people.withdrawn().last(), Some(&shown.id));
-    let step = Reported {
+    let step = StepReport {
         agent: "Ada".to_owned(),
         hint: "read_file a".to_owned(),
         description: None,

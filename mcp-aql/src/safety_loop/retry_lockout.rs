@@ -1,16 +1,18 @@
+//! Locks out agents and sessions after too many failed attempts.
+
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 
-/// The span in which failed tries are counted, in seconds.
-pub(super) const WINDOW: i64 = 60;
-/// The longest that anyone is locked out, in seconds.
-const LONGEST: i64 = 3_600;
-/// So long after a lock the next one starts from the shortest again, in seconds.
-const FORGIVEN: i64 = 24 * 3_600;
+/// The window in which failed attempts are counted, in seconds.
+pub(super) const WINDOW_SECONDS: i64 = 60;
+/// The maximum duration of a lock, in seconds.
+const MAX_LOCK_SECONDS: i64 = 3_600;
+/// The time after a lock until the next one has the shortest duration again, in seconds.
+const LOCK_RESET_SECONDS: i64 = 24 * 3_600;
 
-/// Failed tries of an agent or a session, and what follows from them (REQ-OOB-12).
+/// The failed attempts of an agent or a session, and its lock (REQ-OOB-12).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Tries {
+pub(super) struct RetryLockout {
     failed: Vec<DateTime<Utc>>,
     lock: Option<Lock>,
 }
@@ -19,12 +21,12 @@ pub(super) struct Tries {
 struct Lock {
     at: DateTime<Utc>,
     seconds: i64,
-    /// How many there were in a row, each twice as long as the one before.
+    /// The number of locks before in a row. Each is twice as long as the one before.
     nth: u32,
 }
 
-impl Tries {
-    /// Whether another try is allowed; if not, in how many seconds it is.
+impl RetryLockout {
+    /// Checks whether another attempt is allowed. Otherwise returns the seconds to wait.
     pub(super) fn check(&mut self, now: DateTime<Utc>, most: usize) -> Result<(), u64> {
         self.rebase(now);
         if let Some(lock) = &self.lock {
@@ -32,7 +34,7 @@ impl Tries {
             if left > 0 {
                 return Err(u64::try_from(left).unwrap_or(1));
             }
-            if (now - lock.at).num_seconds() > lock.seconds + FORGIVEN {
+            if (now - lock.at).num_seconds() > lock.seconds + LOCK_RESET_SECONDS {
                 self.lock = None;
             }
         }
@@ -40,24 +42,24 @@ impl Tries {
             return Ok(());
         }
         let nth = self.lock.as_ref().map_or(0, |lock| lock.nth + 1);
-        let seconds = WINDOW.saturating_mul(1 << nth.min(10)).min(LONGEST);
+        let seconds = WINDOW_SECONDS.saturating_mul(1 << nth.min(10)).min(MAX_LOCK_SECONDS);
         self.lock = Some(Lock { at: now, seconds, nth });
         self.failed.clear();
         Err(u64::try_from(seconds).unwrap_or(1))
     }
 
-    /// Counts a failed try.
+    /// Counts a failed attempt.
     pub(super) fn fail(&mut self, now: DateTime<Utc>) {
         self.rebase(now);
         self.failed.push(now);
     }
 
-    /// The last failed try was none.
+    /// Removes the last failed attempt.
     pub(super) fn forgive(&mut self) {
         self.failed.pop();
     }
 
-    /// Nothing lies in the future, wherever the clock went, and nothing old is kept.
+    /// Adjusts times to a clock that was set back, and removes old ones.
     fn rebase(&mut self, now: DateTime<Utc>) {
         rebase(&mut self.failed, now);
         if let Some(lock) = &mut self.lock {
@@ -66,12 +68,12 @@ impl Tries {
     }
 }
 
-/// Keeps what lies within the window before now.
+/// Keeps the times within the window before now. Later times are moved to now.
 pub(super) fn rebase(times: &mut Vec<DateTime<Utc>>, now: DateTime<Utc>) {
     for time in times.iter_mut() {
         *time = (*time).min(now);
     }
-    times.retain(|time| now - *time < TimeDelta::seconds(WINDOW));
+    times.retain(|time| now - *time < TimeDelta::seconds(WINDOW_SECONDS));
 }
 
 #[cfg(test)]
@@ -85,7 +87,7 @@ mod tests {
     #[test]
     fn ten_tries_a_minute_and_longer_and_longer_locks() {
         // REQ-OOB-12, REQ-OOB-13
-        let mut tries = Tries::default();
+        let mut tries = RetryLockout::default();
         for second in 0..10 {
             assert_eq!(tries.check(at(second), 10), Ok(()));
             tries.fail(at(second));
@@ -95,11 +97,11 @@ mod tests {
         assert_eq!(tries.check(at(70), 10), Ok(()));
         (0..10).for_each(|_| tries.fail(at(71)));
         assert_eq!(tries.check(at(71), 10), Err(120));
-        // It survives a restart.
+        // The lock survives a restart.
         let text = serde_json::to_string(&tries).unwrap();
-        let mut tries: Tries = serde_json::from_str(&text).unwrap();
+        let mut tries: RetryLockout = serde_json::from_str(&text).unwrap();
         assert_eq!(tries.check(at(100), 10), Err(91));
-        // A clock that goes back neither opens the lock nor makes it longer.
+        // Setting the clock back neither removes the lock nor extends it.
         assert_eq!(tries.check(at(-5000), 10), Err(120));
         assert_eq!(tries.check(at(-4940), 10), Err(60));
         (0..10).for_each(|_| tries.fail(at(100_000)));
@@ -108,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_window_slides() {
-        let mut tries = Tries::default();
+        let mut tries = RetryLockout::default();
         (0..9).for_each(|_| tries.fail(at(0)));
         tries.fail(at(59));
         assert_eq!(tries.check(at(60), 10), Ok(()));

@@ -1,5 +1,5 @@
-//! What stands before the console's pages: who may ask, from where, and what every answer says to the
-//! browser.
+//! Checks requests before the console's routes handle them: host, origin and session. Adds security headers to
+//! every response.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,12 +16,12 @@ use axum::response::Response;
 
 use super::Shared;
 use super::routes::{ICON, LOGIN, STYLE, refusal, signed_out};
-use super::sessions::Seen;
+use super::sessions::SessionCheck;
 
-/// Carries the token that belongs to a session.
+/// The header with the token of a session.
 pub(super) const TOKEN: &str = "x-console-token";
 
-/// Said with every answer, errors included.
+/// The headers of every response, including errors.
 const HEADERS: [(HeaderName, &str); 8] = [
     (
         CONTENT_SECURITY_POLICY,
@@ -53,9 +53,9 @@ pub(super) async fn pass(
     response
 }
 
-/// Why a request goes no further.
+/// The reason for rejecting a request.
 #[derive(Debug, Clone, Copy)]
-enum Refused {
+enum RejectedRequest {
     Host,
     Method,
     Site,
@@ -64,7 +64,7 @@ enum Refused {
     Body,
 }
 
-impl Refused {
+impl RejectedRequest {
     fn response(self, shared: &Shared, path: &str) -> Response {
         let (status, message) = match self {
             Self::Nobody => {
@@ -85,38 +85,38 @@ impl Refused {
     }
 }
 
-fn admit(shared: &Shared, request: &Request) -> Result<(), Refused> {
+fn admit(shared: &Shared, request: &Request) -> Result<(), RejectedRequest> {
     let headers = request.headers();
-    let host = own_host(shared.port, request).ok_or(Refused::Host)?;
+    let host = own_host(shared.port, request).ok_or(RejectedRequest::Host)?;
     let posts = match *request.method() {
         Method::GET => false,
         Method::POST => true,
-        _ => return Err(Refused::Method),
+        _ => return Err(RejectedRequest::Method),
     };
     let path = request.uri().path();
     let api = path.starts_with("/api/");
     if (api || posts) && !same_site(headers, host, posts) {
-        return Err(Refused::Site);
+        return Err(RejectedRequest::Site);
     }
-    // Nothing is read that nobody wants.
+    // Unexpected bodies are not read.
     if !request.body().is_end_stream() {
-        return Err(Refused::Body);
+        return Err(RejectedRequest::Body);
     }
     if !posts && [LOGIN, STYLE, ICON].contains(&path) {
         return Ok(());
     }
     let token = headers.get(TOKEN).and_then(|value| value.to_str().ok());
-    let cookie = cookie(shared.port, headers).ok_or(Refused::Nobody)?;
+    let cookie = cookie(shared.port, headers).ok_or(RejectedRequest::Nobody)?;
     match shared.sessions.look_up(cookie, token, Instant::now()) {
-        Seen::Nobody => Err(Refused::Nobody),
-        Seen::Cookie if api || posts => Err(Refused::Token),
-        Seen::Cookie | Seen::Both => Ok(()),
+        SessionCheck::Invalid => Err(RejectedRequest::Nobody),
+        SessionCheck::CookieOnly if api || posts => Err(RejectedRequest::Token),
+        SessionCheck::CookieOnly | SessionCheck::Valid => Ok(()),
     }
 }
 
-/// The host that the request names, if it is exactly the address of the console. Every name, `localhost`
-/// included, is resolved by something that others may control, so that none is answered: a browser that
-/// calls this address reaches this machine.
+/// Returns the host that the request names, if it is exactly the address of the console. Names, including
+/// `localhost`, are rejected, because others may control their resolution. A browser that requests this
+/// address reaches this machine.
 fn own_host(port: u16, request: &Request) -> Option<&str> {
     let mut hosts = request.headers().get_all(HOST).iter();
     let host = hosts.next()?.to_str().ok()?;
@@ -125,8 +125,8 @@ fn own_host(port: u16, request: &Request) -> Option<&str> {
     (own && also && hosts.next().is_none()).then_some(host)
 }
 
-/// Whether a page of this server asks. Browsers say so: with each POST by `Origin`, and with every
-/// request by `Sec-Fetch-Site`.
+/// Returns whether a page of this server sent the request. Browsers declare this with `Origin` for each POST,
+/// and with `Sec-Fetch-Site` for every request.
 fn same_site(headers: &HeaderMap, host: &str, posts: bool) -> bool {
     let site = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
     let origin = match headers.get(ORIGIN) {
@@ -138,7 +138,7 @@ fn same_site(headers: &HeaderMap, host: &str, posts: bool) -> bool {
     site && origin
 }
 
-/// The session's cookie. Cookies do not tell ports apart, so its name does.
+/// Returns the name of the session's cookie. It contains the port, because cookies are shared by all ports.
 pub(super) fn cookie_name(port: u16) -> String {
     format!("mcp_aql_console_{port}")
 }

@@ -1,32 +1,34 @@
-//! What an agent is told of a step, and what that makes of the agent.
+//! Evaluates reported steps, and applies the result to the agent.
 
 use super::action::Action;
+use super::agent_state::{AgentState, Block, Execution, ExecutionStatus, Pause};
 use super::directive::{
     AutonomyDirective, LoopMode, NotificationMetadata, NotificationType, StepOutcome,
 };
-use super::evaluator::{Evaluation, Ruling, Stage, Verdict, evaluate};
-use super::machine::{Effects, Env, Event, PAUSE, Refusal, news, shortened, shown};
-use super::state::{AgentState, Block, Execution, ExecutionStatus, Pause};
+use super::evaluator::{EvaluationInput, EvaluationResult, Ruling, Stage, evaluate};
+use super::state_machine::{
+    Effects, Env, Event, PAUSE, Rejection, displayed, notification, shortened,
+};
 use crate::operator::RequestKind;
 
-/// Why an agent still waits.
-const WAS_ASKED: &str = "a person was asked and has not answered";
+/// The factor of a pause whose request is unanswered.
+const UNANSWERED: &str = "a person was asked and has not answered";
 
 impl AutonomyDirective {
-    /// Takes back that anybody was asked: no channel could.
-    pub(super) fn nobody_was_asked(&mut self) {
-        self.factors.retain(|factor| factor != WAS_ASKED);
-        self.factors.push("nobody could be asked".to_owned());
+    /// Corrects the directive if no channel could show the request.
+    pub(super) fn mark_not_asked(&mut self) {
+        self.factors.retain(|factor| factor != UNANSWERED);
+        self.factors.push("no person could be asked".to_owned());
         if let Some(reason) = &mut self.reason {
             reason.push_str(
-                ". Nobody could be asked: no channel of this adapter reaches a person now. Tell the user",
+                ". No channel of this adapter reaches a person at the moment. Inform the user",
             );
         }
     }
 }
 
-/// A step, as it is reported.
-pub(super) struct Step<'a> {
+/// A reported step.
+pub(super) struct ReportedStep<'a> {
     pub(super) session: Option<&'a str>,
     pub(super) hint: &'a str,
     pub(super) digest: &'a str,
@@ -35,18 +37,18 @@ pub(super) struct Step<'a> {
 }
 
 impl AgentState {
-    /// Judges a step (REQ-LOOP-06, REQ-LOOP-09).
+    /// Evaluates a step (REQ-LOOP-06, REQ-LOOP-09).
     pub(super) fn step(
         &mut self,
-        mut step: Step<'_>,
+        mut step: ReportedStep<'_>,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<AutonomyDirective, Refusal> {
+    ) -> Result<AutonomyDirective, Rejection> {
         self.settle(env, effects);
         env.answered.iter().for_each(|about| self.clear(about));
         if env.mode == LoopMode::Enforcing && self.block.is_some() {
             self.renew_block(true, env, effects);
-            self.refuse_blocked(step.session, env, effects)?;
+            self.reject_if_blocked(step.session, env, effects)?;
         }
         let execution = self.own(step.session, env)?;
         let status = execution.status;
@@ -63,19 +65,21 @@ impl AgentState {
                 AutonomyDirective::proceed(vec![factor])
             }
             LoopMode::Monitoring => self.advise(step, env),
-            LoopMode::Enforcing if status == ExecutionStatus::Pending => self.not_begun(),
+            LoopMode::Enforcing if status == ExecutionStatus::Pending => {
+                self.directive_before_start()
+            }
             LoopMode::Enforcing => {
-                // Whoever asks again whether the wait is over repeats nothing.
-                if !self.is_held() {
+                // Reporting an action again while waiting does not count as a repetition.
+                if !self.waits_for_person() {
                     let report = |execution: &mut Execution| execution.report(step.digest);
                     step.action = step.action.repeated(self.live_mut().map_or(0, report));
                 }
-                self.judge(step, env, effects)
+                self.enforce(step, env, effects)
             }
         };
         directive.notifications = self.deliver();
         if env.mode == LoopMode::Enforcing {
-            directive.notifications.extend(self.news_of_block());
+            directive.notifications.extend(self.block_notification());
             directive.notifications.extend(env.blocks.iter().cloned());
         }
         if env.mode != LoopMode::Disabled {
@@ -93,15 +97,15 @@ impl AgentState {
         Ok(directive)
     }
 
-    /// What would be said, if it were up to the loop (REQ-LOOP-11).
-    fn advise(&mut self, step: Step<'_>, env: &Env<'_>) -> AutonomyDirective {
+    /// Returns the decision that the loop would make, without enforcing it (REQ-LOOP-11).
+    fn advise(&mut self, step: ReportedStep<'_>, env: &Env<'_>) -> AutonomyDirective {
         let (times, alone) = self.live_mut().map_or((0, 0), |execution| {
             let times = execution.report(step.digest);
             execution.alone = execution.alone.saturating_add(1);
             (times, execution.alone - 1)
         });
         let action = step.action.repeated(times);
-        let verdict = verdict(&action, step.outcome, alone, env);
+        let verdict = evaluate_action(&action, step.outcome, alone, env);
         let mut directive = AutonomyDirective::proceed(verdict.factors);
         directive.next_step_risk = verdict.tier;
         match verdict.ruling {
@@ -116,8 +120,8 @@ impl AgentState {
         directive
     }
 
-    /// The answer to an agent that nobody has let begin.
-    fn not_begun(&self) -> AutonomyDirective {
+    /// Returns the directive for an agent whose start is not approved.
+    fn directive_before_start(&self) -> AutonomyDirective {
         let id = self.live().and_then(|execution| execution.ask.as_ref()).map(|ask| &ask.id);
         let reason = match id {
             Some(id) => format!(
@@ -129,47 +133,52 @@ impl AgentState {
         AutonomyDirective::pause(reason, vec!["the execution is pending".to_owned()])
     }
 
-    /// Whether it waits for a person.
-    fn is_held(&self) -> bool {
+    /// Returns whether the agent waits for a person.
+    fn waits_for_person(&self) -> bool {
         self.pause.is_some() || self.waits_for_permission()
     }
 
-    /// The loop in force.
-    fn judge(&mut self, step: Step<'_>, env: &Env<'_>, effects: &mut Effects) -> AutonomyDirective {
+    /// Evaluates a step and enforces the decision.
+    fn enforce(
+        &mut self,
+        step: ReportedStep<'_>,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> AutonomyDirective {
         let alone = self.live().map_or(0, |execution| execution.alone);
-        let held = self.is_held();
+        let held = self.waits_for_person();
         let granted = self.grant.take_if(|grant| !held && grant.digest == step.digest);
         let mut outcome = step.outcome;
         if let Some(grant) = &granted {
             if grant.stage > Stage::Outcome {
                 let factors = vec!["a person has approved this action".to_owned()];
-                return self.passed(AutonomyDirective::proceed(factors), env);
+                return self.allow(AutonomyDirective::proceed(factors), env);
             }
             outcome = None;
         }
-        // An agent that waits for a person is stopped all the same, and never lets itself go on.
+        // A waiting agent can still be blocked, but a new report never lets it continue.
         let verdict = if held {
-            verdict(&step.action, None, 0, env)
+            evaluate_action(&step.action, None, 0, env)
         } else {
-            verdict(&step.action, outcome, alone, env)
+            evaluate_action(&step.action, outcome, alone, env)
         };
-        let Verdict { ruling, factors, tier } = verdict;
+        let EvaluationResult { ruling, factors, tier } = verdict;
         let mut directive = match ruling {
-            Ruling::Stop(reason) => self.stop(&step, reason, factors, env, effects),
-            ruling if held => self.hold(&step, &ruling, factors, env, effects),
-            Ruling::Continue => self.passed(AutonomyDirective::proceed(factors), env),
+            Ruling::Stop(reason) => self.block_agent(&step, reason, factors, env, effects),
+            ruling if held => self.directive_while_paused(&step, &ruling, factors, env, effects),
+            Ruling::Continue => self.allow(AutonomyDirective::proceed(factors), env),
             Ruling::Pause(stage, reason) => {
-                self.halt(&step, stage, (reason, false), factors, env, effects)
+                self.pause_for_person(&step, stage, (reason, false), factors, env, effects)
             }
             Ruling::Verify(reason) => {
-                self.halt(&step, Stage::Tier, (reason, true), factors, env, effects)
+                self.pause_for_person(&step, Stage::Tier, (reason, true), factors, env, effects)
             }
         };
         directive.next_step_risk = tier;
         directive
     }
 
-    fn passed(&mut self, mut directive: AutonomyDirective, env: &Env<'_>) -> AutonomyDirective {
+    fn allow(&mut self, mut directive: AutonomyDirective, env: &Env<'_>) -> AutonomyDirective {
         if let Some(execution) = self.live_mut() {
             execution.alone = execution.alone.saturating_add(1);
             let most = env.policy.max_autonomous_steps;
@@ -178,10 +187,10 @@ impl AgentState {
         directive
     }
 
-    /// Pauses the agent, and asks a person (REQ-OOB-03).
-    fn halt(
+    /// Pauses the agent and requests a confirmation (REQ-OOB-03).
+    fn pause_for_person(
         &mut self,
-        step: &Step<'_>,
+        step: &ReportedStep<'_>,
         stage: Stage,
         (reason, proven): (String, bool),
         factors: Vec<String>,
@@ -196,12 +205,12 @@ impl AgentState {
             until: proven.then(|| env.now + env.timeout),
             denied: false,
         });
-        self.ask_to_go_on(step.hint, proven, &factors, env, effects);
-        AutonomyDirective::pause(self.with_way_out(&reason), factors)
+        self.request_continuation(step.hint, proven, &factors, env, effects);
+        AutonomyDirective::pause(self.with_instructions(&reason), factors)
     }
 
-    /// Puts a new question in the place of the pause's last one.
-    pub(super) fn ask_to_go_on(
+    /// Replaces the pause's request by a new one.
+    pub(super) fn request_continuation(
         &mut self,
         action: &str,
         proven: bool,
@@ -212,7 +221,7 @@ impl AgentState {
         let Some(reason) = self.pause.as_ref().map(|pause| pause.reason.clone()) else { return };
         let kind = if proven { RequestKind::Verify } else { RequestKind::Step };
         let reasons = std::iter::once(reason.clone()).chain(factors.iter().cloned()).collect();
-        let ask = self.ask(kind, (action, reasons), true, env, effects);
+        let ask = self.create_request(kind, (action, reasons), true, env, effects);
         let id = ask.as_ref().map(|ask| ask.id.clone());
         if let Some(pause) = &mut self.pause {
             if proven {
@@ -232,13 +241,16 @@ impl AgentState {
         } else {
             "Paused until a person confirms the action"
         };
-        self.notify(PAUSE, news(NotificationType::AutonomyPause, message, Some(metadata), env.now));
+        self.notify(
+            PAUSE,
+            notification(NotificationType::AutonomyPause, message, Some(metadata), env.now),
+        );
     }
 
-    /// The answer to an agent that is paused already (REQ-OOB-10).
-    fn hold(
+    /// Returns the directive for an agent that is already paused (REQ-OOB-10).
+    fn directive_while_paused(
         &mut self,
-        step: &Step<'_>,
+        step: &ReportedStep<'_>,
         ruling: &Ruling,
         factors: Vec<String>,
         env: &Env<'_>,
@@ -270,15 +282,15 @@ impl AgentState {
                 pause.reason = reason;
             }
             let proven = pause.until.is_some() || matches!(ruling, Ruling::Verify(_));
-            self.ask_to_go_on(step.hint, proven, &factors, env, effects);
+            self.request_continuation(step.hint, proven, &factors, env, effects);
         }
         let reason = self.pause.as_ref().map(|pause| pause.reason.clone()).unwrap_or_default();
-        let factors = vec![WAS_ASKED.to_owned()];
-        AutonomyDirective::pause(self.with_way_out(&reason), factors)
+        let factors = vec![UNANSWERED.to_owned()];
+        AutonomyDirective::pause(self.with_instructions(&reason), factors)
     }
 
-    /// The reason, and what to do about it.
-    fn with_way_out(&self, reason: &str) -> String {
+    /// Adds instructions to the reason.
+    fn with_instructions(&self, reason: &str) -> String {
         match self.pause.as_ref().and_then(|pause| pause.ask.as_ref()) {
             Some(ask) if ask.kind == RequestKind::Verify => {
                 format!("{reason}. A person has to verify challenge {}: ask for its code", ask.id)
@@ -291,9 +303,9 @@ impl AgentState {
     }
 
     /// Blocks the agent (REQ-OOB-02, REQ-OOB-08).
-    fn stop(
+    fn block_agent(
         &mut self,
-        step: &Step<'_>,
+        step: &ReportedStep<'_>,
         reason: String,
         factors: Vec<String>,
         env: &Env<'_>,
@@ -302,7 +314,8 @@ impl AgentState {
         self.drop_pause(effects);
         self.grant = None;
         let reasons = std::iter::once(reason.clone()).chain(factors.iter().cloned()).collect();
-        let asked = self.ask(RequestKind::Block, (step.hint, reasons), false, env, effects);
+        let asked =
+            self.create_request(RequestKind::Block, (step.hint, reasons), false, env, effects);
         let Some(ask) = asked else { return AutonomyDirective::pause(reason, factors) };
         effects.note(Event::new("AGENT_BLOCKED", "denied").reason(&reason).challenge(&ask.id));
         let mut directive = AutonomyDirective::pause(
@@ -311,7 +324,7 @@ impl AgentState {
         );
         directive.stopped = Some(true);
         self.block = Some(Block {
-            action: shown(step.hint).0,
+            action: displayed(step.hint).0,
             digest: step.digest.to_owned(),
             reason,
             since: env.now,
@@ -321,7 +334,7 @@ impl AgentState {
         directive
     }
 
-    /// A fresh challenge for a blocked agent whose last one is worth nothing any more.
+    /// Issues a new challenge for a blocked agent whose last one is invalid.
     pub(super) fn renew_block(&mut self, bounded: bool, env: &Env<'_>, effects: &mut Effects) {
         let Some(block) = &self.block else { return };
         if block.ask.is_open(env.now) && bounded {
@@ -329,7 +342,7 @@ impl AgentState {
         }
         let old = block.ask.clone();
         let asked = (old.action.as_str(), old.reasons.clone());
-        if let Some(ask) = self.ask(RequestKind::Block, asked, bounded, env, effects)
+        if let Some(ask) = self.create_request(RequestKind::Block, asked, bounded, env, effects)
             && let Some(block) = &mut self.block
         {
             block.ask = ask;
@@ -337,6 +350,11 @@ impl AgentState {
     }
 }
 
-fn verdict(action: &Action, outcome: Option<StepOutcome>, steps: u32, env: &Env<'_>) -> Verdict {
-    evaluate(&Evaluation { policy: env.policy, scorer: env.scorer, action, outcome, steps })
+fn evaluate_action(
+    action: &Action,
+    outcome: Option<StepOutcome>,
+    steps: u32,
+    env: &Env<'_>,
+) -> EvaluationResult {
+    evaluate(&EvaluationInput { policy: env.policy, scorer: env.scorer, action, outcome, steps })
 }

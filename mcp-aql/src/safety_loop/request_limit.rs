@@ -1,22 +1,24 @@
+//! Limits the requests that people receive per minute.
+
 use chrono::{DateTime, TimeDelta, Utc};
 
-use super::tries::WINDOW;
+use super::retry_lockout::WINDOW_SECONDS;
 
-/// So many requests a process makes of people in a minute, whatever the number of agents.
-const MOST: usize = 60;
+/// The maximum number of requests that a process shows to people per minute, for all agents together.
+const MAX_REQUESTS: usize = 60;
 
-/// What people have been asked within the last minute, and for which session.
+/// The requests of the last minute, with their sessions.
 #[derive(Debug, Default)]
-pub(super) struct Crowd(Vec<(DateTime<Utc>, Option<String>)>);
+pub(super) struct RequestLimit(Vec<(DateTime<Utc>, Option<String>)>);
 
-impl Crowd {
-    /// Whether it would be too much to ask for this session. A session may take half of what the others
-    /// leave: it keeps no other one from asking. Callers without a session count as one.
+impl RequestLimit {
+    /// Returns whether another request for this session would be too many. A session may use half of the requests
+    /// that others leave, so that it cannot block others. Callers without a session count as one session.
     pub(super) fn refuses(&mut self, session: Option<&str>, now: DateTime<Utc>) -> bool {
         self.rebase(now);
         let own = self.0.iter().filter(|(_, asker)| asker.as_deref() == session).count();
         let others = self.0.len() - own;
-        own * 2 >= MOST.saturating_sub(others)
+        own * 2 >= MAX_REQUESTS.saturating_sub(others)
     }
 
     pub(super) fn note(&mut self, session: Option<String>, now: DateTime<Utc>) {
@@ -24,12 +26,12 @@ impl Crowd {
         self.0.push((now, session));
     }
 
-    /// Keeps what lies within the window before now, wherever the clock went.
+    /// Keeps the requests of the last minute, even if the clock was set back.
     fn rebase(&mut self, now: DateTime<Utc>) {
         for (at, _) in &mut self.0 {
             *at = (*at).min(now);
         }
-        self.0.retain(|(at, _)| now - *at < TimeDelta::seconds(WINDOW));
+        self.0.retain(|(at, _)| now - *at < TimeDelta::seconds(WINDOW_SECONDS));
     }
 }
 
@@ -41,9 +43,9 @@ mod tests {
         DateTime::from_timestamp(1_900_000_000 + seconds, 0).unwrap()
     }
 
-    /// How often a session that asks as often as it can gets through.
-    fn greedy(crowd: &mut Crowd, session: Option<&str>, now: DateTime<Utc>) -> usize {
-        (0..MOST)
+    /// Returns how many requests of a session are accepted if it asks as often as possible.
+    fn greedy(crowd: &mut RequestLimit, session: Option<&str>, now: DateTime<Utc>) -> usize {
+        (0..MAX_REQUESTS)
             .filter(|_| {
                 let asks = !crowd.refuses(session, now);
                 if asks {
@@ -57,23 +59,23 @@ mod tests {
     #[test]
     fn no_session_keeps_another_one_from_asking() {
         // REQ-OOB-13
-        let mut crowd = Crowd::default();
+        let mut crowd = RequestLimit::default();
         let got: Vec<_> = [Some("a"), Some("b"), None, Some("c"), Some("d"), Some("e"), Some("f")]
             .into_iter()
             .map(|session| greedy(&mut crowd, session, at(0)))
             .collect();
         assert_eq!(got, [30, 15, 8, 4, 2, 1, 0]);
-        assert_eq!(got.iter().sum::<usize>(), MOST);
+        assert_eq!(got.iter().sum::<usize>(), MAX_REQUESTS);
         assert!(crowd.refuses(Some("f"), at(59)));
-        // A clock that goes back makes nothing last longer.
+        // Setting the clock back does not extend the window.
         assert!(crowd.refuses(Some("f"), at(-500)));
         assert!(!crowd.refuses(Some("f"), at(-440)));
     }
 
     #[test]
     fn many_that_ask_once_are_all_heard() {
-        let mut crowd = Crowd::default();
-        for number in 0..MOST {
+        let mut crowd = RequestLimit::default();
+        for number in 0..MAX_REQUESTS {
             let session = number.to_string();
             assert!(!crowd.refuses(Some(&session), at(0)), "{number}");
             crowd.note(Some(session), at(0));

@@ -1,4 +1,4 @@
-//! One-time login links: signed with the console's key, good for a while, good once.
+//! One-time login links: signed with the console's key, valid for a short time and for one use.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,16 +11,16 @@ use sha2::Sha256;
 
 use crate::sync::lock;
 
-/// How long a link is good for that somebody asks for: they are about to use it.
-pub(super) const ON_DEMAND: TimeDelta = TimeDelta::minutes(2);
-/// How long the link is good for that is printed at the start.
-pub(super) const AT_START: TimeDelta = TimeDelta::minutes(10);
+/// The validity of a link that was requested, which is used soon.
+pub(super) const ON_DEMAND_TTL: TimeDelta = TimeDelta::minutes(2);
+/// The validity of the link that is printed at the start.
+pub(super) const STARTUP_TTL: TimeDelta = TimeDelta::minutes(10);
 
 const NONCE: usize = 16;
 const TIME: usize = 8;
 const MAC: usize = 32;
 
-/// What links are signed with. Whoever has it can sign in.
+/// The key that signs links. It allows signing in.
 #[derive(Clone)]
 pub(super) struct Key([u8; 32]);
 
@@ -37,7 +37,7 @@ impl Key {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// The address of a fresh link.
+    /// Creates a link and returns its URL.
     pub(super) fn link(
         &self,
         port: u16,
@@ -52,7 +52,7 @@ impl Key {
         Ok(format!("http://127.0.0.1:{port}/login?once={}", URL_SAFE_NO_PAD.encode(once)))
     }
 
-    /// The link's own number and its end, if it was signed with this key.
+    /// Returns the link's nonce and expiry, if it was signed with this key.
     fn read(&self, once: &str) -> Option<([u8; NONCE], i64)> {
         let bytes = URL_SAFE_NO_PAD.decode(once).ok()?;
         if bytes.len() != NONCE + TIME + MAC {
@@ -65,7 +65,7 @@ impl Key {
     }
 
     fn over(&self, message: &[u8]) -> Hmac<Sha256> {
-        // A key of the block's length needs no preparation, and so nothing can fail.
+        // A key of the block's length needs no preparation, so this cannot fail.
         let mut block = [0; 64];
         block.iter_mut().zip(self.0).for_each(|(byte, key)| *byte = key);
         let mut mac = Hmac::new(&block.into());
@@ -74,12 +74,12 @@ impl Key {
     }
 }
 
-/// Which links were used, until they would have expired.
+/// The links that were used, until they expire.
 #[derive(Default)]
 pub(super) struct Links(Mutex<HashMap<[u8; NONCE], i64>>);
 
 impl Links {
-    /// Uses a link up. False where it is none, has expired, or was used before.
+    /// Uses a link. Returns `false` if it is invalid, has expired, or was used before.
     pub(super) fn redeem(&self, key: &Key, once: &str, now: DateTime<Utc>) -> bool {
         let now = now.timestamp_millis();
         let Some((nonce, expires)) = key.read(once).filter(|(_, expires)| now < *expires) else {
@@ -109,13 +109,17 @@ mod tests {
     fn a_link_is_good_once_and_for_its_time() {
         let now = "2031-05-06T07:00:00Z".parse().unwrap();
         let (key, links) = (Key::random().unwrap(), Links::default());
-        let link = || key.link(7000, now, ON_DEMAND).unwrap();
+        let link = || key.link(7000, now, ON_DEMAND_TTL).unwrap();
         let (first, second) = (link(), link());
         assert_ne!(first, second);
         assert!(links.redeem(&key, once(&first), now));
         assert!(!links.redeem(&key, once(&first), now), "used");
-        assert!(!links.redeem(&key, once(&second), now + ON_DEMAND), "expired");
-        assert!(links.redeem(&key, once(&second), now + ON_DEMAND - TimeDelta::milliseconds(1)));
+        assert!(!links.redeem(&key, once(&second), now + ON_DEMAND_TTL), "expired");
+        assert!(links.redeem(
+            &key,
+            once(&second),
+            now + ON_DEMAND_TTL - TimeDelta::milliseconds(1)
+        ));
         let third = link();
         assert!(links.redeem(&key, once(&third), now + TimeDelta::minutes(1)));
         assert!(!links.redeem(&key, once(&third), now), "used, and the clock went back");
@@ -125,7 +129,7 @@ mod tests {
     fn a_link_that_was_changed_or_signed_elsewhere_is_none() {
         let now = Utc::now();
         let (key, links) = (Key::random().unwrap(), Links::default());
-        let link = key.link(7000, now, ON_DEMAND).unwrap();
+        let link = key.link(7000, now, ON_DEMAND_TTL).unwrap();
         let good = once(&link);
         let other = Key::random().unwrap();
         assert!(!links.redeem(&other, good, now));
@@ -144,7 +148,7 @@ mod tests {
 
     #[test]
     fn the_signature_is_hmac_sha_256() {
-        // RFC 4231, test case 1, with its key of 20 bytes filled up with zeros as HMAC does.
+        // RFC 4231, test case 1, with its key of 20 bytes padded with zeros as in HMAC.
         let mut key = [0; 32];
         key[..20].fill(0x0b);
         let mac = Key(key).over(b"Hi There").finalize().into_bytes();
