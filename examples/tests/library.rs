@@ -1,4 +1,4 @@
-//! `library` as its users meet it: families of its own.
+//! End-to-end tests of `library`: its own endpoint families.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ async fn library() -> Mcp {
     Mcp::start("library", &[], &[]).await
 }
 
-/// The names of the tools, in their order.
+/// Returns the names of the tools, in order.
 async fn tools(library: &Mcp) -> Vec<String> {
     library.tools().await.into_iter().map(|tool| tool.name.into_owned()).collect()
 }
@@ -161,7 +161,7 @@ async fn books_are_found_page_by_page() {
         (&json!(2), &json!(3))
     );
     assert_eq!(page["pageInfo"]["hasPreviousPage"], true);
-    // Any size is answered, and no cursor but those of the list.
+    // Any page size is accepted, but only cursors of the same list.
     for (first, books) in [(0, 0), (101, 4)] {
         let page = library.data(DISCOVER, "find_books", json!({"first": first})).await;
         assert_eq!(page["items"].as_array().unwrap().len(), books);
@@ -305,7 +305,7 @@ async fn a_stocktaking_reports_and_says_why_it_is_an_execute() {
     assert!(description.contains("can be stopped"), "{description}");
 
     library.data(OPERATE, "lend_book", json!({"book_id": 1, "member_id": 1})).await;
-    // Slow enough for the reports to be told apart: they go out twenty times a second at most.
+    // Slow enough for separate reports: at most twenty per second are sent.
     let data = library.data(OPERATE, "check_stock", json!({"pace_ms": 150})).await;
     assert_eq!(data["stock_check"], json!({"books": 4, "on_shelf": 4, "lent": 1}));
     let reports = library.progress();
@@ -327,7 +327,7 @@ async fn a_stocktaking_that_is_cancelled_stops_between_two_books() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     handle.cancel(None).await.unwrap();
-    // Long enough for all of it, had it gone on.
+    // Long enough for the whole stocktaking, if it had not been cancelled.
     tokio::time::sleep(Duration::from_millis(4500)).await;
     let page = library.data(DISCOVER, "find_books", json!({})).await;
     let checked: Vec<_> = page["items"]

@@ -20,7 +20,7 @@ pub(crate) struct Task {
     /// Short title.
     #[param(min_length = 1, max_length = 40)]
     pub(crate) title: String,
-    /// Where the work stands.
+    /// Status of the work.
     pub(crate) status: Status,
     /// 1 is most urgent.
     #[param(minimum = 1, maximum = 5)]
@@ -44,7 +44,7 @@ pub(crate) struct Task {
     pub(crate) version: u64,
 }
 
-/// Where the work stands.
+/// Status of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
@@ -172,7 +172,7 @@ impl Board {
         /// Short title.
         #[param(min_length = 1, max_length = 40)]
         title: String,
-        /// Where the work stands.
+        /// Status of the work.
         #[param(default = "todo")]
         status: Status,
         /// 1 is most urgent.
@@ -381,7 +381,7 @@ pub(crate) fn echo_values(
     /// One of three.
     #[param(enum = ["red", "green", "blue"])]
     colour: Option<String>,
-    /// Where the work stands.
+    /// Status of the work.
     status: Option<Status>,
     /// Some words.
     #[param(min_items = 1, max_items = 3)]

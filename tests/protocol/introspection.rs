@@ -432,7 +432,7 @@ fn types_in_full_have_the_members_of_their_kind() {
     }
     assert!(kinds.is_superset(&["enum", "object", "union"].map(str::to_owned).into()), "{kinds:?}");
     assert_eq!(type_of(&board, "Status")["values"], json!(["todo", "doing", "done"]));
-    assert_eq!(type_of(&board, "Status")["description"], "Where the work stands.");
+    assert_eq!(type_of(&board, "Status")["description"], "Status of the work.");
     assert_eq!(
         type_of(&board, "SemanticCategory")["values"],
         json!(["CREATE", "READ", "UPDATE", "DELETE", "EXECUTE"])

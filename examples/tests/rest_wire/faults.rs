@@ -1,4 +1,4 @@
-//! What becomes of a service's faults, of slow answers, and of callers who give up.
+//! Faults of the service, slow answers, and callers that disconnect.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn new(reference: &str) -> Value {
     json!({"reference": reference, "weight_g": 900, "recipient": recipient})
 }
 
-/// No word of the service's own, and nothing of its kind.
+/// Asserts that the error contains no text of the service and nothing about its implementation.
 fn assert_discreet(error: &Value) {
     let text = error.to_string();
     for leak in [SECRET, "srv", "IoError", "Ignore", "127.0.0.1", "Connect", "<html>"] {
@@ -122,7 +122,7 @@ async fn answers_that_are_none_are_faults_of_the_service() {
     let log = rest.close().await;
     assert!(log.contains("the answer has more than 1048576 bytes"), "{log}");
 
-    // Nobody is there.
+    // No process listens there.
     let rest = in_front_of("http://127.0.0.1:1/", "60").await;
     let error = rest.error(READ, "list_parcels", json!({})).await;
     assert_eq!(error["code"], "INTERNAL_ERROR");
@@ -188,7 +188,7 @@ async fn an_answer_that_takes_too_long_is_not_waited_for() {
     }
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     rest.data(READ, "get_parcel", id(parcel::FINE)).await;
-    // The service is told by a hang-up.
+    // The connection is closed, so the service notices.
     upstream.ended((1, 2)).await;
     rest.close().await;
 }

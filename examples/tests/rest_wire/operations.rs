@@ -1,4 +1,4 @@
-//! What callers can do with parcels of the service that the example starts by itself.
+//! Operations on parcels of the service that the example starts itself.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What callers can do with tasks.
+//! Operations on tasks.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ fn tasks() -> (TempDir, Client) {
     (directory, client)
 }
 
-/// The names of a task's fields.
+/// Returns the names of a task's fields.
 fn fields(task: &Value) -> Vec<&str> {
     task.as_object().unwrap().keys().map(String::as_str).collect()
 }

@@ -15,7 +15,7 @@ pub(crate) struct Task {
     /// Short title.
     #[param(min_length = 1, max_length = 200)]
     pub(crate) title: String,
-    /// Where the work stands.
+    /// Status of the work.
     pub(crate) status: Status,
     /// 1 is most urgent.
     #[param(minimum = 1, maximum = 5)]
