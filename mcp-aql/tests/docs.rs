@@ -29,7 +29,7 @@ struct Book {
     /// Title as printed on the cover.
     #[param(min_length = 1, max_length = 200)]
     title: String,
-    /// Who wrote it.
+    /// Its author.
     #[update_input(replace)]
     authors: Vec<Author>,
     /// Grows with every change.
@@ -82,10 +82,10 @@ impl Shelf {
         /// Title as printed on the cover.
         #[param(min_length = 1, max_length = 200)]
         title: String,
-        /// Who wrote it.
+        /// Its author.
         #[param(max_items = 9)]
         authors: Vec<Author>,
-        /// Where it stands.
+        /// Its status.
         #[param(default = "a|b", pattern = "^(a|b|[|])+$")]
         place: String,
         /// Key to the cupboard.

@@ -23,7 +23,7 @@ struct Book {
     /// Its title.
     #[resource(search, filter, sort)]
     title: String,
-    /// What it is about.
+    /// Its labels.
     #[resource(filter, group)]
     subject: String,
     /// How many pages it has.

@@ -1,4 +1,4 @@
-//! What a blocked agent's session may still do, and where blocks are kept.
+//! The rights of a blocked agent's session, and the persistence of blocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{ask_in, code, data, details};
 
-/// How often something was really done.
+/// Counts executed operations.
 #[derive(Clone, Default)]
 struct Garden(Arc<AtomicU32>);
 
@@ -75,7 +75,7 @@ impl Guarded {
         ask_in(&self.adapter, Endpoint::Unified, arguments, scope)
     }
 
-    /// Lets an agent begin, which then wants too much.
+    /// Begins an agent and reports an action that is denied.
     fn block(&self, session: Option<&Session>, agent: &str) {
         data(self.call(session, "execute_agent", json!({ "element_name": agent })));
         if let Some(code) = self.people.last_code() {
@@ -96,7 +96,7 @@ impl Guarded {
         data(self.call(session, "verify_challenge", params));
     }
 
-    /// What is refused as long as an agent of the session is blocked.
+    /// Asserts the operations that are refused while an agent of the session is blocked.
     #[track_caller]
     fn assert_refused(&self, session: Option<&Session>) {
         let done = self.done.load(Ordering::SeqCst);
@@ -127,16 +127,16 @@ fn a_blocked_agents_session_only_reads_until_a_person_lets_it_go_on() {
         guarded.assert_runs(here);
         guarded.block(here, "tidy");
         guarded.assert_refused(here);
-        // To read changes nothing, and so the agent can tell what happened.
+        // Reads have no effect, so the agent can report its situation.
         data(guarded.call(here, "list_beds", json!({})));
         data(guarded.call(here, "introspect", json!({ "query": "operations" })));
-        // To cancel is to cease; to try again is not.
+        // Cancelling stops work and is allowed. Retrying is not.
         let params = json!({ "execution_id": "e-1" });
         let cancelled = guarded.call(here, "cancel_execution", params.clone());
         assert_eq!(code(&cancelled), Some("NOT_FOUND_RESOURCE"), "{cancelled}");
         let retried = guarded.call(here, "retry_execution", params);
         assert_eq!(code(&retried), Some("PERMISSION_DENIED"), "{retried}");
-        // Others did nothing.
+        // Other sessions are not affected.
         guarded.assert_runs(Some(&Session::new()));
         guarded.verify(here);
         guarded.assert_runs(here);
@@ -166,7 +166,7 @@ fn a_block_outlives_process_and_session() {
 
     let later = Guarded::new(LoopMode::Enforcing, &store);
     let session = Session::new();
-    // Nobody has said yet that the blocked agent is here.
+    // The new process does not know yet that the session belongs to the blocked agent.
     later.assert_runs(Some(&session));
     let reply = later.call(Some(&session), "execute_agent", json!({ "element_name": "tidy" }));
     assert_eq!(details(&reply)["reason"], "blocked", "{reply}");
@@ -211,7 +211,7 @@ fn a_loop_keeps_blocks_in_a_file_or_says_why_it_cannot() {
     let problems = built("no/folder").unwrap_err().to_string();
     assert!(problems.contains("cannot be the name of a folder"), "{problems}");
     assert!(problems.contains("add a `.store(…)`"), "{problems}");
-    // Nothing is written before it is needed.
+    // No file is written before it is needed.
     built("mcp-aql-test").unwrap();
     let name = Adapter::builder("no/folder").without_config();
     name.store(MemoryStore::default()).safety_loop(safety()).build().unwrap();

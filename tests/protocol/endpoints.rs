@@ -1,4 +1,4 @@
-//! Endpoint modes, families, routing.
+//! Endpoint modes, families and routing.
 
 use mcp_aql::SemanticCategory::{Create, Delete, Execute, Read, Update};
 use mcp_aql::prelude::*;
@@ -66,7 +66,7 @@ fn every_operation_has_one_category_and_one_family() {
     for operation in list["operations"].as_array().unwrap() {
         let category = operation["semantic_category"].as_str().unwrap();
         assert_eq!(operation["endpoint"], category.to_ascii_lowercase());
-        // Exactly one of the five doors lets it in.
+        // Exactly one of the five endpoints accepts it.
         let opened = families.iter().filter(|name| {
             let door = family(&board, name);
             let asked = json!({ "operation": operation["name"], "params": { "nonsense": 1 } });
@@ -216,7 +216,7 @@ fn a_profile_of_ones_own_spreads_the_operations() {
         call(&adapter, "introspect", json!({ "query": "operations", "name": "delete_task" }));
     let shown = data(shown)["operation"].clone();
     assert_eq!(shown["mcpTool"], "mcp_aql_manage");
-    // The permissions stay those of the operation, however mixed its family is.
+    // The permissions are those of the operation, even if its family has several categories.
     assert_eq!(shown["permissions"], json!({ "readOnly": false, "destructive": true }));
 }
 

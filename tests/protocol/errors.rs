@@ -1,4 +1,4 @@
-//! Failures: codes, templates, details, what a client may know.
+//! Errors: codes, templates, details, and information that clients must not receive.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn codes_are_those_of_the_registry() {
         "TOKEN_",
         "CONFIRMATION_",
         "INTERNAL_",
-        // Named outside of the registry: introspection's and the batch's own.
+        // Codes that are defined outside the registry: those of introspection and of batches.
         "INVALID_QUERY_TYPE",
         "INTROSPECTION_ERROR",
         "BATCH_VALIDATION_ERROR",
@@ -33,7 +33,7 @@ fn codes_are_those_of_the_registry() {
         assert!(text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{text}");
         assert!(seen.insert(text), "{text} twice");
     }
-    // Codes that the protocol keeps for later, or has given up.
+    // Codes that the protocol reserves or has removed.
     for text in [
         "VALIDATION_INVALID_ENUM",
         "VALIDATION_OUT_OF_RANGE",
@@ -157,7 +157,7 @@ fn what_breaks_inside_stays_inside() {
         let id = details(&reply)["correlation_id"].as_str().unwrap();
         assert!(message(&reply).contains(id), "the log has the rest under this id");
     }
-    // The adapter lives on.
+    // The adapter still works.
     data(call(&board, "list_tasks", json!({})));
 }
 
@@ -207,7 +207,7 @@ fn only_what_a_client_cannot_mend_is_an_error_of_the_tool() {
     }
 }
 
-/// An error of the author's own.
+/// An error type of the author.
 #[derive(Debug, thiserror::Error, OperationError)]
 enum ShopError {
     #[error("no shop '{0}'")]

@@ -1,4 +1,4 @@
-//! Long-running operations: their states, what moves them, who sees them, and how they end.
+//! Background executions: their states and transitions, their visibility, and their end.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,13 +20,13 @@ use crate::support::{entry_names, names};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What was exported.
+/// The result of an export.
 #[derive(serde::Serialize, JsonSchema)]
 struct Export {
     rooms: u32,
 }
 
-/// Operations that take their time.
+/// Operations that take time.
 #[derive(Clone, Default)]
 struct Works {
     tries: Arc<AtomicU32>,
@@ -179,7 +179,7 @@ async fn a_call_is_answered_at_once_and_its_end_can_be_awaited() {
         Some("VALIDATION_INVALID_VALUE")
     );
     assert_eq!(ask(&adapter, "get_execution", "exec_0").await.code(), Some("NOT_FOUND_RESOURCE"));
-    // Checks come before it begins.
+    // The arguments are checked before the execution begins.
     let refused = adapter.call("execute_export", json!({})).await;
     assert_eq!(refused.code(), Some("VALIDATION_MISSING_PARAM"));
 }
@@ -266,7 +266,7 @@ async fn a_cancelled_execution_ends_as_its_function_lets_it() {
     for (operation, params, seconds, status) in [
         ("execute_export", json!({ "rooms": 9 }), 0, "cancelled"),
         ("execute_stubborn", json!({}), 5, "cancelled"),
-        // It has done all that it should, since it did not look.
+        // The execution completes, because it does not check for cancellation.
         ("execute_deaf", json!({}), 2, "completed"),
     ] {
         let id = begin(&adapter, operation, params).await;
@@ -278,7 +278,7 @@ async fn a_cancelled_execution_ends_as_its_function_lets_it() {
         assert_eq!(ended.get("result").is_some(), status == "completed", "{operation}");
         let again = ask(&adapter, "cancel_execution", &id).await;
         match status {
-            // Twice is as good as once.
+            // Cancelling twice has the same effect as once.
             "cancelled" => assert_eq!(data(again), ended),
             _ => assert_eq!(again.code(), Some("VALIDATION_INVALID_VALUE")),
         }
@@ -394,11 +394,11 @@ async fn executions_end_with_the_session_that_began_them() {
     }
     sleep(SECOND).await;
     client.close().await.unwrap();
-    // Whoever serves the client has waited for it.
+    // The server waited for them before it ended the session.
     for (id, status) in ids.iter().zip(["cancelled", "cancelled", "running"]) {
         assert_eq!(state(&adapter, id).await["status"], status);
     }
-    // A client that vanishes is no different, but nobody waits.
+    // A client that disconnects without notice is handled in the same way, but no caller waits.
     drop(other);
     sleep(7 * SECOND).await;
     assert_eq!(state(&adapter, &ids[2]).await["status"], "cancelled");
@@ -459,7 +459,7 @@ async fn a_session_sees_its_own_in_a_list_and_whoever_knows_an_id_sees_that_one(
     let known =
         two.call("mcp_aql_read", "get_execution", json!({ "execution_id": ids[0] })).await.unwrap();
     assert_eq!(known.data()["result"]["export"]["rooms"], 1);
-    // Calls without a session have a list too.
+    // Calls without a session share a list.
     let id = begin(&adapter, "execute_flaky", json!({})).await;
     let listed = data(adapter.call("list_executions", json!({})).await);
     assert_eq!(
@@ -504,7 +504,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
         cursor = info["startCursor"].clone();
     }
     assert_eq!((&forwards, &backwards), (&ids, &ids));
-    // Any size is answered: none for 0, and 100 at most, with a warning.
+    // Any page size is accepted: 0 returns no rows, and more than 100 returns 100 with a warning.
     let (none, info) = page(json!({ "first": 0 })).await;
     assert_eq!((none.len(), &info["hasNextPage"]), (0, &json!(true)));
     for (params, warns) in [(json!({ "first": 100 }), false), (json!({ "last": 101 }), true)] {
@@ -512,7 +512,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
         assert_eq!(reply.data()["items"].as_array().unwrap().len(), 7, "{params}");
         assert_eq!(!reply.warnings().is_empty(), warns, "{params}");
     }
-    // A cursor is one of this list: of this session, and of these conditions.
+    // A cursor is valid only for this list: this session and these conditions.
     let own = page(json!({ "first": 1 })).await.1["endCursor"].clone();
     let filtered = page(json!({ "first": 1, "status": "completed" })).await.1["endCursor"].clone();
     for params in [
@@ -529,7 +529,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
     let params = json!({ "first": 1, "after": own });
     let reply = client.call("mcp_aql_read", "list_executions", params).await.unwrap();
     assert_eq!(reply.code(), Some("VALIDATION_INVALID_VALUE"));
-    // Controls that contradict each other are refused.
+    // Contradictory controls are rejected.
     for params in [
         json!({ "first": 1, "last": 1 }),
         json!({ "after": own }),
@@ -550,7 +550,7 @@ async fn an_execution_holds_its_place() {
     let second = begin(&adapter, "execute_export", json!({ "rooms": 3 })).await;
     let third = begin(&adapter, "execute_export", json!({ "rooms": 3 })).await;
     sleep(SECOND).await;
-    // What steers them waits for nobody.
+    // Operations that control executions do not wait for a free slot.
     let waiting = state(&adapter, &second).await;
     assert_eq!(waiting["status"], "pending");
     assert!(waiting.get("started_at").is_none(), "{waiting}");
@@ -581,7 +581,7 @@ async fn two_processes_share_executions() {
     data(ask(&there, "retry_execution", &failed).await);
     sleep(SECOND).await;
     assert_eq!(state(&here, &failed).await["status"], "completed");
-    // Another adapter on the same store knows nothing of them.
+    // Another adapter on the same store does not own them.
     let other =
         Adapter::builder("other").operations(works).store(store).without_config().build().unwrap();
     assert_eq!(ask(&other, "get_execution", &id).await.code(), Some("NOT_FOUND_RESOURCE"));
@@ -603,7 +603,7 @@ fn what_a_dead_process_ran_has_failed() {
             .unwrap()
     };
     let adapter = start();
-    // With its runtime all of its tasks are gone at once, as in a crash.
+    // All tasks end with their runtime, as in a crash.
     let id = crate::support::block_on(begin(&adapter, "execute_stubborn", json!({})));
     let again = start();
     let status = || crate::support::block_on(state(&again, &id));
@@ -711,7 +711,7 @@ fn build_tells_what_cannot_be() {
     }
 }
 
-/// The audit log's lines.
+/// Records the lines of the audit log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<Value>>>);
 
@@ -811,7 +811,7 @@ async fn what_has_a_retry_confirmed_has_confirmed_what_it_runs_again() {
     let outer = Policy::confirm("retry_execution").because(reason);
     for (alias, with) in [
         ("_confirmation", vec![outer.clone()]),
-        // Both ask, and one token answers.
+        // Both policies require confirmation, and one token satisfies them.
         ("confirmation_token", vec![outer.clone(), Policy::confirm("execute_flaky")]),
     ] {
         let adapter = policies(builder(&works), &with);
@@ -835,7 +835,7 @@ async fn what_has_a_retry_confirmed_has_confirmed_what_it_runs_again() {
         let again = data(retry(json!({ "execution_id": id, alias: token })).await);
         assert_eq!(again["attempt"], 2);
     }
-    // What is denied stays so.
+    // A denied operation stays denied.
     let denied = policies(builder(&works), &[Policy::deny("retry_execution")]);
     let refused = ask(&denied, "retry_execution", "exec_0").await;
     assert_eq!(refused.code(), Some("PERMISSION_DENIED"));
@@ -915,7 +915,7 @@ async fn no_more_executions_run_than_may_and_nothing_is_used_up_for_one_too_many
             assert_eq!((&details["scope"], &details["limit"]), (&json!("session"), &json!(2)));
         }
     }
-    // The adapter is full: nobody is asked about one more.
+    // The adapter is at its limit: no confirmation is requested for another execution.
     let full = export(&other, None).await;
     assert_eq!(full.code(), Some("RATE_LIMIT_EXCEEDED"), "{full:?}");
     let details = &full.error().unwrap().details;
@@ -923,7 +923,7 @@ async fn no_more_executions_run_than_may_and_nothing_is_used_up_for_one_too_many
         (&details["scope"], &details["retry_after_seconds"]),
         (&json!("adapter"), &json!(5))
     );
-    // One that ends makes room. The token is good, and of the four places of the limit three are taken.
+    // The end of one frees a slot. The token is still valid, and three of the four places of the limit are used.
     data(
         one.call("mcp_aql_execute", "cancel_execution", json!({ "execution_id": ids[0] }))
             .await
@@ -945,7 +945,7 @@ async fn a_retry_counts_once_however_many_try_it() {
     assert_eq!(state(&adapter, &id).await["status"], "failed");
     let paused = ask(&adapter, "retry_execution", &id).await;
     assert_eq!(paused.code(), Some("RATE_LIMIT_QUOTA_PAUSE"), "{paused:?}");
-    // Eight tokens for one retry: seven of them come too late, whoever is first.
+    // Eight tokens for one retry: only the first one to arrive is accepted.
     let mut tokens = vec![paused.error().unwrap().details["confirmation_token"].clone()];
     for _ in 0..7 {
         let paused = ask(&adapter, "retry_execution", &id).await;

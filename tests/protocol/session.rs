@@ -1,4 +1,4 @@
-//! Sessions as operations see them. How they open and end is the transports' part.
+//! Sessions as operations see them. Opening and closing them is tested with the transports.
 
 use mcp_aql::{CallScope, Endpoint, Session};
 use serde_json::json;
@@ -67,9 +67,9 @@ fn what_a_client_says_of_itself_is_a_label() {
         });
         data(ask_in(&board, Endpoint::Unified, asked, scope))
     };
-    // Whatever it says, it is the same session.
+    // The session does not depend on the arguments of the call.
     assert_eq!((as_other("ada"), as_other("root")), (json!(1), json!(2)));
-    // And it makes no session where there is none.
+    // A call without a session stays without one.
     let reply =
         ask(&board, json!({ "operation": "count_calls", "_meta": { "session_id": session.id() } }));
     assert_eq!(code(&reply), Some("PERMISSION_DENIED"));

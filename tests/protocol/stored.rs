@@ -1,5 +1,5 @@
-//! A request that is accepted stores nothing that cannot be read, and one that is refused says why and
-//! where.
+//! An accepted request stores only data that can be read back, and a rejected one reports the reason and the
+//! location.
 
 use std::sync::Mutex;
 
@@ -720,7 +720,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_stored_can_be_read_and_whatever_is_refused_says_where(
+    fn stored_data_can_be_read_and_rejections_name_the_location(
         value in any_value(),
         form in 0..3_usize,
         depth in prop::sample::select(vec![8_usize, 32, 64]),

@@ -1,4 +1,4 @@
-//! Warnings: form, order, cap, duplicates, the ones that come by themselves.
+//! Warnings: form, order, limit, duplicates, and the ones that the framework adds.
 
 use mcp_aql::{Severity, Warning};
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn the_most_urgent_come_first() {
         severities(&reply["warnings"]),
         ["high", "high", "high", "medium", "medium", "medium", "low", "low", "low"]
     );
-    // A warning without severity ranks as medium; see also the order in `operation/warning.rs`.
+    // A warning without severity ranks as medium. See also the order in `operation/warning.rs`.
     assert!(Severity::High < Severity::Medium && Severity::Medium < Severity::Low);
 }
 

@@ -180,7 +180,7 @@ fn a_group() {
             /// How many.
             #[param(default = 20, minimum = 1, maximum = 100)]
             first: u32,
-            /// Where to go on.
+            /// Cursor to continue from.
             after: Option<String>,
         }
     };

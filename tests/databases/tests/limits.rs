@@ -1,4 +1,4 @@
-//! What the SQL executor refuses, and what it says that it cannot do.
+//! Queries that the SQL executor rejects, and the capabilities that it reports.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -12,7 +12,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-/// The statements of a request.
+/// Returns the statements of a request.
 fn statements(table: &SqlTable<Item>, request: &Value) -> Result<Vec<Statement>, SqlError> {
     let query = parse(request);
     let mut steps = table.query(&query).at(now()).steps()?;

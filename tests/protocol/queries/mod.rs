@@ -1,4 +1,4 @@
-//! The query language through an adapter: collections, aggregates, fields, computed fields, pages.
+//! Tests of the query language through an adapter: collections, aggregates, fields, computed fields and pages.
 
 mod aggregates;
 mod faults;

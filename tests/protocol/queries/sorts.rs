@@ -1,4 +1,4 @@
-//! In which order rows come back, and what the reply says was done.
+//! The order of rows, and the controls that the reply reports as applied.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn a_field_and_a_direction() {
         (json!({ "field": "name" }), [7, 3, 6, 1, 2, 5, 4]),
         (json!({ "field": "name", "order": "asc" }), [7, 3, 6, 1, 2, 5, 4]),
         (json!({ "field": "name", "order": "desc" }), [4, 5, 2, 1, 6, 3, 7]),
-        // Choices stand as they are declared.
+        // Choices are ordered as declared.
         (json!({ "field": "kind" }), [1, 5, 2, 6, 3, 4, 7]),
         (json!({ "field": "kind", "order": "desc" }), [3, 4, 7, 2, 6, 1, 5]),
         (json!({ "field": "seen_at", "order": "desc" }), [1, 2, 3, 4, 5, 6, 7]),

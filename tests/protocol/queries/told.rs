@@ -1,4 +1,4 @@
-//! What introspection tells of queries, and whether it is true.
+//! Introspection of queries, and its agreement with the behaviour.
 
 use mcp_aql::prelude::*;
 use mcp_aql::query::Capabilities;
@@ -81,7 +81,7 @@ fn every_parameter_is_listed() {
                 "{parameter}"
             );
         }
-        // Each of them is taken, and no other is.
+        // Each of the listed parameters is accepted, and no other.
         for name in &wanted {
             let reply =
                 call(&GARDEN, operation, json!({ "plant_id": 1, "query": "x", *name: null }));
@@ -102,7 +102,7 @@ fn every_parameter_is_listed() {
     ] {
         assert_eq!(parameter(&details, name)["type"], wanted, "{name}");
     }
-    // A string is a sort here, and only here.
+    // Only `sort` accepts a string in addition.
     assert_eq!(parameter(&details, "sort")["type"], "object or array or string");
     assert_eq!(parameter(&details_of("list_slowly"), "sort")["type"], "object or array");
     assert_eq!(parameter(&details, "order")["enum"], json!(["asc", "desc"]));
@@ -267,7 +267,7 @@ fn filter_keys_have_types_and_operators() {
         "not",
     ];
     assert_eq!(entry_names(&told["fields"]), keys);
-    // Each key takes what its description says.
+    // Each key accepts the values that its description lists.
     for field in &fields[..keys.len() - 3] {
         let name = field["name"].as_str().unwrap();
         assert_eq!(field["required"], false);
@@ -367,7 +367,7 @@ fn what_fields_chooses_from_is_a_type() {
     let about = about["description"].as_str().unwrap();
     assert!(about.contains("minimal, standard, full, brief, place; default minimal"), "{about}");
     assert!(about.contains("_computed.age_days"), "{about}");
-    // The form of a page says what may be there.
+    // The page's type lists the members that may be present.
     let page = type_in(&GARDEN, "PlantPage");
     assert!(entry_names(&page["fields"]).contains(&"items"), "{page}");
 }
@@ -426,12 +426,12 @@ fn what_an_operation_does_without_is_said_and_refused() {
     }
     let types = introspect(&adapter, json!({ "query": "types" }));
     assert!(!entry_names(&types["types"]).contains(&"PlantFilter"));
-    // What is left works.
+    // The remaining controls work.
     let page = data(call(&adapter, "list_bare", json!({ "first": 1 })));
     assert_eq!(page["items"][0]["name"], "Apple mint");
 }
 
-/// A backend that knows less.
+/// Returns the capabilities of a limited backend.
 fn less() -> Capabilities {
     Capabilities::all()
         .without_search()
@@ -508,7 +508,7 @@ fn what_a_backend_cannot_is_not_offered() {
     }
     let page = data(call(&adapter, "list_less", json!({ "fields": ["name"], "first": 1 })));
     assert_eq!(page["items"], json!([{ "name": "Apple mint" }]));
-    // Neither a preset nor the path of what is around a field brings it back.
+    // Neither a preset nor the path of an enclosing field returns it.
     let soil = json!({ "filter": { "bed.zone": { "exists": true } }, "first": 1 });
     for fields in [json!("full"), json!(["bed"]), json!(["bed.soil", "name"])] {
         let mut params = soil.clone();

@@ -1,34 +1,33 @@
-//! The stores: what each of them promises, and what becomes of it when files, servers and processes
-//! fail.
+//! The stores: their common contract, and their behaviour when files, servers and processes fail.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod contract;
 mod crash;
-mod place;
+mod fixture;
 mod postgres;
 mod sqlite;
 
-/// Runs what is promised against every store.
+/// Runs the contract against every store.
 macro_rules! promised {
     ($($promise:ident),* $(,)?) => { $(
         mod $promise {
-            use crate::{contract, place};
+            use crate::{contract, fixture};
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn in_memory() {
-                contract::$promise(&place::memory()).await;
+                contract::$promise(&fixture::memory()).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn in_sqlite() {
-                contract::$promise(&place::sqlite()).await;
+                contract::$promise(&fixture::sqlite()).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn in_postgres() {
-                let Some(place) = place::postgres().await else { return };
-                contract::$promise(&place).await;
+                let Some(fixture) = fixture::postgres().await else { return };
+                contract::$promise(&fixture).await;
             }
         }
     )* };
