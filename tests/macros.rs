@@ -184,7 +184,7 @@ fn a_free_function_has_a_table() {
     let spec = create_task::OPERATION.spec;
     assert_eq!(spec.name, "create_task");
     assert_eq!(spec.category, SemanticCategory::Create);
-    assert_eq!(spec.description, "Create a task.\n\nIt starts without comments.");
+    assert_eq!(spec.description, "Create a task.\n\nThe new task has no comments.");
     assert_eq!(spec.endpoint, Some("manage"));
     assert_eq!(spec.data_key, DataKey::Named("created"));
     assert_eq!(spec.deprecated.unwrap().replacement, Some("add_task"));

@@ -1,4 +1,4 @@
-//! Calls through MCP: what comes back, progress, cancellation, sessions.
+//! Calls through MCP: results, progress, cancellation and sessions.
 
 #![allow(
     clippy::unwrap_used,
@@ -109,7 +109,7 @@ async fn protocol_faults_are_json_rpc_errors() {
     }
     let answer = client.call_raw("mcp_aql_nothing", json!({})).await.unwrap();
     assert!(answer["error"]["message"].as_str().unwrap().contains("mcp_aql_read"), "{answer}");
-    // Arguments that lack something are the protocol's to judge, not JSON-RPC's.
+    // Missing arguments are errors of the protocol, not of JSON-RPC.
     let answer = client.call_raw("mcp_aql_read", json!({})).await.unwrap();
     assert_eq!(reply(&answer)["error"]["code"], "VALIDATION_MISSING_PARAM");
     let answer = client.request("tools/call", json!({ "name": "mcp_aql_read" })).await.unwrap();
@@ -127,7 +127,7 @@ async fn structured_content_is_a_switch() {
     assert_eq!(answer["result"]["structuredContent"], reply(&answer));
 }
 
-/// What somebody else wrote.
+/// A type of another crate.
 #[derive(serde::Serialize, JsonSchema)]
 struct Pages {
     /// A page.
@@ -135,7 +135,7 @@ struct Pages {
     page: Box<RawValue>,
 }
 
-/// Its example and its reply are JSON as a person writes it.
+/// An operation whose example and reply are formatted JSON.
 struct Report;
 
 impl Operations for Report {
@@ -196,7 +196,7 @@ async fn a_panic_is_answered_and_the_session_lives_on() {
     assert_eq!(before, after);
 }
 
-/// The progress notifications for a token.
+/// Returns the progress notifications for a token.
 fn progress_of(client: &Client, token: &Value) -> Vec<Value> {
     let notifications = client.take_notifications().into_iter();
     notifications

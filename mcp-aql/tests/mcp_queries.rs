@@ -1,4 +1,4 @@
-//! Queries as a client of another make sends them, over a stream.
+//! Queries of a third-party client over a stream.
 #![cfg(feature = "query")]
 #![allow(
     clippy::unwrap_used,
@@ -33,7 +33,7 @@ struct Book {
 
 #[computed_fields]
 impl Book {
-    /// Evenings that it takes.
+    /// Evenings needed to read it.
     #[computed(filter, sort)]
     fn evenings(&self) -> u32 {
         self.pages.div_ceil(60)
@@ -50,7 +50,7 @@ impl Shelf {
         query.run(&self.0)
     }
 
-    /// Look for books.
+    /// Search the books.
     #[operation(category = "READ")]
     fn search_books(&self, query: CollectionQuery<Book>) -> Result<Page<Book>, OperationError> {
         query.run(&self.0)
@@ -93,7 +93,7 @@ async fn connect() -> RunningService<RoleClient, ()> {
     ().serve(ours).await.unwrap()
 }
 
-/// Calls an operation and gives the reply, and whether the tool failed.
+/// Calls an operation and returns the reply and the tool's error flag.
 async fn ask(
     client: &RunningService<RoleClient, ()>,
     operation: &str,
@@ -234,7 +234,7 @@ async fn a_client_finds_all_of_it_by_asking() {
     }
     assert_eq!(details["computed_fields"][0]["name"], "evenings");
     assert_eq!(details["aggregation_support"]["groupable_fields"], json!(["subject"]));
-    // What is shown as an example is a call that works.
+    // The published example is a valid call.
     let params = details["examples"][0]["request"]["params"].clone();
     let (reply, _) = ask(&client, "search_books", params).await;
     assert_eq!(reply["success"], true, "{reply}");

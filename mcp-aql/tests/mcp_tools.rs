@@ -1,4 +1,4 @@
-//! The tools that a client sees: names, schemas, annotations, descriptions.
+//! The tools that a client sees: names, schemas, annotations and descriptions.
 
 #![allow(
     clippy::unwrap_used,
@@ -89,7 +89,7 @@ async fn the_input_schema_is_the_protocols() {
     for tool in tools(builder()).await {
         assert_eq!(tool.input_schema.get("required"), None);
         assert_eq!(tool.input_schema["properties"]["operations"]["type"], "array");
-        // A tool without operations has none to send together either.
+        // A tool without operations accepts no batches either.
         let empty = tool.description.contains("Supported operations: none");
         assert_eq!(tool.description.contains("operations: ["), !empty, "{}", tool.description);
     }

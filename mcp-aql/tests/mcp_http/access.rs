@@ -1,4 +1,4 @@
-//! Who may call.
+//! Access checks of the HTTP transport.
 
 use std::net::SocketAddr;
 
@@ -76,7 +76,7 @@ async fn a_session_that_does_not_exist_cannot_be_deleted() {
     let known = [("Mcp-Session-Id", &*id)];
     assert_eq!(server.send("DELETE", &known, "").await.0, 202);
     assert_eq!(server.send("DELETE", &known, "").await.0, 404);
-    // The checks of the headers come first.
+    // The headers are checked first.
     let foreign = [known[0], ("Origin", "https://evil.test")];
     assert_eq!(server.send("DELETE", &foreign, "").await.0, 403);
 }

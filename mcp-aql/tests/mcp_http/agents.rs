@@ -1,4 +1,4 @@
-//! Agents that execute when the server stops.
+//! Agents that execute while the server stops.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{request, start};
 use crate::support::adapter::builder;
 
-/// Takes its time to write.
+/// A store with slow writes.
 #[derive(Default)]
 struct Slow(MemoryStore);
 

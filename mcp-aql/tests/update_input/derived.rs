@@ -1,4 +1,4 @@
-//! The table that the derive writes.
+//! The table that the derive generates.
 
 use std::marker::PhantomData;
 
@@ -121,9 +121,9 @@ where
     maybe: Maybe<u32>,
     /// An alias of a map.
     labels: Labels,
-    /// Of a type that is not known here.
+    /// Of an unknown type.
     value: T,
-    /// A list of it, perhaps.
+    /// An optional list of it.
     values: Option<Vec<T>>,
     /// A number.
     #[param(enum = [1, 2, 3], minimum = -0.5)]
@@ -156,7 +156,7 @@ fn aliases_and_generics_work() {
     assert_eq!(odd.value.author, "x");
 }
 
-/// Every form of text that a field can ask for.
+/// Every text format of a field.
 #[derive(serde::Deserialize, JsonSchema, UpdateInput)]
 #[allow(dead_code)]
 struct Forms {
