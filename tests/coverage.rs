@@ -239,7 +239,7 @@ fn problems(
 }
 
 #[test]
-fn the_page_tells_the_truth() {
+fn the_page_matches_the_tests() {
     let requirements = requirements(&read("tests/requirements.txt"));
     assert_eq!(requirements.len(), TOTAL);
     let sources = sources();

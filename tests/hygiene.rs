@@ -481,7 +481,7 @@ fn errors_become_those_of_main() {
 }
 
 #[test]
-fn what_is_registered_is_used() {
+fn registered_helpers_are_used() {
     mcp_aql_tests::register(get_number {});
     mcp_aql_tests::register_all(Numbers(7));
 }

@@ -546,7 +546,7 @@ fn templates_are_filled_from_fields_and_literals_alike() {
 }
 
 #[test]
-fn what_a_caller_wrote_is_repeated_in_part() {
+fn text_of_the_caller_is_truncated_in_messages() {
     // REQ-ERR-03
     let long = || "x".repeat(100_000);
     for error in [

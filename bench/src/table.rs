@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_held_against_the_medians() {
+    fn a_target_is_compared_with_the_medians() {
         let turns = (&[1.0, 9.0, 2.0][..], &[4.0, 4.0, 5.0][..]);
         for (target, met) in [
             (Target::AtMost(0.5), true),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_stands_in_the_place_of_the_ratio() {
+    fn an_added_cost_replaces_the_ratio() {
         let mut table = Table::new(1, "shared");
         table.rows.push(row(&[1_500.0], &[1_000.0], Target::AddsAtMost(400.0)));
         table.rows.push(row(&[1_000.0], &[1_500.0], Target::None));

@@ -163,7 +163,7 @@ fn calls() -> Vec<(Value, Value, bool)> {
 }
 
 #[test]
-fn both_programs_answer_alike() {
+fn both_programs_give_the_same_answers() {
     let calls = calls();
     let open = [
         json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {

@@ -310,7 +310,7 @@ async fn two_guards_share_their_blocks_and_each_has_its_console() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_told_and_stays_with_whoever_has_it() {
+async fn a_port_in_use_is_reported_and_its_owner_unaffected() {
     let workspace = Workspace::new();
     let first = workspace.guard(&[]).await;
     let links = async || {
@@ -345,7 +345,7 @@ async fn a_port_that_is_taken_is_told_and_stays_with_whoever_has_it() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_terminal_that_is_not_there_is_told_when_the_guard_starts() {
+async fn a_missing_terminal_is_reported_at_start() {
     // REQ-OOB-05
     let workspace = Workspace::new();
     // A new session has no terminal, wherever the tests run.
@@ -407,7 +407,7 @@ async fn a_policy_comes_from_the_operator_alone() {
 }
 
 #[tokio::test]
-async fn whoever_looks_leaves_nothing_behind() {
+async fn inspecting_commands_leave_no_files() {
     let workspace = Workspace::new();
     for command in [&["introspect"][..], &["docs"], &["completions", "bash"]] {
         assert!(workspace.command(command).output().await.unwrap().status.success());

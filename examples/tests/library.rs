@@ -61,7 +61,7 @@ async fn a_client_sees_four_families_of_different_risk() {
 }
 
 #[tokio::test]
-async fn every_operation_is_in_the_family_that_it_names_or_its_category_means() {
+async fn operations_are_in_their_named_family_or_that_of_their_category() {
     // REQ-EPT-02, REQ-EPT-08, REQ-EPT-14
     let library = library().await;
     let data = library.data(DISCOVER, "introspect", json!({"query": "operations"})).await;
@@ -117,7 +117,7 @@ async fn the_wrong_family_is_refused_and_the_right_one_named() {
 }
 
 #[tokio::test]
-async fn whoever_runs_it_chooses_mode_and_profile() {
+async fn the_operator_chooses_mode_and_profile() {
     // REQ-EPT-10, REQ-EPT-11, REQ-EPT-13, REQ-EPT-15
     let all = Mcp::start("library", &[], &[("MCP_AQL_ENDPOINT_MODE", "all")]).await;
     assert_eq!(tools(&all).await, [DISCOVER, QUERY, MANAGE, OPERATE, "mcp_aql"]);
@@ -184,7 +184,7 @@ async fn books_are_found_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_change_of_the_place_leaves_the_rest_of_it() {
+async fn an_update_of_a_nested_field_keeps_the_others() {
     // REQ-UPD-08, REQ-UPD-10, REQ-CON-03, REQ-UPD-05
     let library = library().await;
     let change = |input: Value| json!({"book_id": 1, "input": input});
@@ -222,7 +222,7 @@ async fn a_change_of_the_place_leaves_the_rest_of_it() {
 }
 
 #[tokio::test]
-async fn the_rules_of_the_house_have_codes() {
+async fn the_lending_rules_have_codes() {
     // REQ-ERR-01, REQ-ERR-02
     let library = library().await;
     let member = library.data(OPERATE, "create_member", json!({"name": "Grace"})).await;
@@ -296,7 +296,7 @@ async fn the_old_name_of_a_parameter_works_and_warns() {
 }
 
 #[tokio::test]
-async fn a_stocktaking_reports_and_says_why_it_is_an_execute() {
+async fn a_stocktaking_reports_progress_and_its_rationale() {
     // REQ-CLS-09, REQ-MCP-13, REQ-MCP-14
     let library = library().await;
     let query = json!({"query": "operations", "name": "check_stock"});

@@ -104,7 +104,7 @@ const _: () = {
 };
 
 #[test]
-fn tables_say_what_was_written() {
+fn tables_contain_the_declared_options() {
     let spec = create_note::OPERATION.spec;
     assert_eq!(spec.name, "create_note");
     assert_eq!(spec.parameters.len(), 3);

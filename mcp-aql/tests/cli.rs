@@ -59,7 +59,7 @@ fn call_prints_the_reply_and_exits_by_it() {
 }
 
 #[test]
-fn faults_of_usage_exit_with_two_and_say_what_to_write() {
+fn usage_errors_exit_with_two_and_suggest_a_correction() {
     for (args, fragment) in [
         (&["call"][..], "OPERATION"),
         (&["frobnicate"], "unrecognized subcommand"),
@@ -86,7 +86,7 @@ fn faults_of_usage_exit_with_two_and_say_what_to_write() {
 
 #[cfg(feature = "http")]
 #[test]
-fn nobody_serves_http_with_bounds_that_make_no_sense() {
+fn http_rejects_invalid_bounds() {
     let http = ["serve", "--http", "127.0.0.1:0"];
     for (args, fragment) in [
         (&["serve", "--max-sessions", "5"][..], "--http <ADDRESS>"),
@@ -223,7 +223,7 @@ fn config_names_this_very_program() {
 }
 
 #[test]
-fn a_configuration_file_is_read_and_its_faults_are_told() {
+fn a_configuration_file_is_read_and_its_errors_are_reported() {
     // REQ-MCP-17, REQ-EPT-10
     let folder = std::env::temp_dir().join(format!("mcp-aql-cli-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -290,7 +290,7 @@ fn help_version_and_completions_are_for_the_shell() {
 }
 
 #[test]
-fn an_authors_own_flags_stand_beside_the_commands() {
+fn an_authors_own_flags_work_beside_the_commands() {
     use mcp_aql::cli::clap::{self, CommandFactory as _, Parser as _};
 
     /// Keeps notes in a file.

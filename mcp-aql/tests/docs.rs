@@ -228,7 +228,7 @@ fn markdown_reads_like_this() {
 }
 
 #[tokio::test]
-async fn all_that_clients_can_ask_for_is_on_the_pages() {
+async fn everything_that_clients_can_query_is_on_the_pages() {
     let adapter = shelf().build().unwrap();
     let pages = [docs::markdown(&adapter), docs::html(&adapter)];
     let [markdown, html] = &pages;

@@ -101,7 +101,7 @@ fn code(answer: &Value) -> String {
 }
 
 #[tokio::test]
-async fn text_that_is_none_is_refused_by_name() {
+async fn rejects_invalid_text_with_its_location() {
     // REQ-ENC-01
     let mut client = Raw::greeted(&adapter()).await;
     let title = |bytes: &[u8]| {
@@ -164,7 +164,7 @@ async fn lines_beyond_the_limit_are_refused_by_their_id() {
 }
 
 #[tokio::test]
-async fn whoever_has_an_id_is_answered() {
+async fn requests_with_an_id_are_answered() {
     // REQ-RQ-08
     let mut client = Raw::greeted(&adapter()).await;
     let deep = format!(
@@ -198,7 +198,7 @@ async fn whoever_has_an_id_is_answered() {
 }
 
 #[tokio::test]
-async fn what_comes_before_the_handshake_does_not_end_the_session() {
+async fn messages_before_the_handshake_do_not_end_the_session() {
     // REQ-SES-01
     let mut client = Raw::connect(&adapter());
     for early in [
@@ -306,7 +306,7 @@ async fn an_id_that_is_used_twice_at_once_gets_both_answers() {
 }
 
 #[tokio::test]
-async fn of_an_id_that_is_used_twice_the_later_call_may_end_first() {
+async fn with_a_reused_id_the_later_call_may_end_first() {
     // REQ-RQ-08
     let mut client = Raw::greeted(&adapter()).await;
     let slow = br#"{"operation":"execute_export","params":{"steps":5}}"#;

@@ -176,7 +176,7 @@ async fn a_cursor_belongs_to_its_adapter() {
 }
 
 #[tokio::test]
-async fn a_client_is_told_what_is_wrong() {
+async fn a_client_receives_the_reason_of_an_error() {
     // REQ-COL-04, REQ-COL-05, REQ-COL-07, REQ-AGG-08, REQ-FLD-09, REQ-PAG-02, REQ-PAG-03
     let client = connect().await;
     for (params, code, param, part) in [
@@ -219,7 +219,7 @@ async fn a_client_is_told_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_client_finds_all_of_it_by_asking() {
+async fn a_client_discovers_every_control_through_introspection() {
     // REQ-INT-21, REQ-COL-11, REQ-AGG-09, REQ-CMP-04, REQ-FLD-01, REQ-FLD-10
     let client = connect().await;
     let (reply, _) =

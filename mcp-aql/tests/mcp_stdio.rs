@@ -38,7 +38,7 @@ fn call(id: u64, tool: &str, operation: &str, params: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_of_another_make_works() {
+async fn a_third_party_client_works() {
     // REQ-MCP-09, REQ-MCP-10
     let command = tokio::process::Command::from(support::command());
     let client = ().serve(TokioChildProcess::new(command).unwrap()).await.unwrap();
@@ -55,7 +55,7 @@ async fn a_client_of_another_make_works() {
 }
 
 #[test]
-fn what_is_piped_in_is_answered() {
+fn piped_input_is_answered() {
     // REQ-RQ-08
     let mut child = spawn();
     let mut stdin = child.stdin.take().unwrap();
@@ -76,7 +76,7 @@ fn what_is_piped_in_is_answered() {
 }
 
 #[test]
-fn a_client_that_dies_takes_its_session_along() {
+fn a_crashed_client_ends_its_session() {
     // REQ-SES-01, REQ-SES-02
     let folder = std::env::temp_dir().join(format!("mcp-aql-stdio-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

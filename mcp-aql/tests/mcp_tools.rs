@@ -231,7 +231,7 @@ async fn families_of_an_own_profile_are_described_by_their_template() {
 }
 
 #[tokio::test]
-async fn the_server_tells_how_to_start() {
+async fn the_server_instructions_explain_how_to_start() {
     // REQ-MCP-01
     let adapter =
         builder().instructions("Notes are short.").tool_prefix("a_").without_config().build();

@@ -119,7 +119,7 @@ impl Guarded {
 }
 
 #[test]
-fn a_blocked_agents_session_only_reads_until_a_person_lets_it_go_on() {
+fn a_blocked_agents_session_may_only_read_until_a_person_lifts_the_block() {
     // REQ-OOB-08, REQ-LOOP-09
     for session in [Some(Session::new()), None] {
         let guarded = Guarded::new(LoopMode::Enforcing, &Arc::default());
@@ -144,7 +144,7 @@ fn a_blocked_agents_session_only_reads_until_a_person_lets_it_go_on() {
 }
 
 #[test]
-fn items_of_a_batch_are_refused_one_by_one() {
+fn items_of_a_batch_are_rejected_individually() {
     // REQ-OOB-08
     let guarded = Guarded::new(LoopMode::Enforcing, &Arc::default());
     let session = Session::new();
@@ -181,7 +181,7 @@ fn a_block_outlives_process_and_session() {
 }
 
 #[test]
-fn where_callers_have_no_session_a_block_outlives_the_process_too() {
+fn without_sessions_a_block_outlives_the_process_too() {
     // REQ-OOB-08
     let store = Arc::<MemoryStore>::default();
     Guarded::new(LoopMode::Enforcing, &store).block(None, "tidy");
@@ -193,7 +193,7 @@ fn where_callers_have_no_session_a_block_outlives_the_process_too() {
 }
 
 #[test]
-fn other_modes_refuse_nothing() {
+fn other_modes_reject_no_action() {
     // REQ-LOOP-11
     for mode in [LoopMode::Monitoring, LoopMode::Logging, LoopMode::Disabled] {
         let guarded = Guarded::new(mode, &Arc::default());
@@ -204,7 +204,7 @@ fn other_modes_refuse_nothing() {
 }
 
 #[test]
-fn a_loop_keeps_blocks_in_a_file_or_says_why_it_cannot() {
+fn a_safety_loop_stores_blocks_in_a_file_or_reports_why_it_cannot() {
     // REQ-OOB-08
     let safety = || SafetyLoop::new().channel(MemoryChannel::default());
     let built = |name: &str| Adapter::builder(name).safety_loop(safety()).without_config().build();

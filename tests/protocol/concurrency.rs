@@ -117,7 +117,7 @@ fn a_stale_version_changes_nothing() {
 }
 
 #[test]
-fn who_gave_up_waiting_stops_a_read_and_not_a_change() {
+fn a_disconnected_caller_cancels_a_read_but_not_a_change() {
     // REQ-RQ-08, REQ-CON-05
     let counter = ConcurrencyCounter::default();
     let adapter = Adapter::builder("counter")

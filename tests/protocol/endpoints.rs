@@ -113,7 +113,7 @@ fn permissions_follow_the_category() {
 }
 
 #[test]
-fn all_doors_check_alike() {
+fn all_endpoints_apply_the_same_checks() {
     // REQ-EPT-07, REQ-EPT-15
     let calls = [
         ("create", json!({ "operation": "create_task", "params": { "title": "Milk" } })),
@@ -242,7 +242,7 @@ fn faulty_profiles_and_prefixes_do_not_start() {
 }
 
 #[test]
-fn a_door_that_does_not_exist_opens_nothing() {
+fn rejects_unknown_endpoint() {
     // REQ-EPT-03
     let board = board();
     let reply = ask_through(&board, Endpoint::Family(99), json!({ "operation": "list_tasks" }));

@@ -88,7 +88,7 @@ fn messages_follow_their_templates() {
 }
 
 #[test]
-fn all_missing_parameters_are_told_at_once() {
+fn all_missing_parameters_are_reported_at_once() {
     // REQ-ERR-05, REQ-ERR-06
     let reply = call(&board(), "update_task", json!({}));
     assert_eq!(code(&reply), Some("VALIDATION_MISSING_PARAM"));
@@ -100,7 +100,7 @@ fn all_missing_parameters_are_told_at_once() {
 }
 
 #[test]
-fn details_have_what_the_registry_asks_for() {
+fn details_have_the_members_that_the_registry_requires() {
     // REQ-ERR-03, REQ-ERR-07, REQ-ERR-10, REQ-UNK-02, REQ-ENC-13
     let board = board();
     data(call(&board, "create_task", json!({ "title": "Milk" })));
@@ -144,7 +144,7 @@ fn details_have_what_the_registry_asks_for() {
 }
 
 #[test]
-fn what_breaks_inside_stays_inside() {
+fn internal_errors_reveal_no_details() {
     // REQ-ERR-04, REQ-ERR-05, REQ-RQ-08
     let board = board();
     for how in ["disk", "panic"] {
@@ -162,7 +162,7 @@ fn what_breaks_inside_stays_inside() {
 }
 
 #[test]
-fn statuses_of_a_wrapped_api_become_codes() {
+fn statuses_of_a_wrapped_api_map_to_codes() {
     // REQ-ERR-08, REQ-ERR-07, REQ-ERR-09, choice C-13
     for (status, expected) in [
         (400, ErrorCode::ValidationInvalidType),
@@ -185,7 +185,7 @@ fn statuses_of_a_wrapped_api_become_codes() {
 }
 
 #[test]
-fn only_what_a_client_cannot_mend_is_an_error_of_the_tool() {
+fn only_errors_that_a_client_cannot_correct_are_tool_errors() {
     // REQ-MCP-10, REQ-MCP-11, REQ-ERR-02, choices C-11, C-12
     for code in ErrorCode::ALL {
         assert_eq!(code.is_recoverable(), code.as_str() != "INTERNAL_ERROR", "{code}");

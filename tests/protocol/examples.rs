@@ -143,7 +143,7 @@ fn generated_examples_are_accepted_by_the_types_of_their_parameters() {
 }
 
 #[test]
-fn an_example_that_no_attempt_makes_is_left_out() {
+fn examples_that_cannot_be_generated_are_omitted() {
     // REQ-INT-25
     let adapter =
         Adapter::builder("files").operation(check_file {}).without_config().build().unwrap();

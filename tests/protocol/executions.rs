@@ -152,7 +152,7 @@ async fn state(adapter: &Adapter, id: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_answered_at_once_and_its_end_can_be_awaited() {
+async fn a_call_returns_at_once_and_its_end_can_be_awaited() {
     // REQ-LIF-01, REQ-LIF-04, REQ-LIF-06
     let adapter = adapter();
     let begun = Instant::now();
@@ -196,7 +196,7 @@ async fn call_with_progress(client: &Client, operation: &str, params: Value) -> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_asks_for_progress_waits_for_the_end() {
+async fn calls_with_a_progress_token_wait_for_the_end() {
     // REQ-MCP-13 to REQ-MCP-15, REQ-LIF-06
     let adapter = adapter();
     let client = Client::connect(&adapter).await.unwrap();
@@ -231,7 +231,7 @@ async fn whoever_asks_for_progress_waits_for_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_ever() {
+async fn pending_calls_time_out() {
     // REQ-MCP-13, REQ-LIF-04
     let options = ExecutionOptions::new().wait(2 * SECOND);
     let adapter = builder(&Works::default()).executions(options).build().unwrap();
@@ -242,7 +242,7 @@ async fn nobody_waits_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_gives_up_a_call_stops_what_it_began() {
+async fn dropping_a_call_cancels_its_operation() {
     // REQ-LIF-02, REQ-MCP-13
     let adapter = adapter();
     let client = Client::connect(&adapter).await.unwrap();
@@ -260,7 +260,7 @@ async fn whoever_gives_up_a_call_stops_what_it_began() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_execution_ends_as_its_function_lets_it() {
+async fn a_cancelled_execution_ends_according_to_its_function() {
     // REQ-LIF-02, REQ-LIF-03, REQ-LIF-08
     let adapter = adapter();
     for (operation, params, seconds, status) in [
@@ -290,7 +290,7 @@ async fn a_cancelled_execution_ends_as_its_function_lets_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_makes_no_sense_is_refused() {
+async fn rejects_invalid_configurations() {
     // REQ-LIF-02, REQ-LIF-03, choice C-65
     let adapter = adapter();
     let flaky = begin(&adapter, "execute_flaky", json!({})).await;
@@ -318,7 +318,7 @@ async fn what_makes_no_sense_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_has_the_form_of_any_and_can_be_tried_again() {
+async fn a_failed_execution_has_an_ordinary_error_and_can_be_retried() {
     // REQ-LIF-02, REQ-LIF-05
     let works = Works::default();
     let adapter = builder(&works).build().unwrap();
@@ -360,7 +360,7 @@ async fn a_panic_and_a_time_limit_are_failures() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn secrets_stay_in_the_process_that_was_told() {
+async fn secrets_stay_in_the_process_that_received_them() {
     // REQ-LIF-02
     let store = Arc::new(MemoryStore::default());
     let works = Works::default();
@@ -415,7 +415,7 @@ async fn the_end_of_serving_is_the_end_of_what_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_sees_its_own_in_a_list_and_whoever_knows_an_id_sees_that_one() {
+async fn a_session_lists_its_own_executions_and_an_id_grants_access_to_one() {
     // REQ-LIF-04, REQ-SES-06
     let adapter = adapter();
     let (one, two) =
@@ -588,7 +588,7 @@ async fn two_processes_share_executions() {
 }
 
 #[test]
-fn what_a_dead_process_ran_has_failed() {
+fn executions_of_a_dead_process_have_failed() {
     // REQ-LIF-05, REQ-LIF-10
     let store = Arc::new(MemoryStore::default());
     let clock = Arc::new(AtomicU32::new(0));
@@ -619,7 +619,7 @@ fn what_a_dead_process_ran_has_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn introspection_tells_how_an_execution_moves() {
+async fn introspection_describes_the_states_of_executions() {
     // REQ-LIF-07, REQ-LIF-09, REQ-LIF-11, REQ-INT-10
     let adapter = adapter();
     let show = async |query: &str, name: &str| {
@@ -665,7 +665,7 @@ async fn introspection_tells_how_an_execution_moves() {
 }
 
 #[test]
-fn operations_that_steer_come_only_with_what_they_steer() {
+fn execution_operations_exist_only_with_executions() {
     // REQ-LIF-09
     struct Only;
     impl Operations for Only {
@@ -689,7 +689,7 @@ fn operations_that_steer_come_only_with_what_they_steer() {
 }
 
 #[test]
-fn build_tells_what_cannot_be() {
+fn build_reports_impossible_configurations() {
     // REQ-CLS-13
     struct Wrong;
     impl Operations for Wrong {
@@ -762,7 +762,7 @@ async fn the_audit_log_has_every_step() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_execution_warns_of_is_part_of_its_state() {
+async fn warnings_of_an_execution_are_part_of_its_state() {
     // REQ-LIF-04, REQ-WRN-11
     struct Wary;
     impl Operations for Wary {
@@ -801,7 +801,7 @@ async fn what_an_execution_warns_of_is_part_of_its_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_a_retry_confirmed_has_confirmed_what_it_runs_again() {
+async fn confirming_a_retry_confirms_the_operation() {
     // REQ-GATE-04, REQ-LIF-02
     let works = Works::default();
     let policies = |builder: AdapterBuilder, policies: &[Policy]| {
@@ -878,7 +878,7 @@ async fn a_retry_passes_the_gates_of_what_it_runs_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_executions_run_than_may_and_nothing_is_used_up_for_one_too_many() {
+async fn the_execution_limit_holds_and_rejected_ones_use_nothing_up() {
     // REQ-LIF-04, REQ-RATE-01, REQ-RATE-02, REQ-TOK-10
     use mcp_aql::limits::{ApiLimit, RateLimits};
     let options = ExecutionOptions::new().max_running(3).max_running_per_session(2);

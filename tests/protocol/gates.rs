@@ -183,7 +183,7 @@ fn danger_decides_where_no_trust_is_declared() {
 }
 
 #[test]
-fn a_confirmation_is_asked_for_with_all_that_a_person_needs_and_runs_the_call_once() {
+fn a_confirmation_request_is_complete_and_runs_the_call_once() {
     // REQ-TOK-01, REQ-TOK-06, REQ-TOK-08, REQ-TOK-10, REQ-DNG-05
     let garden = Garden::new(|builder| builder);
     let reply = garden.call("delete_bed", json!({ "bed_id": "b-1", "password": "rosebud" }));
@@ -241,7 +241,7 @@ fn a_question_shows_no_secret_that_is_inside_of_a_parameter() {
 }
 
 #[test]
-fn a_call_is_checked_before_anybody_is_asked() {
+fn a_call_is_validated_before_confirmation_is_requested() {
     // REQ-GATE-01, REQ-GATE-02
     let garden = Garden::new(|builder| builder);
     for (operation, params, expected) in [
@@ -263,7 +263,7 @@ fn a_call_is_checked_before_anybody_is_asked() {
 }
 
 #[test]
-fn a_token_is_good_for_one_call_of_one_session() {
+fn a_token_is_valid_for_one_call_of_one_session() {
     // REQ-TOK-03, REQ-TOK-07, REQ-TOK-15, REQ-GATE-03
     let garden = Garden::new(|builder| builder);
     let token = garden.token("delete_bed", bed("b-1"));
@@ -288,7 +288,7 @@ fn a_token_is_good_for_one_call_of_one_session() {
 }
 
 #[test]
-fn another_adapters_token_is_none() {
+fn rejects_token_of_another_adapter() {
     // REQ-TOK-07
     let store = Arc::new(MemoryStore::default());
     let adapter = |name: &str| {
@@ -414,7 +414,7 @@ fn validity_keeps_to_the_protocols_bounds() {
 }
 
 #[test]
-fn of_many_retries_with_one_token_one_runs() {
+fn one_of_many_retries_with_the_same_token_runs() {
     // REQ-TOK-10
     let garden = Garden::new(|builder| builder);
     let token = garden.token("delete_bed", bed("b-1"));
@@ -554,7 +554,7 @@ fn a_policy_that_names_nothing_real_keeps_the_adapter_from_starting() {
 }
 
 #[test]
-fn a_confirmation_may_count_for_the_session() {
+fn a_confirmation_may_apply_to_the_session() {
     // REQ-GATE-08
     let garden = Garden::new(|builder| {
         builder
@@ -577,7 +577,7 @@ fn a_confirmation_may_count_for_the_session() {
 }
 
 #[test]
-fn the_end_of_a_session_takes_its_tokens_back() {
+fn the_end_of_a_session_revokes_its_tokens() {
     // REQ-GATE-08, REQ-TOK-11, REQ-TOK-12, REQ-SES-02
     let store = Arc::new(MemoryStore::default());
     let shared = Arc::clone(&store);
@@ -597,7 +597,7 @@ fn the_end_of_a_session_takes_its_tokens_back() {
 }
 
 #[test]
-fn tokens_can_be_taken_back() {
+fn tokens_can_be_revoked() {
     // REQ-TOK-12, choice C-22
     let garden = Garden::new(|builder| builder);
     let (one, other) = (garden.token("delete_bed", bed("1")), garden.token("delete_bed", bed("2")));
@@ -632,7 +632,7 @@ fn a_thousand_tokens_are_live_at_once_and_expired_ones_go() {
 }
 
 #[test]
-fn what_has_expired_is_forgotten_although_no_runtime_lives_on() {
+fn expired_records_are_purged_without_a_running_runtime() {
     // REQ-TOK-13
     let store = Arc::new(MemoryStore::default());
     let shared = Arc::clone(&store);
@@ -646,7 +646,7 @@ fn what_has_expired_is_forgotten_although_no_runtime_lives_on() {
 }
 
 #[test]
-fn what_is_confirmed_for_a_session_counts_for_one_adapter_until_it_is_taken_back() {
+fn session_confirmations_apply_to_one_adapter_until_revoked() {
     // REQ-GATE-08, REQ-TOK-12
     let policy = || Policy::confirm("delete_bed").for_session(Duration::from_secs(600));
     let garden = Garden::new(|builder| builder.policy(policy()));
@@ -663,7 +663,7 @@ fn what_is_confirmed_for_a_session_counts_for_one_adapter_until_it_is_taken_back
 }
 
 #[test]
-fn one_token_that_cannot_be_read_spares_none_of_the_others() {
+fn unreadable_tokens_do_not_protect_others_from_revocation() {
     // REQ-TOK-12
     use mcp_aql::store::{Expected, NewRecord};
     let store = Arc::new(MemoryStore::default());
@@ -694,7 +694,7 @@ fn the_number_of_confirmations_in_a_minute_can_be_set() {
 }
 
 #[test]
-fn whoever_asks_or_guesses_too_often_waits() {
+fn frequent_requests_and_guesses_are_delayed() {
     // REQ-TOK-17
     let garden = Garden::new(|builder| builder);
     let refused = |reply: &Value| code(reply) == Some("RATE_LIMIT_EXCEEDED");
@@ -796,7 +796,7 @@ fn check_token_event(line: &Value) {
 }
 
 #[test]
-fn every_token_event_names_its_token_in_the_words_of_the_protocol() {
+fn token_events_have_the_members_of_the_protocol() {
     // REQ-TOK-16, REQ-TOK-15
     let garden = Garden::new(|builder| builder);
     let call = |token: &str, operation: &str, id: &str| {
@@ -853,7 +853,7 @@ fn every_token_event_names_its_token_in_the_words_of_the_protocol() {
 }
 
 #[test]
-fn a_caller_that_is_held_to_a_rate_is_in_the_audit_log() {
+fn rate_limited_calls_are_in_the_audit_log() {
     // REQ-TOK-17, REQ-TOK-16, REQ-GATE-09
     let garden = Garden::new(|builder| builder);
     let refused = |reply: Value| code(&reply) == Some("RATE_LIMIT_EXCEEDED");
@@ -874,7 +874,7 @@ fn a_caller_that_is_held_to_a_rate_is_in_the_audit_log() {
 }
 
 #[test]
-fn what_is_confirmed_for_a_session_does_not_satisfy_a_stricter_policy() {
+fn session_confirmations_do_not_satisfy_a_stricter_policy() {
     // REQ-GATE-05, REQ-GATE-08
     let minutes = |count: u64| Duration::from_secs(count * 60);
     let forced = || Condition::equals("force", true);
@@ -1018,7 +1018,7 @@ fn the_store_is_ready_before_the_first_audit_entry() {
 }
 
 #[test]
-fn danger_is_told_before_a_call() {
+fn danger_is_published_before_a_call() {
     // REQ-DNG-04, REQ-DNG-08, REQ-RQ-16, choice C-02
     let garden = Garden::new(|builder| {
         builder
@@ -1064,7 +1064,7 @@ fn danger_is_told_before_a_call() {
 }
 
 #[test]
-fn a_batch_halts_before_what_has_to_be_confirmed_and_goes_on_with_the_token() {
+fn a_batch_halts_before_a_confirmation_and_continues_with_the_token() {
     // REQ-BAT-08 to REQ-BAT-11
     let garden = Garden::new(|builder| builder);
     let item = |operation: &str, params: Value| json!({ "operation": operation, "params": params });
@@ -1114,7 +1114,7 @@ fn a_batch_halts_before_what_has_to_be_confirmed_and_goes_on_with_the_token() {
 }
 
 #[test]
-fn a_token_is_taken_wherever_a_parameter_may_be() {
+fn a_token_is_accepted_wherever_a_parameter_is() {
     // REQ-RQ-03, REQ-TOK-06
     let garden = Garden::new(|builder| builder);
     let token = || garden.token("delete_bed", bed("b-1"));
@@ -1254,7 +1254,7 @@ fn gates_can_be_set_in_the_configuration_file() {
 }
 
 #[test]
-fn whoever_declares_a_question_is_asked_at_any_level() {
+fn a_declared_confirmation_message_requires_confirmation_at_any_level() {
     // REQ-DNG-05, REQ-DNG-10
     let garden = Garden::new(|builder| builder);
     let reply = garden.call("pay_gardener", bed("b-1"));

@@ -162,7 +162,7 @@ fn the_list_has_an_entry_for_every_operation() {
 }
 
 #[test]
-fn the_list_tells_of_the_protocol() {
+fn the_list_describes_the_protocol() {
     // REQ-INT-04 to REQ-INT-08, REQ-INT-30, REQ-CNF-01, choices C-31, C-32
     let adapter = builder()
         .mode(EndpointMode::All)
@@ -482,7 +482,7 @@ fn every_type_that_is_named_is_described() {
 }
 
 #[test]
-fn results_are_what_their_type_says() {
+fn results_match_their_declared_type() {
     // REQ-INT-14, REQ-INT-22, REQ-RSP-11
     let board = board();
     let returns = details_of(&board, "create_task")["returns"].clone();
@@ -607,7 +607,7 @@ fn long_lists_can_be_narrowed_and_paged() {
 }
 
 #[test]
-fn a_list_can_tell_what_its_operations_take() {
+fn lists_can_include_parameters() {
     // REQ-INT-03, REQ-INT-20, REQ-INT-21, REQ-INT-29
     let board = board();
     let listed = |params: Value| data(introspect(&board, params))["operations"].clone();
@@ -655,7 +655,7 @@ fn execute_trip(
 }
 
 #[test]
-fn what_says_nothing_is_left_out() {
+fn empty_members_are_omitted() {
     // REQ-INT-13, REQ-INT-14, REQ-INT-15, REQ-INT-25
     let board = builder().operation(execute_trip {}).build().unwrap();
     let member = |name: &str, path: &str| details_of(&board, name).pointer(path).cloned();
@@ -671,7 +671,7 @@ fn what_says_nothing_is_left_out() {
 }
 
 #[test]
-fn deprecation_is_told_in_the_description() {
+fn deprecation_is_part_of_the_description() {
     // REQ-INT-32
     let board = board();
     let details = details_of(&board, "find_by_number");

@@ -450,7 +450,7 @@ fn delete_thing(
 }
 
 #[test]
-fn secrets_inside_of_variants_stay_out_of_the_log_and_of_what_people_see() {
+fn secrets_in_variants_are_neither_logged_nor_shown() {
     // REQ-ERR-05
     let account = || json!({ "name": "Ada", "password": "xyzzy-long-enough" });
     let guest = json!({ "room": 7, "name": "Bo", "password": "xyzzy-long-enough" });
@@ -501,7 +501,7 @@ fn get_file(
 }
 
 #[test]
-fn an_error_of_another_crate_is_logged_and_not_told() {
+fn errors_of_other_crates_are_logged_and_not_revealed() {
     // REQ-ERR-04, REQ-ERR-07
     let adapter =
         Adapter::builder("files").operation(get_file {}).without_config().build().unwrap();
@@ -520,7 +520,7 @@ fn an_error_of_another_crate_is_logged_and_not_told() {
 }
 
 #[test]
-fn the_log_has_what_the_client_does_not_get() {
+fn the_log_has_details_that_the_client_does_not_receive() {
     // REQ-ERR-07, REQ-SES-06
     let board = board();
     let session = Session::new();

@@ -152,7 +152,7 @@ fn a_limit_is_paced_where_it_has_a_burst() {
 }
 
 #[test]
-fn items_of_a_batch_count_one_by_one() {
+fn items_of_a_batch_count_individually() {
     // REQ-RATE-01, REQ-BAT-05
     let hotel = hotel(RateLimits::new().limit(ApiLimit::global(2)), &Clock::new());
     let item = json!({ "operation": "list_rooms" });
@@ -314,7 +314,7 @@ fn a_confirmation_is_not_used_up_by_a_call_that_limits_refuse() {
 }
 
 #[test]
-fn no_person_is_asked_about_a_call_that_limits_refuse_and_no_approval_is_used_up() {
+fn calls_that_limits_reject_request_no_approval_and_use_none_up() {
     // REQ-RATE-01, REQ-GATE-03, REQ-GATE-10
     use mcp_aql::operator::MemoryChannel;
     use mcp_aql::safety_loop::SafetyLoop;
@@ -361,7 +361,7 @@ fn a_call_may_need_both_tokens() {
 }
 
 #[test]
-fn every_metric_counts_what_it_says_and_as_long() {
+fn every_metric_counts_its_unit_over_its_period() {
     // REQ-RATE-05
     for metric in Metric::ALL {
         let clock = Clock::new();
@@ -389,7 +389,7 @@ fn every_metric_counts_what_it_says_and_as_long() {
 }
 
 #[test]
-fn quota_status_tells_how_everything_stands() {
+fn quota_status_reports_all_quotas() {
     // REQ-RATE-08, choice C-35
     let clock = Clock::new();
     let limits = RateLimits::new()
@@ -443,7 +443,7 @@ fn quota_status_tells_how_everything_stands() {
 }
 
 #[test]
-fn counters_are_kept_over_sessions() {
+fn counters_apply_across_sessions() {
     // REQ-RATE-09
     block_on(async {
         let limits = RateLimits::new().limit(ApiLimit::global(1));

@@ -280,7 +280,7 @@ proptest! {
     }
 
     #[test]
-    fn a_missing_parameter_is_missed(mut params in valid_params()) {
+    fn rejects_missing_parameter(mut params in valid_params()) {
         // REQ-RQ-07, REQ-UPD-02
         params.remove("text");
         let reply = call(&BOARD, "echo_values", params.into());
@@ -288,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn a_wrong_type_is_seen(mut params in valid_params(), at in any::<prop::sample::Index>()) {
+    fn rejects_wrong_type(mut params in valid_params(), at in any::<prop::sample::Index>()) {
         // REQ-RQ-07
         params.remove("anything");
         let names: Vec<String> = params.keys().cloned().collect();
@@ -300,7 +300,7 @@ proptest! {
     }
 
     #[test]
-    fn an_unknown_name_is_refused(mut params in valid_params(), unknown in "[a-z]{1,3}_[a-z]{1,3}", top in any::<bool>()) {
+    fn rejects_unknown_parameter(mut params in valid_params(), unknown in "[a-z]{1,3}_[a-z]{1,3}", top in any::<bool>()) {
         // REQ-UNK-01, REQ-UNK-04
         let mut arguments = json!({ "operation": "echo_values" });
         if top {
@@ -314,7 +314,7 @@ proptest! {
     }
 
     #[test]
-    fn a_broken_constraint_is_seen(mut params in valid_params(), which in 0..8_usize) {
+    fn rejects_violated_constraint(mut params in valid_params(), which in 0..8_usize) {
         // REQ-RQ-07
         let broken = [
             ("small", json!(6)), ("ratio", json!(0.4)), ("word", json!("ABC")),
@@ -328,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn an_update_touches_what_it_names_and_nothing_else(input in object()) {
+    fn an_update_changes_named_fields_only(input in object()) {
         // REQ-UPD-08, REQ-UPD-10, REQ-UPD-11
         let made = call(&KEPT, "create_task", json!({ "title": "Milk" }));
         let task_id = made["data"]["task"]["task_id"].clone();

@@ -196,7 +196,7 @@ fn checks_run_in_the_protocols_order() {
 }
 
 #[test]
-fn all_faults_of_one_kind_are_told_at_once() {
+fn all_errors_of_one_kind_are_reported_at_once() {
     // REQ-RQ-07, REQ-ERR-05
     let board = board();
     let reply = call(&board, "echo_values", json!({ "text": 1, "flag": "yes", "words": ["a", 2] }));
@@ -396,7 +396,7 @@ fn a_group_is_one_definition_for_several_operations() {
 }
 
 #[test]
-fn the_unified_door_takes_every_operation() {
+fn the_unified_endpoint_accepts_every_operation() {
     // REQ-EPT-07
     let board = board();
     for operation in board.operations() {

@@ -331,7 +331,7 @@ fn a_success_has_data_and_a_failure_has_an_error() {
 }
 
 #[test]
-fn data_is_there_even_when_there_is_nothing() {
+fn data_is_present_even_without_a_result() {
     // REQ-RSP-02, REQ-ENC-15
     for operation in ["get_nothing", "get_maybe"] {
         let reply = call(&things(), operation, json!({}));

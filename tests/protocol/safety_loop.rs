@@ -179,7 +179,7 @@ fn error(reply: &Value) -> &str {
 }
 
 #[test]
-fn without_a_loop_nothing_of_it_is_there() {
+fn without_a_safety_loop_its_operations_are_absent() {
     // REQ-LOOP-01, REQ-LOOP-02, REQ-LOOP-03
     let adapter = Adapter::builder("plain").without_config().build().unwrap();
     assert!(adapter.operator().is_none());
@@ -195,7 +195,7 @@ fn without_a_loop_nothing_of_it_is_there() {
 }
 
 #[test]
-fn introspection_tells_the_mode_the_operations_and_the_settings() {
+fn introspection_reports_mode_operations_and_settings() {
     // REQ-LOOP-02, REQ-LOOP-03, REQ-LOOP-04, REQ-LOOP-07, REQ-AUT-06, REQ-AUT-17, REQ-CLS-11
     for mode in [LoopMode::Enforcing, LoopMode::Monitoring, LoopMode::Logging, LoopMode::Disabled] {
         let guard = Guard::with(policy().mode(mode));
@@ -259,7 +259,7 @@ fn introspection_tells_the_mode_the_operations_and_the_settings() {
 }
 
 #[test]
-fn an_agent_begins_when_a_person_lets_it() {
+fn an_agent_begins_after_approval() {
     // REQ-LOOP-05, REQ-LOOP-06, REQ-AUT-16
     let guard = Guard::new();
     block_on(async {
@@ -308,7 +308,7 @@ fn an_agent_begins_when_a_person_lets_it() {
 }
 
 #[test]
-fn clients_are_told_how_much_to_ask() {
+fn clients_learn_the_limits_of_requests() {
     // REQ-LOOP-14
     let guard = Guard::new();
     block_on(async {
@@ -334,7 +334,7 @@ fn clients_are_told_how_much_to_ask() {
 }
 
 #[test]
-fn steps_are_judged_one_by_one() {
+fn steps_are_evaluated_individually() {
     // REQ-LOOP-06 to REQ-LOOP-10, REQ-LOOP-12, REQ-AUT-01, REQ-AUT-02, REQ-AUT-04, REQ-AUT-08,
     // REQ-AUT-09, REQ-GATE-11
     let guard = Guard::new();
@@ -415,7 +415,7 @@ fn the_step_limit_counts_from_the_last_person() {
 }
 
 #[test]
-fn risk_and_tolerance_decide_what_no_pattern_does() {
+fn risk_and_tolerance_decide_if_no_pattern_matches() {
     // REQ-AUT-03, REQ-AUT-10, REQ-AUT-11, REQ-AUT-17, REQ-OOB-01
     let scorer = |action: &Action| {
         let score = action.text().rsplit(' ').next().and_then(|last| last.parse().ok());
@@ -476,7 +476,7 @@ fn monitoring_advises_logging_writes_and_disabled_counts() {
 }
 
 #[test]
-fn a_challenge_pauses_until_it_is_met_or_expires() {
+fn a_challenge_pauses_until_it_is_answered_or_expires() {
     // REQ-OOB-01, REQ-OOB-03, REQ-OOB-04, REQ-OOB-06, REQ-OOB-07, REQ-OOB-10, REQ-OOB-11, REQ-AUT-12 to REQ-AUT-15
     let guard = Guard::new();
     block_on(async {
@@ -523,7 +523,7 @@ fn a_challenge_pauses_until_it_is_met_or_expires() {
 }
 
 #[test]
-fn a_block_holds_for_everything_until_a_person_lifts_it() {
+fn a_block_applies_to_everything_until_a_person_lifts_it() {
     // REQ-OOB-01, REQ-OOB-02, REQ-OOB-06, REQ-OOB-08, REQ-OOB-09, REQ-LOOP-09
     let mut guard = Guard::new();
     block_on(async {
@@ -592,7 +592,7 @@ fn a_block_holds_for_everything_until_a_person_lifts_it() {
 }
 
 #[test]
-fn the_desk_sees_and_decides() {
+fn the_console_shows_and_decides_requests() {
     // REQ-OOB-09, REQ-OOB-13, REQ-AUT-16
     let guard = Guard::new();
     block_on(async {
@@ -865,7 +865,7 @@ fn no_code_reaches_an_agent_or_a_log() {
 }
 
 #[test]
-fn guessing_is_slowed_down() {
+fn repeated_guesses_are_delayed() {
     // REQ-OOB-12
     let guard = Guard::new();
     block_on(async {
@@ -891,7 +891,7 @@ fn guessing_is_slowed_down() {
 }
 
 #[test]
-fn what_cannot_work_is_told_when_the_adapter_is_built() {
+fn build_rejects_resources_that_cannot_work() {
     // REQ-AUT-17, REQ-OOB-07, REQ-OOB-09
     let faulty = SafetyLoop::new().deny(["a["]).challenge_timeout(Duration::from_secs(1));
     let error = Adapter::builder("guard").without_config().safety_loop(faulty).build().unwrap_err();

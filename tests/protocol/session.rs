@@ -19,7 +19,7 @@ fn state_belongs_to_one_session() {
 }
 
 #[test]
-fn without_a_session_it_is_said_so() {
+fn the_absence_of_a_session_is_reported() {
     // REQ-SES-01
     let reply = call(&board(), "count_calls", json!({}));
     assert_eq!(code(&reply), Some("PERMISSION_DENIED"));
@@ -52,7 +52,7 @@ fn the_id_is_in_protocol_and_in_errors() {
 }
 
 #[test]
-fn what_a_client_says_of_itself_is_a_label() {
+fn client_info_is_only_a_label() {
     // REQ-SES-05
     let board = board();
     let session = Session::new();

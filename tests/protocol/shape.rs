@@ -172,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_not_a_result_is_seen() {
+    fn invalid_replies_are_detected() {
         let item = |result: Value| {
             json!({
                 "success": true, "data": null,

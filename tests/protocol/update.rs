@@ -193,7 +193,7 @@ fn unknown_fields_are_named_with_the_valid_ones() {
 }
 
 #[test]
-fn an_update_of_nothing_is_not_found() {
+fn an_update_of_a_missing_resource_is_not_found() {
     // REQ-ERR-02, REQ-UPD-01
     let reply =
         call(&board(), "update_task", json!({ "task_id": "t-9", "input": { "title": "a" } }));

@@ -50,7 +50,7 @@ fn the_most_urgent_come_first() {
 }
 
 #[test]
-fn ten_are_the_most_and_the_cut_is_told() {
+fn at_most_ten_warnings_are_returned_and_the_rest_is_counted() {
     // REQ-WRN-10, REQ-WRN-08
     let reply = call(&board(), "warn", json!({ "different": 30 }));
     let warnings = reply["warnings"].as_array().unwrap();
@@ -119,7 +119,7 @@ fn deprecated_names_warn_by_themselves() {
 }
 
 #[test]
-fn the_protocols_warnings_grade_themselves() {
+fn warnings_of_the_protocol_have_their_severity() {
     // REQ-WRN-05, REQ-WRN-08, REQ-WRN-09
     let shown = |warning: &Warning| serde_json::to_value(warning).unwrap();
     for (found, kept, severity) in

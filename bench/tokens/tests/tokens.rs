@@ -51,7 +51,7 @@ async fn texts_keep_to_their_limits_and_still_have_the_words() {
 }
 
 #[test]
-fn sentences_are_about_everything_and_name_no_operation() {
+fn sentences_cover_all_operations_and_name_none() {
     let adapter = records::aql::adapter().unwrap();
     let known: BTreeSet<_> = adapter.operations().map(|operation| operation.name).collect();
     let mut kinds = BTreeSet::new();

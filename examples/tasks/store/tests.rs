@@ -86,7 +86,7 @@ async fn a_task_is_the_same_after_the_file_was_closed_and_opened() {
 }
 
 #[tokio::test]
-async fn an_update_touches_what_it_names() {
+async fn an_update_changes_only_named_fields() {
     // REQ-UPD-07, REQ-UPD-08, REQ-UPD-10, REQ-UPD-11
     let (_directory, store) = store().await;
     let before = store
@@ -118,7 +118,7 @@ async fn an_update_touches_what_it_names() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn missing_tasks_are_not_found() {
     let (_directory, store) = store().await;
     let task = store.create(titled("Write")).await.unwrap();
     store.delete(task.task_id.clone()).await.unwrap();
@@ -165,7 +165,7 @@ async fn handles_on_one_file_lose_no_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_those_who_read_one_version_one_writes() {
+async fn one_of_many_writers_of_a_version_succeeds() {
     // REQ-CON-02, REQ-CON-03
     let (_directory, path) = file();
     let stores = [TaskStore::open(&path).await.unwrap(), TaskStore::open(&path).await.unwrap()];
@@ -195,7 +195,7 @@ async fn of_those_who_read_one_version_one_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_fails_leaves_the_others_alone() {
+async fn a_failed_change_does_not_affect_the_others() {
     let (_directory, store) = store().await;
     let id = store.create(titled("Write")).await.unwrap().task_id;
     let mut work = JoinSet::new();
@@ -276,7 +276,7 @@ async fn pages_neither_repeat_nor_skip_while_tasks_come_and_go() {
 }
 
 #[tokio::test]
-async fn tasks_are_listed_as_they_were_created_whatever_the_clock_says() {
+async fn tasks_are_listed_in_order_of_creation_even_if_the_clock_is_set_back() {
     let (_directory, path) = file();
     let store = TaskStore::open(&path).await.unwrap();
     store.create(titled("0")).await.unwrap();
@@ -337,7 +337,7 @@ async fn a_changed_task_is_found_by_its_new_words() {
 }
 
 #[tokio::test]
-async fn a_task_takes_its_links_along() {
+async fn deleting_a_task_deletes_its_links() {
     let (_directory, path) = file();
     let store = TaskStore::open(&path).await.unwrap();
     let mut ids = Vec::new();

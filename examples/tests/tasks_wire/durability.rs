@@ -137,7 +137,7 @@ fn lost(file: &Path, answered: &BTreeSet<Change>) -> Vec<Change> {
 }
 
 #[test]
-fn what_was_answered_survives_every_kill() {
+fn acknowledged_changes_survive_every_kill() {
     let wanted = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let (mut kills, mut checks, mut changes, mut round) = (0, 0, 0, 0_u64);
     while kills < wanted {
@@ -184,7 +184,7 @@ fn what_was_answered_survives_every_kill() {
 /// A process whose files cannot grow, as on a full disk.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_told_and_nothing_answered_is_lost() {
+fn a_full_disk_is_reported_and_loses_no_acknowledged_change() {
     let directory = TempDir::new().unwrap();
     let mut command = Command::new("sh");
     // Without the trap, the signal terminates a process that exceeds the limit.

@@ -52,7 +52,7 @@ async fn a_task_is_deleted_after_confirmation_alone() {
 }
 
 #[tokio::test]
-async fn all_that_is_done_goes_at_once_after_confirmation() {
+async fn all_done_tasks_are_deleted_after_confirmation() {
     let folder = tempfile::tempdir().unwrap();
     let client = start(&folder).await;
     add(&client, 3).await;
@@ -97,7 +97,7 @@ async fn an_export_runs_in_the_background() {
 }
 
 #[tokio::test]
-async fn whoever_asks_for_progress_gets_it() {
+async fn progress_is_sent_on_request() {
     // REQ-MCP-13, REQ-MCP-15
     let folder = tempfile::tempdir().unwrap();
     let client = start(&folder).await;
@@ -111,7 +111,7 @@ async fn whoever_asks_for_progress_gets_it() {
 }
 
 #[tokio::test]
-async fn what_has_ended_cannot_be_cancelled_and_its_result_outlives_the_process() {
+async fn ended_executions_cannot_be_cancelled_and_their_results_persist() {
     // REQ-LIF-02, REQ-LIF-03
     let folder = tempfile::tempdir().unwrap();
     let client = start(&folder).await;

@@ -133,7 +133,7 @@ fn updates_merge() {
 }
 
 #[test]
-fn a_faulty_call_is_refused_and_changes_nothing() {
+fn an_invalid_call_is_rejected_and_changes_nothing() {
     let (_directory, mut client) = tasks();
     let created = client.data("create", "create_task", json!({"title": "Write"}))["task"].take();
     let id = &created["task_id"];
@@ -316,7 +316,7 @@ fn a_search_is_paged_too() {
 }
 
 #[test]
-fn what_is_published_is_what_is_there() {
+fn published_fields_match_replies() {
     // REQ-INT-25, REQ-UPD-12
     let (_directory, mut client) = tasks();
     let data = client.data("read", "introspect", json!({"query": "operations"}));

@@ -79,7 +79,7 @@ fn one_request_combines_all_controls() {
 }
 
 #[test]
-fn filters_find_what_they_say() {
+fn filters_find_matching_tasks() {
     // REQ-COL-04, REQ-CMP-03
     let (_directory, mut client) = board();
     for (filter, found) in [
@@ -105,7 +105,7 @@ fn filters_find_what_they_say() {
 }
 
 #[test]
-fn orders_put_what_is_missing_last() {
+fn missing_values_are_sorted_last() {
     // REQ-COL-05
     let (_directory, mut client) = board();
     for (sort, found) in [
@@ -147,7 +147,7 @@ fn orders_put_what_is_missing_last() {
 }
 
 #[test]
-fn fields_are_cut_down() {
+fn fields_select_parts_of_rows() {
     // REQ-FLD-01, REQ-FLD-02, REQ-FLD-06, REQ-FLD-07, REQ-CMP-01
     let (_directory, mut client) = board();
     let names =
@@ -259,7 +259,7 @@ fn pages_go_both_ways_and_over_restarts() {
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_what_can() {
+fn rejects_impossible_queries_with_a_correction() {
     // REQ-COL-04, REQ-COL-05, REQ-COL-07, REQ-AGG-08, REQ-FLD-09, REQ-PAG-02, REQ-PAG-03
     let (_directory, mut client) = board();
     let end =

@@ -68,7 +68,7 @@ mod tests {
     use syn::{Expr, parse_str};
 
     #[test]
-    fn text_is_what_the_macros_of_the_standard_library_make() {
+    fn evaluates_macros_of_literals() {
         for (source, expected) in [
             (r#"concat!("a", "_b")"#, r#""a_b""#),
             (r#"std::concat!("a", 1, -2.5, true, 'c',)"#, r#""a1-2.5truec""#),

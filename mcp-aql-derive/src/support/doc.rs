@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn macros_of_literals_are_text_and_others_are_left_to_rustc() {
+    fn macros_of_literals_are_evaluated_and_others_are_left_to_rustc() {
         let text: syn::ItemFn = parse_quote! {
             #[doc = concat!("Create a ", stringify!(task), ".")]
             fn f() {}

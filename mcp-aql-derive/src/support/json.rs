@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told_apart() {
+    fn invalid_json_is_reported_with_its_reason() {
         for (source, expected) in [
             ("{ a: 1 }", "key `a` has no quotes: write `\"a\"`"),
             (r#"{ "a": b }"#, "`b` is not JSON: write its value, such as `1` or `\"text\"`"),

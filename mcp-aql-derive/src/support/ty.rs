@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_written_as_people_do() {
+    fn types_are_formatted_as_written_by_developers() {
         let cases: [(Type, Option<&str>); 6] = [
             (parse_quote!(&'a str), Some("String")),
             (parse_quote!(&[&str]), Some("Vec<String>")),

@@ -8,7 +8,7 @@ use super::support::adapter::builder;
 use super::{hello, start};
 
 #[tokio::test]
-async fn strangers_are_turned_away() {
+async fn rejects_unauthorized_callers() {
     // REQ-MCP-12
     let options = HttpOptions::new().allow_host("tasks.test").allow_origin("https://app.test");
     let server = start(builder(), options).await;
@@ -29,7 +29,7 @@ async fn strangers_are_turned_away() {
 }
 
 #[tokio::test]
-async fn other_machines_are_served_only_on_purpose() {
+async fn other_machines_are_served_only_if_configured() {
     let adapter = builder().without_config().build().unwrap();
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
     for options in [

@@ -49,7 +49,7 @@ impl Store for Slow {
 }
 
 #[tokio::test]
-async fn what_executes_in_a_session_is_settled_before_the_server_is_gone() {
+async fn executions_of_a_session_end_before_the_server_stops() {
     // REQ-LIF-10
     let store = Arc::<Slow>::default();
     let safety = SafetyLoop::new().channel(MemoryChannel::default());

@@ -73,7 +73,7 @@ async fn other_versions_have_no_batches() {
 }
 
 #[tokio::test]
-async fn without_sessions_a_request_says_its_version() {
+async fn without_sessions_requests_carry_their_version() {
     let server = start(builder(), HttpOptions::new().sessions(false)).await;
     let batch = json!([note(1, "Milk"), note(2, "Tea")]).to_string();
     for headers in [&[][..], &[("MCP-Protocol-Version", "2025-03-26")]] {

@@ -7,7 +7,7 @@ use super::support::adapter::builder;
 use super::{request, start, text};
 
 #[tokio::test]
-async fn bodies_beyond_any_request_get_413() {
+async fn oversized_bodies_get_413() {
     // REQ-ENC-08, choice G-15
     let server = start(builder(), HttpOptions::new()).await;
     let (status, _) = server.post(&[], &"x".repeat(4 << 20)).await;

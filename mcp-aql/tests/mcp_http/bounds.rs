@@ -12,7 +12,7 @@ use super::support::adapter::builder;
 use super::{call, hello, newest, request, start, text};
 
 #[tokio::test]
-async fn no_more_sessions_than_there_may_be() {
+async fn the_session_limit_holds() {
     // REQ-SES-01, REQ-SES-02
     let server = start(builder(), HttpOptions::new().max_sessions(2)).await;
     let (one, two) = (server.connect().await, server.connect().await);
@@ -36,7 +36,7 @@ async fn no_more_sessions_than_there_may_be() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_go_on_is_given_up() {
+async fn idle_clients_are_disconnected() {
     // REQ-SES-02
     let patience = Duration::from_millis(300);
     let server = start(builder(), HttpOptions::new().client_timeout(patience)).await;

@@ -104,7 +104,7 @@ async fn unfinished_bodies_are_given_up_the_oldest_first() {
 }
 
 #[tokio::test]
-async fn calls_that_run_leave_the_room_to_other_requests() {
+async fn running_calls_do_not_count_towards_pending_bytes() {
     let signals = Signals::default();
     // The longest request needs 256 KiB, which is then the whole limit.
     let limits = Limits { max_request_size: 64 << 10, ..Limits::default() };

@@ -103,7 +103,7 @@ const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
 #[tokio::test]
-async fn plain_calls_get_the_answers_that_others_get() {
+async fn direct_answers_equal_those_of_rmcp() {
     // REQ-MCP-09, REQ-MCP-10, REQ-MCP-12
     let server = start(builder(), HttpOptions::new()).await;
     let id = session(&server).await;
@@ -154,7 +154,7 @@ async fn plain_calls_get_the_answers_that_others_get() {
 }
 
 #[tokio::test]
-async fn headers_that_are_not_plain_are_judged_by_rmcp() {
+async fn unusual_headers_are_handled_by_rmcp() {
     // REQ-MCP-12
     let server = start(builder(), HttpOptions::new().allow_host("tasks.test:8443")).await;
     let (headers, body) = alone("mcp_aql_read", json!({ "operation": "list_notes" }));
@@ -206,7 +206,7 @@ async fn a_slow_reply_comes_as_an_event() {
 }
 
 #[tokio::test]
-async fn a_read_ends_with_its_caller() {
+async fn a_read_is_cancelled_with_its_caller() {
     // REQ-SES-02; MCP: a client that stops waiting cancels its request
     let signals = Signals::default();
     let server = start(watching(&signals), HttpOptions::new()).await;

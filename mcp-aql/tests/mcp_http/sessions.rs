@@ -35,7 +35,7 @@ async fn each_client_has_a_session_until_it_leaves() {
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_uses_ends() {
+async fn an_unused_session_ends() {
     // REQ-SES-02
     let signals = Signals::default();
     let options = HttpOptions::new().session_timeout(Duration::from_millis(50));
@@ -63,7 +63,7 @@ async fn a_session_that_nobody_uses_ends() {
 }
 
 #[tokio::test]
-async fn without_sessions_nobody_pretends() {
+async fn without_sessions_none_is_reported() {
     // REQ-SES-01, REQ-SES-05
     let server = start(builder(), HttpOptions::new().sessions(false)).await;
     let client = server.connect().await;

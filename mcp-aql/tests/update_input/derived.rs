@@ -41,7 +41,7 @@ fn the_table_lists_what_may_change_and_what_may_not() {
 }
 
 #[test]
-fn a_field_says_what_it_takes() {
+fn a_field_describes_its_values() {
     // REQ-RQ-11, REQ-UPD-12
     let title = field("title");
     assert_eq!(title.parameter.description, "Short title.");

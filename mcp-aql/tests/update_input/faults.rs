@@ -92,7 +92,7 @@ fn values_of_another_type_are_refused_by_path() {
 }
 
 #[test]
-fn bottomless_nesting_is_refused() {
+fn rejects_deeply_nested_json() {
     // REQ-ENC-12 limits requests to much less, but a program may build deeper values.
     let mut input = json!({"author": "x"});
     for _ in 0..500 {

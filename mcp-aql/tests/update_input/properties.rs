@@ -138,7 +138,7 @@ proptest! {
 
     /// REQ-UPD-11
     #[test]
-    fn what_is_absent_from_the_input_is_untouched(input in valid_input()) {
+    fn fields_absent_from_the_input_are_unchanged(input in valid_input()) {
         let mut merged = task();
         let input = update(&input);
         let changed: Vec<_> = input.changes().collect();

@@ -103,7 +103,7 @@ fn runner() -> TestRunner {
 }
 
 #[test]
-fn both_databases_answer_as_memory_does() {
+fn both_databases_answer_like_the_in_memory_executor() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(postgres::database());
     let check = |(items, requests, size): (Vec<Item>, Vec<Value>, usize)| {

@@ -344,7 +344,7 @@ fn names_that_a_type_does_not_know_come_last() {
 }
 
 #[test]
-fn what_is_no_number_is_missing() {
+fn nan_is_missing() {
     for order in ["asc", "desc"] {
         let alone = json!([{ "field": "weight", "order": order }]);
         let reply = alike(&[json!({ "sort": alone, "fields": ["id", "weight"] })]);
@@ -402,7 +402,7 @@ fn numbers_of_32_bits_are_what_replies_show() {
 }
 
 #[test]
-fn what_is_left_out_is_left_out_of_records() {
+fn omitted_fields_are_omitted_from_records() {
     let replies = alike(&[
         json!({ "fields": ["id", "notes", "labels", "attributes"] }),
         json!({ "fields": ["id", "inner", "spread"] }),

@@ -236,7 +236,7 @@ fn is_blocked(reply: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_calls_with_one_token_one_runs() {
+async fn one_of_many_calls_with_the_same_token_runs() {
     // REQ-TOK-07, REQ-TOK-10
     let Some((shared, servers)) = SharedState::pair().await else { return };
     let rounds = rounds(50);
@@ -278,7 +278,7 @@ async fn limits_hold_for_both_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_block_is_seen_by_both_and_its_code_taken_once() {
+async fn both_processes_see_a_block_and_accept_its_code_once() {
     // REQ-OOB-06, REQ-OOB-08
     let Some((shared, servers)) = SharedState::pair().await else { return };
     let [one, other] = &servers;
@@ -311,7 +311,7 @@ async fn a_block_is_seen_by_both_and_its_code_taken_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_execution_is_seen_and_ended_by_the_other() {
+async fn another_process_sees_and_ends_an_execution() {
     // REQ-LIF-02, REQ-LIF-04
     let Some((_place, servers)) = SharedState::pair().await else { return };
     let begin = async || {
@@ -408,7 +408,7 @@ async fn work(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_goes_on_while_the_other_is_killed() {
+async fn one_process_continues_while_the_other_is_killed() {
     // REQ-OOB-08, REQ-OOB-09
     let Some((shared, [mut killed, other])) = SharedState::pair().await else { return };
     let shared = Arc::new(shared);

@@ -35,7 +35,7 @@ fn labels_are_the_callers() {
 }
 
 #[test]
-fn each_function_computes_what_it_says() {
+fn each_aggregate_function_computes_its_result() {
     // REQ-AGG-02, REQ-AGG-04
     for (expression, wanted) in [
         (json!({ "count": true }), json!(7)),
@@ -129,7 +129,7 @@ fn several_functions_make_an_object() {
 }
 
 #[test]
-fn of_no_rows_there_is_nothing() {
+fn aggregates_without_rows_are_empty() {
     // REQ-AGG-04
     let nothing = |expression: Value| {
         let params = json!({ "filter": { "name": "" }, "aggregate": { "it": expression } });
@@ -144,7 +144,7 @@ fn of_no_rows_there_is_nothing() {
 }
 
 #[test]
-fn rows_come_only_when_they_are_asked_for() {
+fn rows_are_returned_only_on_request() {
     // REQ-AGG-05, REQ-AGG-07
     let ask = |include: Option<bool>| {
         let mut params = json!({
@@ -172,7 +172,7 @@ fn rows_come_only_when_they_are_asked_for() {
 }
 
 #[test]
-fn a_summary_says_which_controls_it_has_no_use_for() {
+fn a_summary_warns_about_unused_controls() {
     // REQ-AGG-05, REQ-COL-10
     for (controls, told) in [
         (json!({ "sort": { "field": "name" } }), json!(["sort"])),
@@ -192,7 +192,7 @@ fn a_summary_says_which_controls_it_has_no_use_for() {
 }
 
 #[test]
-fn what_does_not_match_does_not_count() {
+fn rows_that_do_not_match_do_not_count() {
     // REQ-AGG-06
     let counted = |operation: &str, params: Value| {
         let mut params = params;
@@ -236,7 +236,7 @@ fn fields_and_labels_have_nothing_to_do_with_each_other() {
 }
 
 #[test]
-fn what_cannot_be_computed_is_refused() {
+fn rejects_impossible_aggregates() {
     // REQ-AGG-02, REQ-AGG-03, REQ-AGG-08
     for (expression, wanted, param, part) in [
         (

@@ -158,7 +158,7 @@ fn keys_operators_and_values_of_a_filter_are_checked() {
 }
 
 #[test]
-fn a_fault_says_what_would_be_right() {
+fn an_error_states_what_is_valid() {
     // REQ-COL-04, REQ-COL-05
     let reply = refused(&json!({ "sort": { "field": "nam" } }), VALUE, "sort.field", &[]);
     let sortable = json!([
@@ -264,7 +264,7 @@ fn orders_are_checked() {
 }
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn rejects_oversized_text() {
     // REQ-COL-04
     let mut deep = json!({ "rank": 2 });
     for _ in 0..9 {

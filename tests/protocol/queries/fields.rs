@@ -294,7 +294,7 @@ fn a_preset_can_be_given_apart_and_fields_add_to_it() {
 }
 
 #[test]
-fn without_a_choice_one_is_whole_and_a_search_is_short() {
+fn by_default_single_resources_are_complete_and_search_results_short() {
     // REQ-FLD-06
     let one = data(call(&GARDEN, "get_plant", json!({ "plant_id": 1 })));
     assert_eq!(one["plant"].as_object().map(serde_json::Map::len), Some(ALL.len()));
@@ -322,7 +322,7 @@ fn each_item_is_cut_and_the_page_is_not() {
 }
 
 #[test]
-fn what_a_row_does_not_have_is_left_out() {
+fn missing_fields_are_omitted() {
     // REQ-FLD-08, choice C-62
     let data = data(list(json!({ "fields": ["name", "note", "bed.zone"], "sort": "plant_id" })));
     let items = data["items"].as_array().unwrap();

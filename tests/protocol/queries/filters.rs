@@ -41,7 +41,7 @@ fn a_value_a_list_and_an_object_of_operators() {
 }
 
 #[test]
-fn what_is_missing_passes_no_test_but_the_opposite() {
+fn missing_values_match_only_negations() {
     // REQ-COL-04
     finds(&[
         (json!({ "change": { "exists": true } }), &[1, 2, 3, 6]),
@@ -61,7 +61,7 @@ fn what_is_missing_passes_no_test_but_the_opposite() {
 }
 
 #[test]
-fn of_a_list_one_entry_must_pass() {
+fn a_list_matches_if_one_entry_does() {
     // REQ-COL-04
     finds(&[
         (json!({ "tags": "fruit" }), &[1, 3]),
@@ -183,7 +183,7 @@ fn groups_combine_conditions() {
 }
 
 #[test]
-fn a_filter_is_as_large_as_it_may_be() {
+fn filters_up_to_the_limit_are_accepted() {
     // REQ-COL-04
     let mut deep = json!({ "rank": 2 });
     for _ in 0..8 {
@@ -208,7 +208,7 @@ fn best(query: &str) -> Vec<u64> {
 }
 
 #[test]
-fn any_word_will_do_and_the_best_comes_first() {
+fn any_matching_word_suffices_and_the_best_match_is_first() {
     // REQ-COL-02, REQ-COL-09
     // A word that begins another one counts half. Note, name and tags count equally, and identifiers break ties.
     assert_eq!(best("apple"), [1, 3, 4, 7]);
@@ -244,7 +244,7 @@ fn quotes_make_a_phrase() {
 }
 
 #[test]
-fn every_family_takes_the_same_controls() {
+fn every_family_accepts_the_same_controls() {
     // REQ-COL-01, REQ-COL-02, REQ-COL-10
     let controls = json!({
         "filter": { "rank": { "lt": 3 } }, "sort": { "field": "height", "order": "desc" },

@@ -24,7 +24,7 @@ fn empty_groups_count_as_conditions() {
 }
 
 #[test]
-fn many_faults_are_not_all_looked_for() {
+fn long_lists_of_errors_are_truncated() {
     let unknown: serde_json::Map<_, _> =
         (0..20_000).map(|index| (format!("nmae{index}"), Value::Null)).collect();
     let start = Instant::now();
@@ -63,7 +63,7 @@ fn a_number_of_fewer_bits_is_what_its_reply_shows() {
 }
 
 #[test]
-fn nobody_counts_off_a_whole_collection() {
+fn deep_offsets_are_rejected() {
     for params in [
         json!({ "offset": 100_001 }),
         json!({ "offset": 9_000_000_000_000_000_000_u64, "limit": 1 }),
@@ -91,7 +91,7 @@ fn dates_have_one_form() {
 }
 
 #[test]
-fn a_list_without_values_is_refused_and_null_is_missing() {
+fn rejects_empty_list_and_treats_null_as_missing() {
     for filter in [json!({ "tags": [] }), json!({ "name": [] }), json!({ "not": { "rank": [] } })] {
         let reply = list(json!({ "filter": filter }));
         assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{filter}: {reply}");
@@ -101,7 +101,7 @@ fn a_list_without_values_is_refused_and_null_is_missing() {
 }
 
 #[test]
-fn what_was_applied_can_be_asked_for_again() {
+fn applied_controls_can_be_sent_again() {
     // REQ-COL-10
     let adapter = adapter_of(super::garden::plants()).0;
     let ask = |params| call(&adapter, "search_plants", params);
@@ -160,7 +160,7 @@ impl Coop {
 }
 
 #[test]
-fn resources_that_hold_each_other_are_told_at_the_start() {
+fn build_rejects_mutually_nested_resources() {
     let error = Adapter::builder("coop").operations(Coop).without_config().build().unwrap_err();
     let problems = error.problems().join("\n");
     assert!(problems.contains("leads back to where it is nested"), "{problems}");
@@ -200,7 +200,7 @@ impl Things {
 }
 
 #[test]
-fn an_order_that_the_backend_lacks_is_told_at_the_start() {
+fn build_rejects_an_order_that_the_backend_lacks() {
     let error = Adapter::builder("things").operations(Things).without_config().build().unwrap_err();
     let problems = error.problems().join("\n");
     assert!(problems.contains("`default_sort` names `_computed.half`"), "{problems}");

@@ -122,7 +122,7 @@ fn every_list_pages_by_the_same_rules() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused_with_a_hint() {
+fn rejects_contradictory_controls_with_a_hint() {
     // REQ-PAG-02, REQ-PAG-03, REQ-COL-07
     let c = "aQE";
     for (params, expected, provided, hint) in [
@@ -210,7 +210,7 @@ fn what_contradicts_itself_is_refused_with_a_hint() {
 }
 
 #[test]
-fn a_page_tells_where_it_lies() {
+fn a_page_reports_its_position() {
     // REQ-PAG-04, REQ-PAG-05, REQ-PAG-06, REQ-PAG-07
     let data = page(json!({ "first": 1, "fields": "minimal" }));
     assert_eq!(names(&data), ["applied", "items", "pageInfo"]);
@@ -240,7 +240,7 @@ fn a_page_tells_where_it_lies() {
 }
 
 #[test]
-fn a_page_has_a_size_of_its_own_and_a_largest() {
+fn a_page_has_a_default_and_a_maximum_size() {
     // REQ-PAG-08, choices C-42, C-43, G-12
     let rows: Vec<_> = (1..=1_100).map(|number| plant(number, "x")).collect();
     let (adapter, _) = adapter_of(rows);
@@ -476,7 +476,7 @@ fn pages_by_number_answer_in_their_own_form() {
 }
 
 #[test]
-fn of_many_equal_rows_the_identifier_decides() {
+fn the_identifier_breaks_ties() {
     // REQ-PAG-09, REQ-COL-05
     // More rows than one internal batch, with the best ones first or last.
     for descending in [false, true] {

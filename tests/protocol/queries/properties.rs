@@ -345,7 +345,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_page_is_what_the_slow_way_finds(
+    fn pages_equal_those_of_the_naive_implementation(
         plants in rows(30),
         filter in filter(),
         keys in sort(),
@@ -393,7 +393,7 @@ proptest! {
     }
 
     #[test]
-    fn aggregates_are_what_the_slow_way_computes(
+    fn aggregates_equal_those_of_the_naive_implementation(
         plants in rows(40),
         filter in filter(),
         expressions in vec(expression(), 1..4),
@@ -417,7 +417,7 @@ proptest! {
     }
 
     #[test]
-    fn words_find_what_the_slow_way_finds(
+    fn searches_equal_those_of_the_naive_implementation(
         plants in rows(30),
         words in vec(prop_oneof![word(), Just("\"red elm\"".to_owned()), Just("\"b c\"".to_owned()), Just("EL".to_owned())], 1..4),
         filter in filter(),
@@ -444,7 +444,7 @@ proptest! {
     }
 
     #[test]
-    fn fields_are_what_is_left_of_the_whole(
+    fn selected_fields_equal_those_of_the_whole_row(
         plants in rows(8),
         chosen in subsequence(vec![
             "plant_id", "name", "note", "tags", "planted", "bed", "bed.zone", "bed.soil", "bed.soil.colour",
@@ -579,7 +579,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_many_rows_the_best_are_kept(
+    fn the_best_of_many_rows_are_kept(
         kinds in vec(one(), 1..40),
         step in select(vec![1_u32, 7, 611, 1_201]),
         keys in sort(),
@@ -646,7 +646,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn anything_as_a_control_is_answered(
+    fn arbitrary_controls_are_answered(
         controls in vec((select(CONTROLS.as_slice()), anything()), 1..5),
         mixed in option::of((filter(), sort(), expression())),
     ) {

@@ -29,7 +29,7 @@ fn a_field_and_a_direction() {
 }
 
 #[test]
-fn what_is_missing_comes_last_either_way() {
+fn missing_values_are_last_in_both_directions() {
     // REQ-COL-05
     for (sort, wanted) in [
         (json!({ "field": "planted" }), [1, 2, 6, 3, 4, 5, 7]),
@@ -86,7 +86,7 @@ fn the_default_is_the_resources_or_relevance() {
 }
 
 #[test]
-fn the_reply_tells_what_was_applied() {
+fn the_reply_reports_the_applied_controls() {
     // REQ-COL-10
     let applied = |params| data(list(params))["applied"].clone();
     assert_eq!(

@@ -308,7 +308,7 @@ fn filter_keys_have_types_and_operators() {
 }
 
 #[test]
-fn the_way_of_paging_is_told() {
+fn the_form_of_paging_is_published() {
     // REQ-COL-08, REQ-PAG-12
     let details = details_of("list_slowly");
     let about = |name: &str| parameter(&details, name)["description"].as_str().unwrap().to_owned();
@@ -325,7 +325,7 @@ fn the_way_of_paging_is_told() {
 }
 
 #[test]
-fn the_protocol_tells_what_queries_can_do() {
+fn introspection_publishes_the_capabilities_of_queries() {
     // REQ-INT-06, REQ-INT-07, REQ-FLD-09, REQ-CNF-02
     let protocol = |adapter: &Adapter| {
         introspect(adapter, json!({ "query": "operations" }))["_protocol"].clone()
@@ -350,7 +350,7 @@ fn the_protocol_tells_what_queries_can_do() {
 }
 
 #[test]
-fn what_fields_chooses_from_is_a_type() {
+fn fields_have_a_type() {
     // REQ-FLD-09, REQ-FLD-10, choice C-69
     let types = introspect(&GARDEN, json!({ "query": "types" }));
     for name in ["FieldSelection", "PlantFilter", "Plant", "PlantPage", "Bed", "Soil", "PageInfo"] {
@@ -406,7 +406,7 @@ fn bare(bare: Bare) -> AdapterBuilder {
 }
 
 #[test]
-fn what_an_operation_does_without_is_said_and_refused() {
+fn disabled_controls_are_published_and_rejected() {
     // REQ-COL-12
     assert!(
         details_of("list_plants")["description"].as_str().unwrap().contains("Not offered: query.")
@@ -472,7 +472,7 @@ impl Deaf {
 }
 
 #[test]
-fn a_backend_that_cannot_do_what_must_be_is_told_at_the_start() {
+fn build_rejects_a_backend_without_a_required_capability() {
     // REQ-COL-02, REQ-COL-12
     let error = Adapter::builder("deaf").operations(Deaf).without_config().build().unwrap_err();
     let problems = error.problems().join("\n");
@@ -481,7 +481,7 @@ fn a_backend_that_cannot_do_what_must_be_is_told_at_the_start() {
 }
 
 #[test]
-fn what_a_backend_cannot_is_not_offered() {
+fn missing_capabilities_are_not_offered() {
     // REQ-COL-12, REQ-COL-11
     let adapter =
         Adapter::builder("less").operations(Less(plants())).without_config().build().unwrap();

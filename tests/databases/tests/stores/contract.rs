@@ -69,7 +69,7 @@ pub(crate) async fn all_changes_are_made_or_none(fixture: &StoreFixture) {
     assert_eq!(seen.get("d", "1").await.unwrap().unwrap().value, "2");
 }
 
-pub(crate) async fn nobody_sees_half_a_write(fixture: &StoreFixture) {
+pub(crate) async fn readers_see_no_partial_write(fixture: &StoreFixture) {
     let store = fixture.store();
     let both = |value: u32| {
         let change = |key| put(key, Expected::Any, value.to_string());
@@ -105,7 +105,7 @@ pub(crate) async fn nobody_sees_half_a_write(fixture: &StoreFixture) {
     reading.await.unwrap();
 }
 
-pub(crate) async fn expectations_decide(fixture: &StoreFixture) {
+pub(crate) async fn expectations_decide_about_writes(fixture: &StoreFixture) {
     let store = fixture.store();
     let write = async |change: Change| store.write(vec![change]).await.unwrap();
     let remove = |expected| Change::remove("c", "1", expected);
@@ -213,7 +213,7 @@ pub(crate) async fn writers_in_any_order_get_through(fixture: &StoreFixture) {
     assert!(left.iter().all(|record| record.value == left[0].value), "{left:?}");
 }
 
-pub(crate) async fn a_version_is_given_once(fixture: &StoreFixture) {
+pub(crate) async fn versions_are_unique(fixture: &StoreFixture) {
     let stores = [fixture.store(), fixture.store()];
     let mut seen = BTreeSet::new();
     let mut previous = Expected::Absent;
@@ -468,7 +468,7 @@ pub(crate) async fn renewed_records_outlive_a_purge(fixture: &StoreFixture) {
     purging.await.unwrap();
 }
 
-pub(crate) async fn what_was_dropped_is_whole(fixture: &StoreFixture) {
+pub(crate) async fn dropped_writes_are_complete_or_absent(fixture: &StoreFixture) {
     let store = fixture.store();
     store.prepare().await.unwrap();
     for number in 0..40_u64 {

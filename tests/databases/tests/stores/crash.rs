@@ -103,7 +103,7 @@ async fn check(file: &Path, acknowledged: &[(String, u64)]) {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_every_kill() {
+async fn acknowledged_writes_survive_every_kill() {
     let wanted = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let (mut kills, mut writes, mut checks) = (0_u64, 0_u64, 0);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
@@ -152,7 +152,7 @@ async fn what_was_acknowledged_survives_every_kill() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_full_disk_is_acknowledged_count_and_nothing_acknowledged_is_lost() {
+async fn a_full_disk_is_reported_and_loses_no_acknowledged_write() {
     let (_folder, file) = file();
     // Files cannot grow, as on a full disk. Without the trap, the signal would terminate the process.
     let limited = r#"trap "" XFSZ; ulimit -f 2000; exec "$0" "$1" full"#;
@@ -176,7 +176,7 @@ async fn a_full_disk_is_acknowledged_count_and_nothing_acknowledged_is_lost() {
 /// A user who may read the file but not write it. Root may do both, so the writer then runs as another user.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_read_only_file_is_acknowledged_count() {
+async fn a_read_only_file_is_reported() {
     use std::os::unix::fs::PermissionsExt as _;
     let (folder, file) = file();
     SqliteStore::open(&file).prepare().await.unwrap();

@@ -35,17 +35,17 @@ macro_rules! promised {
 
 promised!(
     all_changes_are_made_or_none,
-    nobody_sees_half_a_write,
-    expectations_decide,
+    readers_see_no_partial_write,
+    expectations_decide_about_writes,
     one_of_many_claims_wins,
     no_count_is_lost,
     writers_in_any_order_get_through,
-    a_version_is_given_once,
+    versions_are_unique,
     groups_are_listed_in_pages,
     keys_are_ordered_by_their_bytes,
     any_text_is_kept,
     names_that_are_too_long_are_refused,
     what_has_expired_is_forgotten,
     renewed_records_outlive_a_purge,
-    what_was_dropped_is_whole,
+    dropped_writes_are_complete_or_absent,
 );

@@ -91,7 +91,7 @@ async fn a_schema_of_the_first_layout_becomes_one_of_today() {
 }
 
 #[tokio::test]
-async fn what_is_later_or_not_ours_is_refused() {
+async fn newer_layouts_and_foreign_files_are_rejected() {
     let Some(server) = Server::new().await else { return };
     let store = server.store();
     store.write(put("a")).await.unwrap();
@@ -131,7 +131,7 @@ async fn many_may_begin_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn connections_that_are_ended_are_made_anew() {
+async fn terminated_connections_are_reopened() {
     let Some(server) = Server::new().await else { return };
     let name = format!("ended {}", server.schema);
     let named = format!("{} application_name='{name}'", server.address);
@@ -185,7 +185,7 @@ async fn connections_that_are_ended_are_made_anew() {
 }
 
 #[tokio::test]
-async fn there_are_so_many_connections_and_no_more() {
+async fn the_connection_limit_holds() {
     let Some(server) = Server::new().await else { return };
     let name = format!("bounded {}", server.schema);
     let named = format!("{} application_name='{name}'", server.address);

@@ -74,7 +74,7 @@ async fn a_file_of_a_later_layout_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_ours_stays_as_it_is() {
+async fn foreign_files_stay_unchanged() {
     let (folder, theirs) = file();
     let connection = Connection::open(&theirs).unwrap();
     connection.execute_batch("CREATE TABLE record (x); INSERT INTO record VALUES (1)").unwrap();
@@ -100,7 +100,7 @@ async fn what_is_not_ours_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_gives_errors_and_no_more() {
+async fn a_damaged_file_causes_errors_only() {
     let (folder, file) = file();
     let store = SqliteStore::open(&file);
     for number in 0..60 {
@@ -224,7 +224,7 @@ async fn the_runtime_goes_on_while_the_file_is_busy() {
 }
 
 #[tokio::test]
-async fn a_file_that_stays_busy_is_told() {
+async fn a_file_that_stays_busy_is_reported() {
     let (_folder, file) = file();
     let patience = Duration::from_millis(300);
     let store = SqliteStore::open(&file).patience(patience);
