@@ -670,7 +670,7 @@ fn unreadable_tokens_do_not_protect_others_from_revocation() {
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
     let token = garden.token("delete_bed", bed("b-1"));
-    // Rejected before any hash is computed.
+    // Its key sorts before every hash.
     let odd = Change::put("confirmation_tokens", "", Expected::Any, NewRecord::new("{}"));
     assert!(block_on(store.write(vec![odd])).unwrap());
     block_on(garden.adapter.revoke_confirmations()).unwrap();

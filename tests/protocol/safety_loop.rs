@@ -308,7 +308,7 @@ fn an_agent_begins_after_approval() {
 }
 
 #[test]
-fn clients_learn_the_limits_of_requests() {
+fn introspection_suggests_client_permissions() {
     // REQ-LOOP-14
     let guard = Guard::new();
     block_on(async {

@@ -316,7 +316,7 @@ fn a_search_is_paged_too() {
 }
 
 #[test]
-fn published_fields_match_replies() {
+fn introspection_lists_all_operations() {
     // REQ-INT-25, REQ-UPD-12
     let (_directory, mut client) = tasks();
     let data = client.data("read", "introspect", json!({"query": "operations"}));

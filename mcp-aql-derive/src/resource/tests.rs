@@ -1,3 +1,5 @@
+//! Unit tests of `#[derive(Resource)]`.
+
 use quote::quote;
 
 use super::expand;

@@ -1,3 +1,5 @@
+//! Unit tests of `#[derive(UpdateInput)]`.
+
 use quote::quote;
 
 use super::expand;

@@ -350,7 +350,7 @@ fn introspection_publishes_the_capabilities_of_queries() {
 }
 
 #[test]
-fn fields_have_a_type() {
+fn field_selections_have_a_type() {
     // REQ-FLD-09, REQ-FLD-10, choice C-69
     let types = introspect(&GARDEN, json!({ "query": "types" }));
     for name in ["FieldSelection", "PlantFilter", "Plant", "PlantPage", "Bed", "Soil", "PageInfo"] {
