@@ -121,10 +121,10 @@ fn a_table_holds_each_mark_under_the_name_on_the_wire() {
         ("title", "search filter sort", "Short title."),
         ("state", "filter sort group", "Its status."),
         ("priority", "sort numeric", "1 is most urgent."),
-        ("owner.name", "filter", "What they are called."),
+        ("owner.name", "filter", "Name."),
         ("tags", "filter omitted", "Free-form labels."),
-        ("_computed.length", "filter sort group numeric computed", "How long the title is."),
-        ("_computed.shout", "computed", "Its title, louder."),
+        ("_computed.length", "filter sort group numeric computed", "Length of the title."),
+        ("_computed.shout", "computed", "Title in upper case."),
     ] {
         let field = field(table, path);
         assert_eq!(marks(field), expected, "{path}");

@@ -16,8 +16,8 @@ use crate::process::memory;
 use crate::report::Report;
 
 /// The maximum length of a hint, in characters.
+const MAX_HINT_CHARS: usize = 4_000;
 /// The maximum duration of a call.
-// The maximum duration of a call.
 const MAX_CALL_DURATION: Duration = Duration::from_secs(1);
 
 /// An adapter with its clock and its operator.

@@ -217,7 +217,7 @@ async fn round(
     sessions.call(count, &calls).await?;
     let seconds = start.elapsed().as_secs_f64();
     report.check("calls, each reply checked", calls.all(), calls.all() == count);
-    report.note("in sessions + without + panicking", calls.told());
+    report.note("in sessions + without + panicking", calls.summary());
     report.note("calls a second, beside bad clients", format!("{:.0}", count as f64 / seconds));
     let counted = sessions.counted();
     report.check("sessions that saw their calls, once each", counted, counted == all);

@@ -26,7 +26,7 @@ use mcp_aql::{OperationError, Page};
 
 use crate::error::TaskError;
 use crate::model::{Link, NewTask, Task};
-use links::Asked;
+use links::EdgeRequest;
 pub(crate) use query::capabilities;
 use readers::Readers;
 use writer::Writer;
@@ -120,7 +120,7 @@ impl RelationshipSource for TaskStore {
     type Error = TaskError;
 
     async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, TaskError> {
-        let asked = Asked::from(at);
+        let asked = EdgeRequest::from(at);
         self.readers.read(move |connection| links::at(connection, &asked)).await
     }
 

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcp_aql_tests_databases::gated::{self, Folder, LEASE, MOST_UPDATES};
+use mcp_aql_tests_databases::gated::{self, Folder, LEASE, MAX_UPDATES_PER_MINUTE};
 use mcp_aql_tests_databases::postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -272,7 +272,7 @@ async fn limits_hold_for_both_together() {
             &json!({ "input": { "count": 1 } }),
         )
         .await;
-        assert_eq!(succeeded(&replies), MOST_UPDATES as usize, "{replies:?}");
+        assert_eq!(succeeded(&replies), MAX_UPDATES_PER_MINUTE as usize, "{replies:?}");
         minute(&servers).await;
     }
 }

@@ -194,8 +194,8 @@ fn computed_fields_are_described() {
         assert_eq!(
             details_of(operation)["computed_fields"],
             json!([
-                { "name": "age_days", "type": "integer", "description": "Days since it came.", "filterable": true, "sortable": true },
-                { "name": "sign", "type": "string", "description": "What its sign says.", "filterable": false, "sortable": false },
+                { "name": "age_days", "type": "integer", "description": "Days since planting.", "filterable": true, "sortable": true },
+                { "name": "sign", "type": "string", "description": "Text of the sign.", "filterable": false, "sortable": false },
                 { "name": "is_tall", "type": "boolean", "description": "Taller than a person.", "filterable": true, "sortable": false },
             ]),
             "{operation}"
