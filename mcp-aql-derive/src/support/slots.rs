@@ -47,11 +47,11 @@ mod tests {
     #[test]
     fn braces_are_balanced() {
         for (text, start) in [
-            ("{", "a `{` opens"),
-            ("Delete {task_id", "a `{` opens"),
-            ("{a{b}}", "a `{` opens"),
-            ("task_id}", "a `}` closes"),
-            ("{task_id}}", "a `}` closes"),
+            ("{", "a `{` is never closed"),
+            ("Delete {task_id", "a `{` is never closed"),
+            ("{a{b}}", "a `{` is never closed"),
+            ("task_id}", "a `}` has no opening"),
+            ("{task_id}}", "a `}` has no opening"),
         ] {
             assert!(names(text).unwrap_err().starts_with(start), "{text}");
         }
