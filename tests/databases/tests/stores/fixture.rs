@@ -1,3 +1,5 @@
+//! Creates storage for a test, which can be opened several times.
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -5,52 +7,54 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use mcp_aql::store::{MemoryStore, PostgresStore, SqliteStore, Store};
 use tempfile::TempDir;
 
-/// Where records are kept, to be opened as often as wanted.
-pub(crate) struct Place {
+/// Storage that can be opened several times.
+pub(crate) struct StoreFixture {
     open: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
     _folder: Option<TempDir>,
 }
 
-impl Place {
-    /// A store of this place, with connections of its own, as another process would have it.
+impl StoreFixture {
+    /// Opens a store with its own connections, like another process.
     pub(crate) fn store(&self) -> Arc<dyn Store> {
         (self.open)()
     }
 }
 
-pub(crate) fn memory() -> Place {
+pub(crate) fn memory() -> StoreFixture {
     let store = Arc::new(MemoryStore::default());
-    Place { open: Box::new(move || Arc::<MemoryStore>::clone(&store)), _folder: None }
+    StoreFixture { open: Box::new(move || Arc::<MemoryStore>::clone(&store)), _folder: None }
 }
 
-pub(crate) fn sqlite() -> Place {
+pub(crate) fn sqlite() -> StoreFixture {
     let (folder, file) = file();
-    Place { open: Box::new(move || Arc::new(SqliteStore::open(&file))), _folder: Some(folder) }
+    StoreFixture {
+        open: Box::new(move || Arc::new(SqliteStore::open(&file))),
+        _folder: Some(folder),
+    }
 }
 
-/// A file that is not there yet.
+/// Returns a path in a new directory.
 pub(crate) fn file() -> (TempDir, PathBuf) {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("state.db");
     (folder, file)
 }
 
-pub(crate) async fn postgres() -> Option<Place> {
+pub(crate) async fn postgres() -> Option<StoreFixture> {
     let (address, schema) = schema().await?;
     let open = move || -> Arc<dyn Store> {
         Arc::new(PostgresStore::connect(&address).unwrap().schema(&schema))
     };
-    Some(Place { open: Box::new(open), _folder: None })
+    Some(StoreFixture { open: Box::new(open), _folder: None })
 }
 
-/// The address of PostgreSQL, if there is one to test with, and the name of a schema that is not
-/// there yet.
+/// Returns the address of PostgreSQL, if there is one to test with, and the name of a new schema.
 pub(crate) async fn schema() -> Option<(String, String)> {
     static SCHEMAS: AtomicUsize = AtomicUsize::new(0);
-    // It tells where PostgreSQL is left out.
+    // Prints a message if there is none.
     let client = mcp_aql_tests_databases::postgres::connect().await?;
     let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);
-    // With a quote in it, which must not hurt.
+    // The name contains a quote, which must be escaped.
     let schema = format!("store\"{}\"{number}", std::process::id());
     let quoted = schema.replace('"', "\"\"");
     client.batch_execute(&format!("DROP SCHEMA IF EXISTS \"{quoted}\" CASCADE")).await.unwrap();

@@ -1,4 +1,4 @@
-//! What introspection tells of queries, and whether it is true.
+//! Introspection of queries, and its agreement with the behaviour.
 
 use mcp_aql::prelude::*;
 use mcp_aql::query::Capabilities;
@@ -81,7 +81,7 @@ fn every_parameter_is_listed() {
                 "{parameter}"
             );
         }
-        // Each of them is taken, and no other is.
+        // Each of the listed parameters is accepted, and no other.
         for name in &wanted {
             let reply =
                 call(&GARDEN, operation, json!({ "plant_id": 1, "query": "x", *name: null }));
@@ -102,7 +102,7 @@ fn every_parameter_is_listed() {
     ] {
         assert_eq!(parameter(&details, name)["type"], wanted, "{name}");
     }
-    // A string is a sort here, and only here.
+    // Only `sort` accepts a string in addition.
     assert_eq!(parameter(&details, "sort")["type"], "object or array or string");
     assert_eq!(parameter(&details_of("list_slowly"), "sort")["type"], "object or array");
     assert_eq!(parameter(&details, "order")["enum"], json!(["asc", "desc"]));
@@ -194,8 +194,8 @@ fn computed_fields_are_described() {
         assert_eq!(
             details_of(operation)["computed_fields"],
             json!([
-                { "name": "age_days", "type": "integer", "description": "Days since it came.", "filterable": true, "sortable": true },
-                { "name": "sign", "type": "string", "description": "What its sign says.", "filterable": false, "sortable": false },
+                { "name": "age_days", "type": "integer", "description": "Days since planting.", "filterable": true, "sortable": true },
+                { "name": "sign", "type": "string", "description": "Text of the sign.", "filterable": false, "sortable": false },
                 { "name": "is_tall", "type": "boolean", "description": "Taller than a person.", "filterable": true, "sortable": false },
             ]),
             "{operation}"
@@ -267,7 +267,7 @@ fn filter_keys_have_types_and_operators() {
         "not",
     ];
     assert_eq!(entry_names(&told["fields"]), keys);
-    // Each key takes what its description says.
+    // Each key accepts the values that its description lists.
     for field in &fields[..keys.len() - 3] {
         let name = field["name"].as_str().unwrap();
         assert_eq!(field["required"], false);
@@ -308,7 +308,7 @@ fn filter_keys_have_types_and_operators() {
 }
 
 #[test]
-fn the_way_of_paging_is_told() {
+fn the_form_of_paging_is_published() {
     // REQ-COL-08, REQ-PAG-12
     let details = details_of("list_slowly");
     let about = |name: &str| parameter(&details, name)["description"].as_str().unwrap().to_owned();
@@ -325,7 +325,7 @@ fn the_way_of_paging_is_told() {
 }
 
 #[test]
-fn the_protocol_tells_what_queries_can_do() {
+fn introspection_publishes_the_capabilities_of_queries() {
     // REQ-INT-06, REQ-INT-07, REQ-FLD-09, REQ-CNF-02
     let protocol = |adapter: &Adapter| {
         introspect(adapter, json!({ "query": "operations" }))["_protocol"].clone()
@@ -350,7 +350,7 @@ fn the_protocol_tells_what_queries_can_do() {
 }
 
 #[test]
-fn what_fields_chooses_from_is_a_type() {
+fn field_selections_have_a_type() {
     // REQ-FLD-09, REQ-FLD-10, choice C-69
     let types = introspect(&GARDEN, json!({ "query": "types" }));
     for name in ["FieldSelection", "PlantFilter", "Plant", "PlantPage", "Bed", "Soil", "PageInfo"] {
@@ -367,7 +367,7 @@ fn what_fields_chooses_from_is_a_type() {
     let about = about["description"].as_str().unwrap();
     assert!(about.contains("minimal, standard, full, brief, place; default minimal"), "{about}");
     assert!(about.contains("_computed.age_days"), "{about}");
-    // The form of a page says what may be there.
+    // The page's type lists the members that may be present.
     let page = type_in(&GARDEN, "PlantPage");
     assert!(entry_names(&page["fields"]).contains(&"items"), "{page}");
 }
@@ -406,7 +406,7 @@ fn bare(bare: Bare) -> AdapterBuilder {
 }
 
 #[test]
-fn what_an_operation_does_without_is_said_and_refused() {
+fn disabled_controls_are_published_and_rejected() {
     // REQ-COL-12
     assert!(
         details_of("list_plants")["description"].as_str().unwrap().contains("Not offered: query.")
@@ -426,12 +426,12 @@ fn what_an_operation_does_without_is_said_and_refused() {
     }
     let types = introspect(&adapter, json!({ "query": "types" }));
     assert!(!entry_names(&types["types"]).contains(&"PlantFilter"));
-    // What is left works.
+    // The remaining controls work.
     let page = data(call(&adapter, "list_bare", json!({ "first": 1 })));
     assert_eq!(page["items"][0]["name"], "Apple mint");
 }
 
-/// A backend that knows less.
+/// Returns the capabilities of a limited backend.
 fn less() -> Capabilities {
     Capabilities::all()
         .without_search()
@@ -472,7 +472,7 @@ impl Deaf {
 }
 
 #[test]
-fn a_backend_that_cannot_do_what_must_be_is_told_at_the_start() {
+fn build_rejects_a_backend_without_a_required_capability() {
     // REQ-COL-02, REQ-COL-12
     let error = Adapter::builder("deaf").operations(Deaf).without_config().build().unwrap_err();
     let problems = error.problems().join("\n");
@@ -481,7 +481,7 @@ fn a_backend_that_cannot_do_what_must_be_is_told_at_the_start() {
 }
 
 #[test]
-fn what_a_backend_cannot_is_not_offered() {
+fn missing_capabilities_are_not_offered() {
     // REQ-COL-12, REQ-COL-11
     let adapter =
         Adapter::builder("less").operations(Less(plants())).without_config().build().unwrap();
@@ -508,7 +508,7 @@ fn what_a_backend_cannot_is_not_offered() {
     }
     let page = data(call(&adapter, "list_less", json!({ "fields": ["name"], "first": 1 })));
     assert_eq!(page["items"], json!([{ "name": "Apple mint" }]));
-    // Neither a preset nor the path of what is around a field brings it back.
+    // Neither a preset nor the path of an enclosing field returns it.
     let soil = json!({ "filter": { "bed.zone": { "exists": true } }, "first": 1 });
     for fields in [json!("full"), json!(["bed"]), json!(["bed.soil", "name"])] {
         let mut params = soil.clone();
