@@ -692,7 +692,7 @@ fn a_session_cannot_lock_another_one_out_of_a_challenge() {
         let agent = guard.begun("mover").await;
         agent.directive("drop_table users").await;
     });
-    // No session has the agent any longer.
+    // The agent no longer belongs to a session.
     guard.restart();
     guard.pass(20);
     block_on(async {

@@ -45,7 +45,7 @@ fn the_most_urgent_come_first() {
         severities(&reply["warnings"]),
         ["high", "high", "high", "medium", "medium", "medium", "low", "low", "low"]
     );
-    // A warning without severity ranks as medium. See also the order in `operation/warning.rs`.
+    // A warning without severity ranks as medium. See also the order in `warning/mod.rs`.
     assert!(Severity::High < Severity::Medium && Severity::Medium < Severity::Low);
 }
 
