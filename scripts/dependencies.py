@@ -23,7 +23,7 @@ USED_UNSEEN = {"schemars"}
 OWN = {"mcp-aql", "mcp-aql-derive", "mcp-aql-protocol", "mcp-aql-text"}
 # The maximum number of further crates that the default features may add to those of an rmcp server on standard input
 # and output.
-MOST_ADDED = 25
+MAX_ADDED = 25
 
 
 def sources(package):
@@ -73,8 +73,8 @@ def main():
 
     extra = added()
     print(f"mcp-aql, its macros and {len(extra)} crates beside those of plain rmcp: {', '.join(extra)}")
-    if len(extra) > MOST_ADDED:
-        faults.append(f"added: mcp-aql adds {len(extra)} crates to plain rmcp, which is more than {MOST_ADDED}")
+    if len(extra) > MAX_ADDED:
+        faults.append(f"added: mcp-aql adds {len(extra)} crates to plain rmcp, which is more than {MAX_ADDED}")
 
     print("\n".join(faults))
     print(f"{len(packages)} packages, {len(faults)} faults")
