@@ -215,7 +215,9 @@ impl Drop for Noted {
 /// The same request in a form that rmcp can read, if its id is a number that rmcp has no room for, or if it is a
 /// tool call whose arguments have values at which rmcp's parser stops. The call is still decided by the bytes as
 /// they were sent: a value refuses its operation, and the other operations of a batch run.
-fn readable_request(mut head: Parts, body: &[u8]) -> Option<Request> {
+///
+/// The second value is whether the answer has another id than the client wrote.
+fn readable_request(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
     let arguments = match decode(body) {
         Message::Call(ToolCall { arguments: Some(arguments), .. }) => match readable(arguments) {
             Cow::Owned(readable) => splice(body, arguments, &readable),
@@ -224,11 +226,12 @@ fn readable_request(mut head: Parts, body: &[u8]) -> Option<Request> {
         _ => None,
     };
     let id = long_id::shorten(arguments.as_deref().unwrap_or(body));
+    let has_other_id = id.is_some();
     let body_for_rmcp = id.or(arguments)?;
     if !matches!(head.extensions.get(), Some(Sent::Batched(..))) {
         head.extensions.insert(Sent::Line(body.into()));
     }
-    Some(Request::from_parts(head, Body::from(body_for_rmcp)))
+    Some((Request::from_parts(head, Body::from(body_for_rmcp)), has_other_id))
 }
 
 /// Passes a request on to rmcp, a second time if rmcp could not read it or took it for a notification.
@@ -240,9 +243,9 @@ async fn served(request: Request, next: Next, sent: impl FnOnce() -> Bytes) -> (
         return served;
     }
     match readable_request(second_head, &sent()) {
-        Some(request) => {
+        Some((request, has_other_id)) => {
             let (response, noticed) = noticing(second_next.run(request)).await;
-            (with_written_ids(response), noticed)
+            (if has_other_id { with_written_ids(response) } else { response }, noticed)
         }
         None => served,
     }
