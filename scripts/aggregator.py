@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""Runs the aggregator in front of nine MCP servers that others wrote, driven by clients that others wrote.
+"""Runs the aggregator with nine third-party MCP servers, driven by third-party clients.
 
     scripts/aggregator.py [--write] [COMMAND]      default: target/release/mcp-aql-aggregator
 
 The servers are those of mcp-aql-aggregator/examples/servers.json: five from npm, four from PyPI, and
-examples/tasks, which is taken from beside COMMAND and asked as the MCP-AQL adapter that it is. Eight answer
-queries, two have nothing to be asked. What they know is made up: mcp-aql-aggregator/examples/pages,
-and what is below. The clients are MCP's SDK for Python, over standard input and output and over HTTP, and the
-Inspector's command line.
+examples/tasks, which is expected beside COMMAND and queried as an MCP-AQL adapter. Eight answer queries, two offer
+nothing that can be queried. Their content is artificial: mcp-aql-aggregator/examples/pages and the data below. The
+clients are MCP's SDK for Python, over standard input and output and over HTTP, and the Inspector's command line.
 
-Ends with 1 at the first thing that is not as it should be; that the book shows today's output, its times aside, is
-among it. `--write` puts that output into the book.
+Exits with 1 at the first failed check. One check compares the book's output, without times, with the current one.
+`--write` updates the book.
 
-Needs Linux, python3 with venv, git, node and npm; servers and clients are installed under target/clients at the
+Requires Linux, python3 with venv, git, node and npm. Servers and clients are installed under target/clients on the
 first run.
 """
 
@@ -49,7 +48,7 @@ FROM_NPM = {
     "mcp-ripgrep": ("mcp-ripgrep", "0.4.0"),
     "mcp-server-filesystem": ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
 }
-# These want an SDK of their time. `rg` is what mcp-ripgrep runs; the versions after this one are compiled first.
+# These servers require an older SDK. mcp-ripgrep runs `rg`; later versions must be compiled.
 OLDER = ["agents-docs==0.45.0", "mcp-server-sqlite==2025.4.25", "mcp==1.30.0", "ripgrep==14.1.0"]
 OLDER_PROGRAMS = ["agents-docs", "mcp-server-sqlite", "rg"]
 NEWER_PROGRAMS = ["mcp-server-git", "mcp-server-time"]
@@ -72,7 +71,7 @@ def run(command, env, timeout=180, **options):
 
 
 def programs(folder, command):
-    """Installs all servers and clients, and puts what the configuration starts into one folder."""
+    """Installs all servers and clients, and collects the programs that the configuration starts in one folder."""
     with concurrent.futures.ThreadPoolExecutor() as pool:
         inspector = pool.submit(npm.install, *INSPECTOR)
         everything = pool.submit(npm.install, *foreign.EVERYTHING)
@@ -92,10 +91,10 @@ def programs(folder, command):
 
 
 def data(home, env):
-    """What the servers know."""
+    """Creates the content of the servers."""
     shutil.copytree(EXAMPLES / "pages", home / "pages")
     shutil.copy(EXAMPLES / "servers.json", home)
-    # Several threads search, and whichever has found something first writes it first.
+    # Several threads search, and their results arrive in any order.
     (home / "ripgreprc").write_text("--sort=path\n")
     run(["agents-docs", "ingest", "shop", home / "pages"], env)
 
@@ -109,7 +108,7 @@ def data(home, env):
         for name, kind, told in entities
     ))
 
-    # As the page has it: it is the same result twice.
+    # As on the page: the same result appears twice.
     known = {"name": "backups", "entityType": "practice", "observations": [
         "A restored backup lacks at most five minutes", "The copies are encrypted with the key of the vault"]}
     other = {"name": "bicycle shed", "entityType": "place", "observations": ["Its key hangs at the reception"]}
@@ -141,21 +140,21 @@ def data(home, env):
 
 
 def ask(target, calls, env):
-    """Tools, and answers to these calls, by the SDK."""
+    """Returns the tools and the answers to these calls, through the SDK."""
     target = target if isinstance(target, str) else json.dumps([str(word) for word in target])
     calls = [dict(zip(("tool", "arguments", "until_without"), call)) for call in calls]
     return json.loads(run([sdk.python(), CLIENT, target, json.dumps(calls)], env, cwd=env["HOME"]))
 
 
 def processes(home):
-    """All that run with this home, as the servers do and what they have started, and nothing else."""
+    """Returns the processes with this home: the servers and their children, and no others."""
     found = {}
     for process in Path("/proc").glob("[0-9]*"):
         try:
             if f"HOME={home}".encode() in (process / "environ").read_bytes().split(b"\0"):
                 found[int(process.name)] = (process / "cmdline").read_bytes().replace(b"\0", b" ").decode()
         except OSError:
-            # It has ended, or is another's.
+            # The process has ended or belongs to another user.
             continue
     return found
 
@@ -168,7 +167,7 @@ def all_end(home, what):
 
 
 def timeless(answer):
-    """An answer without times, its members sorted: their order means nothing in JSON."""
+    """Removes the times from an answer and sorts its members, because their order has no meaning in JSON."""
     answer = copy.deepcopy(answer)
     del answer["metadata"]["processingTimeMs"]
     for server in answer["metadata"]["servers"]:
@@ -197,7 +196,7 @@ def check_answer(answer, limit=20):
     check(metadata["serversQueried"] == metadata["serversSucceeded"] == len(ASKED), "eight are asked", metadata)
     raw = sum(server["resultsRaw"] for server in servers.values())
     check(metadata["totalResultsRaw"] == raw >= metadata["totalResultsDedup"], "raw results are counted", metadata)
-    # What has no word of the query may be left out.
+    # Items without a word of the query may be omitted.
     check(metadata["resultsReturned"] == len(results) <= min(limit, metadata["totalResultsDedup"]),
           "returned results are counted", metadata)
     check(metadata["totalResultsDedup"] < raw, "copies are found", metadata)
@@ -214,7 +213,7 @@ def check_answer(answer, limit=20):
 
 
 def over_stdio(serve, env, home):
-    """The answer that the others are to be like."""
+    """Returns the answer that the others are compared with."""
     arguments = {"query": QUERY, "maxResults": 20}
     told = ask(serve, [
         (TOOL, arguments, STARTING), (TOOL, arguments), (TOOL, {"query": QUERY, "servers": ["notes", "tasks"]}),
@@ -263,7 +262,7 @@ def over_http(serve, env, home, inspect, expected):
         told["metadata"]["serverDiversity"] = float(told["metadata"]["serverDiversity"])
         check_same(told, expected, "the Inspector is told the same")
         print("ok: the Inspector, HTTP")
-        # Else it would be no wonder that none is left.
+        # Otherwise the absence of remaining processes would prove nothing.
         running = processes(home)
         check(len(running) > len(ASKED) + 1, "the servers run", running)
         server.kill()
@@ -294,7 +293,7 @@ def operations(serve, env, home):
 
 
 def shown(env, home):
-    """What the book shows."""
+    """Returns the output that the book shows."""
     text = ""
     for line in ["cat servers.json",
                  "mcp-aql-aggregator check --config servers.json --query 'restore a backup'",
@@ -305,7 +304,7 @@ def shown(env, home):
 
 
 def compare(page, text):
-    """Against what the book shows, without the times, which are others each time."""
+    """Compares the output with the book, without the times, which vary."""
     def without_times(text):
         return re.sub(r" *\b\d+ ms\b", " 0 ms", text).splitlines(keepends=True)
 
@@ -318,7 +317,7 @@ def compare(page, text):
 def main():
     arguments = [word for word in sys.argv[1:] if word != "--write"]
     command = Path(arguments[0] if arguments else ROOT / "target/release/mcp-aql-aggregator").resolve()
-    # Its length is the same each time, for paths are among the results.
+    # The path has a fixed length, because results contain paths.
     home = Path(tempfile.gettempdir()).resolve() / f"home-{os.getpid():07}"
     home.mkdir()
     try:

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What building costs: fifty operations with mcp-aql and the same fifty with plain rmcp.
+"""Measures build times: fifty operations with mcp-aql, and the same fifty with plain rmcp.
 
     scripts/build-times.py                  prints one table; takes some minutes
     scripts/build-times.py --rounds 3       three clean builds of each, in turns, and the median
     scripts/build-times.py --out DIR        also writes build-times.json
 
-Counts the processor time of cargo and of all that it starts, in user and in system mode, which other
-work on the machine changes less than the time that passes. Ends with 0 even if a target is missed.
+Counts the user and system CPU time of cargo and its children, which depends less on other load than the elapsed
+time. Exits with 0 even if a target is missed.
 """
 
 import argparse
@@ -23,14 +23,14 @@ from pathlib import Path
 import peers
 
 SIDES = ("ours", "peer")
-# The line that is edited: what `create_task` says of itself.
+# The edited line: the description of `create_task`.
 LINE = "Add a task to the board"
 
 
 def build(folder):
-    """Builds a package, and says how many seconds of processor time that took."""
+    """Builds a package and returns the CPU seconds."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # What this script's caller has set for cargo is not for these packages.
+    # Cargo settings of the calling environment do not apply to these packages.
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith("CARGO_") or name in ("CARGO_HOME", "CARGO_NET_OFFLINE")}
     environment.pop("RUSTFLAGS", None)
@@ -57,7 +57,7 @@ def rebuild(folder, number):
 
 
 def in_turns(measure, folders, rounds):
-    """Seconds of each side and round; who begins changes from round to round."""
+    """Returns the seconds of each side and round. The first side alternates between rounds."""
     seconds = {side: [] for side in SIDES}
     for number in range(rounds):
         for side in SIDES if number % 2 == 0 else SIDES[::-1]:

@@ -3,13 +3,12 @@
 
     scripts/conformance.py [ADAPTER]      default: target/release/examples/tasks
 
-Starts the adapter over HTTP on a free port of the loopback interface and puts every server scenario of
-the suite to it, once for each version of MCP that the suite knows in full. A scenario passes, or it is
-named below as one that an adapter has nothing to answer to, with the reason; the reasons are checked
-first, by asking the adapter. Ends with 1 for any other scenario, so that one which a newer suite brings
-has to be looked at, and for one that is excused and passes.
+Starts the adapter over HTTP on a free loopback port and runs every server scenario of the suite, once for each
+version of MCP that the suite supports completely. A scenario must pass, or be listed below as not applicable, with a
+reason. The reasons are verified first, by querying the adapter. Exits with 1 for any other scenario, so that those of a
+newer suite are reviewed, and for an excused scenario that passes.
 
-Needs node and npm; the suite is installed under target/clients at the first run.
+Requires node and npm. The suite is installed under target/clients on the first run.
 """
 
 import json
@@ -28,8 +27,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SUITE = "@modelcontextprotocol/conformance", "0.2.0-alpha.12"
 SESSIONS, STATELESS = VERSIONS = "2025-11-25", "2026-07-28"
 
-# Why a scenario, or one of its checks, does not apply; and for what is not offered, the methods by which
-# a client would notice: each of them has to be answered with -32601.
+# The reason why a scenario, or one of its checks, does not apply. For features that are not offered, the methods that
+# a client would call: each must be answered with -32601.
 PROMPTS = "prompts are not offered"
 RESOURCES = "resources are not offered"
 COMPLETION = "completion is not offered"
@@ -100,9 +99,9 @@ NOT_APPLICABLE = {
     "tools-call-with-logging": FIXTURE,
     "tools-call-with-progress": FIXTURE,
 }
-# Here every answer is right that is an error, and the one is that there is no such tool.
+# Any error is a correct answer here. The adapter answers that the tool does not exist.
 PASSES_ON_NOTHING = {"input-required-result-validate-input"}
-# What passes may leave these checks aside, and no others.
+# A passing scenario may omit these checks, and no others.
 CHECKS_NOT_APPLICABLE = {
     "caching": {
         "sep-2549-prompts-list-caching-hints": PROMPTS,
@@ -117,12 +116,12 @@ CHECKS_NOT_APPLICABLE = {
         "sep-2575-server-rejects-undeclared-capability": FIXTURE,
     },
 }
-# The suite puts it beside the checks of most scenarios: every message had the form that it should have.
+# The suite adds this check to most scenarios: every message was well-formed.
 WELL_FORMED = "wire-schema-valid"
 
 
 class Client:
-    """Asks the adapter what the reasons rest on."""
+    """Queries the adapter for the facts that the reasons rely on."""
 
     def __init__(self, url, version):
         self.url, self.version, self.session = url, version, None
@@ -156,13 +155,13 @@ class Client:
         with answer:
             self.session = answer.headers.get("Mcp-Session-Id", self.session)
             text = answer.read().decode()
-        # One message, bare or as an event.
+        # A single message, as a body or as an event.
         lines = [line.removeprefix("data:").strip() for line in text.splitlines()]
         return next(json.loads(line) for line in lines if line.startswith("{"))
 
 
 def doubts(url):
-    """What speaks against the reasons."""
+    """Returns the facts that contradict the reasons."""
     for version in VERSIONS:
         client = Client(url, version)
         for name in client.hello["capabilities"].keys() - {"tools"}:
@@ -197,7 +196,7 @@ class Suite:
         return re.findall(r"^  - (\S+) \[", listed, re.MULTILINE)
 
     def run(self, url, version, folder):
-        """The checks of each scenario. The suite itself ends with 1 for what does not apply too."""
+        """Returns the checks of each scenario. The suite exits with 1 for scenarios that do not apply, too."""
         subprocess.run(
             [*self.program, "server", "--url", url, "--suite", "all", "--spec-version", version,
              "-o", folder],
@@ -211,7 +210,7 @@ class Suite:
 
 
 def judge(scenario, checks):
-    """What came of a scenario, and why; `FAILED` unless all of it is as it should be."""
+    """Returns the result of a scenario and its reason: `FAILED` unless every check is as expected."""
     if not checks:
         return "FAILED", "gave no result"
     unmet = {check["id"]: f"{check['id']}: {check.get('errorMessage')}"
@@ -237,7 +236,7 @@ def judge(scenario, checks):
 
 
 def serve(adapter, folder):
-    """The adapter over HTTP, and its URL."""
+    """Runs the adapter over HTTP and returns its URL."""
     log = Path(folder) / "server.log"
     with log.open("w") as stderr:
         server = subprocess.Popen(

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Runs `mcp-aql-conformance` against the examples, in both endpoint modes, with everything allowed.
+"""Runs `mcp-aql-conformance` on the examples, in both endpoint modes, with all checks allowed.
 
     scripts/conforms.py [FOLDER]      default: target/release
 
-FOLDER is where cargo has put the command, with the examples under `examples/`. `tasks` has to reach
-level 2, over HTTP too, and the others level 1, each in both modes and without a finding. Every example starts with a state of its
-own, in a folder that is removed afterwards.
+FOLDER contains the command, and the examples under `examples/`. `tasks` must reach level 2, also over HTTP, and the
+others level 1, each in both modes and without findings. Every example starts with its own state in a temporary folder.
 """
 
 import contextlib
@@ -19,7 +18,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The level to reach, and the arguments of the example; `{}` stands for its folder.
+# The required level and the arguments of the example. `{}` is replaced by its folder.
 EXAMPLES = {
     "tasks": (2, ["--db", "{}/tasks.db"]),
     "notes": (1, []),
@@ -30,20 +29,20 @@ EXAMPLES = {
 
 
 def fixtures(name):
-    """What is to be tested with, as text of a configuration file."""
+    """Returns the configuration file for a target."""
     file = ROOT / "examples" / "conformance" / f"{name}.toml"
     return file.read_text() if file.exists() else ""
 
 
 @contextlib.contextmanager
 def started(program, state):
-    """A command that the runner starts itself, over standard input and output."""
+    """Returns the command that the runner starts, over standard input and output."""
     yield "", ["--", *program]
 
 
 @contextlib.contextmanager
 def served(program, state):
-    """The URLs of two servers, one for each mode, which the configuration names."""
+    """Returns the URLs of two servers, one for each mode, which the configuration names."""
     urls, servers = {}, []
     try:
         for mode in ("semantic", "single"):
@@ -69,7 +68,7 @@ def served(program, state):
 
 
 def problem(folder, name, level, arguments, reached):
-    """What is wrong with an example; prints what was found."""
+    """Checks an example, prints the findings and returns the problems."""
     with contextlib.ExitStack() as stack:
         state = stack.enter_context(tempfile.TemporaryDirectory())
         program = [folder / "examples" / name, *(word.format(state) for word in arguments)]

@@ -1,5 +1,5 @@
-// Drives the operator console in a real browser; `console.py` starts everything and tells the arguments:
-// the link, Chromium, the folder of playwright-core, axe's script, a folder for screenshots or "".
+// Drives the operator console in a real browser. `console.py` starts it with the arguments: the link, Chromium, the folder
+// of playwright-core, axe's script, and a folder for screenshots or "".
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 
@@ -29,7 +29,7 @@ page.on("request", (request) => {
   if (new URL(request.url()).origin !== origin) elsewhere.push(request.url());
 });
 page.on("console", (message) => {
-  // The browser notes each refused request, which some of the checks below ask for.
+  // The browser logs each refused request, and some of the checks below cause refusals.
   if (["error", "warning"].includes(message.type()) && !/Failed to load resource/.test(message.text())) {
     complaints.push(message.text());
   }
@@ -60,14 +60,14 @@ const picture = async (name, options) => {
   if (pictures) await page.screenshot({ path: `${pictures}/${name}.png`, ...options });
 };
 
-// Without a link.
+// Access without a link.
 const refused = await page.goto(`${origin}/`);
 check("without a link the page is refused with an explanation", refused.status() === 401
   && await page.getByRole("heading", { name: "Sign in with a link" }).isVisible());
 await rules("signed out");
 await picture("signed-out");
 
-// With it, once.
+// Access with the link, which works once.
 await page.goto(link);
 await page.locator("#request-list > li").first().waitFor();
 check("the link signs in, and nothing of it stays in the address", page.url() === `${origin}/`, page.url());
@@ -79,7 +79,7 @@ const again = await other.newPage();
 check("the link is used up", (await again.goto(link)).status() === 401);
 await other.close();
 
-// What there is to see.
+// The contents of the page.
 const open = await cards();
 check("requests, blocks, agents and the audit trail are shown", open >= 3
   && await page.locator("#block-list > li").count() >= 1 && await page.locator("#agent-list > li").count() >= 2
@@ -110,7 +110,7 @@ await rules("narrow");
 await picture("console-narrow", { fullPage: true });
 await page.setViewportSize({ width: 1280, height: 900 });
 
-// The keyboard alone.
+// Keyboard navigation.
 await page.keyboard.press("j");
 check("j goes to the first request", await page.evaluate(() => document.activeElement.matches("#request-list > li:first-child")));
 await page.keyboard.press("j");
@@ -148,7 +148,7 @@ check("the audit trail names who decided", await until(
 check("and the page says so", await page.locator("#toast").textContent() === "Approved.");
 check("the title counts anew", (await page.title()).startsWith(`(${open - 1}) `), await page.title());
 
-// Tab reaches every button of the page, in its order.
+// Tab reaches every button of the page, in order.
 await page.evaluate(() => { document.activeElement.blur(); window.scrollTo(0, 0); });
 const reached = new Set();
 for (let presses = 0; presses < 80; presses += 1) {
@@ -159,7 +159,7 @@ const all = await page.evaluate(() => [...document.querySelectorAll("button, inp
   .map((node, place) => [node, place]).filter(([node]) => !node.closest("dialog") && !node.disabled).map(([, place]) => place));
 check("Tab reaches every control", all.every((place) => reached.has(place)), all.filter((place) => !reached.has(place)));
 
-// A click on what has just moved counts for nothing.
+// A click on an element that has just moved is ignored.
 await settle();
 const deny = page.locator("#request-list > li").first().getByRole("button", { name: /^Deny/ });
 const press = async () => {
@@ -207,8 +207,8 @@ await rules("unreadable records");
 await page.unroute("**/api/overview");
 check("and no more when it is readable", await until(() => warning.isVisible(), false));
 
-// Neither another site, nor another port of this machine, which gets the same cookies, can ask, read or
-// show it; nor can a site whose name leads here.
+// Neither another site nor another port of this machine, which receives the same cookies, may query, read or embed
+// the console, nor may a site whose name resolves to this machine.
 const stranger = await page.locator("#request-list > li").first().getAttribute("data-request");
 const target = `${origin}/api/requests/${stranger}/approve`;
 for (const attacker of ["http://evil.test/", "http://127.0.0.1:9000/"]) {
@@ -279,7 +279,7 @@ for (const attacker of ["http://evil.test/", "http://127.0.0.1:9000/"]) {
   for (const each of context.pages()) if (each !== page) await each.close();
 }
 {
-  // The browser takes this name for the console's own address, as a rebound one would be.
+  // The browser resolves this name to the console's address, as in a DNS rebinding attack.
   const rebound = `http://rebound.test:${new URL(origin).port}`;
   const tab = await context.newPage();
   for (const path of ["/", "/api/overview", "/console.js", "/login"]) {
@@ -296,7 +296,7 @@ for (const attacker of ["http://evil.test/", "http://127.0.0.1:9000/"]) {
   await tab.close();
 }
 
-// A wrong code, while somebody looks: the server says that the request is gone, and why.
+// A wrong code is entered while the page is open: the server reports that the request is gone, and why.
 await page.route("**/api/overview", async (route) => {
   const { "if-none-match": _, ...headers } = route.request().headers();
   const overview = await (await route.fetch({ headers })).json();
@@ -308,7 +308,7 @@ check("a request that a wrong code took away is told of", await until(
   async () => (await page.locator("#toast").textContent()).includes("A wrong code was given, and the challenge is void."), true));
 await page.unroute("**/api/overview");
 
-// The connection.
+// The connection state.
 await context.setOffline(true);
 check("a lost connection is told", await until(() => page.locator("#banner").isVisible(), true)
   && (await page.locator("#banner").textContent()).startsWith("Connection lost."));

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""Uses the operator console in a real, headless Chromium, as an operator would and as an attacker would.
+"""Uses the operator console in a real, headless Chromium, as an operator and as an attacker.
 
     scripts/console.py [--pictures DIR] [COMMAND …]
 
-COMMAND serves a console until its standard input ends. It gets a terminal of its own, on which it has to
-print the login link, and nowhere else. What it shows has to be what the tests' demonstration shows, which
-runs by default:
+COMMAND serves a console until its standard input is closed. It gets a terminal of its own, and must print the login
+link only there. The console must show the data of the tests' demonstration, which is the default command:
 
     CONSOLE_DEMO=1 cargo test --workspace --all-features --lib -- operator::console::demo --nocapture
 
-Needs node, npm, and Chromium: `chromium` or `google-chrome` on PATH, or CHROMIUM; as root on Debian and
-its kin, installs it where there is none. playwright-core and axe-core come from npm, once, into
-target/clients. Ends with 1 when a check failed.
+Requires node, npm and Chromium: `chromium` or `google-chrome` on PATH, or CHROMIUM. As root on Debian-based systems,
+installs it if it is missing. playwright-core and axe-core are installed from npm into target/clients. Exits with 1 if
+a check failed.
 """
 
 import argparse
@@ -29,7 +28,7 @@ from pathlib import Path
 import npm
 
 ROOT = Path(__file__).resolve().parent.parent
-# As the tests are built, so that nothing is built for this alone.
+# The profile of the tests, so that nothing needs to be rebuilt.
 DEMO = ["cargo", "test", "--locked", "--workspace", "--all-features", "--lib", "--",
         "operator::console::demo", "--nocapture"]
 LINK = re.compile(rb"http://127\.0\.0\.1:\d+/login\?once=[\w-]+(?=\s)")
@@ -51,7 +50,7 @@ def chromium():
 
 
 def start(command, output):
-    """The process, and the terminal that it was started from."""
+    """Starts the process on a terminal of its own, and returns both."""
     terminal, own = pty.openpty()
     process = subprocess.Popen(
         command, cwd=ROOT, env={**os.environ, "CONSOLE_DEMO": "1"},
@@ -63,13 +62,13 @@ def start(command, output):
 
 
 def link(terminal):
-    """The login link, as the operator finds it; none where the process ends without one."""
+    """Returns the login link as the operator sees it, or None if the process ends without printing one."""
     shown = b""
     while not (found := LINK.search(shown)):
         try:
             shown += os.read(terminal, 4096)
         except OSError:
-            # Nobody has this terminal any more.
+            # The terminal was closed.
             return None
     return found.group().decode()
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks what cargo-deny does not: dependencies that are asked for and never used, and how many crates
-mcp-aql adds to plain rmcp. Licences, sources, bans and doubled versions are in deny.toml.
+"""Checks what cargo-deny does not: unused dependencies, and the number of crates that mcp-aql adds to plain rmcp.
+deny.toml covers licences, sources, bans and duplicate versions.
 
     scripts/dependencies.py
 """
@@ -16,19 +16,19 @@ import peers
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Used by what a macro writes, or for their features alone.
+# Used by the expansions of macros, or for their features only.
 USED_UNSEEN = {"schemars"}
 
-# mcp-aql and its own crates, which no other server has.
+# mcp-aql and its own crates, which no other server contains.
 OWN = {"mcp-aql", "mcp-aql-derive", "mcp-aql-protocol", "mcp-aql-text"}
-# How many crates besides these the default features may add to those that an rmcp server on
-# standard input and output is built from.
-MOST_ADDED = 25
+# The maximum number of further crates that the default features may add to those of an rmcp server on standard input
+# and output.
+MAX_ADDED = 25
 
 
 def sources(package):
     folder = Path(package["manifest_path"]).parent
-    # Packages of other workspaces too.
+    # Includes packages of other workspaces.
     inner = [other.parent for other in folder.rglob("Cargo.toml") if other.parent != folder]
     for file in [*folder.rglob("*.rs"), *folder.rglob("*.md")]:
         nested = any(file.is_relative_to(other) for other in inner)
@@ -37,7 +37,7 @@ def sources(package):
 
 
 def crates(folder):
-    """What a package is built from on this machine, macros and build scripts included."""
+    """Returns the crates that a package is built from on this machine, including macros and build scripts."""
     tree = subprocess.run(
         ["cargo", "tree", "--edges", "normal,build", "--prefix", "none", "--no-dedupe"],
         cwd=folder, check=True, stdout=subprocess.PIPE, text=True,
@@ -47,7 +47,7 @@ def crates(folder):
 
 
 def added():
-    """The crates of others that the same server needs with mcp-aql, and not with plain rmcp."""
+    """Returns the third-party crates that the same server needs with mcp-aql but not with plain rmcp."""
     with tempfile.TemporaryDirectory() as scratch:
         ours, peer = (crates(peers.make(Path(scratch) / side, side)) for side in ("ours", "peer"))
     return sorted(crate for crate in ours - peer if crate.split()[0] not in OWN)
@@ -73,8 +73,8 @@ def main():
 
     extra = added()
     print(f"mcp-aql, its macros and {len(extra)} crates beside those of plain rmcp: {', '.join(extra)}")
-    if len(extra) > MOST_ADDED:
-        faults.append(f"added: mcp-aql adds {len(extra)} crates to plain rmcp, which is more than {MOST_ADDED}")
+    if len(extra) > MAX_ADDED:
+        faults.append(f"added: mcp-aql adds {len(extra)} crates to plain rmcp, which is more than {MAX_ADDED}")
 
     print("\n".join(faults))
     print(f"{len(packages)} packages, {len(faults)} faults")

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Collects evidence from a running adapter and has the protocol's own conformance runner judge it.
+"""Collects evidence from a running adapter and evaluates it with the protocol's own conformance runner.
 
     scripts/evidence.py --spec DIR [--level 1|2] [--output FILE] [-- COMMAND …]
 
-DIR is a checkout of the protocol's repository, with its npm packages installed (`npm ci` there, once).
-COMMAND starts the adapter; by default `examples/tasks` of the release build, with an empty database. All
-of its operations are called, so give it state of its own. Needs node, and nothing of the network. Ends as
-that runner does: 0 pass, 1 a required test failed, 2 only warnings, 3 nothing to judge.
+DIR is a checkout of the protocol's repository with its npm packages installed (`npm ci`). COMMAND starts the adapter;
+the default is `examples/tasks` of the release build, with an empty database. All of its operations are called, so it
+should have its own state. Requires node, but no network. Exits like that runner: 0 pass, 1 a required test failed,
+2 only warnings, 3 no evidence.
 """
 
 import argparse

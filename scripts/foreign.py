@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs the conformance runner against MCP servers that were not written here and are no MCP-AQL adapters.
+"""Runs the conformance runner on third-party MCP servers that are not MCP-AQL adapters.
 
     scripts/foreign.py [COMMAND]      default: target/release/mcp-aql-conformance
 
-One server comes from npm, over standard input and output and over HTTP, and one from PyPI. Each time the
-command has to say that it is no adapter, name what it found in place of one, and end with 1, soon. Ends with 1 if it does not.
+One server is from npm, over standard input and output and over HTTP, and one from PyPI. In each case the command must
+report that the server is not an adapter, name what it found instead, and exit with 1 quickly. Otherwise exits with 1.
 
-Needs python3 with venv, node and npm; the servers are installed under target/clients at the first run.
+Requires python3 with venv, node and npm. The servers are installed under target/clients on the first run.
 """
 
 import json
@@ -24,7 +24,7 @@ import sdk
 ROOT = Path(__file__).resolve().parent.parent
 EVERYTHING = "@modelcontextprotocol/server-everything", "2026.8.31"
 CLOCK = "mcp-server-time"
-# Starting such a server takes most of it.
+# Starting such a server takes most of the time.
 SECONDS = 30
 VERDICT = "Nothing could be tested: not an MCP-AQL adapter: none of its "
 
@@ -36,7 +36,7 @@ def free_port():
 
 
 class OverHttp:
-    """The server from npm, on a port of its own."""
+    """Runs the server from npm on its own port."""
 
     def __init__(self, program):
         self.port = free_port()
@@ -64,7 +64,7 @@ class OverHttp:
 
 
 def run(command, *arguments):
-    """Exit code, what was written, and the seconds that it took."""
+    """Returns the exit code, the output and the duration in seconds."""
     started = time.monotonic()
     try:
         ran = subprocess.run([command, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
@@ -75,7 +75,7 @@ def run(command, *arguments):
 
 
 def check(what, command, target, tool):
-    """The report, as text and as JSON, and the evidence."""
+    """Checks the report, as text and as JSON, and the evidence."""
     code, text, errors, took = run(command, "test", *target)
     if code != 1 or VERDICT not in text or f"`{tool}`" not in text or errors:
         sys.exit(f"FAILED: {what}: ended with {code}\n{text}{errors}")

@@ -1,5 +1,5 @@
-// A person at the operator console: does what each line of standard input says, and answers with a line.
-// `guard.py` starts it and tells the arguments: the link, Chromium, the folder of playwright-core.
+// An operator at the console: executes the commands on standard input and answers each with a line. `guard.py` starts it
+// with the arguments: the link, Chromium and the folder of playwright-core.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
@@ -18,7 +18,7 @@ page.on("console", (message) => {
 page.on("pageerror", (error) => complaints.push(String(error)));
 await page.goto(link);
 
-// What has just appeared takes no clicks for a moment, so that nobody hits what they have not seen.
+// A new request ignores clicks for a moment, so that operators do not approve requests that they have not seen.
 const settle = () => page.waitForTimeout(1000);
 const card = (agent) => page.locator("#request-list > li").filter({ has: page.getByText(agent, { exact: true }) });
 
@@ -35,14 +35,14 @@ const deeds = {
     await card(agent).locator('[data-act="code"]').click();
     return card(agent).locator("output").textContent();
   },
-  // Who is blocked, once it is as many as are expected, or after a while.
+  // Waits until the expected number of agents is blocked, or until a time limit, and returns them.
   async blocks({ count }) {
     const blocks = page.locator("#block-list > li");
     for (let tries = 0; tries < 100 && await blocks.count() !== count; tries += 1) await page.waitForTimeout(100);
     return blocks.evaluateAll((shown) => shown.map((each) => each.dataset.block));
   },
   async picture({ path }) {
-    // What the last click said fades by itself.
+    // The message about the last click disappears after some time.
     await page.locator("#toast").waitFor({ state: "hidden" });
     await page.mouse.move(0, 0);
     await page.evaluate(() => document.activeElement.blur());

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Lets an agent meet examples/guard through MCP's SDK for Python, and a person answer it in Chromium.
+"""Connects an agent to examples/guard with MCP's SDK for Python, and an operator with Chromium.
 
     scripts/guard.py [--picture FILE] [GUARD]      default: target/release/examples/guard
 
-The agent is approved, works, pauses, is blocked, and goes on when it sends the code that the person has
-read in the operator console. Whatever else the guard says or keeps is searched for the codes: what the
-client received, standard error with the most verbose log, the audit log, the store. `--picture` puts a
-screenshot of the console there. Ends with 1 at the first thing that is not as it should be.
+The agent is approved, works, pauses, is blocked, and continues after it has sent the code that the operator reads in
+the console. Everything else is searched for the codes: the messages that the client received, standard error with the
+most verbose log level, the audit log and the store. `--picture` writes a screenshot of the console. Exits with 1 at
+the first failed check.
 
-Needs what scripts/console.py needs, and python3 with venv.
+Requires the same programs as scripts/console.py, and python3 with venv.
 """
 
 import argparse
@@ -26,7 +26,7 @@ import sdk
 
 ROOT = Path(__file__).resolve().parent.parent
 MODES = ("legacy", "2026-07-28")
-# Its standard output on the way to the client, and its standard error.
+# Copies standard output on its way to the client, and standard error.
 OVERHEARD = 'heard=$1; shift; "$@" 2> "$heard/stderr" | tee "$heard/stdout"'
 
 
@@ -36,7 +36,7 @@ def check(condition, message, seen):
 
 
 class Person:
-    """Somebody at the operator console, with nothing but the browser."""
+    """An operator at the console, who uses only the browser."""
 
     def __init__(self, link, browser, node, playwright):
         script = ROOT / "scripts" / "guard.mjs"
@@ -60,7 +60,7 @@ class Person:
 
 
 class Agent:
-    """An agent, as its client speaks for it."""
+    """An agent, acting through its client."""
 
     def __init__(self, client, name):
         self.client, self.name = client, name
@@ -98,7 +98,7 @@ class Agent:
 
 
 async def talk(client, person, picture):
-    """Gives the codes that were shown, and a challenge that was told."""
+    """Enters the displayed codes for a challenge."""
     docs, deployer, tidy = (Agent(client, name) for name in ("release-notes", "deployer", "tidy-up"))
     tasks = (
         (docs, {"task": "Write the release notes of 2.4"}),
@@ -118,7 +118,7 @@ async def talk(client, person, picture):
     await tidy.passes("list_files /srv/builds")
     await tidy.passes("read_file /srv/builds/RETENTION.md", **done)
 
-    # A pause, and a code that is given to the agent.
+    # A pause, and a code that is passed to the agent.
     push = "git push origin release-2.4"
     await docs.pauses(push)
     confirm = await person.does("code", agent=docs.name)
@@ -152,14 +152,14 @@ async def talk(client, person, picture):
 
 
 def links(guard, state):
-    """What the operator's command prints."""
+    """Returns the output of the operator's command."""
     printed = subprocess.run(
         [guard, "--state", state, "console"], check=True, capture_output=True, text=True).stdout
     return [word for word in printed.split() if "/login?once=" in word]
 
 
 async def day(guard, mode, picture, tools):
-    # Imported here, where the SDK is.
+    # Imported here, because the SDK is only installed in its own environment.
     from mcp import Client, StdioServerParameters
 
     with tempfile.TemporaryDirectory() as folder:

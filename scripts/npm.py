@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Installs a package from npm under target/clients, once, and finds a Node that is new enough for it.
+"""Installs a package from npm under target/clients, once, and finds a Node version that is recent enough.
 
     scripts/npm.py PACKAGE VERSION      prints the path of node, then the package's folder
 
-Where the machine's node is too old, a newer one comes from npm as well.
+If the machine's node is too old, a newer one is installed from npm as well.
 """
 
 import fcntl
@@ -23,12 +23,12 @@ def home_of(name, version):
 
 
 def install(name, version):
-    """The package's folder."""
+    """Returns the package's folder."""
     home = home_of(name, version)
     package = home / "node_modules" / name
     ready = home / "ready"
     home.mkdir(parents=True, exist_ok=True)
-    # Two checks at once may want the same.
+    # Concurrent checks may install the same package.
     with (home / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not ready.exists():
@@ -43,13 +43,13 @@ def install(name, version):
 
 
 def program(name, version, command):
-    """A command of the package."""
+    """Returns the path of a command of the package."""
     install(name, version)
     return home_of(name, version) / "node_modules" / ".bin" / command
 
 
 def node():
-    """A Node to run packages with."""
+    """Returns the path of a Node that can run the packages."""
     own = shutil.which("node")
     if own:
         version = subprocess.run([own, "--version"], check=True, capture_output=True, text=True).stdout

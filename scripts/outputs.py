@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""Runs what README and book show, and writes or checks the output that they show.
+"""Runs the commands that README and book show, and updates or checks their outputs.
 
-    scripts/outputs.py           write the outputs anew
-    scripts/outputs.py --check   end with 1 where a shown output is not what comes out today
+        scripts/outputs.py           update the outputs
+        scripts/outputs.py --check   exit with 1 if a shown output is outdated
 
-A shown output stands between two comments:
+An output is between two comments:
 
-    <!-- output: shelf -->        commands after `$ `, run in the crate of "Getting started", which is
-                                  made from that chapter's own `Cargo.toml` and `main.rs`
-    <!-- output: tasks -->        commands after `$ `, run with examples/tasks beside an empty database;
-                                  library and rest likewise
-    <!-- output: guard -->        the same with examples/guard, while a client runs one
-    <!-- output: conforms -->     commands after `$ `, run with mcp-aql-conformance, the examples and the
-                                  runner's own faulty adapter
-    <!-- output: broken NAME -->  what the compiler says of the snippet NAME below
+        <!-- output: shelf -->        commands after `$ `, run in the crate of "Getting started", which is
+                                      generated from that chapter's `Cargo.toml` and `main.rs`
+        <!-- output: tasks -->        commands after `$ `, run with examples/tasks and an empty database;
+                                      likewise for library and rest
+        <!-- output: guard -->        the same with examples/guard, while a client runs one
+        <!-- output: conforms -->     commands after `$ `, run with mcp-aql-conformance, the examples and the
+                                      runner's own faulty adapter
+        <!-- output: broken NAME -->  the compile error of the snippet NAME below
     <!-- /output -->
 
-A part of a page that a command writes stands between two others:
+A part of a page that a command generates is between two other comments:
 
     <!-- made: mcp-aql-conformance list --format markdown -->
     <!-- /made -->
 
-Commands run as on a terminal of 100 columns without colours. What stands behind `[y/N] ` is typed there.
+Commands run as on a terminal of 100 columns without colours. The text after `[y/N] ` is typed there.
 """
 
 import contextlib
@@ -93,7 +93,7 @@ fn create_task(
 
 
 def environment(cwd, path):
-    """That of somebody who has set nothing, and is at home in this folder."""
+    """Returns the environment of a user without settings, whose home is this folder."""
     variables = {
         **os.environ, "NO_COLOR": "1", "COLUMNS": "100", "TERM": "dumb", "RUST_BACKTRACE": "0",
         "PATH": f"{path}:{os.environ['PATH']}", "HOME": str(cwd),
@@ -106,7 +106,7 @@ QUESTION = "[y/N] "
 
 
 def run(command, cwd, path, answers=()):
-    """The command's output as a person at a terminal sees it, who answers its questions so."""
+    """Returns the command's output on a terminal, with these answers to its questions."""
     answers = list(answers)
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
@@ -129,13 +129,13 @@ def run(command, cwd, path, answers=()):
     os.close(ours)
     text = b"".join(chunks).decode().replace("\r\n", "\n")
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text)
-    # A line that is written anew hides what it was.
+    # A line that is rewritten replaces its previous content.
     return re.sub(r"[^\n]*\r", "", text)
 
 
 @contextlib.contextmanager
 def served(example, cwd, path):
-    """While a client runs it."""
+    """Runs the guard with a connected client."""
     process = subprocess.Popen(
         [path / example], cwd=cwd, env=environment(cwd, path), stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -152,7 +152,7 @@ def served(example, cwd, path):
 
 
 def shelf():
-    """The crate of "Getting started"."""
+    """Creates the crate of "Getting started"."""
     chapter = (CHAPTERS / "getting-started.md").read_text()
     manifest = re.search(r"```toml\n(.*?)```", chapter, re.DOTALL)[1]
     program = re.search(r"```rust[^\n]*\n(.*?)```", chapter, re.DOTALL)[1]
@@ -161,7 +161,7 @@ def shelf():
     (crate / "src" / "bin").mkdir(parents=True)
     runtime = f'path = "{ROOT / "mcp-aql"}"'
     manifest = manifest.replace('path = "../mcp-aql/mcp-aql"', runtime)
-    # The profile of the workspace, so that what is built there serves here too.
+    # The profile of the workspace, so that its build results are reused.
     profiles = re.findall(r"^\[profile\.dev[^\n]*\n(?:(?!\[).*\n)*", (ROOT / "Cargo.toml").read_text(), re.M)
     manifest += "\n[workspace]\n\n" + "".join(profiles)
     (crate / "Cargo.toml").write_text(manifest)
@@ -190,7 +190,7 @@ def compiler_says(crate, name, source):
 
 
 def commands(body):
-    """The commands of a block, each with its continuation lines, and what is answered to its questions."""
+    """Returns the commands of a block with their continuation lines, and the answers to their questions."""
     command, answers = [], []
     for line in body.splitlines():
         if command and command[-1].endswith("\\"):
@@ -220,7 +220,7 @@ class Outputs:
         self.paths["conforms"] = f"{TARGET / 'debug'}:{examples}"
 
     def made(self, command):
-        """What a command writes."""
+        """Returns the output of a command."""
         with tempfile.TemporaryDirectory() as folder:
             text = run(command, folder, self.paths["conforms"])
         return f"\n{text.strip()}\n\n"
@@ -248,7 +248,7 @@ class Outputs:
 
 
 def steady(text):
-    """Without what differs from run to run."""
+    """Removes the parts that vary between runs."""
     text = re.sub(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "<instant>", text)
     text = re.sub(r"\bnext page: after [\w-]+", "next page: after <cursor>", text)
     text = re.sub(r":\d+/login\?once=[\w-]+", ":<port>/login?once=<link>", text)

@@ -1,7 +1,7 @@
-"""Two small packages with the same fifty operations: one asks for mcp-aql, one for plain rmcp.
+"""Generates two small packages with the same fifty operations: one uses mcp-aql, one plain rmcp.
 
-They stand outside of the workspace, so that each has the features it asks for and no others, with the
-workspace's lock file, so that both have the same versions.
+They are outside the workspace, so that each has exactly its own features, and use the workspace's lock file, so that
+both have the same versions.
 """
 
 import shutil
@@ -56,7 +56,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
 
 
 def make(folder, side):
-    """Writes the package of a side into a folder, which may be there already."""
+    """Writes the package of a side into a folder, which may exist already."""
     module = MODULES[side]
     records = folder / "src" / "records"
     records.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,13 @@
 #!/usr/bin/env bash
-# Runs a command with a PostgreSQL of its own, which is gone afterwards:
+# Runs a command with a temporary PostgreSQL server:
 #
 #     scripts/postgres.sh cargo test -p mcp-aql-tests-databases
 #
-# The command finds it through MCP_AQL_TEST_POSTGRES. Takes the PostgreSQL that is installed; as root on
-# Debian and its kin, installs one where there is none. Nothing listens on the network: the server is
-# reached through a socket in a temporary directory.
+# The command finds it through MCP_AQL_TEST_POSTGRES. Uses the installed PostgreSQL; as root on Debian-based systems,
+# installs it if it is missing. The server does not listen on the network, but on a socket in a temporary directory.
 set -euo pipefail
 
-# The directory of `initdb` and `postgres`; the latest version where there are several.
+# The directory of `initdb` and `postgres`: the latest installed version.
 find_programs() {
   local folder
   for folder in "$(dirname "$(command -v initdb || true)")" $(ls -d /usr/lib/postgresql/*/bin 2> /dev/null | sort -rV); do
@@ -27,7 +26,7 @@ if ! programs=$(find_programs); then
   fi
   echo "PostgreSQL is not installed: installing Debian's package" >&2
   apt-get update -qq >&2
-  # Without a cluster of the system's own.
+  # Installs PostgreSQL without creating a system cluster.
   mkdir -p /etc/postgresql-common
   [ -e /etc/postgresql-common/createcluster.conf ] ||
     echo "create_main_cluster = false" > /etc/postgresql-common/createcluster.conf
@@ -44,13 +43,13 @@ if [ "$(id -u)" -eq 0 ]; then
   as_server=(setpriv --reuid="$owner" --regid="$(id -g "$owner")" --clear-groups --)
 fi
 
-# A socket's path may have 107 characters at most.
+# The path of a socket may have at most 107 characters.
 home=$(mktemp -d /tmp/mcp-aql-postgres.XXXXXX)
 server=
 clean_up() {
   trap - EXIT INT TERM HUP
   if [ -n "$server" ]; then
-    # At once, and without waiting for clients.
+    # Stops immediately, without waiting for clients.
     kill -QUIT "$server" 2> /dev/null || true
     wait "$server" 2> /dev/null || true
   fi

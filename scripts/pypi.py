@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Installs packages from PyPI under target/clients, once, into a Python of their own.
+"""Installs packages from PyPI under target/clients, once, in a virtual environment.
 
     scripts/pypi.py NAME PACKAGE...      prints the folder with their programs
 
-NAME is the folder's: packages that do not agree on what they need are to have another.
+NAME is the name of the environment. Packages with conflicting requirements need different ones.
 """
 
 import fcntl
@@ -15,12 +15,12 @@ from npm import CLIENTS
 
 
 def install(name, *packages):
-    """The folder with the programs of the packages, and their Python."""
-    # Other versions, other folder.
+    """Returns the folder with the programs of the packages and their Python."""
+    # Other versions are installed in another folder.
     home = CLIENTS / f"{name}-{hashlib.sha256(' '.join(packages).encode()).hexdigest()[:8]}"
     ready = home / "ready"
     home.mkdir(parents=True, exist_ok=True)
-    # Two checks at once may want the same.
+    # Concurrent checks may install the same packages.
     with (home / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not ready.exists():

@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
-# Drives a built examples/tasks with MCP clients that were not written here: the Python SDK (PyPI `mcp`)
-# and MCP Inspector's command line (npm), each over standard input and output and over HTTP.
+# Drives a built examples/tasks with third-party MCP clients: the Python SDK (PyPI `mcp`) and MCP Inspector's command
+# line (npm), each over standard input and output and over HTTP.
 #
 #   scripts/real-clients.sh [ADAPTER]      default: target/release/examples/tasks
 #
-# Installs the clients under target/clients at the first run. Needs python3 with venv, node and npm; where
-# node is older than the Inspector wants, a newer one comes from npm as well. Fails at the first reply
-# that is not as it should be.
+# Installs the clients under target/clients on the first run. Requires python3 with venv, node and npm. If node is too
+# old for the Inspector, a newer one is installed from npm as well. Fails at the first unexpected reply.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 adapter=$(realpath "${1:-target/release/examples/tasks}")
@@ -25,11 +24,11 @@ trap stop EXIT
 
 python=$(scripts/sdk.py)
 
-# The Inspector, and a Node that it likes.
+# The Inspector and a suitable Node.
 found=$(scripts/npm.py @modelcontextprotocol/inspector "$inspector")
 node=$(head -n 1 <<< "$found")
 launcher=$(tail -n 1 <<< "$found")/clients/launcher/build/index.js
-# The Inspector keeps notes of its own; not in anybody's home.
+# The Inspector writes files, which must not go to the user's home.
 export MCP_CATALOG_PATH=$work/catalog.json MCP_CLIENT_CONFIG_PATH=$work/client.json
 
 inspect() { # ARGUMENT...
@@ -37,7 +36,7 @@ inspect() { # ARGUMENT...
     --stored-auth-only --format json "$@"
 }
 
-# One call by the Inspector; its reply must hold what a Python expression says of it.
+# Makes one call with the Inspector. A Python expression must hold for the reply.
 expect() { # WHAT EXPRESSION ARGUMENT...
   local what=$1 expression=$2 output
   shift 2
@@ -67,7 +66,7 @@ inspector_tour() { # LABEL TRANSPORT-ARGUMENT...  ; what follows -- is the serve
     "${target[@]}" --method tools/list "${tail[@]}"
   call "create" 'reply["data"]["task"]["title"] == "Inspect it"' mcp_aql_create \
     '{"operation":"create_task","params":{"title":"Inspect it"}}'
-  # Each call of the Inspector is a connection of its own; over stdio it is a process of its own.
+  # Each call of the Inspector is a connection of its own, and over stdio a process of its own.
   local id
   id=$("$adapter" --db "$work/$label.db" call search_tasks '{"query":"inspect"}' |
     "$python" -c 'import json, sys; print(json.load(sys.stdin)["data"]["items"][0]["task_id"])')

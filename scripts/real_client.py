@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Drive examples/tasks with the MCP SDK for Python, as a client that was not written here.
+"""Drives examples/tasks with the MCP SDK for Python, a third-party client.
 
     real_client.py http://127.0.0.1:8787/mcp
     real_client.py COMMAND [ARGUMENT...]       an adapter on standard input and output
 
-Lists the tools, then creates, reads, lists, updates, introspects, exports and deletes with confirmation,
-once for each lifecycle of MCP: with `initialize`, and without (2026-07-28). Ends with 1 at the first reply that is not as it should be.
+Lists the tools, then creates, reads, lists, updates, introspects, exports and deletes with confirmation, once for
+each lifecycle of MCP: with `initialize`, and without (2026-07-28). Exits with 1 at the first unexpected reply.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ def check(condition, message, seen):
 
 
 async def call(client, family, operation, params):
-    """The reply's JSON, which must be the only content."""
+    """Returns the reply's JSON, which must be the only content."""
     arguments = {"operation": operation, "params": params}
     result = await client.call_tool(f"mcp_aql_{family}", arguments)
     check(len(result.content) == 1, f"{operation} answers with one text item", result)
@@ -98,7 +98,7 @@ async def talk(client, mode):
 
 
 async def export(client, task):
-    """An execution: its state at once, its result when it has ended, progress for whoever asks for it."""
+    """Checks an execution: its state at once, its result at the end, and progress if requested."""
     begun = await succeed(client, "execute", "execute_export", {"format": "json"})
     known = {"execution_id": begun["execution_id"], "wait_seconds": 30}
     ended = await succeed(client, "read", "get_execution", known)
@@ -118,7 +118,7 @@ async def export(client, task):
 
 
 async def delete(client, name):
-    """Once it is confirmed, and once only."""
+    """Checks that a confirmed call runs exactly once."""
     error = await fail(client, "delete", "delete_task", name, "CONFIRMATION_REQUIRED")
     await succeed(client, "read", "get_task", name)
     confirmed = {**name, "_confirmation": error["details"]["confirmation_token"]}
@@ -127,7 +127,7 @@ async def delete(client, name):
 
 
 async def query(client, done, todo):
-    """Asks for one done and one other task, and whatever else is on the board, in every way."""
+    """Queries one done and one other task, among any others on the board, with every control."""
     both = {"task_id": done["task_id"], "relationship": "composes", "target_id": todo["task_id"]}
     await succeed(client, "create", "link_tasks", both)
     params = {

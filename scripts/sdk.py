@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Installs MCP's SDK for Python under target/clients, once, with the servers that need the same version of it.
+"""Installs MCP's SDK for Python under target/clients, once, with the servers that require the same version.
 
     scripts/sdk.py      prints the path of the Python that has it
 """
@@ -10,12 +10,12 @@ SERVERS = ["mcp-server-git==2026.10.19", "mcp-server-time==2026.10.19"]
 
 
 def programs():
-    """The folder with the Python and the servers."""
+    """Returns the folder with the Python and the servers."""
     return pypi.install("python", "mcp==2.3.0", *SERVERS)
 
 
 def python():
-    """A Python that has the SDK."""
+    """Returns the path of a Python with the SDK."""
     return programs() / "python"
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Calls tools of an MCP server by MCP's SDK for Python, a client that was not written here.
+"""Calls tools of an MCP server with MCP's SDK for Python, a third-party client.
 
     sdk_client.py TARGET CALLS
 
-TARGET is a URL, or the words of a command as a JSON list. CALLS is a JSON list of objects: `tool`, `arguments`,
-and where the call is to be made again for a minute while a text is in its answer, the text as `until_without`.
-Prints the tools and the answers as JSON. Structured content that its tool's schema does not allow ends it with 1.
+TARGET is a URL, or a command as a JSON list of words. CALLS is a JSON list of objects with `tool` and `arguments`.
+With `until_without`, the call is repeated for up to a minute while its answer contains that text. Prints the tools and
+the answers as JSON. Exits with 1 if structured content violates its tool's schema.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
-//! Holds the book's page on spec coverage against the tests: what it says is met has a test that
-//! cites it, and nothing of the areas that it speaks of is left out.
+//! Compares the book's page on spec coverage with the tests: each requirement that the page marks as met is cited by a
+//! test, and the page lists every requirement of the areas that it covers.
 
 #![expect(
     clippy::expect_used,
@@ -12,14 +12,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-/// The areas that the page covers in full.
+/// The requirement areas that the page covers completely.
 const AREAS: [&str; 30] = [
     "RQ", "RSP", "UPD", "UNK", "ENC", "EPT", "INT", "CLS", "ERR", "MCP", "COL", "AGG", "FLD",
     "CMP", "PAG", "REL", "WRN", "BAT", "CON", "SES", "DNG", "GATE", "TOK", "RATE", "LIF", "LOOP",
     "AUT", "OOB", "CNF", "AGR",
 ];
 
-/// Where tests are looked for.
+/// The directories that are searched for tests.
 const SOURCES: [&str; 8] = [
     "crates",
     "tests",
@@ -31,7 +31,7 @@ const SOURCES: [&str; 8] = [
     "examples",
 ];
 
-/// How many requirements there are.
+/// The number of requirements.
 const TOTAL: usize = 404;
 
 fn root() -> PathBuf {
@@ -42,7 +42,7 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// Every id with its level.
+/// Returns every requirement id with its level.
 fn requirements(text: &str) -> BTreeMap<String, String> {
     text.lines()
         .filter(|line| !line.starts_with('#'))
@@ -51,7 +51,7 @@ fn requirements(text: &str) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The ids that a text cites: single ones, and ranges as in `REQ-RQ-01 to REQ-RQ-04`.
+/// Returns the ids that a text cites: single ones, and ranges such as `REQ-RQ-01 to REQ-RQ-04`.
 fn citations(text: &str) -> Vec<String> {
     let mut found: Vec<(usize, usize, &str, u32)> = Vec::new();
     for (start, _) in text.match_indices("REQ-") {
@@ -78,15 +78,15 @@ fn citations(text: &str) -> Vec<String> {
     ids
 }
 
-/// A test and what it cites.
+/// A test and its citations.
 #[derive(Debug)]
 struct Test {
-    /// Path from the workspace's root, and the function: `tests/ui.rs::compile_errors`.
+    /// The path from the workspace root and the function: `tests/ui.rs::compile_errors`.
     name: String,
     cites: Vec<String>,
 }
 
-/// The comments of some lines, joined, so that a list may run over several of them.
+/// Joins the comments of consecutive lines, because a list may span several of them.
 fn comments(lines: &[&str]) -> String {
     let comment = |line: &&str| {
         line.split_once("//").map(|(_, text)| text.trim_start_matches(['/', '!']).to_owned())
@@ -94,7 +94,7 @@ fn comments(lines: &[&str]) -> String {
     lines.iter().filter_map(comment).collect::<Vec<_>>().join(" ")
 }
 
-/// The tests of a file that rustfmt has laid out: a test ends with a brace as deep as it began.
+/// Returns the tests of a file formatted by rustfmt: a test ends with a brace at the indentation of its start.
 fn tests_in(path: &str, text: &str) -> Vec<Test> {
     let lines: Vec<&str> = text.lines().collect();
     let mut tests = Vec::new();
@@ -133,7 +133,7 @@ fn rust_files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The texts of all sources, by their path from the workspace's root.
+/// Returns the texts of all sources by their path from the workspace root.
 fn sources() -> BTreeMap<String, String> {
     let mut files = Vec::new();
     for folder in SOURCES {
@@ -151,7 +151,7 @@ fn sources() -> BTreeMap<String, String> {
         .collect()
 }
 
-/// One line of the page.
+/// One row of the page.
 #[derive(Debug)]
 struct Row {
     id: String,
@@ -161,7 +161,7 @@ struct Row {
     tests: Vec<String>,
 }
 
-/// The rows of the page's tables: `| REQ-… | level | status | note | tests |`.
+/// Returns the rows of the page's tables: `| REQ-… | level | status | note | tests |`.
 fn rows(page: &str) -> Vec<Row> {
     page.lines()
         .filter(|line| line.starts_with("| REQ-"))
@@ -175,7 +175,7 @@ fn rows(page: &str) -> Vec<Row> {
         .collect()
 }
 
-/// Everything that is wrong with the page.
+/// Returns every discrepancy between the page and the tests.
 fn problems(
     page: &str,
     requirements: &BTreeMap<String, String>,
@@ -225,7 +225,7 @@ fn problems(
         }
     }
     for (path, text) in sources {
-        // The runner's checks name their requirements in code.
+        // The checks of the conformance runner name their requirements in code.
         let cited = match path.starts_with("mcp-aql-conformance/") {
             true => citations(text),
             false => citations(&comments(&text.lines().collect::<Vec<_>>())),
@@ -240,7 +240,7 @@ fn problems(
 }
 
 #[test]
-fn the_page_tells_the_truth() {
+fn the_page_matches_the_tests() {
     let requirements = requirements(&read("tests/requirements.txt"));
     assert_eq!(requirements.len(), TOTAL);
     let sources = sources();

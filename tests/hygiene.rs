@@ -1,16 +1,16 @@
-//! Expansions among odd names: without a prelude, with warnings denied, with a runtime under another
-//! name, and beside types called like the standard library's.
+//! Compiles expansions in unusual scopes: without a prelude, with denied warnings, with a renamed runtime, and beside
+//! types that are named like those of the standard library.
 
 #![deny(warnings)]
 
-/// The runtime, re-exported by somebody else.
+/// The runtime, re-exported by another crate.
 mod framework {
     pub(crate) mod inner {
         pub(crate) use mcp_aql as aql;
     }
 }
 
-/// Nothing is in scope but what the file names, and the macros by their paths.
+/// A scope without any imports except the file's own, and the macros by their paths.
 mod no_prelude {
     #![no_implicit_prelude]
 
@@ -24,7 +24,7 @@ mod no_prelude {
         /// How many.
         #[param(default = 20, minimum = 1, enum = [20, 50])]
         pub(crate) first: u32,
-        /// Where to go on.
+        /// Cursor to continue from.
         pub(crate) after: ::std::option::Option<::std::string::String>,
     }
 
@@ -105,16 +105,16 @@ mod no_prelude {
         /// Its title.
         #[resource(search, filter, sort, group)]
         pub(crate) r#type: ::std::string::String,
-        /// Where it stands.
+        /// Its status.
         #[resource(filter, sort, group)]
         pub(crate) shelf: ::std::option::Option<Shelf>,
-        /// Who wrote it.
+        /// Its author.
         #[resource(nested)]
         pub(crate) author: ::std::option::Option<::std::boxed::Box<Author>>,
-        /// What comes before it.
+        /// The previous volume.
         #[serde(skip_serializing_if = "::std::option::Option::is_none")]
         pub(crate) prequel: ::std::option::Option<::std::boxed::Box<Self>>,
-        /// When it comes back.
+        /// Date of its return.
         #[serde(rename = "due-back")]
         pub(crate) due_back: ::std::string::String,
         #[serde(skip)]
@@ -129,7 +129,7 @@ mod no_prelude {
 
     #[derive(Clone, ::serde::Serialize, ::mcp_aql::Resource)]
     pub(crate) struct Author {
-        /// What they are called.
+        /// Name.
         #[resource(filter)]
         #[deprecated]
         pub(crate) name: ::std::string::String,
@@ -137,7 +137,7 @@ mod no_prelude {
 
     #[::mcp_aql::computed_fields]
     impl Book {
-        /// How long its title is.
+        /// Length of its title.
         #[computed(filter, sort, group, numeric)]
         pub(crate) fn length(&self) -> usize {
             self.r#type.len()
@@ -209,7 +209,7 @@ mod no_prelude {
         let _ = name;
     }
 
-    /// Write everything down.
+    /// Export everything.
     #[::mcp_aql::operation(
         category = "EXECUTE",
         danger(requires_reauth),
@@ -219,7 +219,7 @@ mod no_prelude {
         execution.attempt()
     }
 
-    /// Nobody said how dangerous these are, and their names do: each is warned of.
+    /// Operations with an undeclared danger whose names raise the level: the macro warns about each.
     #[expect(deprecated)]
     pub(crate) mod undeclared {
         /// Empty the cache.
@@ -245,7 +245,7 @@ mod no_prelude {
 
     #[::mcp_aql::operations]
     impl<T> Tasks<T> {
-        /// Tell the version.
+        /// Return the version.
         #[operation(category = "READ")]
         pub(crate) fn version(&self) -> u8 {
             let _ = &self.0;
@@ -298,7 +298,7 @@ mod renamed {
         }
     }
 
-    /// Write everything down.
+    /// Export everything.
     #[aql::operation(
         category = "EXECUTE",
         danger(level = "reversible", reasons = ["It may take long"]),
@@ -319,7 +319,7 @@ mod renamed {
 
     #[aql::operations(crate = aql)]
     impl Tasks {
-        /// Tell the version.
+        /// Return the version.
         #[operation(category = "READ")]
         pub(crate) fn version() -> u8 {
             1
@@ -327,7 +327,7 @@ mod renamed {
     }
 }
 
-/// Types called like those that an expansion needs.
+/// Types with the names of those that an expansion uses.
 #[allow(dead_code)]
 mod odd_names {
     use ::mcp_aql::{OperationError, operation, operations};
@@ -354,7 +354,7 @@ mod odd_names {
     pub(crate) mod core {}
     pub(crate) mod mcp_aql {}
 
-    /// Names of the expansion's own variables are free.
+    /// User variables may have the names of the expansion's variables.
     #[operation(category = "READ")]
     pub(crate) fn look(
         /// A number.
@@ -367,7 +367,7 @@ mod odd_names {
         call + arg0 + receiver
     }
 
-    /// Names of the expansion's types are free, also beside what they are said with.
+    /// User types may have the names of the expansion's types.
     #[operation(
         category = "EXECUTE",
         rationale = "It is a word",
@@ -428,15 +428,15 @@ mod odd_names {
     }
 }
 
-/// An operation that is marked for rustc too is called without a warning.
+/// An operation that is marked `#[deprecated]` for rustc is called without a warning.
 #[deprecated]
 #[mcp_aql::operation(category = "READ")]
-/// Tell the time as it was told.
+/// Return the time in the old format.
 fn tell_time() -> u8 {
     1
 }
 
-/// Registered and called by nobody else: not unused.
+/// Registered but not called elsewhere: not reported as unused.
 #[mcp_aql::operation(category = "READ")]
 fn get_number() -> u8 {
     7
@@ -446,14 +446,14 @@ struct Numbers(u8);
 
 #[mcp_aql::operations]
 impl Numbers {
-    /// Tell the number.
+    /// Return the number.
     #[operation(category = "READ")]
     fn get_own_number(&self) -> u8 {
         self.0
     }
 }
 
-/// Errors leave `main` from wherever they are defined, with type parameters too.
+/// Errors can be returned from `main` wherever they are defined, also with type parameters.
 mod errors_of_main {
     #![no_implicit_prelude]
 
@@ -481,7 +481,7 @@ fn errors_become_those_of_main() {
 }
 
 #[test]
-fn what_is_registered_is_used() {
+fn registered_helpers_are_used() {
     mcp_aql_tests::register(get_number {});
     mcp_aql_tests::register_all(Numbers(7));
 }

@@ -1,4 +1,4 @@
-//! What the macros write, read back from the tables.
+//! Reads back the tables that the macros generate.
 
 #![allow(clippy::panic, clippy::too_many_arguments)]
 
@@ -34,13 +34,13 @@ struct Paging {
     /// How many.
     #[param(minimum = 1, maximum = 100, default = 20)]
     first: u32,
-    /// Where to go on.
+    /// Cursor to continue from.
     after: Option<String>,
 }
 
 /// Create a task.
 ///
-/// It starts without comments.
+/// The new task has no comments.
 #[operation(
     category = "CREATE",
     endpoint = "manage",
@@ -58,7 +58,7 @@ async fn create_task(
     /// 1 is most urgent.
     #[param(default = 3, minimum = 1, maximum = 5)]
     mut priority: u8,
-    /// Where it stands.
+    /// Its status.
     #[param(default = "todo", enum = ["todo", "done"])]
     status: Status,
     /// Free-form labels.
@@ -107,7 +107,7 @@ impl<S: Send + Sync + Clone> Notes<S> {
         self.helper();
     }
 
-    /// Tell the version.
+    /// Return the version.
     #[operation(category = "READ")]
     fn version() -> &'static str {
         "1"
@@ -184,7 +184,7 @@ fn a_free_function_has_a_table() {
     let spec = create_task::OPERATION.spec;
     assert_eq!(spec.name, "create_task");
     assert_eq!(spec.category, SemanticCategory::Create);
-    assert_eq!(spec.description, "Create a task.\n\nIt starts without comments.");
+    assert_eq!(spec.description, "Create a task.\n\nThe new task has no comments.");
     assert_eq!(spec.endpoint, Some("manage"));
     assert_eq!(spec.data_key, DataKey::Named("created"));
     assert_eq!(spec.deprecated.unwrap().replacement, Some("add_task"));
@@ -215,7 +215,7 @@ fn lifecycles_are_declared_in_the_table() {
     // REQ-LIF-09
     let spec = export_tasks::OPERATION.spec;
     assert_eq!(spec.lifecycle, Some(LifecycleSpec::new(true, false, true)));
-    // Neither the context nor the execution's is a parameter.
+    // Neither `Context` nor `ExecutionContext` is a parameter.
     assert_eq!(spec.parameters.len(), 1);
     assert_eq!(start_over::OPERATION.spec.lifecycle, Some(LifecycleSpec::new(false, false, false)));
     assert_eq!(create_task::OPERATION.spec.lifecycle, None);
@@ -266,7 +266,7 @@ fn methods_become_operations_in_the_order_written() {
     assert_eq!(Notes { store: 7_u8 }.count_notes(), 1);
 }
 
-/// An operation whose texts come from the arguments of a macro.
+/// Defines an operation whose texts are arguments of a macro.
 macro_rules! counter {
     ($function:ident, $noun:literal, $result:ty, $doc:expr) => {
         #[doc = $doc]
@@ -462,7 +462,7 @@ fn errors_map_to_codes() {
     assert_eq!(error.code(), ErrorCode::InternalError);
 }
 
-/// The kind of a thing, whose text and JSON differ.
+/// The kind of a thing, whose `Display` and JSON forms differ.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 enum ThingKind {
     Shelf,
@@ -474,7 +474,7 @@ impl std::fmt::Display for ThingKind {
     }
 }
 
-/// A number without a text of its own.
+/// A number without `Display`.
 #[derive(Debug, Clone, Copy, serde::Serialize)]
 struct ThingId(u32);
 
@@ -546,7 +546,7 @@ fn templates_are_filled_from_fields_and_literals_alike() {
 }
 
 #[test]
-fn what_a_caller_wrote_is_repeated_in_part() {
+fn text_of_the_caller_is_truncated_in_messages() {
     // REQ-ERR-03
     let long = || "x".repeat(100_000);
     for error in [
@@ -563,7 +563,7 @@ fn what_a_caller_wrote_is_repeated_in_part() {
         assert!(text.len() < 1_500, "{}: {} bytes", error.message(), text.len());
         assert!(text.contains('…'), "{text}");
     }
-    // Words of the author are kept, however many they are.
+    // Messages of the author are kept at any length.
     let worded = ThingError::Worded { id: "s-1".into(), note: long() };
     assert_eq!(OperationError::from(worded).details()["note"], long());
     for error in [
@@ -575,7 +575,7 @@ fn what_a_caller_wrote_is_repeated_in_part() {
     }
 }
 
-/// An error that is no `std::error::Error`.
+/// A type that does not implement `std::error::Error`.
 #[derive(OperationError)]
 #[operation_error(code = "VALIDATION_INVALID_VALUE", message = "No", details(reason = reason))]
 struct Refusal {

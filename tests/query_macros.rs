@@ -1,4 +1,4 @@
-//! What the macros of the query language write, read back from the tables and asked of an adapter.
+//! Reads back the tables that the query macros generate, and calls them through an adapter.
 
 #![allow(clippy::panic, clippy::unwrap_used)]
 
@@ -23,14 +23,14 @@ struct Task {
     #[resource(search, filter, sort)]
     #[param(min_length = 1)]
     title: String,
-    /// Where it stands.
+    /// Its status.
     #[resource(filter, sort, group)]
     #[serde(rename = "state")]
     status: Status,
     /// 1 is most urgent.
     #[resource(sort, numeric)]
     priority: u8,
-    /// Who does it.
+    /// Assignee.
     #[resource(nested, read_only)]
     owner: Option<Person>,
     /// Free-form labels.
@@ -52,20 +52,20 @@ enum Status {
 /// A person.
 #[derive(Clone, Serialize, JsonSchema, Resource, serde::Deserialize)]
 struct Person {
-    /// What they are called.
+    /// Name.
     #[resource(filter)]
     name: String,
 }
 
 #[computed_fields]
 impl Task {
-    /// How long the title is.
+    /// Length of the title.
     #[computed(filter, sort, group, numeric)]
     fn length(&self) -> usize {
         self.title.len()
     }
 
-    /// Its title, louder.
+    /// Title in upper case.
     #[computed(name = "shout")]
     fn shouted(&self) -> Option<String> {
         Some(self.title.to_uppercase() + &"!".repeat(usize::from(self.cache)))
@@ -94,7 +94,7 @@ fn field<'a>(table: &'a Table, path: &str) -> &'a FieldInfo {
     table.field(place).unwrap_or_else(|| panic!("no {place}"))
 }
 
-/// `filter sort group numeric search id omitted computed`, as far as they are set.
+/// Returns `filter sort group numeric search id omitted computed`, as far as they are set.
 fn marks(field: &FieldInfo) -> String {
     [
         ("id", field.id),
@@ -119,12 +119,12 @@ fn a_table_holds_each_mark_under_the_name_on_the_wire() {
     for (path, expected, description) in [
         ("task_id", "id", "Identifier."),
         ("title", "search filter sort", "Short title."),
-        ("state", "filter sort group", "Where it stands."),
+        ("state", "filter sort group", "Its status."),
         ("priority", "sort numeric", "1 is most urgent."),
-        ("owner.name", "filter", "What they are called."),
+        ("owner.name", "filter", "Name."),
         ("tags", "filter omitted", "Free-form labels."),
-        ("_computed.length", "filter sort group numeric computed", "How long the title is."),
-        ("_computed.shout", "computed", "Its title, louder."),
+        ("_computed.length", "filter sort group numeric computed", "Length of the title."),
+        ("_computed.shout", "computed", "Title in upper case."),
     ] {
         let field = field(table, path);
         assert_eq!(marks(field), expected, "{path}");
@@ -154,7 +154,7 @@ fn search_tasks(query: CollectionQuery<Task>) -> Result<Page<Task>, OperationErr
     query.run(tasks())
 }
 
-/// List tasks in every form.
+/// List tasks with every form of control.
 #[operation(category = "READ")]
 fn list_in_every_form(
     #[query(
@@ -169,7 +169,7 @@ fn list_in_every_form(
     query.run(tasks())
 }
 
-/// List tasks plainly.
+/// List tasks with plain parameters.
 #[operation(category = "READ")]
 fn list_plainly(
     /// Only those of this filter.
@@ -179,7 +179,7 @@ fn list_plainly(
     query.run(tasks().into_iter().filter(|task| filter.iter().all(|it| *it == task.task_id)))
 }
 
-/// List tasks of a backend that cannot do everything.
+/// List tasks of a limited backend.
 #[operation(category = "READ")]
 fn list_by_backend(
     #[query(backend = Capabilities::all().without_sort("state").without_aggregate())]
@@ -197,7 +197,7 @@ fn get_task(
     first.map(|task| fields.of(task)).ok_or_else(|| OperationError::not_found("task", "a"))
 }
 
-/// Tell how far relationships would be followed.
+/// Return the maximum depth of relationships.
 #[operation(
     category = "READ",
     example = { "root": { "element_type": "task", "element_name": "a" }, "direction": "both" }

@@ -1,12 +1,12 @@
-//! Compile errors as users see them. Each case is named after its fault; its `.stderr` holds every
-//! word that rustc prints for it. Renew with `TRYBUILD=overwrite cargo test --test ui`, then read.
+//! Compile errors as users see them. Each case is named after its error, and its `.stderr` holds the complete output of
+//! rustc. Update with `TRYBUILD=overwrite cargo test --test ui`, and review the diff.
 
 use std::env;
 use std::process::Command;
 
-/// Where cargo finds flags for rustc before it looks anywhere else.
-const VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
-/// What trybuild has rustc called with.
+/// The variable with rustc flags that cargo reads first.
+const RUSTFLAGS_VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
+/// The flags that trybuild passes to rustc.
 const FLAGS: [&str; 6] =
     ["--cfg", "trybuild", "--verbose", "-A", "dead_code", "--diagnostic-width=140"];
 
@@ -14,14 +14,14 @@ const FLAGS: [&str; 6] =
 fn compile_errors() {
     // REQ-RQ-04, REQ-RQ-10, REQ-CLS-02, REQ-CLS-06, REQ-CLS-08, REQ-CLS-10, REQ-UPD-01, REQ-UPD-06
 
-    // trybuild leaves the width out while it builds what the cases need: with other flags than theirs,
-    // all that would be built twice.
-    if env::var_os(VARIABLE).is_none() {
+    // trybuild omits the width while it builds the dependencies of the cases, which would build them twice with
+    // different flags.
+    if env::var_os(RUSTFLAGS_VARIABLE).is_none() {
         let program = env::current_exe().expect("a test is a program");
         let again = Command::new(program)
             .args(env::args_os().skip(1))
             .env("RUST_TEST_NOCAPTURE", "1")
-            .env(VARIABLE, FLAGS.join("\x1f"))
+            .env(RUSTFLAGS_VARIABLE, FLAGS.join("\x1f"))
             .status()
             .expect("what runs once runs twice");
         assert!(again.success(), "see above");

@@ -7,31 +7,31 @@ use std::process::ExitCode;
 use crate::Result;
 use crate::table::Table;
 
-/// The workspace, in which a relative folder lies.
+/// The workspace root, against which relative folders are resolved.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// A benchmark that prints one table.
 #[derive(Debug, Clone, Copy)]
 pub struct Command {
-    /// The package that it belongs to.
+    /// The package of the benchmark.
     pub package: &'static str,
-    /// The name of the files that `--out` writes, without an ending.
+    /// The name of the files that `--out` writes, without extension.
     pub name: &'static str,
 }
 
-/// What is wanted of a run.
+/// The arguments of a run.
 #[derive(Debug, Default)]
 pub struct Arguments {
     /// The folder that files are written to.
     pub out: Option<PathBuf>,
-    /// How many rounds.
+    /// The number of rounds.
     pub rounds: Option<usize>,
-    /// What the names of rows contain.
+    /// A part of the names of the selected rows.
     pub filter: String,
 }
 
 impl Command {
-    /// Reads the arguments, measures, prints the table.
+    /// Parses the arguments, measures and prints the table.
     pub fn run(self, measure: impl Fn(&Arguments, &dyn Fn(&str)) -> Result<Table>) -> ExitCode {
         match self.try_run(measure) {
             Ok(()) => ExitCode::SUCCESS,
@@ -62,9 +62,9 @@ impl Command {
         while let Some(argument) = arguments.next() {
             let mut value = || arguments.next().ok_or_else(|| usage.clone());
             match argument.as_str() {
-                // Cargo says so on its own.
+                // Cargo adds this argument.
                 "--bench" => {}
-                // Cargo runs this in the package's folder, which nobody means.
+                // Cargo runs the benchmark in the package's folder, so the path is resolved against the workspace.
                 "--out" => read.out = Some(PathBuf::from(ROOT).join(value()?)),
                 "--rounds" => read.rounds = Some(value()?.parse()?),
                 filter if !filter.starts_with('-') => filter.clone_into(&mut read.filter),

@@ -1,8 +1,8 @@
-//! Measures mcp-aql beside plain rmcp and json-patch: `cargo bench -p mcp-aql-bench`.
+//! Measures mcp-aql against plain rmcp and json-patch: `cargo bench -p mcp-aql-bench`.
 //!
-//! Ours and the peer take turns, round by round, in one run on one machine, and the result is the
-//! ratio of their medians: figures of two machines, or of two runs, say little about each other.
-//! Every reply is checked. A wrong one ends the run.
+//! mcp-aql and the peer take turns, round by round, in one run on one machine. The result is the ratio of their
+//! medians, because absolute times of different machines or runs are not comparable. Every reply is checked, and a wrong
+//! one ends the run.
 
 mod chart;
 mod measure;
@@ -18,9 +18,9 @@ use std::path::PathBuf;
 
 pub use measure::{Scale, Turns, in_turns, nanos_each, nanos_each_async};
 
-/// What ends a run.
+/// An error that ends a run.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
-/// The result of whatever can end a run.
+/// The result of a fallible step of a run.
 pub type Result<T = ()> = std::result::Result<T, Error>;
 
 /// The two programs with the fifty operations.
@@ -32,11 +32,11 @@ pub struct Programs {
     pub peer: PathBuf,
 }
 
-/// What a measurement has at hand.
+/// The parameters of the measurements.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// What to start.
+    /// The programs under test.
     pub programs: Programs,
-    /// How much to do.
+    /// The size of the measurements.
     pub scale: Scale,
 }

@@ -1,4 +1,4 @@
-//! Rounds in turns, and how much happens in each.
+//! Runs measurements in alternating turns.
 
 use std::future::Future;
 use std::hint::black_box;
@@ -8,31 +8,31 @@ use tokio::runtime::Runtime;
 
 use crate::Result;
 
-/// How much a run does.
+/// The size of the measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Scale {
-    /// Rounds of each row, in which ours and the peer take one turn each.
+    /// Rounds per row. In each, mcp-aql and the peer take one turn.
     pub rounds: usize,
-    /// Calls in a turn, in process.
+    /// In-process calls per turn.
     pub calls: usize,
-    /// Requests in a turn, over a wire.
+    /// Requests per turn over a transport.
     pub requests: usize,
-    /// HTTP connections that call at a time.
+    /// Concurrent HTTP connections.
     pub connections: usize,
-    /// Starts in a turn.
+    /// Process starts per turn.
     pub starts: usize,
-    /// Calls before memory is looked at.
+    /// Calls before memory is measured.
     pub memory_calls: usize,
-    /// JSON documents to merge in a turn, in bytes.
+    /// Bytes of JSON documents that are merged per turn.
     pub merged_bytes: usize,
-    /// The sizes of those documents.
+    /// The sizes of these documents in bytes.
     pub documents: [usize; 3],
-    /// Whether the large adapter has 10,000 operations, or 100.
+    /// Whether the large adapter has 10,000 operations instead of 100.
     pub many_operations: bool,
 }
 
 impl Scale {
-    /// For figures.
+    /// The scale of published results.
     pub const FULL: Self = Self {
         rounds: 21,
         calls: 4_000,
@@ -45,7 +45,7 @@ impl Scale {
         many_operations: true,
     };
 
-    /// To see that everything works.
+    /// The scale of smoke tests.
     pub const SMOKE: Self = Self {
         rounds: 1,
         calls: 10,
@@ -59,38 +59,38 @@ impl Scale {
     };
 }
 
-/// What came out of each turn.
+/// The results of all turns.
 #[derive(Debug, Clone, Default)]
 pub struct Turns {
-    /// Of mcp-aql.
+    /// The results of mcp-aql.
     pub ours: Vec<f64>,
-    /// Of what it is compared with; empty where there is nothing to compare with.
+    /// The results of the peer. Empty if there is no peer.
     pub peer: Vec<f64>,
 }
 
 impl Turns {
-    /// The middle one of ours.
+    /// Returns the median of mcp-aql.
     pub fn our_median(&self) -> f64 {
         median(&self.ours)
     }
 
-    /// The middle one of the peer's.
+    /// Returns the median of the peer.
     pub fn peer_median(&self) -> Option<f64> {
         (!self.peer.is_empty()).then(|| median(&self.peer))
     }
 }
 
-/// The middle value; of an even number of values, the upper one of the two in the middle.
+/// Returns the median: for an even number of values, the upper one of the two in the middle.
 pub(crate) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     sorted.get(sorted.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Lets both take turns, after one that does not count. Who begins changes from round to round.
+/// Runs both sides in turns, after one warm-up turn each. The first side alternates between rounds.
 ///
 /// # Errors
-/// When a turn fails.
+/// Returns an error if a turn fails.
 pub fn in_turns(
     rounds: usize,
     mut ours: impl FnMut() -> Result<f64>,
@@ -111,14 +111,14 @@ pub fn in_turns(
     Ok(turns)
 }
 
-/// Calls that are prepared before the clock runs.
+/// The number of inputs that are prepared before the clock starts.
 const BATCH: usize = 200;
 
-/// Nanoseconds for each of `count` items, without the time it takes to make them, to look at what came
-/// out, and to drop it.
+/// Returns the nanoseconds for each of `count` items, without the time to prepare inputs, to check results and to
+/// drop them.
 ///
 /// # Errors
-/// When something came out wrong.
+/// Returns an error if a result is wrong.
 pub fn nanos_each<T, R>(
     count: usize,
     mut make: impl FnMut(usize) -> T,
@@ -140,10 +140,10 @@ pub fn nanos_each<T, R>(
     per_item(elapsed, count, wrong)
 }
 
-/// As [`nanos_each`], for what is asynchronous and never waits.
+/// Like [`nanos_each`], for a future that never waits.
 ///
 /// # Errors
-/// When something came out wrong.
+/// Returns an error if a result is wrong.
 pub fn nanos_each_async<T, F: Future>(
     runtime: &Runtime,
     count: usize,
@@ -175,7 +175,7 @@ fn per_item(elapsed: Duration, count: usize, wrong: usize) -> Result<f64> {
     }
 }
 
-/// A runtime on this thread alone, as in-process measurements use it.
+/// Builds a single-threaded runtime for in-process measurements.
 pub(crate) fn runtime() -> Result<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }

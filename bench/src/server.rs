@@ -1,4 +1,4 @@
-//! The two programs as child processes, spoken to in raw lines.
+//! Runs the two programs as child processes and exchanges raw lines with them.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::path::Path;
@@ -15,11 +15,11 @@ pub(crate) const INITIALIZE: &str = concat!(
     r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
     "\n"
 );
-/// The second one.
+/// The second line that a client sends.
 pub(crate) const INITIALIZED: &str =
     "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 
-/// Which of the two.
+/// One of the two programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Ours,
@@ -34,7 +34,7 @@ impl Side {
         }
     }
 
-    /// The tool of an operation, and what it is sent.
+    /// Returns the tool of an operation with its arguments.
     pub(crate) fn tool(self, operation: &str, params: Value) -> Value {
         match self {
             Self::Peer => json!({ "name": operation, "arguments": params }),
@@ -49,7 +49,7 @@ impl Side {
         }
     }
 
-    /// Says what came back from a call: the record or the list, without the framework's wrapping.
+    /// Returns the result of a call without the framework's wrapping: the record or the list.
     pub(crate) fn result(self, reply: &Value) -> Result<Value> {
         let wrong = || format!("a wrong reply: {reply}");
         if reply.pointer("/result/isError") == Some(&Value::Bool(true)) {
@@ -68,12 +68,12 @@ impl Side {
     }
 }
 
-/// A request as a line.
+/// Returns a request as a line.
 pub(crate) fn line(id: usize, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string() + "\n"
 }
 
-/// A program on the other end of two pipes.
+/// A program connected through two pipes.
 pub(crate) struct Server {
     side: Side,
     child: Child,
@@ -83,7 +83,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Starts it, up to the answer to `initialize`.
+    /// Starts the program and initializes the session.
     pub(crate) fn start(side: Side, programs: &Programs) -> Result<Self> {
         let mut child = command(side.program(programs))
             .stdin(Stdio::piped())
@@ -103,7 +103,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Starts it with a task in its store.
+    /// Starts the program and stores a task in it.
     pub(crate) fn with_task(side: Side, programs: &Programs) -> Result<Self> {
         let mut server = Self::start(side, programs)?;
         server.input.write_all(INITIALIZED.as_bytes())?;
@@ -115,7 +115,7 @@ impl Server {
         self.child.id()
     }
 
-    /// Sends a line and waits for the next one.
+    /// Sends a line and returns the next one.
     pub(crate) fn ask(&mut self, request: &str) -> Result<&str> {
         self.input.write_all(request.as_bytes())?;
         self.line.clear();
@@ -125,19 +125,19 @@ impl Server {
         Ok(&self.line)
     }
 
-    /// Calls an operation and gives its result.
+    /// Calls an operation and returns its result.
     pub(crate) fn call(&mut self, operation: &str, params: Value) -> Result<Value> {
         let request = line(1, "tools/call", &self.side.tool(operation, params));
         let side = self.side;
         side.result(&serde_json::from_str(self.ask(&request)?)?)
     }
 
-    /// Sends lines; what comes back is for [`receive`](Self::receive).
+    /// Sends lines. [`receive`](Self::receive) returns the answers.
     pub(crate) fn send(&mut self, lines: &str) -> Result {
         Ok(self.input.write_all(lines.as_bytes())?)
     }
 
-    /// What has come, one line at least, in whole lines.
+    /// Reads complete lines, at least one.
     pub(crate) fn receive(&mut self, text: &mut Vec<u8>) -> Result {
         text.clear();
         loop {
@@ -163,7 +163,7 @@ impl Drop for Server {
     }
 }
 
-/// A program that listens on a port of its own.
+/// A program that serves HTTP on its own port.
 pub(crate) struct HttpServer {
     child: Child,
     /// Host and port.
@@ -184,7 +184,7 @@ impl HttpServer {
         stderr.read_line(&mut told)?;
         let address = told.split_once("http://").and_then(|(_, rest)| rest.split_once("/mcp"));
         server.address = address.ok_or_else(|| format!("no address: {told}"))?.0.to_owned();
-        // Whatever else it says must not fill the pipe.
+        // Standard error is drained, so that the pipe cannot fill up.
         std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
         Ok(server)
     }
@@ -197,7 +197,7 @@ impl Drop for HttpServer {
     }
 }
 
-/// The program without the settings of whoever runs this.
+/// Returns the program without the adapter settings of this environment.
 fn command(program: &Path) -> Command {
     let mut command = Command::new(program);
     for name in ["MCP_AQL_LOG", "RUST_LOG", "MCP_AQL_ENDPOINT_MODE", "MCP_AQL_ENDPOINT_PROFILE"] {

@@ -9,22 +9,22 @@ use crate::measure::Turns;
 use crate::rows::{self, Outcome};
 use crate::{Result, Setup, chart};
 
-/// What is wanted of a row.
+/// The target of a row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Target {
-    /// ours / peer is no more than this.
+    /// ours / peer is at most this.
     AtMost(f64),
-    /// ours / peer is no less than this.
+    /// ours / peer is at least this.
     AtLeast(f64),
-    /// Ours is less than this, in the row's unit.
+    /// Ours is below this, in the row's unit.
     Below(f64),
-    /// Ours is no more than this above the peer, in the row's unit.
+    /// Ours exceeds the peer by at most this, in the row's unit.
     AddsAtMost(f64),
-    /// Nothing: the row is there for information.
+    /// No target: the row is informative.
     None,
 }
 
-/// What a row counts.
+/// The unit of a row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Time, in nanoseconds.
@@ -38,30 +38,30 @@ pub enum Unit {
 /// One comparison.
 #[derive(Debug, Clone)]
 pub struct Row {
-    /// The name, by which it can be chosen.
+    /// The name, by which the row can be selected.
     pub name: String,
-    /// What is measured, and beside what.
+    /// The measurement and its peer.
     pub what: String,
-    /// What the figures count.
+    /// The unit of the results.
     pub unit: Unit,
-    /// The figures.
+    /// The results.
     pub turns: Turns,
-    /// What is wanted.
+    /// The target.
     pub target: Target,
 }
 
 impl Row {
-    /// ours / peer.
+    /// Returns ours / peer.
     pub fn ratio(&self) -> Option<f64> {
         self.turns.peer_median().map(|peer| self.turns.our_median() / peer)
     }
 
-    /// ours - peer.
+    /// Returns ours - peer.
     pub fn added(&self) -> Option<f64> {
         self.turns.peer_median().map(|peer| self.turns.our_median() - peer)
     }
 
-    /// The ratio; where the difference counts, that.
+    /// Formats the ratio, or the difference if the target is one.
     fn compared(&self) -> Option<String> {
         match self.target {
             Target::AddsAtMost(_) | Target::None => {
@@ -73,7 +73,7 @@ impl Row {
         }
     }
 
-    /// Whether the target is met.
+    /// Reports whether the target is met.
     pub fn is_met(&self) -> bool {
         match self.target {
             Target::AtMost(most) => self.ratio().is_some_and(|ratio| ratio <= most),
@@ -84,7 +84,7 @@ impl Row {
         }
     }
 
-    /// The target in words.
+    /// Formats the target.
     pub fn target_text(&self) -> String {
         match self.target {
             Target::AtMost(ratio) => format!("≤ {ratio:.2}"),
@@ -127,7 +127,7 @@ impl Unit {
         }
     }
 
-    /// A figure for people, with three digits.
+    /// Formats a number with three significant digits.
     fn show(self, value: f64) -> String {
         let (scales, base): (&[&str], f64) = match self {
             Self::Nanoseconds => (&[" ns", " µs", " ms", " s"], 1_000.0),
@@ -153,22 +153,22 @@ pub struct Table {
     /// The comparisons.
     pub rows: Vec<Row>,
     rounds: usize,
-    /// Who shares the processors.
+    /// The processes that share the processors.
     shared: &'static str,
-    /// Why some rows are not there.
+    /// The reasons for missing rows.
     notes: Vec<String>,
 }
 
 impl Table {
-    /// A table without rows yet; `shared` says who shares the processors.
+    /// Creates an empty table. `shared` names the processes that share the processors.
     pub fn new(rounds: usize, shared: &'static str) -> Self {
         Self { rows: Vec::new(), rounds, shared, notes: Vec::new() }
     }
 
-    /// Measures everything whose name contains `filter`.
+    /// Runs every measurement whose name contains `filter`.
     ///
     /// # Errors
-    /// When a reply is wrong or a program does not run.
+    /// Returns an error if a reply is wrong or a program does not run.
     pub fn measure(setup: &Setup, filter: &str, report: impl Fn(&str)) -> Result<Self> {
         let mut table = Self::new(setup.scale.rounds, "which clients and servers share");
         for (name, run) in rows::ALL {
@@ -180,10 +180,10 @@ impl Table {
         Ok(table)
     }
 
-    /// Adds what a measurement of this name came to.
+    /// Adds the result of the measurement with this name.
     ///
     /// # Errors
-    /// When it failed.
+    /// Returns the error of the measurement.
     pub fn add(&mut self, name: &str, outcome: Result<Outcome>) -> Result {
         match outcome.map_err(|error| format!("{name}: {error}"))? {
             Outcome::Rows(rows) => self.rows.extend(rows),
@@ -192,7 +192,7 @@ impl Table {
         Ok(())
     }
 
-    /// The table as text.
+    /// Formats the table as text.
     pub fn text(&self) -> String {
         let mut lines = vec![["what", "ours", "peer", "ratio", "target", "met?"].map(String::from)];
         lines.extend(self.rows.iter().map(|row| {
@@ -243,10 +243,10 @@ impl Table {
         text
     }
 
-    /// Writes the table into a folder, as `NAME.json` and as a chart, `NAME.svg`.
+    /// Writes the table to a folder as `NAME.json` and as a chart, `NAME.svg`.
     ///
     /// # Errors
-    /// When they cannot be written.
+    /// Returns an error if the files cannot be written.
     pub fn write(&self, folder: &Path, name: &str) -> Result {
         std::fs::create_dir_all(folder)?;
         let json = json!({
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_is_held_against_the_medians() {
+    fn a_target_is_compared_with_the_medians() {
         let turns = (&[1.0, 9.0, 2.0][..], &[4.0, 4.0, 5.0][..]);
         for (target, met) in [
             (Target::AtMost(0.5), true),
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_added_stands_in_the_place_of_the_ratio() {
+    fn an_added_cost_replaces_the_ratio() {
         let mut table = Table::new(1, "shared");
         table.rows.push(row(&[1_500.0], &[1_000.0], Target::AddsAtMost(400.0)));
         table.rows.push(row(&[1_000.0], &[1_500.0], Target::None));

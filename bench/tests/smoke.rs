@@ -1,4 +1,4 @@
-//! Both programs answer alike, and each measurement works. Nothing here looks at a clock.
+//! Checks that both programs give the same answers and that each measurement works, regardless of time.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const OURS: &str = env!("CARGO_BIN_EXE_records_aql");
 const PEER: &str = env!("CARGO_BIN_EXE_records_rmcp");
 
-/// The kinds with the parameters that `create_…` must have, and one field that an update changes.
+/// The kinds with the required parameters of `create_…`, and a field that an update changes.
 fn kinds() -> Vec<(&'static str, &'static str, Value, Value)> {
     vec![
         (
@@ -78,7 +78,7 @@ fn kinds() -> Vec<(&'static str, &'static str, Value, Value)> {
     ]
 }
 
-/// Sends everything to one of the programs, and gives its replies by their ids.
+/// Sends all calls to one of the programs and returns its replies by id.
 fn replies(program: &str, requests: &[Value]) -> BTreeMap<u64, Value> {
     let mut child =
         Command::new(program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -98,7 +98,7 @@ fn replies(program: &str, requests: &[Value]) -> BTreeMap<u64, Value> {
     replies
 }
 
-/// What came of a call, without the framework's wrapping; `None` when it failed.
+/// Returns the result of a call without the framework's wrapping, or `None` if it failed.
 fn result(reply: &Value) -> Option<Value> {
     let text = reply["result"]["content"][0]["text"].as_str().unwrap();
     if reply["result"]["isError"] == true {
@@ -112,7 +112,7 @@ fn result(reply: &Value) -> Option<Value> {
     }
 }
 
-/// Calls as an adapter's client and as a tool server's client make them, and whether they succeed.
+/// Returns the calls of an adapter's client and of a tool server's client, and whether they succeed.
 fn calls() -> Vec<(Value, Value, bool)> {
     let mut calls = Vec::new();
     let mut add = |family: &str, operation: String, params: Value, arguments: Value, good| {
@@ -163,7 +163,7 @@ fn calls() -> Vec<(Value, Value, bool)> {
 }
 
 #[test]
-fn both_programs_answer_alike() {
+fn both_programs_give_the_same_answers() {
     let calls = calls();
     let open = [
         json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {

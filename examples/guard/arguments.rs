@@ -1,3 +1,5 @@
+//! The command line of the guard and the directory of its state.
+
 use std::ffi::OsString;
 use std::fs::DirBuilder;
 use std::io;
@@ -6,7 +8,7 @@ use std::path::{Path, PathBuf};
 use mcp_aql::cli::clap;
 use mcp_aql::store::SqliteStore;
 
-/// Watches over agents: they report each action before they take it, and people hold the brake.
+/// Watches over agents: they report each action before they take it, and an operator can stop them.
 ///
 /// Without a command it serves MCP on standard input and output.
 #[derive(Debug, clap::Parser)]
@@ -15,19 +17,19 @@ pub(crate) struct Arguments {
     /// Read the policy from this file: an mcp-aql.toml with a table [safety_loop]
     #[arg(long, global = true, value_name = "FILE")]
     pub(crate) policy: Option<PathBuf>,
-    /// Keep blocks, the audit log and the console's key there [default: the user's state directory]
+    /// Directory for blocks, the audit log and the console's key [default: the user's state directory]
     #[arg(long, global = true, value_name = "DIR")]
     state: Option<PathBuf>,
-    /// Serve the operator console on this port of 127.0.0.1; 0 is any that is free
+    /// Serve the operator console on this port of 127.0.0.1; 0 selects a free port
     #[arg(long, global = true, value_name = "PORT", default_value_t = 0)]
     pub(crate) port: u16,
-    /// Show requests, with their codes, on the terminal that the guard was started from too
+    /// Also show requests, with their codes, on the guard's controlling terminal
     #[arg(long, global = true)]
     pub(crate) terminal: bool,
-    /// Run this program for each request and give it the request, with its code, on standard input
+    /// Run this program for each request, with the request and its code on standard input
     #[arg(long, global = true, value_name = "PROGRAM")]
     pub(crate) notify: Option<OsString>,
-    /// Print JSON on a terminal too
+    /// Print JSON even if standard output is a terminal
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]
@@ -36,14 +38,14 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Clone, clap::Subcommand)]
 pub(crate) enum GuardCommand {
-    /// Print one-time links to the consoles of the guards that run
+    /// Print one-time links to the consoles of all running guards
     Console,
     #[command(flatten)]
     Adapter(mcp_aql::cli::Command),
 }
 
 impl Arguments {
-    /// The folder for what must survive.
+    /// Returns the directory of the persistent state.
     pub(crate) fn state(&self) -> mcp_aql::Result<PathBuf> {
         if let Some(folder) = &self.state {
             return Ok(std::path::absolute(folder)?);
@@ -54,7 +56,7 @@ impl Arguments {
         Ok(usual.path().parent().map(Path::to_owned).unwrap_or_default())
     }
 
-    /// The command that signs the operator in to this guard.
+    /// Returns the command that signs the operator in to this guard.
     pub(crate) fn login_command(&self) -> String {
         match &self.state {
             None => "guard console".to_owned(),
@@ -66,7 +68,7 @@ impl Arguments {
     }
 }
 
-/// An argument as a shell reads it.
+/// Quotes an argument for a shell.
 fn quoted(argument: &str) -> String {
     let plain = |each: char| each.is_alphanumeric() || "/\\:._-+@".contains(each);
     if !argument.is_empty() && argument.chars().all(plain) {
@@ -76,7 +78,7 @@ fn quoted(argument: &str) -> String {
     }
 }
 
-/// Makes the folder, for this user alone.
+/// Creates a directory that only the current user can read.
 pub(crate) fn make_folder(folder: &Path) -> mcp_aql::Result<()> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);

@@ -1,9 +1,11 @@
+//! The command `console`, which prints sign-in links.
+
 use std::io::Write as _;
 use std::path::Path;
 
 use mcp_aql::operator::Console;
 
-/// Prints a link for each guard that runs with this state directory.
+/// Prints a link for each running guard that uses this state directory.
 pub(crate) fn print(state: &Path) -> mcp_aql::Result<()> {
     let links = Console::login_links(state)?;
     if links.is_empty() {

@@ -1,12 +1,12 @@
-//! The guard: a server that does nothing but hold the brake, to be put beside the servers that act.
-//! `cargo run --example guard -- --help`.
+//! The guard: an MCP server that only runs the safety loop, for use beside the servers that act.
+//! Run `cargo run --example guard -- --help`.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
-//! | `arguments.rs` | what it can be told |
-//! | `policy.rs` | what agents may do, if nobody says otherwise |
-//! | `instructions.txt` | what an agent is told |
-//! | `links.rs` | how the operator signs in |
+//! | `arguments.rs` | the command line |
+//! | `policy.rs` | the default policy |
+//! | `instructions.txt` | the instructions for agents |
+//! | `links.rs` | the sign-in links of the operator |
 
 mod arguments;
 mod links;
@@ -58,12 +58,12 @@ fn adapter(arguments: &Arguments, state: &Path, options: &Options) -> mcp_aql::R
         .tool_prefix("guard_")
         .store(SqliteStore::open(state.join("state.db")))
         .safety_loop(people);
-    // Whoever only looks at the guard leaves nothing behind.
+    // Commands that only inspect the guard write no files.
     if matches!(options.command, None | Some(Command::Serve { .. } | Command::Call { .. })) {
         arguments::make_folder(state)?;
         builder = builder.audit_log(state.join("audit.jsonl"));
     }
-    // An `mcp-aql.toml` in the working directory may be the agent's own work.
+    // An `mcp-aql.toml` in the working directory may have been written by the agent, so it is not read.
     let builder = match &arguments.policy {
         Some(file) => builder.config_file(file),
         None => builder.without_config_file(),

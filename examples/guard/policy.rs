@@ -1,6 +1,8 @@
+//! The default policy of the guard.
+
 use mcp_aql::safety_loop::SafetyLoop;
 
-/// The protocol's own example patterns (MCP-AQL §8.7.4). A policy file replaces the lists that it has.
+/// Returns the protocol's example patterns (MCP-AQL §8.7.4). A policy file replaces each list that it contains.
 pub(crate) fn usual() -> SafetyLoop {
     SafetyLoop::new()
         .deny(["drop_*", "delete_all*", "rm -rf*"])

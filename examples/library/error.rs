@@ -1,12 +1,12 @@
-//! What can go wrong, each with its code.
+//! The errors of the library, each with its code.
 
 use mcp_aql::prelude::*;
 
-/// Why the library said no.
+/// The reason why the library refused a call.
 ///
-/// Where the details suffice for the protocol's own sentence, the caller reads that one; else it
-/// reads what stands in `#[error(…)]`. The protocol has no code for "not now", so what the rules of
-/// the house forbid is `PERMISSION_DENIED` with a sentence that says what would help.
+/// If the details fill the protocol's message template, the caller reads that message. Otherwise it reads the text of
+/// `#[error(…)]`. The protocol has no code for "not now", so calls that break a lending rule get
+/// `PERMISSION_DENIED` with a message that states what would help.
 #[derive(Debug, thiserror::Error, OperationError)]
 pub(crate) enum LendingError {
     /// The catalogue has no such book.
@@ -16,73 +16,74 @@ pub(crate) enum LendingError {
         details(resource_type = "book", resource_id = book_id)
     )]
     NoBook {
-        /// The number that was asked for.
+        /// The requested number.
         book_id: u64,
     },
-    /// Nobody has this card.
+    /// No member has this card.
     #[error("there is no member '{member_id}'")]
     #[operation_error(
         code = "NOT_FOUND_RESOURCE",
         details(resource_type = "member", resource_id = member_id)
     )]
     NoMember {
-        /// The number that was asked for.
+        /// The requested number.
         member_id: u64,
     },
-    /// There is no such loan, or the book is back.
+    /// No such loan exists, or the book has been returned.
     #[error("there is no open loan '{loan_id}'")]
     #[operation_error(
         code = "NOT_FOUND_RESOURCE",
         details(resource_type = "loan", resource_id = loan_id)
     )]
     NoLoan {
-        /// The number that was asked for.
+        /// The requested number.
         loan_id: u64,
     },
-    /// The member has a copy of this book.
+    /// The member already has a copy of this book.
     #[error("member '{member_id}' has this book already, with loan '{loan_id}'")]
     #[operation_error(
         code = "CONFLICT_ALREADY_EXISTS",
         details(resource_type = "loan", resource_id = loan_id)
     )]
     HasIt {
-        /// Who has it.
+        /// The member.
         member_id: u64,
-        /// The loan.
+        /// The open loan.
         loan_id: u64,
     },
-    /// No copy is left.
+    /// All copies are lent.
     #[error("All '{copies}' copies of the book are lent; try again when one is back")]
     #[operation_error(code = "PERMISSION_DENIED", details(copies = copies))]
     AllLent {
-        /// How many there are.
+        /// The number of copies.
         copies: u32,
     },
-    /// The member has as many books as anyone may have.
+    /// The member has reached the maximum number of loans.
     #[error("A member may have '{limit}' books; return one first")]
     #[operation_error(code = "PERMISSION_DENIED", details(limit = limit))]
     TooMany {
-        /// The most that a member may have.
+        /// The maximum number of loans of a member.
         limit: usize,
     },
-    /// A book that is lent stays in the catalogue.
+    /// A lent book cannot be deleted.
     #[error("'{lent}' copies of the book are lent; it can be deleted when they are back")]
     #[operation_error(code = "PERMISSION_DENIED", details(lent = lent))]
     StillLent {
-        /// Copies that are out.
+        /// The number of lent copies.
         lent: u32,
     },
-    /// There would be fewer copies than are lent.
+    /// The change would leave fewer copies than are lent.
     #[error("Parameter 'input.copies' must not be less than the '{lent}' copies now lent")]
     #[operation_error(
         code = "VALIDATION_INVALID_VALUE",
         details(param_name = "input.copies", lent = lent)
     )]
     TooFew {
-        /// Copies that are out.
+        /// The number of lent copies.
         lent: u32,
     },
-    /// A change was refused, as by `if_match`, or a page, as by a cursor of another list.
+    /// The framework refused a change, for example because of `if_match`, or a page, for example because of a cursor of
+    /// another list.
     #[error(transparent)]
     #[operation_error(transparent)]
     Refused(#[from] OperationError),

@@ -1,11 +1,11 @@
-//! A lending library with a profile of its own. `cargo run --example library -- introspect`.
+//! A lending library with an endpoint profile of its own. Run `cargo run --example library -- introspect`.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
-//! | `model.rs` | what a book, a member and a loan are |
-//! | `operations.rs` | what a caller can do, and in which family |
-//! | `error.rs` | what the rules of the house forbid |
-//! | `stock.rs` | where everything is kept: in memory, some books to begin with |
+//! | `model.rs` | books, members and loans |
+//! | `operations.rs` | the operations and their families |
+//! | `error.rs` | the errors of the lending rules |
+//! | `stock.rs` | the data: in memory, with some books to start with |
 
 mod error;
 mod model;
@@ -17,10 +17,10 @@ use mcp_aql::{EndpointProfile, SemanticCategory as Category};
 use operations::Library;
 use stock::Stock;
 
-/// The families of a library: what a client allows or asks about, one by one.
+/// Returns the endpoint families of the library, which a client can allow one by one.
 ///
-/// `discover` has no category, so that it gets those operations alone that name it. `manage` has
-/// three: its tool carries the annotations of the riskiest.
+/// `discover` has no category, so it contains only the operations that name it. `manage` has three categories, so its
+/// tool carries the annotations of the riskiest.
 fn profile() -> EndpointProfile {
     EndpointProfile::custom("library")
         .family("discover", "Find out what the library has.", [])

@@ -1,4 +1,4 @@
-//! What a library keeps.
+//! Books, members and loans.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;
@@ -13,26 +13,26 @@ pub(crate) struct Book {
     /// Title as printed on the cover.
     #[param(min_length = 1, max_length = 200)]
     pub(crate) title: String,
-    /// Who wrote it.
+    /// Author.
     #[param(min_length = 1, max_length = 200)]
     pub(crate) author: String,
-    /// What it is about.
+    /// Subject of the book.
     pub(crate) subject: Subject,
-    /// Where its copies stand.
+    /// Place of the copies.
     pub(crate) place: Place,
-    /// How many copies the library owns.
+    /// Number of copies that the library owns.
     #[param(minimum = 1, maximum = 100)]
     pub(crate) copies: u32,
-    /// When a stocktaking last came by.
+    /// Time of the last stocktaking that included the book.
     #[resource(read_only)]
     pub(crate) checked_at: Option<DateTime<Utc>>,
-    /// Grows with every change; give it back as `if_match`.
+    /// Version, which grows with every change; send it as `if_match`.
     #[resource(read_only)]
     #[serde(rename = "_version")]
     pub(crate) version: u64,
 }
 
-/// Where the copies of a book stand. An update changes one of its fields and leaves the others.
+/// The place of a book's copies. An update changes single fields of it and keeps the others.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub(crate) struct Place {
     /// Floor; 0 is the ground floor.
@@ -41,12 +41,12 @@ pub(crate) struct Place {
     /// Shelf on that floor, by its letter and number.
     #[param(pattern = "^[A-Z][0-9]{1,2}$")]
     pub(crate) shelf: String,
-    /// What helps to find them.
+    /// Hint for finding the copies.
     #[param(max_length = 200)]
     pub(crate) hint: Option<String>,
 }
 
-/// What a book is about.
+/// The subject of a book.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
@@ -54,26 +54,26 @@ pub(crate) struct Place {
 pub(crate) enum Subject {
     /// Stories.
     Fiction,
-    /// What happened.
+    /// Past events.
     History,
-    /// How things work.
+    /// Nature and technology.
     Science,
 }
 
-/// What a new book starts with: the parameters of `create_book`.
+/// The fields of a new book: the parameters of `create_book`.
 #[derive(Debug, ParamGroup)]
 pub(crate) struct NewBook {
     /// Title as printed on the cover.
     #[param(min_length = 1, max_length = 200)]
     pub(crate) title: String,
-    /// Who wrote it.
+    /// Author.
     #[param(min_length = 1, max_length = 200)]
     pub(crate) author: String,
-    /// What it is about.
+    /// Subject of the book.
     pub(crate) subject: Subject,
-    /// Where its copies stand.
+    /// Place of the copies.
     pub(crate) place: Place,
-    /// How many copies the library owns.
+    /// Number of copies that the library owns.
     #[param(default = 1, minimum = 1, maximum = 100)]
     pub(crate) copies: u32,
 }
@@ -87,39 +87,39 @@ pub(crate) struct Member {
     pub(crate) name: String,
 }
 
-/// A copy of a book in the hands of a member.
+/// A copy of a book that a member has borrowed.
 #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
 pub(crate) struct Loan {
     /// Number of the loan.
     #[resource(id)]
     pub(crate) loan_id: u64,
-    /// The book.
+    /// The borrowed book.
     pub(crate) book_id: u64,
-    /// Who has it.
+    /// The borrower.
     pub(crate) member_id: u64,
-    /// Last day to bring it back.
+    /// Last day to return the book.
     pub(crate) due_date: NaiveDate,
-    /// When it came back; absent while it is out.
+    /// Day of the return; absent until then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) returned_at: Option<DateTime<Utc>>,
 }
 
-/// How many books there are on a subject.
+/// The number of books on a subject.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SubjectCount {
     /// The subject.
     pub(crate) subject: Subject,
-    /// Books in the catalogue.
+    /// Number of books in the catalogue.
     pub(crate) books: usize,
 }
 
-/// What a stocktaking saw.
+/// The result of a stocktaking.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct StockCheck {
-    /// Books that were looked for.
+    /// Number of books that were checked.
     pub(crate) books: usize,
-    /// Copies on the shelves.
+    /// Number of copies on the shelves.
     pub(crate) on_shelf: u32,
-    /// Copies that are lent.
+    /// Number of copies that are lent.
     pub(crate) lent: u32,
 }

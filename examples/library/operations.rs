@@ -1,4 +1,4 @@
-//! What a caller can do, and in which family.
+//! The operations and their families.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub(crate) struct Library {
 }
 
 impl Library {
-    /// Operations on this stock.
+    /// Creates the operations on a stock.
     pub(crate) fn new(stock: Stock) -> Self {
         Self { stock }
     }
@@ -22,10 +22,9 @@ impl Library {
 
 #[operations]
 impl Library {
-    // `endpoint` puts an operation into the family that it names. READ alone would mean `query`.
+    // `endpoint` assigns an operation to a family. Without it, a READ would be in `query`.
 
-    // The word and the subject are this library's own way to search. Of a query, the operation has
-    // the pages alone.
+    // The parameters for word and subject are this library's own search. `CollectionQuery` adds only the pages.
 
     /// Find books by a word in title or author, or by subject.
     #[operation(
@@ -36,23 +35,23 @@ impl Library {
     )]
     fn find_books(
         &self,
-        /// What title or author hold, in upper or lower case.
+        /// Part of the title or the author, in any case.
         #[param(min_length = 1, max_length = 100)]
         word: Option<String>,
-        /// Books on this subject alone.
+        /// Return only books on this subject.
         subject: Option<Subject>,
         #[query(without(filter, sort, fields, aggregate))] page: CollectionQuery<Book>,
     ) -> Result<Page<Book>, LendingError> {
         self.stock.find(word.as_deref(), subject, &page)
     }
 
-    /// List the subjects, with the number of their books.
+    /// List the subjects with the number of their books.
     #[operation(category = "READ", endpoint = "discover")]
     fn list_subjects(&self) -> Vec<SubjectCount> {
         self.stock.subjects()
     }
 
-    // Without `endpoint`, the category decides: READ goes to `query`.
+    // Without `endpoint`, the category decides: a READ is in `query`.
 
     /// Get one book by its number.
     #[operation(category = "READ", example = { "book_id": 1 })]
@@ -78,13 +77,13 @@ impl Library {
     #[operation(category = "READ", example = { "member_id": 1 })]
     fn list_loans(
         &self,
-        /// Loans of this member alone.
+        /// Return only loans of this member.
         member_id: Option<u64>,
-        /// Loans of this member alone.
-        // The old name goes on working until its date. Whoever uses it is warned with every reply.
+        /// Return only loans of this member.
+        // The old name works until its removal date. Every call that uses it returns a warning.
         #[param(deprecated(replacement = "member_id", removal_date = "2031-05-06"))]
         borrower: Option<u64>,
-        /// Also those that are back.
+        /// Also return loans that have ended.
         #[param(default = false)]
         returned: bool,
         #[query(without(filter, sort, fields, aggregate))] page: CollectionQuery<Loan>,
@@ -101,7 +100,7 @@ impl Library {
         self.stock.add_book(book)
     }
 
-    /// Change fields of a book. What `input` leaves out stays as it is, `null` removes.
+    /// Change fields of a book. Fields that `input` omits stay unchanged, `null` removes a value.
     #[operation(
         category = "UPDATE",
         example("one field of the place; floor and hint stay",
@@ -118,13 +117,13 @@ impl Library {
         self.stock.change_book(book_id, |book, lent| {
             if_match.check(&book.version)?;
             input.merge_into(book);
-            // A rule that no constraint on a field can state is checked after the merge. The stock
-            // keeps the old book when this fails.
+            // Rules that no constraint on a field can express are checked after the merge. If this fails, the stock keeps the
+            // old book.
             if book.copies < lent { Err(LendingError::TooFew { lent }) } else { Ok(()) }
         })
     }
 
-    /// Delete a book of which no copy is lent, and return it once more.
+    /// Delete a book of which no copy is lent, and return it.
     #[operation(
         category = "DELETE",
         danger(
@@ -142,7 +141,7 @@ impl Library {
         self.stock.delete_book(book_id)
     }
 
-    // A member is made out to a person who stands there, so this CREATE is for the counter.
+    // A member must be present to get a card, so this CREATE belongs to the counter's family.
 
     /// Register a member.
     #[operation(category = "CREATE", endpoint = "operate", example = { "name": "Ada" })]
@@ -168,14 +167,14 @@ impl Library {
         book_id: u64,
         /// Number on the card.
         member_id: u64,
-        /// For how many weeks.
+        /// Number of weeks.
         #[param(default = 4, minimum = 1, maximum = 8)]
         weeks: u32,
     ) -> Result<Loan, LendingError> {
         self.stock.lend(book_id, member_id, weeks)
     }
 
-    /// Take a lent copy back.
+    /// Return a lent copy.
     #[operation(
         category = "EXECUTE",
         rationale = "the counterpart of `lend_book`; the loan stays on record",
@@ -183,7 +182,7 @@ impl Library {
     )]
     fn return_book(
         &self,
-        /// The loan that ends.
+        /// Number of the loan that ends.
         loan_id: u64,
     ) -> Result<Loan, LendingError> {
         self.stock.take_back(loan_id)
@@ -191,18 +190,18 @@ impl Library {
 
     /// Walk along all shelves, count the copies and date every book.
     ///
-    /// Reports progress after each book. Cancelled, it stops between two books; those behind it
-    /// keep their date.
+    /// Reports progress after each book. If cancelled, it stops between two books; the remaining ones keep
+    /// their date.
     #[operation(
         category = "EXECUTE",
-        // `check` announces READ; without a reason this does not compile.
+        // The verb `check` implies READ; without a rationale this does not compile.
         rationale = "a stocktaking runs for a while, can be stopped, and dates the books",
         example = { "pace_ms": 20 },
     )]
     async fn check_stock(
         &self,
         context: Context,
-        /// Milliseconds for each book.
+        /// Milliseconds per book.
         #[param(default = 100, maximum = 10_000)]
         pace_ms: u64,
     ) -> StockCheck {
@@ -213,7 +212,7 @@ impl Library {
                 () = context.cancelled() => break,
                 () = tokio::time::sleep(Duration::from_millis(pace_ms)) => {}
             }
-            // Someone may have deleted it meanwhile.
+            // The book may have been deleted meanwhile.
             let Some((on_shelf, lent)) = self.stock.check(book_id) else { continue };
             seen.books += 1;
             seen.on_shelf += on_shelf;

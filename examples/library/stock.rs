@@ -1,4 +1,4 @@
-//! Where everything is kept: in memory, behind one lock.
+//! The data of the library: in memory, behind one lock.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,10 +9,10 @@ use mcp_aql::prelude::*;
 use crate::error::LendingError;
 use crate::model::{Book, Loan, Member, NewBook, Place, Subject, SubjectCount};
 
-/// The most books that one member may have.
-const MOST_LOANS: usize = 3;
+/// The maximum number of books that a member may borrow.
+const MAX_LOANS: usize = 3;
 
-/// Books, members and loans. It is gone when the process ends.
+/// Books, members and loans. They are lost when the process ends.
 pub(crate) struct Stock(Mutex<Records>);
 
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Records {
 }
 
 impl Stock {
-    /// Something to look at from the first call on.
+    /// Creates a stock with some books, so that the first calls have results.
     pub(crate) fn with_some_books() -> Self {
         let stock = Self(Mutex::default());
         for (title, author, subject, shelf, copies) in [
@@ -46,12 +46,12 @@ impl Stock {
         stock
     }
 
-    // No operation leaves half a change behind, so the records are sound even after a panic.
+    // No operation leaves a partial change, so the records are consistent even after a panic.
     fn open(&self) -> MutexGuard<'_, Records> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Books that hold the word and are on the subject.
+    /// Returns the books that contain the word and are on the subject.
     pub(crate) fn find(
         &self,
         word: Option<&str>,
@@ -67,7 +67,7 @@ impl Stock {
         Ok(page.run(found)?)
     }
 
-    /// The subjects that there are books on.
+    /// Returns the subjects that occur in the catalogue.
     pub(crate) fn subjects(&self) -> Vec<SubjectCount> {
         let mut counts = BTreeMap::new();
         for book in self.open().books.values() {
@@ -76,18 +76,18 @@ impl Stock {
         counts.into_iter().map(|(subject, books)| SubjectCount { subject, books }).collect()
     }
 
-    /// One book.
+    /// Returns one book.
     pub(crate) fn book(&self, book_id: u64) -> Result<Book, LendingError> {
         self.open().book(book_id).cloned()
     }
 
-    /// One member.
+    /// Returns one member.
     pub(crate) fn member(&self, member_id: u64) -> Result<Member, LendingError> {
         let found = self.open().members.get(&member_id).cloned();
         found.ok_or(LendingError::NoMember { member_id })
     }
 
-    /// Loans, of one member if one is given.
+    /// Returns the loans, optionally of one member.
     pub(crate) fn loans(
         &self,
         member_id: Option<u64>,
@@ -102,7 +102,7 @@ impl Stock {
         Ok(page.run(found)?)
     }
 
-    /// Puts a book into the catalogue.
+    /// Adds a book to the catalogue.
     pub(crate) fn add_book(&self, new: NewBook) -> Book {
         let mut records = self.open();
         records.last_book += 1;
@@ -120,7 +120,7 @@ impl Stock {
         book
     }
 
-    /// Changes a book, unless `change` says no. It learns how many copies are lent.
+    /// Changes a book, unless `change` returns an error. `change` receives the number of lent copies.
     pub(crate) fn change_book(
         &self,
         book_id: u64,
@@ -134,7 +134,7 @@ impl Stock {
         Ok(book)
     }
 
-    /// Takes a book out of the catalogue.
+    /// Removes a book from the catalogue.
     pub(crate) fn delete_book(&self, book_id: u64) -> Result<Book, LendingError> {
         let mut records = self.open();
         match records.lent(book_id) {
@@ -143,7 +143,7 @@ impl Stock {
         }
     }
 
-    /// Makes out a card.
+    /// Registers a member.
     pub(crate) fn add_member(&self, name: String) -> Member {
         let mut records = self.open();
         records.last_member += 1;
@@ -152,7 +152,7 @@ impl Stock {
         member
     }
 
-    /// Hands a copy out, if the rules allow it.
+    /// Lends a copy, if the rules allow it.
     pub(crate) fn lend(
         &self,
         book_id: u64,
@@ -169,7 +169,7 @@ impl Stock {
         Ok(loan)
     }
 
-    /// Takes a copy back.
+    /// Ends a loan.
     pub(crate) fn take_back(&self, loan_id: u64) -> Result<Loan, LendingError> {
         let mut records = self.open();
         let open = records.loans.get_mut(&loan_id).filter(|loan| loan.returned_at.is_none());
@@ -178,12 +178,12 @@ impl Stock {
         Ok(loan.clone())
     }
 
-    /// The numbers of all books.
+    /// Returns the numbers of all books.
     pub(crate) fn numbers(&self) -> Vec<u64> {
         self.open().books.keys().copied().collect()
     }
 
-    /// Dates a book; gives its copies on the shelf and those that are lent.
+    /// Sets the date of a book's stocktaking and returns the number of its copies on the shelf and of those lent.
     pub(crate) fn check(&self, book_id: u64) -> Option<(u32, u32)> {
         let mut records = self.open();
         let lent = records.lent(book_id);
@@ -199,7 +199,7 @@ impl Records {
         self.books.get(&book_id).ok_or(LendingError::NoBook { book_id })
     }
 
-    /// The rules of the house.
+    /// Checks the lending rules.
     fn may_borrow(&self, book_id: u64, member_id: u64) -> Result<(), LendingError> {
         let copies = self.book(book_id)?.copies;
         if !self.members.contains_key(&member_id) {
@@ -209,8 +209,8 @@ impl Records {
         if let Some(loan) = has.iter().find(|loan| loan.book_id == book_id) {
             return Err(LendingError::HasIt { member_id, loan_id: loan.loan_id });
         }
-        if has.len() >= MOST_LOANS {
-            return Err(LendingError::TooMany { limit: MOST_LOANS });
+        if has.len() >= MAX_LOANS {
+            return Err(LendingError::TooMany { limit: MAX_LOANS });
         }
         if self.lent(book_id) >= copies {
             return Err(LendingError::AllLent { copies });

@@ -1,4 +1,4 @@
-//! A note book in memory, in one file: the smallest adapter that shows most of what there is.
+//! A note book in memory, in one file: the smallest adapter that shows most features.
 //!
 //! ```console
 //! $ cargo run --example notes -- call add_note '{"title":"Milk"}'
@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
 
-// A resource is a plain struct. `Serialize` and `JsonSchema` let it be returned and described,
-// `Deserialize` and `UpdateInput` let callers change its fields.
+// A resource is a plain struct. `Serialize` and `JsonSchema` allow operations to return and describe it, `Deserialize`
+// and `UpdateInput` allow callers to change its fields.
 
 /// A note.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
@@ -34,17 +34,17 @@ struct Note {
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Colour {
-    /// As paper comes.
+    /// Plain paper.
     #[default]
     White,
-    /// To be seen.
+    /// Noticeable.
     Yellow,
-    /// Not to be overlooked.
+    /// Urgent.
     Red,
 }
 
-// Shared state is any type that can be cloned. Functions take it as `State<NoteBook>`; callers never
-// see it.
+// Shared state is any type that implements `Clone`. Functions receive it as `State<NoteBook>`; callers never see
+// it.
 
 /// All notes.
 #[derive(Debug, Clone, Default)]
@@ -63,7 +63,7 @@ impl NoteBook {
 }
 
 impl Pages {
-    // The protocol's errors have constructors. `examples/tasks` has an error type of its own.
+    // The protocol's errors have constructors. `examples/tasks` defines its own error type.
     fn find(&mut self, note_id: u64) -> Result<&mut Note, OperationError> {
         self.notes.get_mut(&note_id).ok_or_else(|| OperationError::not_found("note", note_id))
     }
@@ -77,8 +77,8 @@ impl Pages {
     }
 }
 
-// An operation is a function. Its doc comment and those of its arguments are what a caller reads,
-// its types are what a caller must send, and `#[param(…)]` narrows that down.
+// An operation is a function. Its doc comment and those of its arguments are the descriptions that callers read, its
+// types define the accepted values, and `#[param(…)]` restricts them.
 
 /// Add a note.
 #[operation(category = "CREATE", example = { "title": "Milk", "colour": "yellow" })]
@@ -92,15 +92,15 @@ fn add_note(
     text: Option<String>,
     /// Colour of the paper.
     #[param(default = Colour::default())]
-    // a literal, or an expression that runs once, at the start
+    // a literal, or an expression that is evaluated once, at start-up
     colour: Colour,
-    /// Digits that every change of the note will need.
-    #[param(sensitive, pattern = "^[0-9]{4,8}$")] // a secret: in no log, in no reply
+    /// Digits that later changes of the note will require.
+    #[param(sensitive, pattern = "^[0-9]{4,8}$")] // a secret: never logged and never returned
     pin: Option<String>,
 ) -> Note {
     let mut book = book.open();
     if let Some(twin) = book.notes.values().find(|note| note.title == title) {
-        // A warning goes along with the result.
+        // A warning is part of the reply.
         context.warn(
             Warning::new("VALIDATION_TWIN_TITLE_WARNING", "Another note has this title already")
                 .severity(Severity::Low)
@@ -129,7 +129,7 @@ fn get_note(
     book.open().find(note_id).cloned()
 }
 
-// Callers of a deprecated operation are warned, and told where to go and until when.
+// Callers of a deprecated operation receive a warning with its replacement and its removal date.
 
 /// Show one note.
 #[operation(
@@ -162,7 +162,7 @@ fn update_note(
     Ok(note.clone())
 }
 
-/// Delete a note, and return it once more.
+/// Delete a note, and return it.
 #[operation(category = "DELETE", example = { "note_id": 1 })]
 fn delete_note(
     State(book): State<NoteBook>,

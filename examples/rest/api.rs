@@ -1,4 +1,4 @@
-//! How a request is sent, and what may come back.
+//! Sends requests to the service and reads its answers.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use reqwest::redirect::Policy;
 use reqwest::{Method, RequestBuilder, Response, Url};
 use serde::de::DeserializeOwned;
 
-/// The most of an answer that is read.
-const MOST_BYTES: usize = 1 << 20;
-/// The most of a refusal that is read, for the log.
-const MOST_BYTES_OF_REFUSAL: usize = 4096;
+/// The maximum size of an answer, in bytes.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+/// The number of bytes of a refusal that are read for the log.
+const MAX_REFUSAL_BYTES: usize = 4096;
 
 /// The service's HTTP API.
 pub(crate) struct ParcelApi {
@@ -22,66 +22,66 @@ pub(crate) struct ParcelApi {
 /// A successful answer.
 pub(crate) struct Answer {
     request: String,
-    /// The version of the resource, as the service calls it.
+    /// The version of the resource, as the service reports it.
     pub(crate) etag: Option<String>,
     body: Vec<u8>,
 }
 
-/// Why there is no successful answer. Its text is for the log: it quotes the service.
+/// The reason why there is no successful answer. The text is for the log, because it quotes the service.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ApiError {
-    /// The service answered, and not with success.
+    /// The service answered with a status that is not a success.
     #[error(transparent)]
     Refused(Refusal),
-    /// The answer did not come in time.
+    /// The answer did not arrive in time.
     #[error("{request}: no answer within {} s", patience.as_secs())]
     TimedOut {
         /// Method and path.
         request: String,
-        /// How long it had.
+        /// The time limit.
         patience: Duration,
     },
-    /// There was no connection, or it broke.
+    /// The connection failed or broke.
     #[error("{request}: the service cannot be reached")]
     Unreachable {
         /// Method and path.
         request: String,
-        /// What the HTTP client says.
+        /// The error of the HTTP client.
         source: reqwest::Error,
     },
-    /// The answer is longer than any answer of this API.
-    #[error("{request}: the answer has more than {MOST_BYTES} bytes")]
+    /// The answer exceeds the size limit.
+    #[error("{request}: the answer has more than {MAX_ANSWER_BYTES} bytes")]
     TooLong {
         /// Method and path.
         request: String,
     },
-    /// The answer is not what this API answers.
+    /// The body is not what the API documents.
     #[error("{request}: the answer is not what was expected")]
     Unreadable {
         /// Method and path.
         request: String,
-        /// What is wrong with it.
+        /// The parse error.
         source: serde_json::Error,
     },
 }
 
-/// What the service said when it did not do it. The body is quoted, since it may hold anything, line
-/// breaks included.
+/// The service's answer to a request that it refused. The body is quoted in the log, because it may contain anything,
+/// including line breaks.
 #[derive(Debug, thiserror::Error)]
 #[error("{request}: status {status}, {body:?}")]
 pub(crate) struct Refusal {
     request: String,
     /// The HTTP status.
     pub(crate) status: u16,
-    /// The version that the resource has.
+    /// The current version of the resource.
     pub(crate) etag: Option<String>,
-    /// How long to wait, as the service puts it: seconds, or a date.
+    /// The time to wait, as sent by the service: seconds or a date.
     pub(crate) retry_after: Option<String>,
     /// The beginning of the body.
     pub(crate) body: String,
 }
 
-/// A URL that this adapter can send requests to.
+/// Parses a URL that this adapter can send requests to.
 pub(crate) fn base_url(text: &str) -> Result<Url, String> {
     let url: Url = text.parse().map_err(|error| format!("no URL: {error}"))?;
     match url.scheme() {
@@ -93,24 +93,24 @@ pub(crate) fn base_url(text: &str) -> Result<Url, String> {
 }
 
 impl ParcelApi {
-    /// The API under this URL. An answer that takes longer than `patience` is not waited for.
+    /// Creates a client for the API under this URL. Answers that take longer than `patience` are abandoned.
     pub(crate) fn new(base: Url, patience: Duration) -> reqwest::Result<Self> {
         let http = reqwest::Client::builder()
             .timeout(patience)
-            // The service is where it was said to be. Whoever answers there does not get to send us
-            // elsewhere, and nor does the environment.
+            // Redirects and proxy variables of the environment are ignored, so that only the configured service receives
+            // requests.
             .redirect(Policy::none())
             .no_proxy()
             .build()?;
         Ok(Self { http, base, patience })
     }
 
-    /// `GET`.
+    /// Sends a GET request.
     pub(crate) async fn get(&self, path: &[&str]) -> Result<Answer, ApiError> {
         self.send(Method::GET, path, |request| request).await
     }
 
-    /// `POST` of some JSON.
+    /// Sends a POST request with a JSON body.
     pub(crate) async fn post(&self, path: &[&str], body: String) -> Result<Answer, ApiError> {
         self.send(Method::POST, path, |request| {
             request.header(CONTENT_TYPE, "application/json").body(body)
@@ -118,7 +118,7 @@ impl ParcelApi {
         .await
     }
 
-    /// `PATCH` with a JSON merge patch (RFC 7396), of this version alone if one is given.
+    /// Sends a PATCH request with a JSON merge patch (RFC 7396), conditional on a version if one is given.
     pub(crate) async fn patch(
         &self,
         path: &[&str],
@@ -134,12 +134,12 @@ impl ParcelApi {
         .await
     }
 
-    /// `DELETE`.
+    /// Sends a DELETE request.
     pub(crate) async fn delete(&self, path: &[&str]) -> Result<Answer, ApiError> {
         self.send(Method::DELETE, path, |request| request).await
     }
 
-    /// Sends a request and reads the answer. Dropped meanwhile, it hangs up.
+    /// Sends a request and reads the answer. Dropping the future closes the connection.
     async fn send(
         &self,
         method: Method,
@@ -148,7 +148,7 @@ impl ParcelApi {
     ) -> Result<Answer, ApiError> {
         let mut url = self.base.clone();
         if let Ok(mut segments) = url.path_segments_mut() {
-            // Each part is one segment, whatever is in it.
+            // Each part becomes one path segment, whatever characters it contains.
             segments.pop_if_empty().extend(path);
         }
         let request = format!("{method} {}", url.path());
@@ -160,7 +160,7 @@ impl ParcelApi {
         };
         let mut response = complete(self.http.request(method, url)).send().await.map_err(failed)?;
         let status = response.status();
-        let most = if status.is_success() { MOST_BYTES } else { MOST_BYTES_OF_REFUSAL };
+        let most = if status.is_success() { MAX_ANSWER_BYTES } else { MAX_REFUSAL_BYTES };
         let (body, whole) = read(&mut response, most).await.map_err(failed)?;
         let etag = text_of(response.headers(), &ETAG).and_then(strong).map(str::to_owned);
         if status.is_success() {
@@ -183,14 +183,14 @@ impl ParcelApi {
 }
 
 impl Answer {
-    /// The body, as what it should be.
+    /// Deserializes the body.
     pub(crate) fn json<T: DeserializeOwned>(self) -> Result<T, ApiError> {
         serde_json::from_slice(&self.body)
             .map_err(|source| ApiError::Unreadable { request: self.request, source })
     }
 }
 
-/// The body, up to so many bytes, and whether that was all.
+/// Reads the body up to a number of bytes, and returns whether that was all.
 async fn read(response: &mut Response, most: usize) -> reqwest::Result<(Vec<u8>, bool)> {
     let mut body = Vec::new();
     while let Some(chunk) = response.chunk().await? {
@@ -207,12 +207,12 @@ fn text_of<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     headers.get(name)?.to_str().ok()
 }
 
-/// The text of an entity tag. A weak one tells nothing that `If-Match` could use.
+/// Returns the text of a strong entity tag. `If-Match` cannot use a weak one.
 fn strong(tag: &str) -> Option<&str> {
     tag.strip_prefix('"')?.strip_suffix('"').filter(|etag| is_etag(etag))
 }
 
-/// Whether this may stand between the quotes of an entity tag (RFC 9110).
+/// Reports whether the text may appear between the quotes of an entity tag (RFC 9110).
 pub(crate) fn is_etag(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'"')
 }

@@ -1,41 +1,40 @@
-//! What a status means to the caller.
+//! Maps the statuses of the service to errors of the protocol.
 //!
-//! The caller gets a code of the protocol and a sentence of ours. What the service wrote goes along
-//! as the cause, which only the log sees: it may hold names of hosts, queries, stack traces, or text
-//! that tells a model what to do.
+//! The caller receives a code of the protocol and a message of this adapter. The service's own text is attached as the
+//! cause, which only the log shows: it may contain host names, queries, stack traces, or text that instructs a model.
 
 use mcp_aql::prelude::*;
 use serde::Deserialize;
 
 use crate::api::{ApiError, Refusal};
 
-/// How long to wait when the service does not say, in seconds.
-const A_WHILE: u64 = 60;
+/// The delay before a retry if the service specifies none, in seconds.
+const DEFAULT_RETRY_AFTER_SECONDS: u64 = 60;
 
-/// What a request was about, for the sentence that the caller reads.
+/// The subject of a request, for the message that the caller reads.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
-    /// What the caller calls the parcel: its identifier, or the reference of a new one.
+    /// The caller's name of the parcel: its identifier, or the reference of a new one.
     pub(crate) parcel: Option<&'a str>,
-    /// What stands before the names of fields: `input.` in an UPDATE.
+    /// The prefix of field names: `input.` in an UPDATE.
     pub(crate) prefix: &'static str,
     /// The version that the caller expected.
     pub(crate) if_match: Option<&'a str>,
 }
 
 impl<'a> About<'a> {
-    /// About one parcel.
+    /// A request about one parcel.
     pub(crate) const fn parcel(parcel: &'a str) -> Self {
         Self { parcel: Some(parcel), prefix: "", if_match: None }
     }
 
-    /// About all of them.
+    /// A request about all parcels.
     pub(crate) const fn all() -> Self {
         Self { parcel: None, prefix: "", if_match: None }
     }
 }
 
-/// What the service says in the body of a 422.
+/// The body of a 422 answer.
 #[derive(Deserialize)]
 struct Complaint {
     field: String,
@@ -43,7 +42,7 @@ struct Complaint {
 }
 
 impl ApiError {
-    /// The status of a refusal.
+    /// Returns the status of a refusal.
     pub(crate) fn status(&self) -> Option<u16> {
         match self {
             Self::Refused(refusal) => Some(refusal.status),
@@ -51,7 +50,7 @@ impl ApiError {
         }
     }
 
-    /// The error that the caller gets.
+    /// Returns the error for the caller.
     pub(crate) fn explain(self, about: About<'_>) -> OperationError {
         let error = match &self {
             Self::Refused(refusal) => refusal.explain(about),
@@ -67,7 +66,7 @@ impl ApiError {
                 ErrorCode::InternalError,
                 "The parcel service cannot be reached. Try again later",
             ),
-            // A fault of this adapter or of the service: the log has it under a correlation id.
+            // An error of this adapter or of the service. The log has it under a correlation id.
             Self::TooLong { .. } | Self::Unreadable { .. } => {
                 return OperationError::internal(self);
             }
@@ -77,8 +76,8 @@ impl ApiError {
 }
 
 impl Refusal {
-    /// What HTTP says in a number, in the protocol's codes. A status that this API gives a meaning of
-    /// its own has a line here; for all others the protocol has a table.
+    /// Maps an HTTP status to an error code. Statuses with a specific meaning in this API are listed here. The protocol
+    /// defines a table for all others.
     fn explain(&self, about: About<'_>) -> OperationError {
         match (self.status, about.parcel) {
             (404, Some(parcel)) => OperationError::not_found("parcel", parcel),
@@ -90,22 +89,21 @@ impl Refusal {
             (422, _) => self.complaint(about),
             (429, _) => {
                 let seconds = self.retry_after.as_ref().and_then(|wait| wait.parse().ok());
-                OperationError::rate_limited(seconds.unwrap_or(A_WHILE))
+                OperationError::rate_limited(seconds.unwrap_or(DEFAULT_RETRY_AFTER_SECONDS))
             }
-            // Without the service's own words, which this function could take along.
+            // The service's own text is left out, which `from_http_status` would add to the message.
             (status, _) => OperationError::from_http_status(status, ""),
         }
     }
 
-    /// Has the adapter remember how long the service wants to be left alone: calls of the operation are
-    /// refused for so long, and no request is sent. A 429 is the error that says so.
+    /// Reports the service's rate limit to the adapter, which then refuses calls of the operation until the limit ends,
+    /// without sending requests.
     pub(crate) async fn heed(&self, context: &Context) -> Result<(), OperationError> {
         let wait = self.retry_after.as_deref().map(|wait| ("Retry-After", wait));
         context.upstream_answered(self.status, wait.as_slice()).await
     }
 
-    /// The service names the field and the rule. Only what this adapter knows gets through, in its
-    /// own words.
+    /// Describes a violated rule. Only fields and rules that this adapter knows are named, in its own words.
     fn complaint(&self, About { prefix, .. }: About<'_>) -> OperationError {
         let complaint: Option<Complaint> = serde_json::from_str(&self.body).ok();
         let named = complaint.as_ref().map(|it| (it.field.as_str(), it.rule.as_str()));

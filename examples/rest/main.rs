@@ -1,11 +1,11 @@
-//! An HTTP API as operations: a parcel service, wrapped. `cargo run --example rest -- --help`.
+//! An HTTP API as operations: an adapter for a parcel service. Run `cargo run --example rest -- --help`.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
-//! | `model.rs` | what a parcel is |
-//! | `operations.rs` | what a caller can do, and the request that does it |
-//! | `api.rs` | how a request is sent, and what may come back |
-//! | `error.rs` | what a status means to the caller |
+//! | `model.rs` | parcels |
+//! | `operations.rs` | the operations and the requests that implement them |
+//! | `api.rs` | the HTTP client of the service |
+//! | `error.rs` | the errors for each status |
 //! | `service.rs` | the parcel service itself, in this process, unless `--upstream` names another |
 
 mod api;
@@ -27,10 +27,10 @@ use reqwest::Url;
 #[derive(Debug, Parser)]
 #[command(name = "rest", version)]
 struct Arguments {
-    /// Use the service that answers here; without it, one is started in this process
+    /// Use the service at this URL; without it, one is started in this process
     #[arg(long, value_name = "URL", global = true, value_parser = api::base_url)]
     upstream: Option<Url>,
-    /// How many seconds the service may take for an answer
+    /// Seconds that the service may take to answer
     #[arg(
         long, value_name = "SECONDS", default_value_t = 10, global = true,
         value_parser = clap::value_parser!(u64).range(1..=600),
@@ -55,7 +55,7 @@ async fn main() -> mcp_aql::Result<()> {
     Adapter::builder("rest")
         .version(env!("CARGO_PKG_VERSION"))
         .operations(Parcels::new(api))
-        // None of our own. What the service says of its limits is remembered and kept to.
+        // No limits of its own, but the limits that the service reports are remembered and applied.
         .rate_limits(RateLimits::new())
         .build()?
         .run_command_of::<Arguments>(arguments.mcp)

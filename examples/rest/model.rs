@@ -1,4 +1,4 @@
-//! What a parcel is. The names are those of the service, so that an update can go out as it came in.
+//! Parcels. The names are those of the service, so that an update can be forwarded as it is.
 
 use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -9,32 +9,32 @@ pub(crate) struct Parcel {
     /// Identifier, assigned by the service.
     #[resource(id)]
     pub(crate) parcel_id: String,
-    /// The sender's own word for it; no two parcels share one.
+    /// The sender's reference; unique among parcels.
     #[resource(read_only)]
     pub(crate) reference: String,
-    /// Where it goes.
+    /// Destination.
     pub(crate) recipient: Recipient,
     /// Weight in grams.
     #[param(minimum = 1)]
     pub(crate) weight_g: u32,
-    /// What the carrier should know.
+    /// Note for the carrier.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(max_length = 200)]
     pub(crate) note: Option<String>,
-    /// How far it is.
+    /// State of the delivery.
     #[resource(read_only)]
     pub(crate) status: Status,
-    /// Who carries it.
+    /// Carrier.
     #[resource(read_only)]
     pub(crate) carrier: String,
-    /// Changes with every change; give it back as `if_match`.
-    // The service says it in a header.
+    /// Version, which differs after every change; send it as `if_match`.
+    // The service sends it in a header.
     #[resource(read_only)]
     #[serde(rename = "_etag", default, skip_serializing_if = "Option::is_none")]
     pub(crate) etag: Option<String>,
 }
 
-/// Where a parcel goes.
+/// The destination of a parcel.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub(crate) struct Recipient {
     /// Name on the door.
@@ -46,36 +46,36 @@ pub(crate) struct Recipient {
     /// City.
     #[param(min_length = 1, max_length = 100)]
     pub(crate) city: String,
-    /// Whom to call; the service wants it for parcels over 20 kg.
+    /// Phone number; required for parcels over 20 kg.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[param(pattern = "^[+]?[0-9 ]{3,20}$")]
     pub(crate) phone: Option<String>,
 }
 
-/// How far a parcel is.
+/// The state of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
     /// Not picked up yet.
     Waiting,
-    /// Under way.
+    /// In transit.
     Moving,
-    /// Where it should be.
+    /// Delivered.
     Delivered,
 }
 
-/// What a new parcel starts with: the parameters of `create_parcel`, and the body of its request.
+/// The fields of a new parcel: the parameters of `create_parcel`, and the body of its request.
 #[derive(Debug, Serialize, ParamGroup)]
 pub(crate) struct NewParcel {
-    /// Your own word for it; no two parcels share one.
+    /// Your reference; unique among parcels.
     #[param(pattern = "^[A-Za-z0-9-]{1,40}$")]
     pub(crate) reference: String,
-    /// Where it goes.
+    /// Destination.
     pub(crate) recipient: Recipient,
     /// Weight in grams.
     #[param(minimum = 1)]
     pub(crate) weight_g: u32,
-    /// What the carrier should know.
+    /// Note for the carrier.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(max_length = 200)]
     pub(crate) note: Option<String>,
@@ -86,24 +86,24 @@ pub(crate) struct NewParcel {
 pub(crate) struct ParcelSummary {
     /// Identifier.
     pub(crate) parcel_id: String,
-    /// The sender's own word for it.
+    /// The sender's reference.
     pub(crate) reference: String,
-    /// How far it is.
+    /// State of the delivery.
     pub(crate) status: Status,
 }
 
-/// Where a parcel was last seen.
+/// The last known position of a parcel.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct Position {
     /// The place.
     pub(crate) place: String,
-    /// Kilometres to go.
+    /// Remaining distance in kilometres.
     pub(crate) km_to_go: u32,
 }
 
-/// What remains of a withdrawn parcel.
+/// The result of withdrawing a parcel.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Deleted {
-    /// The parcel that is gone.
+    /// Identifier of the withdrawn parcel.
     pub(crate) parcel_id: String,
 }

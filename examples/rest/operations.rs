@@ -1,4 +1,4 @@
-//! What a caller can do, and the request that does it.
+//! The operations and the requests that implement them.
 
 use mcp_aql::prelude::*;
 use serde::de::DeserializeOwned;
@@ -13,19 +13,19 @@ pub(crate) struct Parcels {
 }
 
 impl Parcels {
-    /// Operations that go to this service.
+    /// Creates the operations of a service.
     pub(crate) fn new(api: ParcelApi) -> Self {
         Self { api }
     }
 }
 
-// When a caller gives up, the framework drops a READ, and with it the request: the service sees the
-// connection close. Whatever else has begun runs to its end, which `--patience` keeps near: a POST that
-// was hung up on may have been done or not.
+// If a caller disconnects, the framework drops a READ and with it the request: the service sees the connection close.
+// Other operations run to completion, within the limit of `--patience`, because an aborted POST may or may not have
+// taken effect.
 
 #[operations]
 impl Parcels {
-    /// Hand a parcel in.
+    /// Hand in a parcel.
     #[operation(category = "CREATE", example = {
         "reference": "order-17", "weight_g": 1200,
         "recipient": { "name": "Ada", "street": "Main Street 1", "city": "London" },
@@ -51,7 +51,7 @@ impl Parcels {
     async fn get_parcel(
         &self,
         /// The parcel.
-        // What goes into a path has a narrow form.
+        // Values that become part of a path have a strict pattern.
         #[param(pattern = "^p-[0-9]{1,9}$")]
         parcel_id: String,
     ) -> Result<Parcel, OperationError> {
@@ -59,7 +59,7 @@ impl Parcels {
         parcel_of(answer).map_err(|error| error.explain(About::parcel(&parcel_id)))
     }
 
-    /// Ask the carrier where a parcel is. Takes as long as the carrier does.
+    /// Request the position of a parcel from the carrier. Takes as long as the carrier does.
     #[operation(category = "READ", example = { "parcel_id": "p-1" })]
     async fn get_position(
         &self,
@@ -75,7 +75,7 @@ impl Parcels {
         json_of(answer).map_err(|error| error.explain(About::parcel(&parcel_id)))
     }
 
-    /// Change fields of a parcel that waits. What `input` leaves out stays as it is, `null` removes.
+    /// Change fields of a waiting parcel. Fields that `input` omits stay unchanged, `null` removes a value.
     #[operation(
         category = "UPDATE",
         example("the street alone; name and city stay",
@@ -96,7 +96,7 @@ impl Parcels {
             let expectation = "must be the '_etag' of a parcel, as a reply holds it";
             return Err(OperationError::invalid_value("if_match", expectation));
         }
-        // An `Update` is a merge patch already; the service merges it.
+        // An `Update` is a merge patch already, and the service merges it.
         let patch = input.to_merge_patch().to_string();
         let answer = self.api.patch(&["parcels", &parcel_id], patch, if_match).await;
         parcel_of(answer).map_err(|error| match error.status() {
@@ -105,7 +105,7 @@ impl Parcels {
         })
     }
 
-    /// Withdraw a parcel that waits.
+    /// Withdraw a waiting parcel.
     #[operation(
         category = "DELETE",
         danger(
@@ -129,7 +129,7 @@ impl Parcels {
     }
 }
 
-/// 409 on a parcel that exists. The operation knows what that means better than any table does.
+/// Maps a 409 on an existing parcel, whose meaning depends on the operation.
 fn under_way(error: ApiError) -> OperationError {
     OperationError::permission_denied("the parcel is no longer waiting; nothing has changed")
         .with_cause(error)
@@ -139,7 +139,7 @@ fn json_of<T: DeserializeOwned>(answer: Result<Answer, ApiError>) -> Result<T, A
     answer?.json()
 }
 
-/// A parcel, with its version out of the header.
+/// Deserializes a parcel and adds its version from the header.
 fn parcel_of(answer: Result<Answer, ApiError>) -> Result<Parcel, ApiError> {
     let mut answer = answer?;
     let etag = answer.etag.take();

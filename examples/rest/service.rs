@@ -1,15 +1,15 @@
-//! The parcel service: an HTTP API like many, with nothing of MCP in it. It listens on this machine
-//! alone, and is gone with the process.
+//! The parcel service: an ordinary HTTP API without any MCP. It listens on the loopback interface and ends with the
+//! process.
 //!
-//! | to see | do |
+//! | answer | request |
 //! |---|---|
-//! | 404 | ask for a parcel that there is not |
-//! | 409 | use a reference twice; change or withdraw a parcel that moves |
-//! | 412 | change a parcel with an old version in `If-Match` |
-//! | 422 | hand in more than 30 kg, or more than 20 kg without a phone number |
-//! | 429 | ask for one parcel's position four times in a minute |
-//! | 500 | ask for the position of `p-3` |
-//! | a slow answer | ask for the position of `p-2` |
+//! | 404 | a parcel that does not exist |
+//! | 409 | a reference that exists; a change or withdrawal of a moving parcel |
+//! | 412 | a change with an outdated version in `If-Match` |
+//! | 422 | more than 30 kg, or more than 20 kg without a phone number |
+//! | 429 | one parcel's position four times in a minute |
+//! | 500 | the position of `p-3` |
+//! | a slow answer | the position of `p-2` |
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,11 +25,11 @@ use axum::routing::get;
 use reqwest::Url;
 use serde_json::{Value, json};
 
-/// How often one parcel's position may be asked for in [`WINDOW`].
-const MOST_POSITIONS: usize = 3;
+/// The maximum number of requests for one parcel's position in [`WINDOW`].
+const MAX_POSITION_REQUESTS: usize = 3;
 const WINDOW: Duration = Duration::from_secs(60);
-/// How long a pigeon takes.
-const SLOW: Duration = Duration::from_secs(30);
+/// The delay of an answer from the pigeon carrier.
+const SLOW_ANSWER_DELAY: Duration = Duration::from_secs(30);
 
 type Service = State<Arc<Mutex<Depot>>>;
 
@@ -39,14 +39,14 @@ struct Depot {
 }
 
 struct Stored {
-    /// What the service tells of a parcel.
+    /// The public representation of the parcel.
     parcel: Value,
     version: u32,
-    /// When its position was asked for.
+    /// The times of the requests for its position.
     asked: Vec<Instant>,
 }
 
-/// Starts the service and gives its address.
+/// Starts the service and returns its address.
 pub(crate) async fn start() -> std::io::Result<Url> {
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
     let url = format!("http://{}", listener.local_addr()?);
@@ -134,7 +134,9 @@ async fn position(State(depot): Service, Path(id): Path<String>) -> Response {
         let mut depot = open(&depot);
         let Some(stored) = depot.parcels.get_mut(&id) else { return missing(&id) };
         stored.asked.retain(|asked| asked.elapsed() < WINDOW);
-        if let Some(first) = stored.asked.first().filter(|_| stored.asked.len() >= MOST_POSITIONS) {
+        if let Some(first) =
+            stored.asked.first().filter(|_| stored.asked.len() >= MAX_POSITION_REQUESTS)
+        {
             let wait = (WINDOW.saturating_sub(first.elapsed()).as_secs() + 1).to_string();
             return (StatusCode::TOO_MANY_REQUESTS, [(RETRY_AFTER, wait)]).into_response();
         }
@@ -142,7 +144,7 @@ async fn position(State(depot): Service, Path(id): Path<String>) -> Response {
         stored.parcel.get("carrier").and_then(Value::as_str).unwrap_or_default().to_owned()
     };
     match carrier.as_str() {
-        "pigeon" => tokio::time::sleep(SLOW).await,
+        "pigeon" => tokio::time::sleep(SLOW_ANSWER_DELAY).await,
         "stork" => {
             let error = json!({ "error": "stork-gw.internal:5432 refused the connection" });
             return answer(StatusCode::INTERNAL_SERVER_ERROR, &error);
@@ -171,7 +173,7 @@ impl Depot {
         depot
     }
 
-    /// Takes a parcel in; gives what the service shows of it.
+    /// Stores a parcel and returns its public representation.
     fn add(&mut self, mut parcel: Value, carrier: &str, status: &str) -> Response {
         self.last += 1;
         let id = format!("p-{}", self.last);
@@ -194,7 +196,7 @@ impl Stored {
     }
 }
 
-/// What the service has against a parcel.
+/// Validates a parcel, and returns the refusal of an invalid one.
 fn complaint(parcel: &Value) -> Option<Response> {
     let weight = parcel.get("weight_g").and_then(Value::as_u64).unwrap_or(0);
     let (field, rule) = match parcel.pointer("/recipient/phone") {

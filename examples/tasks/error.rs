@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! The errors of the task board.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -6,27 +6,27 @@ use std::sync::Arc;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::SqlError;
 
-/// Why an operation on tasks failed.
+/// The reason why an operation on tasks failed.
 ///
-/// A variant without a code is a fault of the adapter: the caller reads `INTERNAL_ERROR` with a
-/// correlation id, and the log has the cause.
+/// A variant without a code is an internal error: the caller reads `INTERNAL_ERROR` with a correlation id, and the log
+/// has the cause.
 #[derive(Debug, thiserror::Error, OperationError)]
 pub(crate) enum TaskError {
-    /// There is no such task, or no longer.
+    /// The task does not exist, or no longer.
     #[error("there is no task '{task_id}'")]
     #[operation_error(
         code = "NOT_FOUND_RESOURCE",
         details(resource_type = "task", resource_id = task_id)
     )]
     NotFound {
-        /// The identifier that was asked for.
+        /// The requested identifier.
         task_id: String,
     },
-    /// A task cannot hang together with itself.
+    /// A task cannot be linked to itself.
     #[error("Parameter 'target_id' is the task itself: name another")]
     #[operation_error(code = "VALIDATION_INVALID_VALUE", details(param_name = "target_id"))]
     LinkedToItself,
-    /// The two tasks hang together like that already.
+    /// The two tasks are already linked in this way.
     #[error("'{task_id}' and '{target_id}' are already linked like this")]
     #[operation_error(
         code = "CONFLICT_ALREADY_EXISTS",
@@ -38,11 +38,11 @@ pub(crate) enum TaskError {
         /// The other task.
         target_id: String,
     },
-    /// A query was not answered.
+    /// A query could not be answered.
     #[error(transparent)]
     #[operation_error(transparent)]
     Query(#[from] SqlError),
-    /// A change was refused, as by `if_match`.
+    /// The framework refused a change, for example because of `if_match`.
     #[error(transparent)]
     #[operation_error(transparent)]
     Refused(#[from] OperationError),
@@ -51,7 +51,7 @@ pub(crate) enum TaskError {
     Open {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The error of SQLite.
         source: rusqlite::Error,
     },
     /// The file belongs to another program.
@@ -68,27 +68,27 @@ pub(crate) enum TaskError {
     Newer {
         /// The file.
         path: PathBuf,
-        /// The file's layout.
+        /// The layout version of the file.
         found: u32,
-        /// The newest layout that this version knows.
+        /// The newest layout version that this program knows.
         known: u32,
     },
-    /// Several processes cannot share a database here.
+    /// The file system does not support sharing the database between processes.
     #[error("'{}' cannot be shared between processes: choose a file on a local disk", path.display())]
     NotShareable {
         /// The file.
         path: PathBuf,
     },
-    /// A task cannot be written down.
+    /// A task cannot be serialized.
     #[error(transparent)]
     Unwritten(#[from] serde_json::Error),
     /// The database failed.
     #[error(transparent)]
     Database(#[from] rusqlite::Error),
-    /// A change was not committed together with the others of its batch.
+    /// The transaction of a change could not be committed.
     #[error(transparent)]
     NotCommitted(Arc<rusqlite::Error>),
-    /// What ran the work is gone.
+    /// The thread or task that did the work is gone.
     #[error("the work was not finished")]
     Unfinished,
 }

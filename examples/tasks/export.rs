@@ -1,28 +1,28 @@
-//! All tasks as one text.
+//! The export of all tasks as text.
 
 use mcp_aql::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::model::Task;
 
-/// In which form tasks are exported.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Format {
-    /// A JSON object for each task, on a line of its own.
+    /// One JSON object per task, each on its own line.
     Json,
-    /// A line for each task, behind one with the names of the columns.
+    /// One line per task, after a line with the column names.
     Csv,
 }
 
 /// The tasks of the board as text.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Export {
-    /// In which form.
+    /// Format of the text.
     format: Format,
-    /// How many tasks are in it.
+    /// Number of exported tasks.
     tasks: u64,
-    /// The text itself.
+    /// The text.
     content: String,
 }
 
@@ -68,7 +68,7 @@ const COLUMNS: [&str; 9] = [
     "updated_at",
 ];
 
-/// A cell as RFC 4180 has it. What a spreadsheet would take for a formula begins with an apostrophe.
+/// Quotes a cell as in RFC 4180. An apostrophe is added to text that a spreadsheet would evaluate as a formula.
 fn quoted(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula { format!("'{text}") } else { text.to_owned() };

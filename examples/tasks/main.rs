@@ -1,12 +1,12 @@
-//! A task board that lasts: the reference adapter. `cargo run --example tasks -- --help`.
+//! A persistent task board: the reference adapter. Run `cargo run --example tasks -- --help`.
 //!
-//! | file | what is in it |
+//! | file | contents |
 //! |---|---|
-//! | `model.rs` | what a task is |
-//! | `operations.rs` | what a caller can do |
-//! | `export.rs` | all tasks as one text |
-//! | `error.rs` | what can go wrong |
-//! | `store/` | where the tasks are kept: one SQLite file |
+//! | `model.rs` | tasks |
+//! | `operations.rs` | the operations |
+//! | `export.rs` | the export of all tasks as text |
+//! | `error.rs` | the errors |
+//! | `store/` | the storage: one SQLite file |
 
 mod error;
 mod export;
@@ -22,11 +22,11 @@ use mcp_aql::store::SqliteStore;
 use operations::Tasks;
 use store::TaskStore;
 
-/// A task board that lasts, for models and people.
+/// A persistent task board, for models and people.
 #[derive(Debug, Parser)]
 #[command(name = "tasks", version)]
 struct Arguments {
-    /// Where the tasks are kept; made when it does not exist
+    /// File that contains the tasks; created if it does not exist
     #[arg(long, value_name = "PATH", default_value = "tasks.db", global = true)]
     db: PathBuf,
     #[command(flatten)]
@@ -52,7 +52,7 @@ async fn main() -> mcp_aql::Result<()> {
         .await
 }
 
-/// The file for what is no task: executions and confirmations, `tasks.db.state`.
+/// Returns the file for the framework's data, such as executions and confirmations: `tasks.db.state`.
 fn beside(db: &Path) -> PathBuf {
     let mut name = db.as_os_str().to_owned();
     name.push(".state");

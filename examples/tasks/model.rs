@@ -1,4 +1,4 @@
-//! What a task is.
+//! Tasks and their links.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;
@@ -26,15 +26,15 @@ pub(crate) struct Task {
     #[resource(search, filter, sort)]
     #[param(min_length = 1, max_length = 200)]
     pub(crate) title: String,
-    /// What is to be done, in as many words as it takes.
+    /// Detailed description of the work.
     #[resource(search)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(max_length = 5000)]
     pub(crate) description: Option<String>,
-    /// Where the work stands.
+    /// Status of the work.
     #[resource(filter, sort, group)]
     pub(crate) status: Status,
-    /// 1 is most urgent.
+    /// Priority; 1 is most urgent.
     #[resource(filter, sort, group, numeric)]
     #[param(minimum = 1, maximum = 5)]
     pub(crate) priority: u8,
@@ -54,7 +54,7 @@ pub(crate) struct Task {
     /// When the task last changed.
     #[resource(read_only, sort)]
     pub(crate) updated_at: DateTime<Utc>,
-    /// Grows with every change; give it back as `if_match`.
+    /// Version, which grows with every change; send it as `if_match`.
     #[resource(read_only)]
     #[serde(rename = "_version")]
     pub(crate) version: u64,
@@ -68,7 +68,7 @@ impl Task {
         (Utc::now() - self.created_at).num_days()
     }
 
-    /// Its last day is past and the work is not done.
+    /// Whether the due date has passed and the work is not done.
     #[computed(filter)]
     fn is_overdue(&self) -> bool {
         self.status != Status::Done
@@ -76,33 +76,33 @@ impl Task {
     }
 }
 
-/// Where the work on a task stands.
+/// The status of the work on a task.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
-    /// Not begun.
+    /// Not started.
     Todo,
-    /// Under way.
+    /// In progress.
     Doing,
     /// Finished.
     Done,
 }
 
-/// What a new task starts with: the parameters of `create_task`.
+/// The fields of a new task: the parameters of `create_task`.
 #[derive(Debug, Clone, ParamGroup)]
 pub(crate) struct NewTask {
     /// Short title.
     #[param(min_length = 1, max_length = 200)]
     pub(crate) title: String,
-    /// What is to be done, in as many words as it takes.
+    /// Detailed description of the work.
     #[param(max_length = 5000)]
     pub(crate) description: Option<String>,
-    /// Where the work stands.
+    /// Status of the work.
     #[param(default = "todo")]
     pub(crate) status: Status,
-    /// 1 is most urgent.
+    /// Priority; 1 is most urgent.
     #[param(default = 3, minimum = 1, maximum = 5)]
     pub(crate) priority: u8,
     /// Free-form labels.
@@ -115,37 +115,37 @@ pub(crate) struct NewTask {
     pub(crate) due_date: Option<NaiveDate>,
 }
 
-/// How a task can hang together with another.
+/// The kind of link between two tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Relationship {
-    /// The task mentions the other.
+    /// The task mentions the other task.
     References,
-    /// The task is made up of the other, among others.
+    /// The other task is a part of the task.
     Composes,
 }
 
-/// Two tasks that hang together.
+/// A link between two tasks.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Link {
     /// The task.
     pub(crate) task_id: String,
-    /// How.
+    /// Kind of the link.
     pub(crate) relationship: Relationship,
     /// The other task.
     pub(crate) target_id: String,
 }
 
-/// What remains of a deleted task.
+/// The result of deleting a task.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Deleted {
-    /// The task that is gone.
+    /// Identifier of the deleted task.
     pub(crate) task_id: String,
 }
 
-/// What remains of many.
+/// The result of deleting many tasks.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct DeletedMany {
-    /// How many tasks are gone.
+    /// Number of deleted tasks.
     pub(crate) deleted: u32,
 }

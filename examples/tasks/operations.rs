@@ -1,4 +1,4 @@
-//! What a caller can do.
+//! The operations on tasks.
 
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::Record;
@@ -18,7 +18,7 @@ pub(crate) struct Tasks {
 }
 
 impl Tasks {
-    /// Operations on the tasks of this store.
+    /// Creates the operations of a store.
     pub(crate) fn new(store: TaskStore) -> Self {
         Self { store }
     }
@@ -83,7 +83,7 @@ impl Tasks {
         self.store.list(query).await
     }
 
-    /// Say how a task hangs together with another.
+    /// Link a task to another.
     #[operation(
         category = "CREATE",
         example = { "task_id": "t-7", "relationship": "composes", "target_id": "t-9" },
@@ -92,7 +92,7 @@ impl Tasks {
         &self,
         /// The task.
         task_id: String,
-        /// How it hangs together with the other.
+        /// Kind of the link.
         relationship: Relationship,
         /// The other task.
         target_id: String,
@@ -100,7 +100,7 @@ impl Tasks {
         self.store.link(Link { task_id, relationship, target_id }).await
     }
 
-    /// Follow how tasks hang together.
+    /// Follow the links between tasks.
     #[operation(category = "READ")]
     async fn query_relationships(
         &self,
@@ -110,7 +110,7 @@ impl Tasks {
         query.run(&self.store, &context).await
     }
 
-    /// Change fields of a task. What `input` leaves out stays as it is, `null` removes.
+    /// Change fields of a task. Fields that `input` omits stay unchanged, `null` removes a value.
     #[operation(
         category = "UPDATE",
         example = { "task_id": "t-7", "input": { "status": "done", "metadata": { "ticket": 12 } } },
@@ -125,13 +125,12 @@ impl Tasks {
         input: Update<Task>,
         if_match: IfMatch<u64>,
     ) -> Result<Task, TaskError> {
-        // The store runs this inside of one transaction, so that between the check and the write
-        // nobody else changes the task.
+        // The store runs this inside one transaction, so that no other process changes the task between the check and the
+        // write.
         let change = move |task: &mut Task| {
             if_match.check(&task.version)?;
             input.merge_into(task);
-            // Each update may add to the metadata. Without a bound the task would one day not fit into
-            // any reply.
+            // Each update may add to the metadata. Without a limit, a task could grow until it fits into no reply.
             let bytes = serde_json::to_string(task).map_err(OperationError::internal)?.len();
             if bytes > MAX_TASK_BYTES {
                 let expected = format!("must leave the task with at most {MAX_TASK_BYTES} bytes");
@@ -142,7 +141,7 @@ impl Tasks {
         self.store.change(task_id, change).await
     }
 
-    /// Delete a task for good.
+    /// Delete a task permanently.
     #[operation(
         category = "DELETE",
         danger(
@@ -183,20 +182,20 @@ impl Tasks {
     async fn execute_export(
         &self,
         execution: ExecutionContext,
-        /// A JSON object for each task and line, or comma-separated values.
+        /// Format of the export: one JSON object per line, or comma-separated values.
         format: Format,
     ) -> Result<Export, TaskError> {
         let mut export = Export::new(format);
         let (total, mut done, mut last) = (self.store.count().await?, 0, 0);
         loop {
-            let tasks = self.store.after(last, EXPORTED_AT_ONCE).await?;
+            let tasks = self.store.after(last, EXPORT_BATCH_SIZE).await?;
             let Some((number, _)) = tasks.last() else { return Ok(export) };
             last = *number;
             for (_, task) in &tasks {
                 export.push(task)?;
                 done += 1;
             }
-            // Tasks may be added meanwhile.
+            // Tasks may be added during the export.
             execution.progress(f64::from(done), f64::from(total.max(done)), "exporting").await;
             if execution.is_cancelled() {
                 return Ok(export);
@@ -205,5 +204,5 @@ impl Tasks {
     }
 }
 
-/// So many tasks are read between two looks at whether to go on.
-const EXPORTED_AT_ONCE: u32 = 100;
+/// The number of tasks that are read between two checks for cancellation.
+const EXPORT_BATCH_SIZE: u32 = 100;

@@ -1,4 +1,4 @@
-//! `guard` as its users meet it: a process that speaks MCP with an agent, and with a person elsewhere.
+//! End-to-end tests of `guard`: a process that speaks MCP with an agent, and with an operator over other channels.
 
 #![cfg(unix)]
 #![allow(
@@ -29,14 +29,14 @@ use tokio::process::Command;
 
 const TOOL: &str = "guard_mcp_aql";
 
-/// The desk of a person: what the guard tells them, and nobody else, goes into a file.
-struct Desk {
+/// A workspace with a file that receives what the guard sends to the operator and to no agent.
+struct Workspace {
     folder: TempDir,
-    /// Everything that agents were told.
+    /// Every reply and notification that agents received.
     told: Mutex<String>,
 }
 
-impl Desk {
+impl Workspace {
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let notify = folder.path().join("notify");
@@ -62,11 +62,11 @@ impl Desk {
         command
     }
 
-    /// Starts a guard whose requests come to this desk.
+    /// Starts a guard whose requests are written to this workspace.
     async fn guard(&self, arguments: &[&str]) -> Agent<'_> {
         let mut command = self.command(arguments);
         command.arg("--notify").arg(self.path("notify"));
-        Agent { desk: self, mcp: Mcp::run(command).await }
+        Agent { workspace: self, mcp: Mcp::run(command).await }
     }
 
     fn requests(&self) -> Vec<Value> {
@@ -74,7 +74,7 @@ impl Desk {
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
-    /// The newest request, as soon as it is the one with this id.
+    /// Waits until the newest request has this id, and returns it.
     async fn request(&self, id: &str) -> Value {
         let begun = Instant::now();
         loop {
@@ -86,7 +86,7 @@ impl Desk {
         }
     }
 
-    /// No agent was told any code, in no reply and in no log.
+    /// Asserts that no code appears in any reply or log.
     fn assert_secret(&self, log: &str, at_least: usize) {
         let requests = self.requests();
         assert!(requests.len() >= at_least, "{requests:?}");
@@ -101,16 +101,16 @@ impl Desk {
     }
 }
 
-/// An agent whose client has a guard.
+/// An agent whose client runs a guard.
 struct Agent<'a> {
-    desk: &'a Desk,
+    workspace: &'a Workspace,
     mcp: Mcp,
 }
 
 impl Agent<'_> {
     async fn call(&self, operation: &str, params: Value) -> Value {
         let (reply, _) = self.mcp.call(TOOL, operation, params).await;
-        self.desk.told.lock().unwrap().push_str(&reply.to_string());
+        self.workspace.told.lock().unwrap().push_str(&reply.to_string());
         reply
     }
 
@@ -124,11 +124,11 @@ impl Agent<'_> {
         self.call("execute_agent", json!({ "element_name": agent })).await
     }
 
-    /// Begins, as a person has approved it.
+    /// Begins a session after an operator has approved it.
     async fn begin_approved(&self, agent: &str) {
         let mut begun = self.begin(agent).await;
-        // rmcp's client may kill a process that is about to end; what executed in it is held for as long
-        // as the process may still be there.
+        // rmcp's client may kill a process that is about to end. The session's execution lock is held as long as the
+        // process may still exist.
         let patience = Instant::now() + Duration::from_secs(40);
         while begun["error"]["details"]["reason"] == "other_session" && Instant::now() < patience {
             tokio::time::sleep(Duration::from_millis(200)).await;
@@ -140,12 +140,12 @@ impl Agent<'_> {
     }
 
     async fn confirm(&self, request: &str) {
-        let code = self.desk.request(request).await["code"].take();
+        let code = self.workspace.request(request).await["code"].take();
         self.data("confirm_operation", json!({ "confirmation_token": code })).await;
     }
 
     async fn verify(&self, challenge: &str) {
-        let code = self.desk.request(challenge).await["code"].take();
+        let code = self.workspace.request(challenge).await["code"].take();
         self.data("verify_challenge", json!({ "challenge_id": challenge, "code": code })).await;
     }
 
@@ -154,7 +154,7 @@ impl Agent<'_> {
         self.call("record_execution_step", params).await
     }
 
-    /// The directive on an action.
+    /// Returns the directive for an action.
     async fn directive(&self, agent: &str, action: &str) -> Value {
         let mut reply = self.report(agent, action).await;
         assert_eq!(reply["success"], true, "{action}: {reply}");
@@ -166,7 +166,7 @@ impl Agent<'_> {
         assert_eq!(directive["continue"], true, "{action}: {directive}");
     }
 
-    /// Reports what is denied; gives the challenge.
+    /// Reports a denied action and returns the challenge.
     async fn stopped(&self, agent: &str, action: &str) -> String {
         let directive = self.directive(agent, action).await;
         assert_eq!(directive["continue"], false, "{directive}");
@@ -179,12 +179,12 @@ impl Agent<'_> {
     }
 }
 
-/// The request that a pause names.
+/// Returns the request that a pause names.
 fn asked(directive: &Value) -> &str {
     directive["reason"].as_str().unwrap().rsplit(' ').next().unwrap()
 }
 
-/// The challenge that a notification names.
+/// Returns the challenge that a notification names.
 fn challenge(notifications: &Value) -> String {
     let found = notifications.as_array().unwrap().iter().find_map(|notification| {
         notification["metadata"]["verificationId"].as_str().map(str::to_owned)
@@ -201,18 +201,18 @@ fn assert_blocked(reply: &Value) {
 #[tokio::test]
 async fn a_day_with_the_guard() {
     // REQ-LOOP-05, REQ-LOOP-06, REQ-AUT-16, REQ-OOB-06, REQ-OOB-08
-    let desk = Desk::new();
-    let agent = desk.guard(&[]).await;
+    let workspace = Workspace::new();
+    let agent = workspace.guard(&[]).await;
     agent.begin_approved("tidy").await;
     agent.assert_passes("tidy", "read_file notes.txt").await;
 
-    // A pause: nothing passes until a person has confirmed, and then once.
+    // A pause: the action is denied until an operator confirms it, and then allowed once.
     let push = "git push origin main";
     let paused = agent.directive("tidy", push).await;
     assert_eq!((&paused["continue"], &paused["stopped"]), (&json!(false), &Value::Null));
     let again = agent.directive("tidy", push).await;
     assert_eq!(again["continue"], false, "{again}");
-    let request = desk.request(asked(&paused)).await;
+    let request = workspace.request(asked(&paused)).await;
     assert_eq!((&request["kind"], &request["action"]), (&json!("step"), &json!(push)));
     agent.confirm(asked(&again)).await;
     agent.assert_passes("tidy", push).await;
@@ -220,7 +220,7 @@ async fn a_day_with_the_guard() {
     assert_eq!(third["continue"], false, "an approval is for one action: {third}");
     agent.confirm(asked(&third)).await;
 
-    // A block, which nothing gets around.
+    // A block, which applies until the operator lifts it.
     agent.stopped("tidy", "drop_table users").await;
     assert_blocked(&agent.report("tidy", "read_file notes.txt").await);
     assert_blocked(&agent.begin("tidy").await);
@@ -228,23 +228,23 @@ async fn a_day_with_the_guard() {
     assert_blocked(&agent.call("complete_execution", json!({ "element_name": "tidy" })).await);
     let mut log = agent.close().await;
 
-    // Not even a restart, another session, or another name there.
-    let agent = desk.guard(&[]).await;
+    // A restart, another session or another agent name does not lift it.
+    let agent = workspace.guard(&[]).await;
     let refused = agent.begin("tidy").await;
     assert_blocked(&refused);
     assert_blocked(&agent.begin("ＴＩＤＹ").await);
     assert_blocked(&agent.begin("somebody else").await);
 
-    // A wrong code is worth nothing, and neither is the right one after it.
+    // A wrong code uses the challenge up, so that the correct code fails afterwards.
     let challenge = refused["error"]["details"]["challenge_id"].as_str().unwrap();
     let wrong = json!({ "challenge_id": challenge, "code": "0000-0000" });
     assert_eq!(agent.call("verify_challenge", wrong).await["success"], false);
-    let right = desk.request(challenge).await["code"].take();
+    let right = workspace.request(challenge).await["code"].take();
     let right = json!({ "challenge_id": challenge, "code": right });
     assert_eq!(agent.call("verify_challenge", right).await["success"], false);
     assert_blocked(&agent.begin("tidy").await);
 
-    // To report asks for another challenge.
+    // Reporting issues another challenge.
     let asked = agent.report("tidy", "read_file notes.txt").await;
     assert_blocked(&asked);
     agent.verify(asked["error"]["details"]["challenge_id"].as_str().unwrap()).await;
@@ -253,10 +253,10 @@ async fn a_day_with_the_guard() {
     let done = agent.data("complete_execution", json!({ "element_name": "tidy" })).await;
     assert_eq!(done["status"], "completed", "{done}");
     log.push_str(&agent.close().await);
-    desk.assert_secret(&log, 5);
+    workspace.assert_secret(&log, 5);
 
-    // What stays behind is its owner's.
-    let state = desk.path("mcp-aql/guard");
+    // Only the owner can read the remaining files.
+    let state = workspace.path("mcp-aql/guard");
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&state), 0o700);
     let mut files: Vec<_> = state.read_dir().unwrap().map(|file| file.unwrap().path()).collect();
@@ -268,18 +268,18 @@ async fn a_day_with_the_guard() {
     for event in ["EXECUTION_STARTED", "AGENT_BLOCKED", "AGENT_UNBLOCKED"] {
         assert!(events.iter().any(|entry| entry["event"] == event), "{event} in {audit}");
     }
-    desk.assert_secret(&audit, 5);
+    workspace.assert_secret(&audit, 5);
 }
 
 #[tokio::test]
 async fn two_guards_share_their_blocks_and_each_has_its_console() {
     // REQ-OOB-08, REQ-OOB-13
-    let desk = Desk::new();
-    let state = desk.path("it's shared");
+    let workspace = Workspace::new();
+    let state = workspace.path("it's shared");
     let arguments = ["--state", state.to_str().unwrap()];
-    let (one, two) = (desk.guard(&arguments).await, desk.guard(&arguments).await);
+    let (one, two) = (workspace.guard(&arguments).await, workspace.guard(&arguments).await);
     let links = async || {
-        let output = desk.command(&arguments).arg("console").output().await.unwrap();
+        let output = workspace.command(&arguments).arg("console").output().await.unwrap();
         (output.status.success(), String::from_utf8(output.stdout).unwrap())
     };
     let (found, text) = links().await;
@@ -291,11 +291,11 @@ async fn two_guards_share_their_blocks_and_each_has_its_console() {
     one.begin_approved("tidy").await;
     let challenge = one.stopped("tidy", "rm -rf /srv").await;
     assert_blocked(&two.begin("tidy").await);
-    // Whichever guard the code is given to.
+    // The code may be entered at either guard.
     two.verify(&challenge).await;
     one.assert_passes("tidy", "read_file notes.txt").await;
 
-    // Whoever has no link is told how to get one.
+    // Without a link, the page explains how to get one.
     let page = addresses[0].split("/login").next().unwrap();
     let page = reqwest::get(page).await.unwrap();
     assert_eq!(page.status(), 401);
@@ -310,11 +310,11 @@ async fn two_guards_share_their_blocks_and_each_has_its_console() {
 }
 
 #[tokio::test]
-async fn a_port_that_is_taken_is_told_and_stays_with_whoever_has_it() {
-    let desk = Desk::new();
-    let first = desk.guard(&[]).await;
+async fn a_port_in_use_is_reported_and_its_owner_unaffected() {
+    let workspace = Workspace::new();
+    let first = workspace.guard(&[]).await;
     let links = async || {
-        let output = desk.command(&["console"]).output().await.unwrap();
+        let output = workspace.command(&["console"]).output().await.unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let link =
             text.split_whitespace().find(|word| word.starts_with("http://")).map(str::to_owned);
@@ -322,8 +322,8 @@ async fn a_port_that_is_taken_is_told_and_stays_with_whoever_has_it() {
     };
     let link = links().await;
     let port = link.split(['/', ':']).nth(4).unwrap();
-    let mut second = desk.command(&["--port", port]);
-    // It ends by itself, and not because its client is gone.
+    let mut second = workspace.command(&["--port", port]);
+    // It exits by itself, not because its client is gone.
     let second = second.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let second = tokio::time::timeout(Duration::from_secs(30), second.wait_with_output());
     let second = second.await.expect("it ends").unwrap();
@@ -335,7 +335,7 @@ async fn a_port_that_is_taken_is_told_and_stays_with_whoever_has_it() {
     );
     assert!(problem.contains("choose another port"), "{problem}");
 
-    // The first one goes on, for its agent and for its operator.
+    // The first one keeps serving its agent and its operator.
     first.begin_approved("tidy").await;
     assert!(links().await.contains(&format!(":{port}/")));
     let page = reqwest::get(format!("http://127.0.0.1:{port}/")).await.unwrap();
@@ -345,19 +345,19 @@ async fn a_port_that_is_taken_is_told_and_stays_with_whoever_has_it() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_terminal_that_is_not_there_is_told_when_the_guard_starts() {
+async fn a_missing_terminal_is_reported_at_start() {
     // REQ-OOB-05
-    let desk = Desk::new();
-    // In a session of its own it has no terminal, whoever runs the tests.
+    let workspace = Workspace::new();
+    // A new session has no terminal, wherever the tests run.
     let mut command = Command::new("setsid");
     command
-        .current_dir(desk.path("project"))
-        .env("XDG_STATE_HOME", desk.folder.path())
+        .current_dir(workspace.path("project"))
+        .env("XDG_STATE_HOME", workspace.folder.path())
         .env_remove("MCPAQL_SAFETY_LOOP")
         .arg("--wait")
         .arg(program("guard"))
         .arg("--terminal");
-    let agent = Agent { desk: &desk, mcp: Mcp::run(command).await };
+    let agent = Agent { workspace: &workspace, mcp: Mcp::run(command).await };
     let begun = agent.begin("tidy").await;
     assert_eq!(begun["data"]["status"], "pending", "{begun}");
     let log = agent.close().await;
@@ -367,17 +367,17 @@ async fn a_terminal_that_is_not_there_is_told_when_the_guard_starts() {
 #[tokio::test]
 async fn a_policy_comes_from_the_operator_alone() {
     // REQ-AUT-17
-    let desk = Desk::new();
-    // What lies where an agent works is not the operator's.
+    let workspace = Workspace::new();
+    // Files in the agent's working directory are not the operator's.
     let theirs = "[safety_loop]\nmode = 'disabled'\n";
-    std::fs::write(desk.path("project/mcp-aql.toml"), theirs).unwrap();
-    let agent = desk.guard(&[]).await;
+    std::fs::write(workspace.path("project/mcp-aql.toml"), theirs).unwrap();
+    let agent = workspace.guard(&[]).await;
     agent.begin_approved("tidy").await;
     agent.close().await;
 
     let policy = "[safety_loop]\ndeny = ['cook_*']\n\n[safety_loop.agents.intern]\nmax_autonomous_steps = 1\n";
-    std::fs::write(desk.path("policy.toml"), policy).unwrap();
-    let agent = desk.guard(&["--policy", "../policy.toml"]).await;
+    std::fs::write(workspace.path("policy.toml"), policy).unwrap();
+    let agent = workspace.guard(&["--policy", "../policy.toml"]).await;
     agent.begin_approved("intern").await;
     agent.assert_passes("intern", "read_file a.txt").await;
     let paused = agent.directive("intern", "read_file b.txt").await;
@@ -385,11 +385,11 @@ async fn a_policy_comes_from_the_operator_alone() {
     agent.stopped("intern", "cook_books").await;
     agent.close().await;
 
-    // What the book shows.
+    // The policy that the book shows.
     let chapter = include_str!("../../book/src/guard.md");
     let shown = chapter.split("```toml\n").nth(1).unwrap().split("```").next().unwrap();
-    std::fs::write(desk.path("policy.toml"), shown).unwrap();
-    let agent = desk.guard(&["--policy", "../policy.toml"]).await;
+    std::fs::write(workspace.path("policy.toml"), shown).unwrap();
+    let agent = workspace.guard(&["--policy", "../policy.toml"]).await;
     agent.begin_approved("other").await;
     let paused = agent.directive("other", "send_mail to everybody").await;
     assert_eq!((&paused["continue"], &paused["stopped"]), (&json!(false), &Value::Null));
@@ -397,9 +397,9 @@ async fn a_policy_comes_from_the_operator_alone() {
     agent.close().await;
 
     let misspelt = "[safety_loop]\nrequire_approval = []\n";
-    std::fs::write(desk.path("policy.toml"), misspelt).unwrap();
+    std::fs::write(workspace.path("policy.toml"), misspelt).unwrap();
     let output =
-        desk.command(&["--policy", "../policy.toml", "introspect"]).output().await.unwrap();
+        workspace.command(&["--policy", "../policy.toml", "introspect"]).output().await.unwrap();
     assert!(!output.status.success());
     let problem = String::from_utf8(output.stderr).unwrap();
     assert!(problem.contains("unknown field `require_approval`"), "{problem}");
@@ -407,27 +407,30 @@ async fn a_policy_comes_from_the_operator_alone() {
 }
 
 #[tokio::test]
-async fn whoever_looks_leaves_nothing_behind() {
-    let desk = Desk::new();
+async fn inspecting_commands_leave_no_files() {
+    let workspace = Workspace::new();
     for command in [&["introspect"][..], &["docs"], &["completions", "bash"]] {
-        assert!(desk.command(command).output().await.unwrap().status.success());
+        assert!(workspace.command(command).output().await.unwrap().status.success());
     }
-    let output = desk
+    let output = workspace
         .command(&["config", "claude", "--state", "state", "--port", "8686"])
-        // Whoever tries something out does not want it for good.
+        // A temporary setting of the environment is not copied into the configuration.
         .env("MCPAQL_SAFETY_LOOP", "disabled")
         .output()
         .await
         .unwrap();
     let entry: Value = serde_json::from_slice(&output.stdout).unwrap();
     let entry = &entry["mcpServers"]["guard"];
-    let state = desk.path("project").canonicalize().unwrap().join("state");
+    let state = workspace.path("project").canonicalize().unwrap().join("state");
     assert_eq!(entry["args"], json!(["--state", state, "--port", "8686"]));
-    assert_eq!(entry["env"], json!({ "XDG_STATE_HOME": desk.folder.path().to_str().unwrap() }));
-    assert!(!state.exists() && !desk.path("mcp-aql").exists());
+    assert_eq!(
+        entry["env"],
+        json!({ "XDG_STATE_HOME": workspace.folder.path().to_str().unwrap() })
+    );
+    assert!(!state.exists() && !workspace.path("mcp-aql").exists());
 
-    // What it offers, and what a model is told of it.
-    let agent = desk.guard(&[]).await;
+    // The tools and the instructions that a model receives.
+    let agent = workspace.guard(&[]).await;
     let tools = agent.mcp.tools().await;
     let names: Vec<_> = tools.iter().map(|tool| tool.name.as_ref()).collect();
     assert_eq!(names, [TOOL]);

@@ -1,4 +1,4 @@
-//! `library` as its users meet it: families of its own.
+//! End-to-end tests of `library`: its own endpoint families.
 
 #![allow(
     clippy::unwrap_used,
@@ -27,7 +27,7 @@ async fn library() -> Mcp {
     Mcp::start("library", &[], &[]).await
 }
 
-/// The names of the tools, in their order.
+/// Returns the names of the tools, in order.
 async fn tools(library: &Mcp) -> Vec<String> {
     library.tools().await.into_iter().map(|tool| tool.name.into_owned()).collect()
 }
@@ -61,7 +61,7 @@ async fn a_client_sees_four_families_of_different_risk() {
 }
 
 #[tokio::test]
-async fn every_operation_is_in_the_family_that_it_names_or_its_category_means() {
+async fn operations_are_in_their_named_family_or_that_of_their_category() {
     // REQ-EPT-02, REQ-EPT-08, REQ-EPT-14
     let library = library().await;
     let data = library.data(DISCOVER, "introspect", json!({"query": "operations"})).await;
@@ -117,7 +117,7 @@ async fn the_wrong_family_is_refused_and_the_right_one_named() {
 }
 
 #[tokio::test]
-async fn whoever_runs_it_chooses_mode_and_profile() {
+async fn the_operator_chooses_mode_and_profile() {
     // REQ-EPT-10, REQ-EPT-11, REQ-EPT-13, REQ-EPT-15
     let all = Mcp::start("library", &[], &[("MCP_AQL_ENDPOINT_MODE", "all")]).await;
     assert_eq!(tools(&all).await, [DISCOVER, QUERY, MANAGE, OPERATE, "mcp_aql"]);
@@ -161,7 +161,7 @@ async fn books_are_found_page_by_page() {
         (&json!(2), &json!(3))
     );
     assert_eq!(page["pageInfo"]["hasPreviousPage"], true);
-    // Any size is answered, and no cursor but those of the list.
+    // Any page size is accepted, but only cursors of the same list.
     for (first, books) in [(0, 0), (101, 4)] {
         let page = library.data(DISCOVER, "find_books", json!({"first": first})).await;
         assert_eq!(page["items"].as_array().unwrap().len(), books);
@@ -184,7 +184,7 @@ async fn books_are_found_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_change_of_the_place_leaves_the_rest_of_it() {
+async fn an_update_of_a_nested_field_keeps_the_others() {
     // REQ-UPD-08, REQ-UPD-10, REQ-CON-03, REQ-UPD-05
     let library = library().await;
     let change = |input: Value| json!({"book_id": 1, "input": input});
@@ -222,7 +222,7 @@ async fn a_change_of_the_place_leaves_the_rest_of_it() {
 }
 
 #[tokio::test]
-async fn the_rules_of_the_house_have_codes() {
+async fn the_lending_rules_have_codes() {
     // REQ-ERR-01, REQ-ERR-02
     let library = library().await;
     let member = library.data(OPERATE, "create_member", json!({"name": "Grace"})).await;
@@ -296,7 +296,7 @@ async fn the_old_name_of_a_parameter_works_and_warns() {
 }
 
 #[tokio::test]
-async fn a_stocktaking_reports_and_says_why_it_is_an_execute() {
+async fn a_stocktaking_reports_progress_and_its_rationale() {
     // REQ-CLS-09, REQ-MCP-13, REQ-MCP-14
     let library = library().await;
     let query = json!({"query": "operations", "name": "check_stock"});
@@ -305,7 +305,7 @@ async fn a_stocktaking_reports_and_says_why_it_is_an_execute() {
     assert!(description.contains("can be stopped"), "{description}");
 
     library.data(OPERATE, "lend_book", json!({"book_id": 1, "member_id": 1})).await;
-    // Slow enough for the reports to be told apart: they go out twenty times a second at most.
+    // Slow enough for separate reports: at most twenty per second are sent.
     let data = library.data(OPERATE, "check_stock", json!({"pace_ms": 150})).await;
     assert_eq!(data["stock_check"], json!({"books": 4, "on_shelf": 4, "lent": 1}));
     let reports = library.progress();
@@ -327,7 +327,7 @@ async fn a_stocktaking_that_is_cancelled_stops_between_two_books() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     handle.cancel(None).await.unwrap();
-    // Long enough for all of it, had it gone on.
+    // Long enough for the whole stocktaking, if it had not been cancelled.
     tokio::time::sleep(Duration::from_millis(4500)).await;
     let page = library.data(DISCOVER, "find_books", json!({})).await;
     let checked: Vec<_> = page["items"]

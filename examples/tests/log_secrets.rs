@@ -1,4 +1,4 @@
-//! No log level shows secrets, over any transport.
+//! Checks that no log level shows secrets, over any transport.
 
 #![allow(
     clippy::unwrap_used,
@@ -55,7 +55,7 @@ fn call(family: &str, operation: &str, params: &Value) -> Value {
         "arguments": { "operation": operation, "params": params } } })
 }
 
-/// Calls with secrets in them: good ones, and one of each fault.
+/// Returns calls that contain secrets: valid ones, and one for each kind of error.
 fn calls() -> Vec<Value> {
     let note = json!({ "title": "Will", "pin": PIN });
     let planted = json!({ "note_id": 1, "pin": PIN, "confirmation_token": TOKEN });
@@ -73,7 +73,7 @@ fn calls() -> Vec<Value> {
     ]
 }
 
-/// The token in an answer, as JSON in a string of JSON.
+/// Extracts the token from an answer, which is JSON in a JSON string.
 fn token(answer: &str) -> Option<String> {
     let text = answer.split("conf_").nth(1)?;
     let token: String = text
@@ -83,7 +83,7 @@ fn token(answer: &str) -> Option<String> {
     Some(format!("conf_{token}"))
 }
 
-/// The call that uses a token.
+/// Returns the call that uses a token.
 fn confirmed(token: &str) -> Value {
     let params = json!({ "note_id": 1, "pin": PIN, "confirmation_token": token });
     call("delete", "delete_note", &params)
@@ -107,7 +107,7 @@ fn standard_streams() {
         let mut token_found = None;
         for message in std::iter::once(hello("2025-11-25")).chain(calls()) {
             writeln!(stdin, "{message}").unwrap();
-            // A notification of progress may come first.
+            // A progress notification may come first.
             let answer =
                 lines.by_ref().map(|line| line.unwrap()).find(|line| line.contains("\"id\""));
             token_found = token(&answer.unwrap()).or(token_found);
@@ -126,7 +126,7 @@ fn standard_streams() {
     }
 }
 
-/// Sends a request, and gives the whole answer.
+/// Sends a request and returns the complete answer.
 fn post(address: &str, headers: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
@@ -145,12 +145,12 @@ fn post(address: &str, headers: &str, body: &str) -> String {
 fn http_direct_and_through_rmcp() {
     // REQ-DNG-09
     const PLAIN: &str = "Accept: application/json, text/event-stream\r\n";
-    // Headers that are not plain go through rmcp.
+    // Requests with such headers are handled by rmcp.
     const DETOUR: &str = "Accept: application/json;q=1, text/event-stream\r\n";
     for filter in FILTERS {
         let mut serving = command("notes", filter);
         let mut child = serving.args(["serve", "--http", "127.0.0.1:0"]).spawn().unwrap();
-        // Read all the time, for a full pipe would hold up the server.
+        // Standard error is read continuously, because a full pipe would block the server.
         let stderr = BufReader::new(child.stderr.take().unwrap());
         let (sender, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || {
@@ -174,7 +174,7 @@ fn http_direct_and_through_rmcp() {
             for message in calls() {
                 let answer = post(&address, &session, &message.to_string());
                 token_found = token(&answer).or(token_found);
-                // As MCP 2026-07-28 has it.
+                // The form of MCP 2026-07-28.
                 let mut alone = message.clone();
                 alone["params"]["_meta"] = json!({
                     "io.modelcontextprotocol/protocolVersion": "2026-07-28",

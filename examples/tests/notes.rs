@@ -1,4 +1,4 @@
-//! `notes` as its users meet it: a process that speaks MCP.
+//! End-to-end tests of `notes`: a process that speaks MCP.
 
 #![allow(
     clippy::unwrap_used,

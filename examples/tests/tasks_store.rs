@@ -1,5 +1,5 @@
-//! The storage of `tasks`, tested by itself. The tests stand beside what they test; an example
-//! target is built as a program and not as a test, so this takes its modules in.
+//! Runs the unit tests of the storage of `tasks`. They are modules of the example, but cargo does not test example
+//! targets, so this test includes the modules.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Bytes as a query of the aggregator and the answers of servers: what is found in them is clean, bounded and
-//! ranked in an order, the same way twice.
+//! Parses bytes as a query of the aggregator and as answers of servers. The results must be sanitised, bounded and
+//! ranked deterministically.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         .map(|answer| fuzzing::items(answer, path))
         .collect();
 
-    let (most_items, most_chars) = fuzzing::MOST;
+    let (most_items, most_chars) = fuzzing::LIMITS;
     let mut candidates = Vec::new();
     for (server, items) in answers.iter().enumerate() {
         assert!(items.len() <= most_items, "{items:?}");

@@ -1,5 +1,5 @@
-//! Bytes as the controls of a collection query: it is answered, the same way twice, a page's cursors
-//! lead on from where it ended, and its rows satisfy the filter when they are asked again.
+//! Parses bytes as the controls of a collection query. The answer must be deterministic, cursors must continue where
+//! the page ended, and every returned row must satisfy the filter.
 #![no_main]
 
 use std::sync::LazyLock;
@@ -11,11 +11,11 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
 
-/// A thing.
+/// A row.
 #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
 #[resource(presets(brief = [key, inner.size, _computed.half]), default_sort(number desc))]
 struct Thing {
-    /// Tells it apart.
+    /// Identifier.
     #[resource(id, filter, sort)]
     key: u32,
     /// Text.
@@ -27,18 +27,18 @@ struct Thing {
     /// A number.
     #[resource(filter, sort, numeric)]
     ratio: f64,
-    /// One of two.
+    /// Kind.
     #[resource(filter, sort, group)]
     kind: Kind,
-    /// Several.
+    /// Labels.
     #[resource(filter)]
     tags: Vec<String>,
-    /// A part.
+    /// Nested object.
     #[resource(nested)]
     inner: Option<Inner>,
 }
 
-/// One of two.
+/// A kind of row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -48,10 +48,10 @@ enum Kind {
     New,
 }
 
-/// A part.
+/// A nested object.
 #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
 struct Inner {
-    /// How large.
+    /// Size.
     #[resource(filter, sort, numeric, group)]
     size: i8,
 }
@@ -119,20 +119,20 @@ async fn ask(params: &Map<String, Value>) -> Value {
     serde_json::from_str(&reply.text).expect("a reply is JSON")
 }
 
-/// What tells the rows of a page apart; none where `fields` leaves it out.
+/// Returns the identifiers of the rows on a page, or `None` if `fields` omits them.
 fn keys(reply: &Value) -> Option<Vec<u64>> {
     let items = reply["data"]["items"].as_array()?;
     items.iter().map(|item| item["key"].as_u64()).collect()
 }
 
-/// Goes on from a page to its end, and back: no row comes twice.
+/// Walks from a page to the end and back, and checks that no row is repeated.
 async fn walk(params: &Map<String, Value>, first: &Value) {
     let mut params = params.clone();
     for name in ["after", "last", "before", "fields", "preset"] {
         params.remove(name);
     }
     params.insert("first".to_owned(), 5.into());
-    // Words may be the order, so they stay; what is computed may go.
+    // The search words may define the order, so they stay. Aggregates can be removed.
     params.remove("aggregate");
     params.remove("include_items");
     let mut seen: Vec<u64> = Vec::new();

@@ -1,5 +1,5 @@
-//! Bytes as tool arguments: whatever they are, a result of the protocol comes back, and the same one for a
-//! map of the same arguments.
+//! Parses bytes as tool arguments. The result must be a reply of the protocol, and the same one for a map of the same
+//! arguments.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
 
-/// A thing that can be changed.
+/// A resource that can be changed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
 struct Thing {
     /// Its name.
@@ -38,7 +38,7 @@ enum Key {
     Several(Vec<Key>),
 }
 
-/// Give back what comes.
+/// Return the arguments.
 #[operation(category = "READ", rationale = "It changes nothing")]
 fn echo(
     /// Text.
@@ -72,7 +72,7 @@ fn update_thing(
     Ok(thing)
 }
 
-/// As low as they may be, so that short inputs reach them.
+/// The lowest possible limits, so that short inputs reach them.
 const LIMITS: Limits = Limits {
     max_request_size: 64 << 10,
     max_response_size: 1 << 20,
@@ -127,8 +127,8 @@ fuzz_target!(|bytes: &[u8]| {
             let unified = Endpoint::Unified;
             let reply = ADAPTER.handle_bytes(unified, bytes, CallScope::default()).await;
             check(&serde_json::from_str(&reply.text).expect("a reply is JSON"), false);
-            // The same arguments get the same reply as text and as a map, which has lost the members that
-            // the bytes repeat and digits that they have too many of.
+            // The same arguments produce the same reply as text and as a map, which has lost repeated members and excess
+            // digits.
             if let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) {
                 let text = Value::from(arguments.clone()).to_string();
                 let read =

@@ -1,5 +1,5 @@
-//! Bytes on a connection: lines of JSON-RPC come back, each request is answered once, and the session
-//! ends when the bytes do.
+//! Sends bytes on a connection. The adapter must answer with lines of JSON-RPC, each request once, and end the session
+//! at the end of the input.
 #![no_main]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,12 +13,12 @@ use serde_json::{Map, Value};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::runtime::{Builder, Runtime};
 
-/// Give back what comes.
+/// Return the text.
 #[operation(category = "READ", rationale = "It changes nothing")]
 async fn echo(
     /// Text.
     text: Option<String>,
-    /// How often to wait before the answer.
+    /// Number of times to yield before the answer.
     #[param(maximum = 3)]
     number: Option<u8>,
     context: Context,
@@ -33,7 +33,7 @@ async fn echo(
 static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
     Adapter::builder("fuzz")
         .operation(echo {})
-        // One tool: each session writes the list of them.
+        // A single tool, because each session serializes the list of tools.
         .mode(EndpointMode::Single)
         .without_config()
         .build()
@@ -41,8 +41,7 @@ static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {
 });
 
 thread_local! {
-    /// Its clock stands still until nothing else is left to do: a session that waits for a second
-    /// takes none.
+    /// The clock is paused and advances only if no task is ready, so a session that waits for a second takes no real time.
     static RUNTIME: Runtime = Builder::new_current_thread()
         .enable_time()
         .start_paused(true)
@@ -52,35 +51,35 @@ thread_local! {
 
 const HELLO: &[u8] = br#"{"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"f","version":"1"}}}
 "#;
-/// A call after all that.
+/// A final call after the input.
 const LAST: &[u8] = br#"
 {"jsonrpc":"2.0","id":"last","method":"tools/call","params":{"name":"mcp_aql","arguments":{"operation":"echo"}}}
 "#;
-/// What an input begins with whose client does not introduce itself.
-const RUDE: u8 = b'!';
+/// The first byte of inputs whose client skips the handshake.
+const SKIP_HANDSHAKE: u8 = b'!';
 
-/// What was asked, as far as it is beyond doubt.
+/// The messages of the input that require an answer beyond doubt.
 #[derive(Default)]
-struct Asked {
-    /// How many requests have an id.
+struct Expected {
+    /// The number of requests by id.
     requests: BTreeMap<String, usize>,
-    /// How many messages do, requests or not.
+    /// The number of messages by id, including those that are not requests.
     sent: BTreeMap<String, usize>,
-    /// Ids of requests that rmcp answers. MCP forbids to use an id twice, and of two such that
-    /// wait at the same time it answers one.
+    /// Ids of requests that rmcp answers. MCP forbids to use an id twice, and rmcp answers only one of two concurrent
+    /// requests with the same id.
     passed_on: BTreeSet<String>,
-    /// Ids of requests that somebody cancelled.
+    /// Ids of cancelled requests.
     cancelled: BTreeSet<String>,
-    /// There were lines that are no objects. What is answered to them is not counted here.
+    /// Whether there were lines that are not objects. Answers to them are not counted.
     unclear: bool,
 }
 
-/// An id as MCP has it: text, or a whole number.
+/// Returns an id that MCP allows: text or an integer.
 fn id(value: Option<&Value>) -> Option<String> {
     value.filter(|id| id.is_string() || id.is_i64()).map(Value::to_string)
 }
 
-impl Asked {
+impl Expected {
     fn read(sent: &[u8]) -> Self {
         let mut asked = Self::default();
         for line in sent.split(|byte| *byte == b'\n') {
@@ -111,7 +110,7 @@ impl Asked {
         }
     }
 
-    /// Whether all that was asked was answered, and that once.
+    /// Checks that every request was answered exactly once.
     fn check(&self, answers: &BTreeMap<String, usize>) {
         for (id, asked) in &self.requests {
             let answers = answers.get(id).copied().unwrap_or_default();
@@ -128,7 +127,7 @@ impl Asked {
     }
 }
 
-/// How often each id was answered.
+/// Returns the number of answers by id.
 fn count(lines: &str) -> BTreeMap<String, usize> {
     let mut answers = BTreeMap::new();
     for line in lines.lines() {
@@ -146,7 +145,7 @@ fn count(lines: &str) -> BTreeMap<String, usize> {
     answers
 }
 
-/// All that comes back. What is sent after the greeting waits for its answer, as MCP has it.
+/// Sends the input and returns all output. The input follows the answer to the handshake, as MCP requires.
 async fn converse(greeting: &[u8], sent: &[u8]) -> String {
     let (client, server) = tokio::io::duplex(sent.len() + 4096);
     let serving = tokio::spawn(async move { ADAPTER.serve(server).await });
@@ -157,7 +156,7 @@ async fn converse(greeting: &[u8], sent: &[u8]) -> String {
         while !greeting.is_empty() && !answers.ends_with(b"\n") {
             assert!(read.read_buf(&mut answers).await.expect("bytes") > 0, "not greeted");
         }
-        // A session that is over reads no more.
+        // An ended session reads no more input.
         if write.write_all(sent).await.is_ok() {
             let _ = write.shutdown().await;
         }
@@ -170,16 +169,16 @@ async fn converse(greeting: &[u8], sent: &[u8]) -> String {
 
 fuzz_target!(|bytes: &[u8]| {
     let (polite, bytes) = match bytes {
-        [RUDE, rest @ ..] => (false, rest),
+        [SKIP_HANDSHAKE, rest @ ..] => (false, rest),
         _ => (true, bytes),
     };
     let greeting = if polite { HELLO } else { b"" };
     let sent = [bytes, LAST].concat();
     let answers = RUNTIME.with(|runtime| runtime.block_on(converse(greeting, &sent)));
     let answers = count(&answers);
-    // Who says something else first may find the connection closed.
+    // A client that skips the handshake may find the connection closed.
     if polite {
         assert!(answers.contains_key("\"last\""), "the last call was not answered");
-        Asked::read(&[greeting, &sent].concat()).check(&answers);
+        Expected::read(&[greeting, &sent].concat()).check(&answers);
     }
 });

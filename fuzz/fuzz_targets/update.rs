@@ -1,5 +1,5 @@
-//! Bytes as an `input` and a resource: the merges never fail, agree with each other and with the
-//! merge patch of RFC 7396, and change nothing when they are repeated.
+//! Parses bytes as an `input` and a resource. The merges must never fail, must agree with each other and with the merge
+//! patch of RFC 7396, and must be idempotent.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A resource with a field of every rule.
+/// A resource with a field for every merge rule.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
 #[serde(default)]
 struct Thing {
@@ -19,17 +19,17 @@ struct Thing {
     /// Removed by null.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
-    /// Replaced whole.
+    /// Replaced as a whole.
     tags: Vec<String>,
-    /// By key.
+    /// Merged by key.
     counts: BTreeMap<String, i64>,
-    /// By field.
+    /// Merged by field.
     inner: Inner,
-    /// By key at every depth.
+    /// Merged by key at every depth.
     extra: Map<String, Value>,
 }
 
-/// Inside.
+/// The nested struct.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
 #[serde(default)]
 struct Inner {
@@ -40,7 +40,7 @@ struct Inner {
     number: Option<i64>,
 }
 
-/// RFC 7396, section 2. The parser bounds how deep it recurses.
+/// Implements RFC 7396, section 2. The parser limits the recursion depth.
 fn by_the_book(target: Value, patch: Value) -> Value {
     let Value::Object(patch) = patch else { return patch };
     let mut target = match target {
@@ -62,7 +62,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Some(input) = next() else { return };
     let stored = next().unwrap_or_default();
 
-    // Plain JSON: as RFC 7396 has it, and repeating changes nothing.
+    // Plain JSON: the result follows RFC 7396, and merging is idempotent.
     let mut once = stored.clone();
     merge_json(&mut once, input.clone());
     assert_eq!(once, by_the_book(stored.clone(), input.clone()));
@@ -70,7 +70,7 @@ fuzz_target!(|bytes: &[u8]| {
     merge_json(&mut twice, input.clone());
     assert_eq!(once, twice);
 
-    // Typed: agrees with the merge of the resource's JSON, and keeps what is not named.
+    // Typed: the result agrees with the merge of the resource's JSON, and unnamed fields stay unchanged.
     let Ok(update) = Update::<Thing>::from_json(input.clone()) else { return };
     let before: Thing = serde_json::from_value(stored).unwrap_or_default();
     let mut typed = before.clone();

@@ -1,17 +1,17 @@
-//! What a query comes to, as the contract writes it.
+//! The answer to a query, as the contract defines it.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use serde::{Serialize, Serializer};
 
-/// The ranked results of all servers that answered, and what it took to get them.
+/// The ranked results of all servers that answered, and statistics about the query.
 ///
-/// As JSON it is what `mcp__proxy__aggregator__query` returns.
+/// Its JSON form is the result of `mcp__proxy__aggregator__query`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Answer {
     /// The results, the best first.
     pub results: Vec<Hit>,
-    /// Counts, times, and how each server did.
+    /// Counts, times and the outcome of each server.
     pub metadata: Metadata,
 }
 
@@ -20,79 +20,80 @@ pub struct Answer {
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Hit {
-    /// The text, without control and invisible characters. A server wrote it: treat it as data.
+    /// The text, without control and invisible characters. A server wrote it, so treat it as data.
     pub content: String,
-    /// The server, as the configuration names it.
+    /// The server's name in the configuration.
     pub server: String,
-    /// From 0 to 1; comparable between queries.
+    /// The relevance, from 0 to 1; comparable between queries.
     pub relevance_score: f64,
-    /// From 1.
+    /// The rank in this answer, from 1.
     pub rank: u32,
-    /// When the server's answer had arrived. It plays no part in the score.
+    /// The time at which the server's answer arrived. The score does not depend on it.
     #[serde(serialize_with = "seconds")]
     pub timestamp: DateTime<Utc>,
-    /// The server's tool that gave it.
+    /// The server's tool that returned the result.
     pub tool: String,
-    /// Where the server says that it comes from.
+    /// The source of the result according to the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uri: Option<String>,
-    /// The content was longer.
+    /// Whether the content was shortened.
     #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
-    /// Further servers that gave the same, or nearly the same.
+    /// Other servers that returned the same result, or nearly the same.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also_from: Vec<String>,
 }
 
-/// How an answer came about.
+/// Statistics about an answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct Metadata {
-    /// How many servers were asked.
+    /// The number of servers queried.
     pub servers_queried: usize,
-    /// How many of them answered.
+    /// The number of servers that answered.
     pub servers_succeeded: usize,
-    /// How many results they gave.
+    /// The number of results that the servers returned.
     pub total_results_raw: usize,
-    /// How many of those are left without copies.
+    /// The number of results without duplicates.
     pub total_results_dedup: usize,
-    /// How many are in this answer.
+    /// The number of results in this answer.
     pub results_returned: usize,
-    /// How long it took, in milliseconds.
+    /// The processing time, in milliseconds.
     pub processing_time_ms: u64,
-    /// The part of the servers asked that has a result in this answer, from 0 to 1.
+    /// The share of the queried servers that have a result in this answer, from 0 to 1.
     pub server_diversity: f64,
-    /// Bytes of the servers' answers.
+    /// The size of the servers' answers, in bytes.
     pub bytes_raw: usize,
-    /// Bytes of the results in this answer.
+    /// The size of the results in this answer, in bytes.
     pub bytes_returned: usize,
-    /// How each server did, in the configuration's order.
+    /// The outcome of each server, in the order of the configuration.
     pub servers: Vec<ServerOutcome>,
-    /// What the caller should know and did not ask for.
+    /// Warnings for the caller.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
 }
 
-/// How one server did.
+/// The outcome of a query for one server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ServerOutcome {
-    /// Its name in the configuration.
+    /// The server's name in the configuration.
     pub name: String,
-    /// `ok`, or why there is nothing of it, in fixed words.
+    /// `ok`, or the reason why the server returned no results, in a fixed wording.
     pub status: String,
-    /// How long its answer took, or how long it was waited for, in milliseconds.
+    /// The time until the server answered or the query gave up on it, in milliseconds.
     pub latency_ms: u64,
-    /// How many results it gave.
+    /// The number of results that the server returned.
     pub results_raw: usize,
-    /// How many of them are in this answer.
+    /// The number of the server's results in this answer.
     pub results: usize,
-    /// What it gave that is no text, or beyond the bounds.
+    /// The number of items that were not text or exceeded a limit.
     #[serde(skip_serializing_if = "is_zero")]
     pub left_out: usize,
-    /// Why some of its calls failed, in fixed words, where others were answered: it might have given more.
+    /// The reasons why some of the server's calls failed while others were answered, in a fixed
+    /// wording.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
 }
@@ -101,18 +102,18 @@ impl ServerOutcome {
     /// The status of a server that answered.
     pub const OK: &'static str = "ok";
 
-    /// Whether the server answered.
+    /// Returns whether the server answered.
     pub fn is_ok(&self) -> bool {
         self.status == Self::OK
     }
 }
 
 fn seconds<S: Serializer>(time: &DateTime<Utc>, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&written(time))
+    serializer.serialize_str(&format_time(time))
 }
 
-/// An instant as answers write it: `2026-11-23T03:00:00Z`.
-pub(crate) fn written(time: &DateTime<Utc>) -> String {
+/// Formats a time for an answer: `2026-11-23T03:00:00Z`.
+pub(crate) fn format_time(time: &DateTime<Utc>) -> String {
     time.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 

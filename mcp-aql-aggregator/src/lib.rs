@@ -1,4 +1,4 @@
-//! One query over many MCP servers, one ranked answer.
+//! Queries many MCP servers at once and returns one ranked answer.
 //!
 //! ```no_run
 //! use mcp_aql_aggregator::{Aggregator, Config, Query};
@@ -16,19 +16,19 @@
 //!
 //! | to … | see |
 //! |---|---|
-//! | say which servers there are | [`Config`] |
-//! | ask them | [`Aggregator`], [`Query`], [`Answer`] |
+//! | configure servers | [`Config`] |
+//! | query them | [`Aggregator`], [`Query`], [`Answer`] |
 //! | serve the tool `mcp__proxy__aggregator__query` | [`plain`] |
 //! | serve MCP-AQL operations | [`adapter`] |
-//! | rank results of your own | [`rank`] |
+//! | rank your own results | [`rank`] |
 //!
 //! # Features
 //!
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `cli` | yes | the command `mcp-aql-aggregator` |
-//! | `http` | yes | servers that are asked over HTTP, and serving over HTTP |
-//! | `tls` | yes | servers that are asked over HTTPS; brings `http` |
+//! | `http` | yes | servers reached over HTTP, and serving over HTTP |
+//! | `tls` | yes | servers reached over HTTPS; implies `http` |
 #![forbid(unsafe_code)]
 
 mod adapter;
@@ -40,16 +40,18 @@ mod engine;
 #[doc(hidden)]
 pub mod fuzzing;
 mod items;
+mod names;
 pub mod plain;
 pub mod rank;
 mod secret;
 mod text;
 mod upstream;
+mod variables;
 
 pub use adapter::adapter;
 pub use answer::{Answer, Hit, Metadata, ServerOutcome};
 pub use config::{Config, ConfigError, Fault};
 pub use engine::{
-    Aggregator, Checked, CheckedAnswer, CheckedCall, Percentiles, Query, QueryError, ServerCall,
+    Aggregator, AnswerCheck, CallCheck, Percentiles, Query, QueryError, ServerCall, ServerCheck,
     ServerMetrics, ServerState, ServerStatus,
 };

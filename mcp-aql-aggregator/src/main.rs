@@ -1,4 +1,4 @@
-//! The command `mcp-aql-aggregator`: one query over many MCP servers, one ranked answer.
+//! The command `mcp-aql-aggregator`: queries many MCP servers and returns one ranked answer.
 #![forbid(unsafe_code)]
 
 mod cli;

@@ -1,6 +1,6 @@
-//! What is called like a secret.
+//! Recognizes names of secrets.
 
-/// Parts of names that secrets have, in small letters and without `_` and `-`.
+/// Parts of names of secrets, in lower case and without `_` and `-`.
 const NAMES: [&str; 13] = [
     "key",
     "token",
@@ -16,14 +16,15 @@ const NAMES: [&str; 13] = [
     "bearer",
     "dsn",
 ];
-/// Words with such a part that are about something else.
+/// Words that contain such a part but mean something else.
 const OTHERS: [&str; 3] = ["keyword", "keyboard", "author"];
 
-/// Whether what has this name is a secret: `API-Key`, `access_token`, `Authorization`; and not `keywords`.
+/// Returns whether a name is that of a secret: `API-Key`, `access_token`, `Authorization`, but not
+/// `keywords`.
 pub(crate) fn sounds_secret(name: &str) -> bool {
     let name: String =
         name.chars().filter(|each| !"_-".contains(*each)).flat_map(char::to_lowercase).collect();
-    // What they have in common with `author`.
+    // `authorization` shares this beginning with `author`.
     let name = name.replace("authori", "auth ");
     let name = OTHERS.iter().fold(name, |name, other| name.replace(other, " "));
     NAMES.iter().any(|part| name.contains(part))
@@ -34,7 +35,7 @@ mod tests {
     use super::sounds_secret;
 
     #[test]
-    fn secrets_are_known_by_their_names() {
+    fn names_of_secrets_are_recognized() {
         for name in [
             "API-Key",
             "api_key",

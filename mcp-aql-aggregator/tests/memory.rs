@@ -1,4 +1,4 @@
-//! What memory a query takes, counted by the allocator: that is no matter of the machine.
+//! The peak memory of a query, counted by the allocator, which does not depend on the machine.
 #![allow(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
 
 use mcp_aql_aggregator::{Aggregator, Config, Query};
@@ -9,9 +9,9 @@ use serde_json::json;
 static MEMORY: PeakAlloc = PeakAlloc;
 
 const SERVERS: usize = 10;
-const MOST: usize = 4 << 20;
+const MAX_PEAK_BYTES: usize = 4 << 20;
 
-/// Not a test of anything: this program is the servers of the other one, when it is asked to.
+/// Not a test: runs this program as the server of the other test if the script variable is set.
 #[test]
 fn as_server() {
     mcp_aql_upstreams::serve_if_asked();
@@ -42,7 +42,7 @@ async fn a_thousand_results_fit_into_4_mib() {
         let answer = aggregator.query(Query::new("refund of a cancelled ferry")).await.unwrap();
         let json = serde_json::to_string(&answer).unwrap();
         let peak = MEMORY.peak_usage().saturating_sub(before);
-        // A busy machine may have let some be late.
+        // On a busy machine some servers may have answered late.
         if answer.metadata.servers_succeeded == SERVERS {
             assert_eq!(answer.metadata.total_results_raw, 100 * SERVERS);
             assert!(json.len() > 30_000, "30 results of 1 KB: {json}");
@@ -53,10 +53,10 @@ async fn a_thousand_results_fit_into_4_mib() {
         }
     }
     assert!(peaks.len() > 1, "servers are late all the time");
-    // The first one also makes what is made once.
+    // The first query also makes one-time allocations.
     peaks.remove(0);
-    assert!(peaks.iter().all(|peak| *peak <= MOST), "bytes: {peaks:?}");
-    // Their texts alone are more: what is counted is all of it.
+    assert!(peaks.iter().all(|peak| *peak <= MAX_PEAK_BYTES), "bytes: {peaks:?}");
+    // The texts alone take more than this, which shows that everything is counted.
     assert!(peaks.iter().all(|peak| *peak > 1_000_000), "bytes: {peaks:?}");
     aggregator.close().await;
 }

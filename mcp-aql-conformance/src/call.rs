@@ -1,49 +1,49 @@
-//! One call of an operation: what was sent, and what came back.
+//! One call of an operation: the request, its reply, and the reply's parts.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use crate::cases::Skip;
-use crate::wire::{Answer, Connection, Lost, is_light};
+use crate::json_size::is_light;
+use crate::wire::{Answer, Connection, NoResponse};
 
 const ARGUMENTS: &str = "arguments";
-/// So long a call is held back where the adapter limits how many may come.
-const LONGEST_PAUSE: Duration = Duration::from_secs(4);
-/// The shortest time to hold it back.
-const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+/// The maximum total time that a rate-limited call waits before its retries.
+const MAX_RETRY_WAIT: Duration = Duration::from_secs(4);
+/// The minimum wait before a rate-limited call is retried.
+const MIN_RETRY_WAIT: Duration = Duration::from_millis(50);
 
 /// A call and its reply.
 #[derive(Debug, Clone)]
 pub(crate) struct Exchange {
     /// The tool that was called.
     pub(crate) tool: String,
-    /// With these arguments.
+    /// The arguments of the call.
     pub(crate) arguments: Value,
-    /// What came back.
+    /// The reply to the call.
     pub(crate) reply: Reply,
 }
 
-/// What came back.
+/// The reply to a tool call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub(crate) enum Reply {
-    /// A result of MCP.
+    /// A tool result.
     Result {
-        /// All of it: `content`, `isError`.
+        /// The whole result: `content`, `isError`.
         raw: Value,
-        /// What its first text item holds, if that is JSON.
+        /// The first text item, parsed as JSON; `None` if it is not JSON.
         body: Option<Value>,
     },
     /// A JSON-RPC error.
     Protocol {
-        /// Its code.
+        /// The error code.
         code: i64,
-        /// All of it.
+        /// The whole error object.
         raw: Value,
     },
-    /// Nothing.
-    Lost(Lost),
+    /// The connection returned no reply.
+    NoResponse(NoResponse),
 }
 
 /// A structured failure.
@@ -76,22 +76,22 @@ impl Exchange {
         Self { tool: tool.to_owned(), arguments, reply: Reply::from(answer) }
     }
 
-    /// Lets go of all that its body says once more.
+    /// Drops the raw result if the parsed body holds the same content.
     pub(crate) fn drop_text(&mut self) {
         if let Reply::Result { raw, body: Some(_) } = &mut self.reply {
             *raw = Value::Null;
         }
     }
 
-    /// Its body alone.
+    /// Converts the exchange into the reply's body.
     pub(crate) fn into_body(self) -> Option<Value> {
         match self.reply {
             Reply::Result { body, .. } => body,
-            Reply::Protocol { .. } | Reply::Lost(_) => None,
+            Reply::Protocol { .. } | Reply::NoResponse(_) => None,
         }
     }
 
-    /// The operation that was asked for.
+    /// The name of the called operation.
     pub(crate) fn operation(&self) -> &str {
         self.arguments.get("operation").and_then(Value::as_str).unwrap_or_default()
     }
@@ -100,11 +100,11 @@ impl Exchange {
     pub(crate) fn body(&self) -> Option<&Value> {
         match &self.reply {
             Reply::Result { body, .. } => body.as_ref(),
-            Reply::Protocol { .. } | Reply::Lost(_) => None,
+            Reply::Protocol { .. } | Reply::NoResponse(_) => None,
         }
     }
 
-    /// Whether it succeeded.
+    /// Whether the operation succeeded.
     pub(crate) fn succeeded(&self) -> bool {
         self.body().and_then(|body| body.get("success")) == Some(&Value::Bool(true))
     }
@@ -133,92 +133,80 @@ impl Exchange {
         self.failure().map(|failure| failure.code)
     }
 
-    /// That calls come too fast for the adapter, if they do.
-    pub(crate) fn too_fast(&self) -> Option<Skip> {
-        let code = self.code().filter(|code| code.starts_with("RATE_LIMIT_"))?;
-        let why = format!("the adapter answers {code}: raise its limits for the run");
-        Some(Skip::CutShort(why))
+    /// The code of a failure for calls that come too fast for the adapter.
+    pub(crate) fn rate_limit_code(&self) -> Option<&str> {
+        self.code().filter(|code| code.starts_with("RATE_LIMIT_"))
     }
 
-    /// Why nothing came back, if nothing did.
-    pub(crate) fn lost(&self) -> Option<&Lost> {
+    /// The reason for a missing reply, if the connection returned none.
+    pub(crate) fn no_response(&self) -> Option<&NoResponse> {
         match &self.reply {
-            Reply::Lost(lost) => Some(lost),
+            Reply::NoResponse(lost) => Some(lost),
             Reply::Result { .. } | Reply::Protocol { .. } => None,
         }
     }
 
-    /// Whether HTTP refused it for its size, before anybody could look (status 413).
+    /// Whether the HTTP server rejected the request for its size (status 413).
     pub(crate) fn was_too_long(&self) -> bool {
-        matches!(self.lost(), Some(Lost::Status(413)))
+        matches!(self.no_response(), Some(NoResponse::Status(413)))
     }
 
-    /// What was sent, for a report.
+    /// The request, in the form that findings report.
     pub(crate) fn sent(&self) -> Value {
         json!({ "tool": self.tool, "arguments": self.arguments })
     }
 
-    /// What came back, for a report.
+    /// The reply, in the form that findings report.
     pub(crate) fn received(&self) -> Value {
         match &self.reply {
             Reply::Result { body: Some(body), .. } => body.clone(),
             Reply::Result { raw, body: None } => raw.clone(),
             Reply::Protocol { raw, .. } => json!({ "error": raw }),
-            Reply::Lost(lost) => Value::String(lost.to_string()),
+            Reply::NoResponse(lost) => Value::String(lost.to_string()),
         }
     }
 
-    /// What came back, in a few words.
-    pub(crate) fn told(&self) -> String {
+    /// A short description of the reply for messages.
+    pub(crate) fn summary(&self) -> String {
         match (&self.reply, self.failure()) {
             (_, Some(failure)) => format!("{} ({})", failure.code, failure.message),
             (Reply::Protocol { code, .. }, None) => format!("the JSON-RPC error {code}"),
-            (Reply::Lost(lost), None) => lost.to_string(),
+            (Reply::NoResponse(lost), None) => lost.to_string(),
             (Reply::Result { .. }, None) if self.succeeded() => "a success".to_owned(),
-            (Reply::Result { .. }, None) => "no operation result".to_owned(),
+            (Reply::Result { .. }, None) => "not an operation result".to_owned(),
         }
     }
 }
 
-/// How long one call has waited for its turn.
+/// The time that one call has waited for the adapter's rate limit.
 #[derive(Debug, Default)]
-pub(crate) struct Patience {
+pub(crate) struct RateLimitWait {
     waited: Duration,
 }
 
-impl Patience {
-    /// Where a call came too fast for the adapter, waits as long as it says, if that is not long. False where
-    /// the call need not or cannot be made again.
-    pub(crate) async fn waits(&mut self, exchange: &Exchange, until: Option<Instant>) -> bool {
-        let Some(failure) = exchange.failure().filter(|_| exchange.too_fast().is_some()) else {
+impl RateLimitWait {
+    /// Waits as long as a rate-limited reply demands, up to `MAX_RETRY_WAIT` in total. Returns false if the
+    /// call was not limited or cannot be retried in time.
+    pub(crate) async fn wait_if_limited(
+        &mut self,
+        exchange: &Exchange,
+        until: Option<Instant>,
+    ) -> bool {
+        let Some(failure) = exchange.failure().filter(|_| exchange.rate_limit_code().is_some())
+        else {
             return false;
         };
         let seconds = failure.details.get("retry_after_seconds").and_then(Value::as_f64);
         let pause = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let Some(pause) = pause.map(|pause| pause.max(SHORTEST_PAUSE)) else { return false };
+        let Some(pause) = pause.map(|pause| pause.max(MIN_RETRY_WAIT)) else { return false };
         self.waited = self.waited.saturating_add(pause);
-        if self.waited > LONGEST_PAUSE || until.is_some_and(|until| Instant::now() + pause >= until)
+        if self.waited > MAX_RETRY_WAIT
+            || until.is_some_and(|until| Instant::now() + pause >= until)
         {
             return false;
         }
         tokio::time::sleep(pause).await;
         true
-    }
-}
-
-/// About how many bytes a value takes of our memory.
-pub(crate) fn weight(value: &Value) -> usize {
-    const EACH: usize = 32;
-    // Room for some members at once.
-    const OBJECT: usize = 16 * EACH;
-    EACH + match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(weight).sum(),
-        Value::Object(members) => {
-            let inside = members.iter().map(|(name, value)| name.len() + weight(value));
-            OBJECT + inside.sum::<usize>()
-        }
-        _ => 0,
     }
 }
 
@@ -232,30 +220,7 @@ impl From<Answer> for Reply {
                 Self::Result { raw, body }
             }
             Answer::Error { code, raw, .. } => Self::Protocol { code, raw },
-            Answer::Lost(lost) => Self::Lost(lost),
+            Answer::NoResponse(lost) => Self::NoResponse(lost),
         }
-    }
-}
-
-/// Time limits of a run.
-///
-/// ```
-/// use std::time::Duration;
-/// use mcp_aql_conformance::{Settings, TimeLimits};
-///
-/// let limits = TimeLimits { request: Duration::from_secs(2), ..TimeLimits::default() };
-/// let settings = Settings::default().time_limits(limits);
-/// ```
-#[derive(Debug, Clone, Copy)]
-pub struct TimeLimits {
-    /// For one request.
-    pub request: Duration,
-    /// For all of it.
-    pub run: Duration,
-}
-
-impl Default for TimeLimits {
-    fn default() -> Self {
-        Self { request: Duration::from_secs(10), run: Duration::from_secs(300) }
     }
 }

@@ -1,4 +1,4 @@
-//! What a check found: cases that passed, findings, and what was left out and why.
+//! The results of a check: passed cases, findings, and skipped cases with their reasons.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::call::Exchange;
-use crate::learn::Category;
+use crate::category::Category;
 use crate::secrets::Secrets;
 
-/// So many findings of one check are told; all are counted.
-const MOST_FINDINGS: usize = 10;
+/// The maximum number of findings that one check keeps; all are counted.
+const MAX_FINDINGS: usize = 10;
 
-/// So much of a text is told,
-const LONGEST_TEXT: usize = 500;
-/// so much of our own, which may quote what is short in itself and much together,
-const LONGEST_SENTENCE: usize = 10_000;
-/// and so many elements of a list.
-const MOST_ELEMENTS: usize = 100;
-/// So much is kept of why cases of one check were left out.
-const MOST_REASONS: usize = 64 << 10;
+/// The maximum length of a reported text, in bytes.
+const MAX_TEXT_BYTES: usize = 500;
+/// The maximum length of the runner's own messages, in bytes. They may quote many short texts.
+const MAX_MESSAGE_BYTES: usize = 10_000;
+/// The maximum number of reported elements of a list or an object.
+const MAX_ELEMENTS: usize = 100;
+/// The maximum total length of one check's skip reasons, in bytes.
+const MAX_REASON_BYTES: usize = 64 << 10;
 
-/// Something that is not as it should be: [`Report::checks`](crate::Report::checks) has them.
+/// A violation of a requirement. [`Report::checks`](crate::Report::checks) lists all findings.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Finding {
@@ -31,19 +31,19 @@ pub struct Finding {
     pub mode: Option<String>,
     /// The operation, parameter, type or tool.
     pub subject: String,
-    /// What was sent, if anything.
+    /// The request that was sent, if any.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub sent: Value,
-    /// What came back, or what is there.
+    /// The reply, or the value that introspection shows.
     pub received: Value,
-    /// What should have been.
+    /// The expected reply or value.
     pub expected: String,
-    /// What to do about it.
+    /// A suggestion for the adapter's author.
     pub mend: String,
 }
 
 impl Finding {
-    /// Of something that introspection or the list of tools shows.
+    /// Creates a finding about something that introspection or the list of tools shows.
     pub(crate) fn shown(
         subject: impl Into<String>,
         received: impl Into<Value>,
@@ -60,7 +60,7 @@ impl Finding {
         }
     }
 
-    /// Of a call.
+    /// Creates a finding about a call.
     pub(crate) fn of(
         exchange: &Exchange,
         subject: impl Into<String>,
@@ -70,7 +70,7 @@ impl Finding {
         Self { sent: exchange.sent(), ..Self::shown(subject, exchange.received(), expected, mend) }
     }
 
-    /// Without what nobody may see.
+    /// Masks the secrets in all texts.
     pub(crate) fn mask(&mut self, secrets: &Secrets) {
         for text in [&mut self.subject, &mut self.expected, &mut self.mend] {
             secrets.mask(text);
@@ -79,17 +79,17 @@ impl Finding {
         secrets.mask_value(&mut self.received);
     }
 
-    /// Without what nobody would read.
+    /// Shortens all texts and values to the reported length.
     fn abridge(&mut self) {
         abridge(&mut self.sent);
         abridge(&mut self.received);
         for text in [&mut self.subject, &mut self.expected, &mut self.mend] {
-            shorten(text, LONGEST_SENTENCE);
+            shorten(text, MAX_MESSAGE_BYTES);
         }
     }
 }
 
-/// Keeps the beginning of a text that is longer than this.
+/// Shortens a text of more than `longest` bytes to its beginning and its length.
 pub(crate) fn shorten(text: &mut String, longest: usize) {
     let bytes = text.len();
     if bytes > longest {
@@ -99,45 +99,45 @@ pub(crate) fn shorten(text: &mut String, longest: usize) {
     }
 }
 
-/// The same of one of our sentences that quotes what it was told, without what nobody may see. Its end may
-/// say what to do, and is kept.
-pub(crate) fn brief(text: &mut String, secrets: &Secrets) {
-    if text.len() <= LONGEST_SENTENCE {
+/// Masks the secrets in one of the runner's own messages and cuts its middle out if it is too long. The end
+/// stays because it may hold the suggestion.
+pub(crate) fn shorten_message(text: &mut String, secrets: &Secrets) {
+    if text.len() <= MAX_MESSAGE_BYTES {
         return;
     }
-    // First: what is cut off in the middle would not be known again.
+    // Mask before cutting: half a secret would not be recognized.
     secrets.mask(text);
-    let mut end = text.len().saturating_sub(LONGEST_TEXT);
+    let mut end = text.len().saturating_sub(MAX_TEXT_BYTES);
     while !text.is_char_boundary(end) {
         end += 1;
     }
     let end = text.get(end..).unwrap_or_default().to_owned();
-    shorten(text, LONGEST_SENTENCE - LONGEST_TEXT);
+    shorten(text, MAX_MESSAGE_BYTES - MAX_TEXT_BYTES);
     text.push_str(" … ");
     text.push_str(&end);
 }
 
-/// Leaves out of a value what nobody would read: what tests limits is as long as these.
+/// Shortens long texts, lists and objects. Checks of limits send very long ones.
 fn abridge(value: &mut Value) {
     match value {
-        Value::String(text) => shorten(text, LONGEST_TEXT),
+        Value::String(text) => shorten(text, MAX_TEXT_BYTES),
         Value::Array(items) => {
-            let more = items.len().saturating_sub(MOST_ELEMENTS);
+            let more = items.len().saturating_sub(MAX_ELEMENTS);
             if more > 0 {
-                items.truncate(MOST_ELEMENTS / 5);
-                let more = more + MOST_ELEMENTS - items.len();
+                items.truncate(MAX_ELEMENTS / 5);
+                let more = more + MAX_ELEMENTS - items.len();
                 items.push(Value::String(format!("… ({more} more)")));
             }
             items.iter_mut().for_each(abridge);
         }
         Value::Object(members) => {
-            let is_endless = members.len() > MOST_ELEMENTS;
-            if is_endless || members.keys().any(|name| name.len() > LONGEST_TEXT) {
-                let kept = if is_endless { MOST_ELEMENTS / 5 } else { MOST_ELEMENTS };
+            let is_endless = members.len() > MAX_ELEMENTS;
+            if is_endless || members.keys().any(|name| name.len() > MAX_TEXT_BYTES) {
+                let kept = if is_endless { MAX_ELEMENTS / 5 } else { MAX_ELEMENTS };
                 let more = members.len().saturating_sub(kept);
                 let first = std::mem::take(members).into_iter().take(kept);
                 members.extend(first.map(|(mut name, member)| {
-                    shorten(&mut name, LONGEST_TEXT);
+                    shorten(&mut name, MAX_TEXT_BYTES);
                     (name, member)
                 }));
                 if more > 0 {
@@ -150,29 +150,37 @@ fn abridge(value: &mut Value) {
     }
 }
 
-/// Why a case was left out.
+/// The reason why a case was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub(crate) enum Skip {
-    /// Changes of this kind were not allowed.
+    /// The run may not call operations of this category.
     NotAllowed(Category),
-    /// Nothing is known to test it with; the text says what the configuration file could give.
+    /// The runner has no value to test with. The text names the setting that could provide one.
     NoFixture(String),
-    /// The adapter holds too little for it; the text says of what. Where it holds enough elsewhere, that does.
+    /// The adapter stores too little data. The text names the missing data. Another operation with enough
+    /// data makes up for it.
     Scarce(String),
-    /// What it acts on would not be the run's own: the text names the operation.
+    /// The operation would act on data that the run did not create. The text is the name of the operation.
     NotOurs(String),
-    /// It may be called as the configuration says and not otherwise, for nothing in it says what it would
-    /// act on: the text names the operation.
+    /// The operation may only be called with the configured parameters because the runner does not know which
+    /// data other parameters affect. The text is the name of the operation.
     Unsafe(String),
-    /// The author of the configuration left it out.
+    /// The configuration excludes the case.
     LeftOut(String),
-    /// The adapter no longer answers, or time was over.
+    /// The adapter stopped answering, or the time limit was reached.
     CutShort(String),
 }
 
 impl Skip {
-    /// What it says beside the kind of reason.
+    /// The reason to skip the case if the adapter's rate limit rejected the call.
+    pub(crate) fn rate_limited(exchange: &Exchange) -> Option<Self> {
+        let code = exchange.rate_limit_code()?;
+        let why = format!("the adapter answers {code}: raise its limits for the run");
+        Some(Self::CutShort(why))
+    }
+
+    /// The text of the reason.
     fn text(&mut self) -> Option<&mut String> {
         match self {
             Self::NotAllowed(_) => None,
@@ -185,7 +193,7 @@ impl Skip {
         }
     }
 
-    /// In a few words.
+    /// The reason as a short message.
     pub(crate) fn reason(&self) -> String {
         match self {
             Self::NotAllowed(category) => {
@@ -194,14 +202,14 @@ impl Skip {
             Self::NoFixture(what) => format!("nothing to test it with: {what}"),
             Self::Scarce(what) => format!("too little to test it with: {what}"),
             Self::NotOurs(operation) => format!(
-                "`{operation}` acts on what the run has not made: name what it may act on under \
-                 [params.{operation}]"
+                "`{operation}` would act on data that the run did not create: name the data that it may \
+                 change under [params.{operation}]"
             ),
             Self::Unsafe(operation) => format!(
-                "`{operation}` is called just as [params.{operation}] says: should it not refuse another \
-                 call, nobody knows what that would hit"
+                "`{operation}` is only called with the values of [params.{operation}]: a call with other \
+                 values that is not rejected could change unknown data"
             ),
-            Self::LeftOut(why) => format!("left out by the configuration: {why}"),
+            Self::LeftOut(why) => format!("excluded by the configuration: {why}"),
             Self::CutShort(why) => format!("cut short: {why}"),
         }
     }
@@ -210,47 +218,47 @@ impl Skip {
 /// The cases of one check in one mode, collected while it runs.
 #[derive(Debug, Default)]
 pub(crate) struct Cases {
-    inner: Mutex<Collected>,
+    inner: Mutex<CaseResults>,
     secrets: Arc<Secrets>,
 }
 
-/// What was collected.
+/// The collected results.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Collected {
+pub(crate) struct CaseResults {
     pub(crate) passed: usize,
     pub(crate) findings: Vec<Finding>,
-    /// How many findings there are; of them, the first are kept.
+    /// The number of findings, including those beyond `MAX_FINDINGS`.
     pub(crate) found: usize,
     pub(crate) skipped: BTreeMap<Skip, usize>,
-    /// How long the reasons are.
+    /// The total length of the reasons, in bytes.
     reasons: usize,
     pub(crate) not_applicable: Option<String>,
 }
 
 impl Cases {
-    /// Cases whose findings are told without these.
+    /// Creates an empty collection that masks these secrets in findings.
     pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
         Self { inner: Mutex::default(), secrets }
     }
 
-    /// A case is as it should be.
+    /// Counts a case that passed.
     pub(crate) fn pass(&self) {
         self.lock().passed += 1;
     }
 
-    /// A case is not.
+    /// Adds a finding.
     pub(crate) fn fail(&self, mut finding: Finding) {
         let mut inner = self.lock();
         inner.found += 1;
-        if inner.findings.len() < MOST_FINDINGS {
-            // First: what is cut off in the middle would not be known again.
+        if inner.findings.len() < MAX_FINDINGS {
+            // Mask before cutting: half a secret would not be recognized.
             finding.mask(&self.secrets);
             finding.abridge();
             inner.findings.push(finding);
         }
     }
 
-    /// A case is as it should be, or else this is found.
+    /// Counts a passed case if the condition holds and adds the finding otherwise.
     pub(crate) fn expect(&self, holds: bool, finding: impl FnOnce() -> Finding) -> bool {
         if holds {
             self.pass();
@@ -260,16 +268,16 @@ impl Cases {
         holds
     }
 
-    /// A case could not be tested.
+    /// Counts a skipped case and its reason.
     pub(crate) fn skip(&self, mut why: Skip) {
         let mut inner = self.lock();
         if let Some(text) = why.text() {
-            brief(text, &self.secrets);
+            shorten_message(text, &self.secrets);
         }
         if !inner.skipped.contains_key(&why)
             && let Some(text) = why.text()
         {
-            if inner.reasons + text.len() > MOST_REASONS {
+            if inner.reasons + text.len() > MAX_REASON_BYTES {
                 "…".clone_into(text);
             } else {
                 inner.reasons += text.len();
@@ -278,24 +286,23 @@ impl Cases {
         *inner.skipped.entry(why).or_default() += 1;
     }
 
-    /// Returns the value, or skips the case if it could not be found.
+    /// Returns the value, or skips the case and returns `None`.
     pub(crate) fn ok_or_skip<T>(&self, found: Result<T, Skip>) -> Option<T> {
         found.map_err(|why| self.skip(why)).ok()
     }
 
-    /// Nothing here is what the check is about, and that is certain: the adapter documents that it does
-    /// not have the feature.
+    /// Marks the check as not applicable: the adapter documents that it does not have the feature.
     pub(crate) fn not_applicable(&self, why: impl Into<String>) {
         let mut why = why.into();
-        brief(&mut why, &self.secrets);
+        shorten_message(&mut why, &self.secrets);
         self.lock().not_applicable.get_or_insert(why);
     }
 
-    pub(crate) fn collected(&self) -> Collected {
+    pub(crate) fn results(&self) -> CaseResults {
         self.lock().clone()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Collected> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CaseResults> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -307,23 +314,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reasons_are_short_and_tell_no_secret() {
+    fn shortens_reasons_and_masks_secrets() {
         let cases = Cases::new(Arc::new(Secrets::new(["s3cret".to_owned()])));
         let long = format!("{}s3cret{}: give one", "a".repeat(1_897), "b".repeat(20_000));
         cases.skip(Skip::NoFixture(long));
-        let reason = cases.collected().skipped.keys().next().map(Skip::reason).unwrap_or_default();
+        let reason = cases.results().skipped.keys().next().map(Skip::reason).unwrap_or_default();
         assert!(reason.contains("a***") && !reason.contains("s3"), "{reason}");
         assert!(reason.len() < 3_000 && reason.ends_with("b: give one"), "{reason}");
         for number in 0..10_000 {
-            cases.skip(Skip::Scarce(format!("number {number} of many that are alike")));
+            cases.skip(Skip::Scarce(format!("number {number} of many similar ones")));
         }
-        let kept: usize = cases.collected().skipped.keys().map(|skip| skip.reason().len()).sum();
-        assert!(kept < 2 * MOST_REASONS, "{kept}");
-        assert_eq!(cases.collected().skipped.values().sum::<usize>(), 10_001);
+        let kept: usize = cases.results().skipped.keys().map(|skip| skip.reason().len()).sum();
+        assert!(kept < 2 * MAX_REASON_BYTES, "{kept}");
+        assert_eq!(cases.results().skipped.values().sum::<usize>(), 10_001);
     }
 
     #[test]
-    fn findings_tell_the_beginning_of_what_is_long() {
+    fn shortens_long_values_of_findings() {
         let mut value = json!({ "text": "é".repeat(400), "list": vec![7; 101], "short": ["a"] });
         abridge(&mut value);
         assert_eq!(value["text"], format!("{}… (800 bytes)", "é".repeat(100)));

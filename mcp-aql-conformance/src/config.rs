@@ -1,21 +1,22 @@
-//! The configuration of a run: what may be changed, what to test with, how long to wait.
+//! The configuration of a run: permissions, fixtures and time limits.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::str::FromStr;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::call::TimeLimits;
-use crate::learn::{Category, Mode};
+use crate::category::{Category, Mode};
+use crate::time_limits::TimeLimits;
 
-/// A run can be no shorter,
-const SHORTEST_LIMIT: Duration = Duration::from_millis(1);
-/// and none takes longer: what is more could not be added to an instant.
-const LONGEST_LIMIT: Duration = Duration::from_secs(86_400);
+/// The minimum time limit.
+const MIN_TIME_LIMIT: Duration = Duration::from_millis(1);
+/// The maximum time limit. Longer ones might overflow an `Instant`.
+const MAX_TIME_LIMIT: Duration = Duration::from_secs(86_400);
 
-/// How a run is to go. By default it calls nothing but READ operations, and what has to be refused.
+/// The settings of a run. By default, it makes only calls of READ operations and calls that must fail.
 ///
 /// ```
 /// use mcp_aql_conformance::{Category, Settings};
@@ -46,50 +47,50 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The level that is asked for, 1 or 2: it decides the verdict, and which checks run.
+    /// Sets the requested level, 1 or 2. It decides the verdict and selects the checks.
     #[must_use]
     pub fn level(mut self, level: u8) -> Self {
         self.level = level.clamp(1, 2);
         self
     }
 
-    /// Lets operations of this category run, on what the run creates and the fixtures name.
+    /// Allows operations of this category, on items that the run creates and on configured fixtures.
     #[must_use]
     pub fn allow(mut self, category: Category) -> Self {
         self.allowed.insert(category);
         self
     }
 
-    /// Lets all operations run.
+    /// Allows all operations.
     #[must_use]
     pub fn allow_all(mut self) -> Self {
         self.allowed.extend(Category::ALL);
         self
     }
 
-    /// Runs the checks of this category alone, beside others that are named like this.
+    /// Runs only the checks of this category and of other categories added this way.
     #[must_use]
     pub fn category(mut self, name: impl Into<String>) -> Self {
         self.categories.insert(name.into());
         self
     }
 
-    /// How long one request, and the whole run, may take: a day each at most. By default 10 seconds and 5
-    /// minutes.
+    /// Sets the time limits of one request and of the whole run, at most a day each. The defaults are 10
+    /// seconds and 5 minutes.
     #[must_use]
     pub fn time_limits(mut self, limits: TimeLimits) -> Self {
-        let clamp = |limit: Duration| limit.clamp(SHORTEST_LIMIT, LONGEST_LIMIT);
+        let clamp = |limit: Duration| limit.clamp(MIN_TIME_LIMIT, MAX_TIME_LIMIT);
         self.limits = TimeLimits { request: clamp(limits.request), run: clamp(limits.run) };
         self
     }
 
-    /// The time limits as they are now.
+    /// Returns the time limits.
     #[must_use]
     pub fn limits(&self) -> TimeLimits {
         self.limits
     }
 
-    /// Takes what the configuration file says.
+    /// Applies a configuration file.
     #[must_use]
     pub fn file(mut self, file: File) -> Self {
         self.allowed.extend(file.allow.iter().copied());
@@ -106,7 +107,7 @@ impl Settings {
     }
 }
 
-/// The configuration file, in TOML: what the command takes with `--config`.
+/// The configuration file in TOML, which the command reads with `--config`.
 ///
 /// ```
 /// use mcp_aql_conformance::{File, Settings};
@@ -150,23 +151,23 @@ pub struct File {
     /// Categories of operations that may run, in lower case.
     #[serde(deserialize_with = "families")]
     pub allow: BTreeSet<Category>,
-    /// How long to wait.
+    /// The time limits and the concurrency.
     pub limits: Limits,
-    /// What to call single operations with: by operation, by parameter.
+    /// Parameters of single operations: by operation, by parameter.
     pub params: BTreeMap<String, Map<String, Value>>,
-    /// Values of a parameter wherever it is asked for: identifiers of things that are there.
+    /// Values of parameters in all operations: identifiers of existing items.
     pub values: Map<String, Value>,
-    /// How things are made, read, changed and removed: by the name of the thing.
+    /// The operations on each resource, by its name.
     pub resources: BTreeMap<String, Resource>,
-    /// Operations and checks that are left out.
-    pub skip: Vec<LeftOut>,
-    /// Variables of the environment of the adapter.
+    /// Excluded operations and checks.
+    pub skip: Vec<Exclusion>,
+    /// Environment variables of the adapter.
     pub env: BTreeMap<String, String>,
-    /// Other ways to the same adapter: by mode, `semantic` or `single`.
-    pub modes: BTreeMap<Mode, Reach>,
+    /// Further ways to reach the same adapter, by mode: `semantic` or `single`.
+    pub modes: BTreeMap<Mode, ModeTarget>,
     /// Headers for HTTP.
     pub headers: BTreeMap<String, String>,
-    /// Texts that no report may show. What `${NAME}` stands for is among them.
+    /// Texts that reports must not show. They include the values of `${NAME}`.
     pub secrets: Vec<String>,
 }
 
@@ -178,21 +179,21 @@ pub struct Limits {
     pub request_seconds: Option<u64>,
     /// Seconds for the whole run.
     pub run_seconds: Option<u64>,
-    /// Requests at once, 1 to 64.
+    /// The maximum number of concurrent requests, 1 to 64.
     pub in_flight: Option<usize>,
 }
 
-/// `[resources.NAME]`: operations on one kind of thing. What is left out is inferred from names.
+/// `[resources.NAME]`: the operations on one resource. Omitted ones are inferred from names.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Resource {
-    /// The parameter that identifies one.
+    /// The parameter that identifies an item.
     pub id: Option<String>,
     /// The CREATE operation.
     pub create: Option<String>,
-    /// The READ operation for one.
+    /// The READ operation for one item.
     pub read: Option<String>,
-    /// The READ operation for many.
+    /// The READ operation for several items.
     pub list: Option<String>,
     /// The UPDATE operation.
     pub update: Option<String>,
@@ -200,23 +201,23 @@ pub struct Resource {
     pub delete: Option<String>,
     /// Fields that no update may change.
     pub read_only: Vec<String>,
-    /// Lists that updates may only add to.
+    /// Lists that updates may only extend.
     pub append_only: Vec<String>,
 }
 
-/// `[[skip]]`: an operation or a check, and why.
+/// `[[skip]]`: an excluded operation or check with the reason.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct LeftOut {
+pub struct Exclusion {
     /// An operation that is never called.
     pub operation: Option<String>,
-    /// A check that is not run.
+    /// A check that does not run.
     pub check: Option<String>,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-impl std::fmt::Display for LeftOut {
+impl std::fmt::Display for Exclusion {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (what, name) = match (&self.operation, &self.check) {
             (Some(operation), _) => ("operation", operation),
@@ -227,17 +228,17 @@ impl std::fmt::Display for LeftOut {
     }
 }
 
-/// `[modes.NAME]`: how to reach the adapter in that mode.
+/// `[modes.NAME]`: the way to reach the adapter in that mode.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Reach {
+pub struct ModeTarget {
     /// A command with its arguments.
     pub command: Vec<String>,
     /// A URL.
     pub url: Option<String>,
 }
 
-/// Why a configuration is no good.
+/// Returned when a configuration is invalid.
 ///
 /// ```
 /// use mcp_aql_conformance::File;
@@ -251,21 +252,34 @@ pub enum ConfigError {
     /// The file cannot be read.
     #[error("cannot read the configuration {path}: {reason}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// Why.
+        /// The cause.
         reason: String,
     },
-    /// It is no such file.
+    /// The content is invalid.
     #[error("the configuration is wrong: {0}")]
     Wrong(String),
+}
+
+impl FromStr for Category {
+    type Err = ConfigError;
+
+    /// Parses the name in lower case: `create`, `read`, `update`, `delete`, `execute`.
+    fn from_str(word: &str) -> Result<Self, ConfigError> {
+        Self::ALL.into_iter().find(|category| category.family() == word).ok_or_else(|| {
+            ConfigError::Wrong(format!(
+                "`{word}` is not a category of operations: write create, read, update, delete or execute"
+            ))
+        })
+    }
 }
 
 impl File {
     /// Reads a file.
     ///
     /// # Errors
-    /// [`ConfigError`], which names what is wrong with it.
+    /// [`ConfigError`] with the cause.
     pub fn load(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
             path: path.display().to_string(),
@@ -274,11 +288,11 @@ impl File {
         Self::parse(&text, |name| std::env::var(name).ok())
     }
 
-    /// Reads its text. `${NAME}` in a string stands for a variable of the environment, so that secrets
-    /// need not be in the file.
+    /// Parses a configuration. `${NAME}` in a string is replaced by an environment variable, so that the
+    /// file need not contain secrets.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`], which names what is wrong with it.
+    /// [`ConfigError::Wrong`] with the cause.
     pub fn parse(
         text: &str,
         variable: impl Fn(&str) -> Option<String>,
@@ -289,10 +303,10 @@ impl File {
         let mut secrets = Vec::new();
         fill_in(&mut value, &variable, &mut secrets)?;
         let mut file: Self = serde_json::from_value(value).map_err(|_| {
-            // What was put in is not told: it may be a secret.
+            // The message must not contain values of variables, which may be secrets.
             ConfigError::Wrong(match serde_json::from_value::<Self>(written) {
                 Err(error) => error.to_string(),
-                Ok(_) => "a variable of the environment stands where it does not fit".to_owned(),
+                Ok(_) => "the value of an environment variable is invalid at its place".to_owned(),
             })
         })?;
         file.secrets.extend(secrets);
@@ -300,17 +314,17 @@ impl File {
             ("request_seconds", file.limits.request_seconds),
             ("run_seconds", file.limits.run_seconds),
         ] {
-            if seconds.is_some_and(|seconds| !(1..=LONGEST_LIMIT.as_secs()).contains(&seconds)) {
+            if seconds.is_some_and(|seconds| !(1..=MAX_TIME_LIMIT.as_secs()).contains(&seconds)) {
                 return Err(ConfigError::Wrong(format!(
                     "`{name}` is a number of seconds, 1 to {}",
-                    LONGEST_LIMIT.as_secs()
+                    MAX_TIME_LIMIT.as_secs()
                 )));
             }
         }
         for (mode, reach) in &file.modes {
             if *mode == Mode::All {
                 return Err(ConfigError::Wrong(
-                    "`[modes.all]` is never asked for: write `[modes.semantic]` or `[modes.single]`"
+                    "`[modes.all]` is never used: write `[modes.semantic]` or `[modes.single]`"
                         .to_owned(),
                 ));
             }
@@ -330,14 +344,14 @@ impl File {
                 && !crate::checks::all().any(|known| known.id == check)
             {
                 let check = crate::secrets::Secrets::new(file.secrets.clone()).masked(check);
-                return Err(ConfigError::Wrong(format!("there is no check `{check}`")));
+                return Err(ConfigError::Wrong(format!("`{check}` is not a check")));
             }
         }
         Ok(file)
     }
 }
 
-/// Puts variables of the environment in.
+/// Replaces `${NAME}` in all strings by environment variables.
 fn fill_in(
     value: &mut Value,
     variable: &impl Fn(&str) -> Option<String>,
@@ -357,7 +371,7 @@ fn fill_in(
                         "the environment has no variable `{name}`"
                     )));
                 };
-                // What is put in is taken as it is, even with `${` in it.
+                // Values of variables are inserted literally, even if they contain `${`.
                 if found.contains("${") {
                     return Err(ConfigError::Wrong(format!("the variable `{name}` holds `${{`")));
                 }
@@ -376,7 +390,7 @@ fn fill_in(
     }
 }
 
-/// Categories, in lower case.
+/// Deserializes categories in lower case.
 fn families<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<BTreeSet<Category>, D::Error> {
@@ -389,7 +403,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn errors_do_not_tell_what_came_from_the_environment() {
+    fn errors_do_not_contain_values_of_variables() {
         let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
         for text in [
             "allow = ['${KEY}']",

@@ -1,32 +1,32 @@
-//! Forms of JSON values as data: which members there are, which must be, of what type. Unlike a schema
-//! they are closed where nothing else is said, as the protocol's forms are.
+//! Declarative forms of JSON values: required and optional members with their types. Unlike JSON schemas,
+//! objects are closed by default, like the protocol's forms.
 
 use std::fmt;
 
 use serde_json::Value;
 
 use crate::cases::{Cases, Finding};
-use crate::learn::Category;
+use crate::category::Category;
 
-/// So many faults of one value are told.
-const MOST_FAULTS: usize = 5;
+/// The maximum number of faults that a message lists.
+const MAX_FAULTS: usize = 5;
 
-/// What a value looks like.
+/// The form of a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Form {
-    /// Anything, null as well.
+    /// Any value, including null.
     Any,
     /// `true` or `false`.
     Flag,
-    /// This one boolean.
+    /// One boolean.
     Just(bool),
     /// A null.
     Null,
     /// A number.
     Number,
-    /// A number that is not below this.
+    /// A number of at least this value.
     AtLeast(f64),
-    /// A whole number that is not below this.
+    /// An integer of at least this value.
     Whole(u64),
     /// A string.
     Text,
@@ -34,17 +34,17 @@ pub(crate) enum Form {
     Word,
     /// One of these strings.
     OneOf(&'static [&'static str]),
-    /// A string of which this holds; the text says what that is.
+    /// A string that satisfies the predicate, with a description.
     That(fn(&str) -> bool, &'static str),
-    /// A list, of items of this form.
+    /// A list of items of this form.
     List(&'static Form),
-    /// The same with at least one item.
+    /// A non-empty list of items of this form.
     Some(&'static Form),
     /// An object with these members and no others.
     Object(&'static [Member]),
     /// An object with these members, and any others.
     Open(&'static [Member]),
-    /// An object whose members have any names, and this form.
+    /// An object with any names and members of this form.
     Each(&'static Form),
     /// One of these forms.
     Either(&'static [Form]),
@@ -58,22 +58,22 @@ pub(crate) struct Member {
     is_required: bool,
 }
 
-/// A member that has to be there.
+/// A required member.
 pub(crate) const fn must(name: &'static str, form: Form) -> Member {
     Member { name, form, is_required: true }
 }
 
-/// A member that may be there.
+/// An optional member.
 pub(crate) const fn may(name: &'static str, form: Form) -> Member {
     Member { name, form, is_required: false }
 }
 
-/// Where a value has not its form, and how.
+/// A deviation of a value from its form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// Where: `/parameters/0/type`. Empty for the value itself.
+    /// The JSON pointer, such as `/parameters/0/type`; empty for the value itself.
     pub(crate) path: String,
-    /// What should be there.
+    /// The expected form.
     pub(crate) expected: String,
 }
 
@@ -87,7 +87,7 @@ impl fmt::Display for Fault {
 }
 
 impl Form {
-    /// Everything that is not as this form has it, in the order of the value.
+    /// Returns all deviations in the order of the value.
     pub(crate) fn faults(&self, value: &Value) -> Vec<Fault> {
         let mut faults = Vec::new();
         self.look(value, "", &mut faults);
@@ -99,7 +99,7 @@ impl Form {
         self.faults(value).is_empty()
     }
 
-    /// A case of a check: a value has this form, or there is a finding that says what it has not.
+    /// Counts a passed case if the value has this form, and adds a finding otherwise.
     pub(crate) fn check(
         &self,
         value: &Value,
@@ -107,7 +107,7 @@ impl Form {
         finding: impl FnOnce(String) -> Finding,
     ) -> bool {
         let faults = self.faults(value);
-        cases.expect(faults.is_empty(), || finding(told(&faults)))
+        cases.expect(faults.is_empty(), || finding(describe_faults(&faults)))
     }
 
     fn look(&self, value: &Value, path: &str, faults: &mut Vec<Fault>) {
@@ -151,7 +151,7 @@ impl Form {
     }
 }
 
-/// Whether it is an object at all; faults of its members are added.
+/// Checks the members of an object. Returns whether the value is an object.
 fn look_at_members(
     members: &[Member],
     is_closed: bool,
@@ -174,7 +174,7 @@ fn look_at_members(
     if is_closed {
         for name in object.keys() {
             if !members.iter().any(|member| member.name == name) {
-                let expected = "no member of this name".to_owned();
+                let expected = "a form without this member".to_owned();
                 faults.push(Fault { path: format!("{path}/{name}"), expected });
             }
         }
@@ -182,7 +182,7 @@ fn look_at_members(
     true
 }
 
-/// A number without a fraction, `3.0` as well.
+/// Converts a non-negative integer, including `3.0`.
 fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64()?;
@@ -190,12 +190,12 @@ fn whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// What should have been, for a finding.
-pub(crate) fn told(faults: &[Fault]) -> String {
+/// Describes the faults in a message.
+pub(crate) fn describe_faults(faults: &[Fault]) -> String {
     let mut text =
-        faults.iter().take(MOST_FAULTS).map(Fault::to_string).collect::<Vec<_>>().join("; ");
-    if faults.len() > MOST_FAULTS {
-        text.push_str(&format!("; and {} more", faults.len() - MOST_FAULTS));
+        faults.iter().take(MAX_FAULTS).map(Fault::to_string).collect::<Vec<_>>().join("; ");
+    if faults.len() > MAX_FAULTS {
+        text.push_str(&format!("; and {} more", faults.len() - MAX_FAULTS));
     }
     text
 }
@@ -231,7 +231,7 @@ impl fmt::Display for Form {
     }
 }
 
-/// Whether a name is one of an operation or of a parameter: `^[a-z][a-z0-9_]*$`.
+/// Whether a text is a valid name of operations and parameters: `^[a-z][a-z0-9_]*$`.
 pub(crate) fn is_snake_case(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
@@ -243,7 +243,7 @@ pub(crate) fn is_code(text: &str) -> bool {
         && text.bytes().all(|byte| matches!(byte, b'A'..=b'Z' | b'0'..=b'9' | b'_'))
 }
 
-/// Whether a text is a version of the protocol: `^\d+\.\d+\.\d+(-[a-zA-Z0-9.-]+)?$`.
+/// Whether a text is a protocol version: `^\d+\.\d+\.\d+(-[a-zA-Z0-9.-]+)?$`.
 pub(crate) fn is_version(text: &str) -> bool {
     let (numbers, label) = match text.split_once('-') {
         Some((numbers, label)) => (numbers, Some(label)),
@@ -266,7 +266,7 @@ fn is_instant(text: &str) -> bool {
     chrono::DateTime::parse_from_rfc3339(text).is_ok()
 }
 
-/// A date with its time.
+/// A date with a time and an offset.
 pub(crate) const INSTANT: Form = Form::That(is_instant, "an instant such as 2031-05-06T07:08:09Z");
 /// A code of an error or a warning.
 pub(crate) const CODE: Form = Form::That(is_code, "a code such as VALIDATION_INVALID_TYPE");
@@ -283,7 +283,7 @@ pub(crate) const LISTED_OPERATION: Form = Form::Object(&[
     must("description", Form::Text),
 ]);
 
-/// `_protocol` (REQ-INT-04, REQ-INT-05, REQ-INT-07, REQ-INT-30). What else is there is free.
+/// `_protocol` (REQ-INT-04, REQ-INT-05, REQ-INT-07, REQ-INT-30). Further members are allowed.
 pub(crate) const PROTOCOL: Form = Form::Open(&[
     must("version", Form::That(is_version, "a version such as 1.0.0 or 1.0.0-draft")),
     may("conformance", Form::Text),
@@ -317,8 +317,8 @@ const LIMITS: &[Member] = &[
     may("max_nesting_depth", Form::Whole(1)),
 ];
 
-/// The details of an operation (REQ-INT-09, REQ-INT-10, REQ-INT-12, REQ-INT-14, REQ-INT-15); what stands
-/// in `parameters` and in what only some have is looked at by itself.
+/// The details of an operation (REQ-INT-09, REQ-INT-10, REQ-INT-12, REQ-INT-14, REQ-INT-15). Other checks
+/// cover `parameters` and optional members.
 pub(crate) const OPERATION: Form = Form::Object(&[
     must("name", Form::Word),
     must("semantic_category", CATEGORY),
@@ -338,7 +338,7 @@ pub(crate) const OPERATION: Form = Form::Object(&[
     may("lifecycle", Form::Any),
 ]);
 
-/// A type in a list, and what an operation returns.
+/// A type in a list, and the result type of an operation.
 pub(crate) const TYPE_INFO: Form =
     Form::Object(&[must("name", Form::Word), must("kind", KIND), may("description", Form::Text)]);
 
@@ -427,7 +427,7 @@ const UNION: Form = Form::Object(&[
     must("members", Form::List(&Form::Word)),
 ]);
 
-/// A failure of `introspect`: no details (REQ-INT-28).
+/// A failure of `introspect`, without details (REQ-INT-28).
 pub(crate) const BARE_FAILURE: Form = Form::Object(&[
     must("success", Form::Just(false)),
     must("error", Form::Object(&[must("code", CODE), must("message", Form::Word)])),
@@ -446,26 +446,26 @@ mod tests {
     ]);
 
     #[test]
-    fn what_is_missing_surplus_or_of_another_form_is_told_with_its_place() {
+    fn reports_missing_unknown_and_invalid_members_with_their_paths() {
         assert!(BED.fits(&json!({ "bed_id": "b1", "zone": "north", "rows": [1, 2.0] })));
         let faults = BED.faults(&json!({ "zone": "west", "rows": [0, 1.5], "depth": 3 }));
-        let told: Vec<_> = faults.iter().map(Fault::to_string).collect();
+        let reported: Vec<_> = faults.iter().map(Fault::to_string).collect();
         assert_eq!(
-            told,
+            reported,
             [
                 "`/bed_id`: is missing; a string that is not empty",
                 "`/zone`: \"north\" or \"south\"",
                 "`/rows/0`: a whole number, 1 or more",
                 "`/rows/1`: a whole number, 1 or more",
-                "`/depth`: no member of this name",
+                "`/depth`: a form without this member",
             ]
         );
-        assert_eq!(super::told(&BED.faults(&json!([]))), "the value: an object");
+        assert_eq!(super::describe_faults(&BED.faults(&json!([]))), "the value: an object");
         assert!(!BED.fits(&json!({ "bed_id": " ", "rows": [] })));
     }
 
     #[test]
-    fn versions_codes_and_names_are_told_from_others() {
+    fn recognizes_versions_codes_and_names() {
         assert!(is_version("1.0.0-draft") && is_version("10.2.33") && is_version("1.0.0-a.1-b"));
         for other in ["v1.0.0", "1.0", "1.0.0-", "1.0.0.0", "1..0", "1.0.0-ä", ""] {
             assert!(!is_version(other), "{other}");

@@ -1,13 +1,13 @@
-//! What shows the inside of a program to whoever calls it: paths, class names, stack traces.
+//! Detection of program internals in messages: paths, class names, stack traces.
 
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexSet};
 use serde_json::Value;
 
-use crate::wire::is_light;
+use crate::json_size::is_light;
 
-/// Texts that no error message may hold (REQ-ERR-04, REQ-CNF-09).
+/// Patterns that error messages must not match (REQ-ERR-04, REQ-CNF-09).
 static INSIDES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     RegexSet::new([
         r"\b[A-Z][A-Za-z]*(?:Error|Exception)[:(]",
@@ -24,7 +24,7 @@ static INSIDES: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     .ok()
 });
 
-/// Files of a machine: where such things lie that an address on the web does not begin with, or deeper.
+/// Absolute file paths: in directories that URLs do not start with, or with several levels.
 static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
         r"(?x) (?:^|[^\w/.:-]) (
@@ -36,21 +36,21 @@ static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| {
     .ok()
 });
 
-/// The file of a machine that a text names first, if it names any.
+/// The first file path in a text.
 pub(crate) fn path(text: &str) -> Option<&str> {
     let found = PATH.as_ref()?.captures(text)?.get(1)?;
     Some(found.as_str())
 }
 
-/// The errors of a result, as texts.
+/// The errors of a result as texts.
 pub(crate) fn errors_of(body: &Value) -> Vec<String> {
     let mut texts = Vec::new();
     errors(body, &mut texts);
     texts
 }
 
-/// What of this message shows the inside of the program: of error messages, anything; of data, nothing,
-/// for it may be about programs.
+/// The part of a message that exposes internals. Error messages are searched, but data is not because it
+/// may be about programs.
 pub(crate) fn leak(message: &Value) -> Option<String> {
     let mut texts = Vec::new();
     if let Some(text) = message.pointer("/error/message").and_then(Value::as_str) {
@@ -67,12 +67,12 @@ pub(crate) fn leak(message: &Value) -> Option<String> {
     texts.into_iter().find(|text| shows_insides(text))
 }
 
-/// Whether a text does.
+/// Whether a text exposes internals.
 pub(crate) fn shows_insides(text: &str) -> bool {
     INSIDES.as_ref().is_some_and(|insides| insides.is_match(text))
 }
 
-/// The errors of a result, and of the results inside of it.
+/// Collects the errors of a result and of the results in it.
 fn errors(body: &Value, texts: &mut Vec<String>) {
     match body {
         Value::Object(members) => {
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn languages_show_themselves() {
+    fn recognizes_internals_of_languages() {
         for text in [
             r#"File "/srv/app/store.py", line 12, in get"#,
             r#"{"message":"in File \"store.py\", line 12"}"#,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_a_machine_are_no_addresses_on_the_web() {
+    fn distinguishes_file_paths_from_urls() {
         for (text, shown) in [
             ("open /etc/app/config.yaml: no such file", "/etc/app/config.yaml"),
             ("no '/var/lib/app/items.json'", "/var/lib/app/items.json"),

@@ -1,7 +1,7 @@
 //! Tests any running MCP-AQL adapter for conformance, over standard input and output, HTTP, or in memory.
 //!
-//! It learns what an adapter offers from introspection alone, makes valid and invalid requests from that,
-//! and judges every reply. By default it calls nothing but READ operations, and what has to be refused.
+//! The runner learns an adapter from introspection alone, makes valid and invalid requests from that, and
+//! judges every reply. By default it only calls READ operations and makes calls that must fail.
 //!
 //! ```no_run
 //! # #[tokio::main(flavor = "current_thread")]
@@ -16,14 +16,14 @@
 //!
 //! | to … | see |
 //! |---|---|
-//! | say what is tested | [`CommandTarget`], `UrlTarget` (feature `http`), [`MemoryTarget`], [`PerMode`] |
-//! | say how | [`Settings`], [`File`], [`TimeLimits`] |
-//! | run it, and watch it | [`Runner`], [`Progress`] |
-//! | read what was found | [`Report`], [`Verdict`], [`Finding`] |
-//! | know what is checked | [`checks`], [`Check`], [`Keyword`] |
-//! | make evidence for the protocol's own runner | [`Runner::evidence`] |
+//! | choose the tested adapter | [`CommandTarget`], `UrlTarget` (feature `http`), [`MemoryTarget`], [`PerMode`] |
+//! | configure the run | [`Settings`], [`File`], [`TimeLimits`] |
+//! | run the checks and watch the progress | [`Runner`], [`Progress`] |
+//! | read the results | [`Report`], [`Verdict`], [`Finding`] |
+//! | list the checks | [`checks`], [`Check`], [`Keyword`] |
+//! | collect evidence for the protocol's own runner | [`Runner::evidence`] |
 //!
-//! An adapter that is built with `mcp-aql` has the same as an assertion for its own tests:
+//! Adapters built with `mcp-aql` can run the same checks in their own tests:
 //! `mcp_aql::testing::assert_conforms`.
 //!
 //! # Features
@@ -32,42 +32,47 @@
 //! |---|---|---|
 //! | `cli` | yes | the command `mcp-aql-conformance` |
 //! | `http` | yes | adapters over streamable HTTP |
-//! | `tls` | yes | the same with TLS: `https://` |
+//! | `tls` | yes | adapters over HTTP with TLS: `https://` |
 //!
 //! # Limits
 //!
-//! Whatever an adapter sends, a run ends in the time that [`TimeLimits::run`] gives it, and needs memory for
-//! one message of 24 MiB, of 500,000 values, for 2 MiB of messages that nobody asked for on each connection,
-//! and for 8 to 12 MiB each of what was learned, of pages that are walked, and of things that were met. What
-//! goes beyond that is a finding, a check that is left out with its reason, or the end of the run.
+//! A run ends within [`TimeLimits::run`]. Its memory is limited to one message of 24 MiB and 500,000
+//! values, 2 MiB of unrequested messages per connection, and 8 to 12 MiB each for the learned adapter,
+//! walked pages and known items. Exceeding a limit results in a finding, in a skipped check with its
+//! reason, or in the end of the run.
 #![forbid(unsafe_code)]
 
+mod adapter;
 mod call;
 mod cases;
+mod category;
 mod checks;
 pub mod config;
 mod evidence;
 mod forms;
+mod json_size;
 mod leaks;
 mod learn;
 mod pages;
-mod prime;
+mod preparation;
 pub mod report;
 mod resources;
 mod run;
 mod runner;
 mod secrets;
+mod time_limits;
 mod values;
+mod verbs;
 mod wire;
 
-pub use call::TimeLimits;
 pub use cases::Finding;
+pub use category::{Category, Mode};
 pub use checks::{Check, Keyword, all as checks};
 pub use config::{ConfigError, File, Settings};
 pub use evidence::EvidenceError;
-pub use learn::{Category, Mode};
 pub use report::{Report, Verdict};
 pub use runner::{Progress, Runner};
+pub use time_limits::TimeLimits;
 #[cfg(feature = "http")]
 pub use wire::UrlTarget;
 pub use wire::{CommandTarget, MemoryTarget, PerMode, Target};

@@ -1,23 +1,24 @@
-//! Collections as replies show them: items, where a page lies, and all pages one after the other.
+//! Collections in replies: items, page information, and walks through all pages.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tokio::sync::SemaphorePermit;
 
-use crate::call::{Exchange, weight};
+use crate::adapter::{Operation, Parameter};
+use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::learn::{Operation, Parameter};
+use crate::json_size::weight;
 use crate::run::Run;
 
-/// So many pages of one collection are walked.
-const MOST_PAGES: usize = 200;
-/// and so many items.
-const MOST_ITEMS: usize = 20_000;
-/// All that is kept of walks at the same time takes about so many KiB.
-pub(crate) const MOST_KIB: usize = 12 << 10;
-/// So long it is waited for while others have it.
-const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// The maximum number of walked pages of a collection.
+const MAX_PAGES: usize = 200;
+/// The maximum number of walked items of a collection.
+const MAX_ITEMS: usize = 20_000;
+/// The memory limit of all concurrent walks, in KiB.
+pub(crate) const MAX_WALK_KIB: usize = 12 << 10;
+/// The maximum time to wait for memory of other walks.
+const MEMORY_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The parameters of cursor paging.
 pub(crate) const CURSORS: [&str; 4] = ["first", "after", "last", "before"];
@@ -41,7 +42,7 @@ pub(crate) fn info(data: &Value) -> Option<&Map<String, Value>> {
     data.get("pageInfo")?.as_object()
 }
 
-/// A switch of `pageInfo`.
+/// A boolean of `pageInfo`.
 pub(crate) fn has(data: &Value, name: &str) -> bool {
     info(data).and_then(|info| info.get(name)) == Some(&Value::Bool(true))
 }
@@ -51,20 +52,20 @@ pub(crate) fn cursor<'a>(data: &'a Value, name: &str) -> Option<&'a str> {
     info(data)?.get(name)?.as_str()
 }
 
-/// Whether an operation has pages with cursors.
+/// Whether an operation supports cursor paging.
 pub(crate) fn is_paged(operation: &Operation) -> bool {
     operation.parameter("first").is_some() && operation.parameter("after").is_some()
 }
 
-/// Which way to go.
+/// The direction of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum Direction {
     Forward,
     Backward,
 }
 
-impl Way {
-    /// The parameter for how many, the one for where, the cursor to take, and what says that there is more.
+impl Direction {
+    /// The parameters for the size and the cursor, and the members for the next cursor and for more pages.
     pub(crate) const fn words(self) -> [&'static str; 4] {
         match self {
             Self::Forward => ["first", "after", "endCursor", "hasNextPage"],
@@ -76,13 +77,13 @@ impl Way {
 /// A walk through all pages.
 #[derive(Debug)]
 pub(crate) struct Walk<'r> {
-    /// The pages, in the order in which they came.
+    /// The pages in the order of the calls.
     pub(crate) pages: Vec<Exchange>,
-    /// All items, in the order of the collection.
+    /// All items in the order of the collection.
     pub(crate) items: Vec<Value>,
-    /// Why it ended before the end, if it did.
-    pub(crate) broken: Option<Broken>,
-    /// What it takes of the memory for walks.
+    /// The reason why the walk stopped early, if it did.
+    pub(crate) broken: Option<WalkError>,
+    /// The reserved memory.
     room: Option<SemaphorePermit<'r>>,
 }
 
@@ -90,7 +91,7 @@ pub(crate) struct Walk<'r> {
 #[derive(Debug, Default)]
 pub(crate) struct Items<'r> {
     items: Vec<Value>,
-    /// What they take of the memory for walks.
+    /// The reserved memory.
     _room: Option<SemaphorePermit<'r>>,
 }
 
@@ -102,29 +103,29 @@ impl std::ops::Deref for Items<'_> {
     }
 }
 
-/// Why a walk did not come to an end.
+/// The reason why a walk stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Broken {
-    /// A page was refused, or was no page.
+pub(crate) enum WalkError {
+    /// A call failed or did not return a page.
     NoPage,
-    /// There is said to be more, and there is no cursor to go on with.
+    /// A page states that there are more, but has no cursor.
     NoCursor,
-    /// It goes on and on, or goes in circles, or there are more pages or items than are walked.
+    /// The cursors form a cycle, or there are more pages or items than the limits.
     Endless,
-    /// It takes more memory than there is for walks.
+    /// The walk exceeds the memory limit.
     TooMuch,
 }
 
 impl<'r> Walk<'r> {
-    /// With its items in the order of the collection.
-    fn ended(mut self, way: Way) -> Self {
-        if way == Way::Backward {
+    /// Puts the items into the order of the collection.
+    fn ended(mut self, way: Direction) -> Self {
+        if way == Direction::Backward {
             self.items.reverse();
         }
         self
     }
 
-    /// Takes so much of the memory for walks. False when there is not so much.
+    /// Reserves memory for the walk. Returns false if there is not enough.
     async fn take(&mut self, run: &'r Run, bytes: usize) -> bool {
         let has = self.room.as_ref().map_or(0, SemaphorePermit::num_permits);
         let Some(more) = taken(run, bytes, has).await else { return false };
@@ -136,22 +137,22 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// So much of the memory for walks, if it is there, for who has so many KiB of it already.
+/// Reserves memory for a walk that already holds `has` KiB, if available.
 async fn taken(run: &Run, bytes: usize, has: usize) -> Option<SemaphorePermit<'_>> {
     let kib = bytes.div_ceil(1 << 10);
-    if kib.saturating_add(has) > MOST_KIB {
+    if kib.saturating_add(has) > MAX_WALK_KIB {
         return None;
     }
     let acquired = run.room_for_walks.acquire_many(u32::try_from(kib).ok()?);
-    tokio::time::timeout(LONGEST_WAIT, acquired).await.ok()?.ok()
+    tokio::time::timeout(MEMORY_WAIT_TIMEOUT, acquired).await.ok()?.ok()
 }
 
-/// Walks through all pages of this size. There is nothing when the first call could not be made.
+/// Walks through all pages of this size. Returns `None` if the first call could not be made.
 pub(crate) async fn walk<'r>(
     run: &'r Run,
     operation: &Operation,
     params: &Map<String, Value>,
-    (way, size): (Way, usize),
+    (way, size): (Direction, usize),
     cases: &Cases,
 ) -> Option<Walk<'r>> {
     let [how_many, from, cursor_name, more] = way.words();
@@ -165,27 +166,27 @@ pub(crate) async fn walk<'r>(
         }
         let mut exchange = run.call(operation, params, cases).await?;
         let Some(data) = exchange.data() else {
-            walk.broken = Some(Broken::NoPage);
+            walk.broken = Some(WalkError::NoPage);
             walk.pages.push(exchange);
             return Some(walk.ended(way));
         };
         // The page and its items.
         if !walk.take(run, 2 * weight(data)).await {
-            walk.broken = Some(Broken::TooMuch);
+            walk.broken = Some(WalkError::TooMuch);
             return Some(walk.ended(way));
         }
         let Some(found) = items(data) else {
-            walk.broken = Some(Broken::NoPage);
+            walk.broken = Some(WalkError::NoPage);
             walk.pages.push(exchange);
             return Some(walk.ended(way));
         };
         let found = found.into_iter().cloned();
         match way {
-            Way::Forward => walk.items.extend(found),
-            // The other way round until the end.
-            Way::Backward => walk.items.extend(found.rev()),
+            Direction::Forward => walk.items.extend(found),
+            // Pages are reversed until the end of the walk.
+            Direction::Backward => walk.items.extend(found.rev()),
         }
-        let is_much = walk.items.len() > MOST_ITEMS;
+        let is_much = walk.items.len() > MAX_ITEMS;
         let goes_on = has(data, more);
         let next = cursor(data, cursor_name).map(str::to_owned);
         exchange.drop_text();
@@ -194,9 +195,9 @@ pub(crate) async fn walk<'r>(
             return Some(walk.ended(way));
         }
         walk.broken = match &next {
-            None => Some(Broken::NoCursor),
-            Some(_) if next == at => Some(Broken::Endless),
-            Some(_) if walk.pages.len() >= MOST_PAGES || is_much => Some(Broken::Endless),
+            None => Some(WalkError::NoCursor),
+            Some(_) if next == at => Some(WalkError::Endless),
+            Some(_) if walk.pages.len() >= MAX_PAGES || is_much => Some(WalkError::Endless),
             Some(_) => None,
         };
         if walk.broken.is_some() {
@@ -206,8 +207,7 @@ pub(crate) async fn walk<'r>(
     }
 }
 
-/// All items of a collection, with all their fields where they can be asked for. Nothing, and the case
-/// skipped, where they cannot be had.
+/// Reads all items of a collection, with all their fields if possible. Skips the case if that fails.
 pub(crate) async fn all<'r>(
     run: &'r Run,
     operation: &Operation,
@@ -218,18 +218,19 @@ pub(crate) async fn all<'r>(
         params.entry("fields").or_insert_with(|| "full".into());
     }
     if is_paged(operation) {
-        let walk = walk(run, operation, &params, (Way::Forward, 100), cases).await?;
+        let walk = walk(run, operation, &params, (Direction::Forward, 100), cases).await?;
         match walk.broken {
             None => return Some(Items { items: walk.items, _room: walk.room }),
-            Some(Broken::TooMuch) => cases.skip(too_much(operation)),
-            Some(_) => cases
-                .skip(Skip::NoFixture(format!("the pages of `{}` lead to no end", operation.name))),
+            Some(WalkError::TooMuch) => cases.skip(too_much(operation)),
+            Some(_) => {
+                cases.skip(Skip::NoFixture(format!("the pages of `{}` do not end", operation.name)))
+            }
         }
         return None;
     }
     let exchange = run.call(operation, params, cases).await?;
     let Some((data, found)) = exchange.data().and_then(|data| Some((data, items(data)?))) else {
-        cases.skip(Skip::NoFixture(format!("`{}` shows no items", operation.name)));
+        cases.skip(Skip::NoFixture(format!("`{}` returns no items", operation.name)));
         return None;
     };
     let Some(room) = taken(run, weight(data), 0).await else {
@@ -239,16 +240,16 @@ pub(crate) async fn all<'r>(
     Some(Items { items: found.into_iter().cloned().collect(), _room: Some(room) })
 }
 
-/// That a collection is too large to look at all of it.
+/// The reason to skip a collection that exceeds the memory limit.
 pub(crate) fn too_much(operation: &Operation) -> Skip {
     Skip::NoFixture(format!(
-        "what `{}` lists takes more than {} MiB: let it hold less for the run",
+        "the items of `{}` take more than {} MiB: store fewer for the run",
         operation.name,
-        MOST_KIB >> 10
+        MAX_WALK_KIB >> 10
     ))
 }
 
-/// Parameters that say how items are shown, and not which.
+/// Parameters that affect the presentation of items but not their selection.
 const SHOWING: [&str; 15] = [
     "fields",
     "preset",
@@ -266,7 +267,8 @@ const SHOWING: [&str; 15] = [
     "limit",
     "offset",
 ];
-/// Parameters of pages that are not walked: what has no others may show one page of many.
+/// Parameters of paging styles that are not walked. Without another parameter, such operations may return
+/// one of many pages.
 const PAGES: [&str; 12] = [
     "cursor",
     "page",
@@ -282,7 +284,7 @@ const PAGES: [&str; 12] = [
     "top",
 ];
 
-/// Whether an operation shows only some where it is asked for nothing else.
+/// Whether an operation returns a subset of the items by default.
 fn is_choosy(operation: &Operation) -> bool {
     operation.parameters.iter().any(|parameter| {
         let name = parameter.name.as_str();
@@ -298,7 +300,7 @@ fn is_choosy(operation: &Operation) -> bool {
     })
 }
 
-/// Whether a page says that there is more, in whatever words.
+/// Whether a page states in any form that there are more.
 fn says_more(data: &Value, shown: usize) -> bool {
     let Some(members) = data.as_object() else { return false };
     members.iter().any(|(name, value)| match name.as_str() {
@@ -314,7 +316,7 @@ fn says_more(data: &Value, shown: usize) -> bool {
     })
 }
 
-/// Shows all that there is, and says whether it was all.
+/// Reads all items, and returns whether they were all.
 pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -> bool {
     let is_choosy = is_choosy(operation);
     if operation.parameter("offset").is_some() && !is_paged(operation) {
@@ -333,16 +335,16 @@ pub(crate) async fn shows_all(run: &Run, operation: &Operation, cases: &Cases) -
         && !operation.parameters.iter().any(is_page)
 }
 
-/// Shows one page after the other, until one is empty.
+/// Reads pages by offset until one is empty.
 async fn all_by_offset(run: &Run, operation: &Operation, cases: &Cases) -> bool {
-    const MANY: u64 = 100;
+    const DEFAULT_LIMIT: u64 = 100;
     let mut params = Map::new();
     if let Some(limit) = operation.parameter("limit") {
-        let most = limit.member("maximum").and_then(Value::as_u64).unwrap_or(MANY);
-        params.insert("limit".to_owned(), most.min(MANY).into());
+        let most = limit.member("maximum").and_then(Value::as_u64).unwrap_or(DEFAULT_LIMIT);
+        params.insert("limit".to_owned(), most.min(DEFAULT_LIMIT).into());
     }
     let (mut seen, mut last) = (0, Value::Null);
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         params.insert("offset".to_owned(), seen.into());
         let Some(exchange) = run.call(operation, params.clone(), cases).await else { return false };
         let Some(data) = exchange.data() else { return false };
@@ -352,7 +354,7 @@ async fn all_by_offset(run: &Run, operation: &Operation, cases: &Cases) -> bool 
         }
         let page: Value = found.iter().map(|item| (*item).clone()).collect();
         seen += found.len();
-        if page == last || seen > MOST_ITEMS {
+        if page == last || seen > MAX_ITEMS {
             return false;
         }
         last = page;
@@ -367,7 +369,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_come_as_items_or_as_edges() {
+    fn reads_items_and_edges() {
         assert_eq!(items(&json!({ "items": [1, 2] })), Some(vec![&json!(1), &json!(2)]));
         assert_eq!(
             items(&json!({ "edges": [{ "node": 1, "cursor": "x" }] })),

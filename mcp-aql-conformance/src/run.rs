@@ -1,4 +1,4 @@
-//! One adapter in one mode, and the calls that the checks make of it.
+//! One adapter in one mode, and the calls that checks make.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,74 +9,75 @@ use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use crate::call::{Exchange, Patience, Reply};
+use crate::adapter::{Adapter, Operation};
+use crate::call::{Exchange, RateLimitWait, Reply};
 use crate::cases::{Cases, Skip};
+use crate::category::{Category, Mode};
 use crate::config::Settings;
-use crate::learn::{Adapter, Category, Mode, Operation};
 use crate::resources::Resources;
 use crate::secrets::Secrets;
-use crate::wire::{Connection, Lost, Samples, Tap, Target};
+use crate::wire::{Connection, NoResponse, Samples, Tap, Target};
 use crate::{checks, pages, values};
 
-/// After so many requests without an answer, one after the other, the adapter is taken to hang.
-const MOST_SILENT: usize = 3;
-/// Results of so many bytes at most are searched for the names of files.
-const MOST_SEARCHED: usize = 1 << 18;
-/// So many cases of one check are tested at once.
+/// The number of consecutive requests without a reply after which the adapter counts as unresponsive.
+const MAX_CONSECUTIVE_TIMEOUTS: usize = 3;
+/// The maximum size of a result that is searched for file paths, in bytes.
+const MAX_SEARCHED_BYTES: usize = 1 << 18;
+/// The maximum number of concurrent cases of one check.
 const CASES_AT_ONCE: usize = 16;
-/// So often a connection that the adapter has closed is opened again.
-const MOST_REOPENED: usize = 3;
+/// The maximum number of times that a closed connection is reopened.
+const MAX_REOPENED: usize = 3;
 
-/// Looks at one call.
-pub(crate) type Look = fn(&Run, &Exchange, &Cases);
+/// A check of every call.
+pub(crate) type ExchangeCheck = fn(&Run, &Exchange, &Cases);
 
-/// What a check works with: the adapter as it was learned, and ways to call it that keep to what is allowed.
+/// The context of checks: the learned adapter, and methods for permitted calls.
 pub(crate) struct Run {
-    /// What the adapter says of itself.
+    /// The learned adapter.
     pub(crate) adapter: Adapter,
-    /// What is allowed, and what there is to test with.
+    /// Permissions and fixtures.
     pub(crate) settings: Arc<Settings>,
     target: Arc<dyn Target>,
     asked_mode: Option<Mode>,
     tap: Arc<Tap>,
     connection: tokio::sync::RwLock<Arc<Connection>>,
     room: Semaphore,
-    /// Whoever makes requests of megabytes waits for the others that do.
+    /// Limits requests of several megabytes to one at a time.
     heavy: Semaphore,
-    /// What all walks through collections together may take, in KiB.
+    /// The memory limit of all walks through collections, in KiB.
     pub(crate) room_for_walks: Semaphore,
     pub(crate) until: Instant,
-    /// Until when calls are made nevertheless.
+    /// The extended deadline for calls.
     prolonged: OnceLock<Instant>,
     health: Mutex<Health>,
-    /// Values of parameters that were seen in results, by name.
+    /// Values in results by the name of their parameter.
     harvest: Mutex<BTreeMap<String, Vec<Value>>>,
-    /// Values that stand for nobody, by operation and parameter.
-    nobodies: Mutex<BTreeMap<(String, String), Vec<Value>>>,
-    /// Files of a machine in errors: nothing that was sent names them.
+    /// Values that identify no item, by operation and parameter.
+    missing_ids: Mutex<BTreeMap<(String, String), Vec<Value>>>,
+    /// File paths in errors that no request contained.
     paths: Mutex<Samples>,
-    /// Whether results or introspection name such files too: then they are what the adapter is about.
+    /// Whether results or introspection contain file paths as well, which makes them the adapter's subject.
     shows_paths: AtomicBool,
-    /// What asked for confirmation first, if anything did.
+    /// The first operation that required confirmation.
     asks: OnceLock<String>,
-    /// Operations that were called and answered as if they had been let run.
+    /// Operations that ran, or would have run on an existing item.
     let_run: Mutex<BTreeSet<String>>,
-    /// CREATE operations that were called so that there is something to read.
+    /// CREATE operations that were called to have items to read.
     planted: Mutex<BTreeSet<String>>,
-    /// Kinds of things, and what the run has made of them.
+    /// The resources and the items that the run created.
     resources: Resources,
-    /// The checks that look at every call.
-    every: Vec<(Look, Arc<Cases>)>,
+    /// The checks that examine every call.
+    every: Vec<(ExchangeCheck, Arc<Cases>)>,
 }
 
 #[derive(Debug, Default)]
 struct Health {
     silent: usize,
-    /// When the last of them was given up.
+    /// The time when the last of them timed out.
     silent_since: Option<Instant>,
     reopened: usize,
-    lost: Option<Lost>,
-    /// Why connections ended that we had not closed.
+    lost: Option<NoResponse>,
+    /// The reasons why the adapter closed connections.
     deaths: Vec<String>,
 }
 
@@ -86,8 +87,8 @@ impl std::fmt::Debug for Run {
     }
 }
 
-/// What a run is made of.
-pub(crate) struct Parts {
+/// The parts of a run.
+pub(crate) struct RunParts {
     pub(crate) adapter: Adapter,
     pub(crate) settings: Arc<Settings>,
     pub(crate) target: Arc<dyn Target>,
@@ -95,12 +96,13 @@ pub(crate) struct Parts {
     pub(crate) tap: Arc<Tap>,
     pub(crate) connection: Connection,
     pub(crate) until: Instant,
-    pub(crate) every: Vec<(Look, Arc<Cases>)>,
+    pub(crate) every: Vec<(ExchangeCheck, Arc<Cases>)>,
 }
 
 impl Run {
-    pub(crate) fn new(parts: Parts) -> Self {
-        let Parts { adapter, settings, target, asked_mode, tap, connection, until, every } = parts;
+    pub(crate) fn new(parts: RunParts) -> Self {
+        let RunParts { adapter, settings, target, asked_mode, tap, connection, until, every } =
+            parts;
         let at_once = at_once(&adapter, settings.in_flight);
         let resources = Resources::of(&adapter, &settings.file);
         let shows_paths = adapter
@@ -116,12 +118,12 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
             heavy: Semaphore::new(1),
-            room_for_walks: Semaphore::new(pages::MOST_KIB),
+            room_for_walks: Semaphore::new(pages::MAX_WALK_KIB),
             until,
             prolonged: OnceLock::new(),
             health: Mutex::default(),
             harvest: Mutex::default(),
-            nobodies: Mutex::default(),
+            missing_ids: Mutex::default(),
             shows_paths: AtomicBool::new(shows_paths),
             paths: Mutex::default(),
             asks: OnceLock::new(),
@@ -137,7 +139,7 @@ impl Run {
         category == Category::Read || self.settings.allowed.contains(&category)
     }
 
-    /// Whether this operation may be called so that it runs. None when it may; else why not.
+    /// The reason why this operation must not run, if any.
     pub(crate) fn forbids(&self, operation: &Operation) -> Option<Skip> {
         if let Some(left_out) = self.left_out(&operation.name) {
             return Some(Skip::LeftOut(left_out));
@@ -148,7 +150,7 @@ impl Run {
         if operation.is_read() {
             return None;
         }
-        // What calls itself READ and looks like something else is taken for the worst.
+        // An operation of the category READ that looks dangerous is treated as dangerous.
         let category = match operation.category {
             Some(Category::Read) | None => Category::Execute,
             Some(category) => category,
@@ -156,20 +158,20 @@ impl Run {
         (!self.may(category)).then_some(Skip::NotAllowed(category))
     }
 
-    /// The turn of a check whose requests are as large as any adapter may allow: many of them at once would
-    /// take much memory.
+    /// Acquires the turn of a check with maximum-size requests. Several of them at once would take much
+    /// memory.
     pub(crate) async fn heavy(&self) -> Option<SemaphorePermit<'_>> {
         self.heavy.acquire().await.ok()
     }
 
     fn left_out(&self, operation: &str) -> Option<String> {
         let named =
-            |left_out: &&crate::config::LeftOut| left_out.operation.as_deref() == Some(operation);
+            |left_out: &&crate::config::Exclusion| left_out.operation.as_deref() == Some(operation);
         self.settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
     }
 
-    /// Calls an operation with these parameters through its own tool, if that is allowed; otherwise the
-    /// case is skipped, and there is nothing.
+    /// Calls an operation with these parameters through its own tool. Skips the case if the call is not
+    /// allowed.
     pub(crate) async fn call(
         &self,
         operation: &Operation,
@@ -179,22 +181,24 @@ impl Run {
         self.call_as(operation, arguments(&operation.name, params), cases).await
     }
 
-    /// The same with whole arguments: `operation`, `params`, and what else there is.
+    /// Calls an operation with complete arguments: `operation`, `params` and others.
     pub(crate) async fn call_as(
         &self,
         operation: &Operation,
         arguments: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        if let Some(why) = self.forbids(operation).or_else(|| self.spares(operation, &arguments)) {
+        if let Some(why) =
+            self.forbids(operation).or_else(|| self.ownership_skip_reason(operation, &arguments))
+        {
             cases.skip(why);
             return None;
         }
         self.answered(&operation.tool, arguments, cases).await
     }
 
-    /// Calls a tool with what has to be refused. What would do harm if it were not refused is not sent
-    /// unless its category is allowed: then the case is skipped, and there is nothing.
+    /// Makes a call that must fail. Skips the case if the call could change data without permission in case
+    /// it succeeds.
     pub(crate) async fn refused(
         &self,
         tool: &str,
@@ -212,9 +216,9 @@ impl Run {
         self.answered(tool, arguments, cases).await
     }
 
-    /// Whether a request that should be refused could do harm where it is not: it names an operation that
-    /// the configuration leaves out, or one that is not allowed or acts on what is not ours, and what it
-    /// needs is there. Names are compared as a careless adapter would.
+    /// Returns the reason not to make a call that should fail: if it succeeded, it would run an excluded,
+    /// forbidden or foreign operation with its required parameters. Names are compared as loosely as
+    /// careless adapters do.
     fn could_harm(&self, arguments: &Value) -> Option<Skip> {
         let items = arguments.get("operations").and_then(Value::as_array);
         for item in items.into_iter().flatten().chain([arguments]) {
@@ -232,7 +236,7 @@ impl Run {
                 return Some(why);
             }
             let aimed = self.aimed(operation, item);
-            let why = self.spares(operation, &aimed);
+            let why = self.ownership_skip_reason(operation, &aimed);
             if why.is_some() && !lacks && !self.lacks(operation, &aimed) {
                 return why;
             }
@@ -240,7 +244,7 @@ impl Run {
         None
     }
 
-    /// An item of a request without values that no identifier has, and that hit nothing.
+    /// An item of a request without values that identify nothing.
     fn aimed(&self, operation: &Operation, item: &Value) -> Value {
         let mut aimed = item.clone();
         for parameter in operation.required() {
@@ -267,14 +271,14 @@ impl Run {
         aimed
     }
 
-    /// Whether nothing is there of what an operation needs to know what to act on. Where it does not ask
-    /// which one, nothing may mean everything.
+    /// Whether the required parameters that select the affected data are missing. An operation without such
+    /// parameters may affect all data.
     fn lacks(&self, operation: &Operation, item: &Value) -> bool {
         let given = |name: &str| {
             item.get(name).is_some()
                 || item.get("params").is_some_and(|params| params.get(name).is_some())
         };
-        // What the configuration names may be any text.
+        // The configured values may be arbitrary.
         let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
         let mut required = operation.required();
         let is_aimed = match operation.category {
@@ -286,19 +290,19 @@ impl Run {
         is_aimed && !operation.required().any(|parameter| given(&parameter.name))
     }
 
-    /// Sends, and skips the case when nobody answers any more. Where calls come too fast for the adapter,
-    /// waits as long as it says, if that is not long.
+    /// Sends a call, and skips the case if the adapter is unresponsive. Waits and retries if the adapter
+    /// limits the rate.
     async fn answered(&self, tool: &str, mut arguments: Value, cases: &Cases) -> Option<Exchange> {
-        let mut patience = Patience::default();
+        let mut rate_limit = RateLimitWait::default();
         loop {
             let exchange = self.send(tool, arguments, None).await;
-            if let Some(lost) = exchange.lost().filter(|_| !exchange.was_too_long()) {
-                // One call that is not answered is a finding of `wire.answers`, and of no other check.
+            if let Some(lost) = exchange.no_response().filter(|_| !exchange.was_too_long()) {
+                // The check `wire.answers` reports a single missing reply.
                 cases.skip(Skip::CutShort(lost.to_string()));
                 return None;
             }
-            let Some(too_fast) = exchange.too_fast() else { return Some(exchange) };
-            if !patience.waits(&exchange, Some(self.until)).await {
+            let Some(too_fast) = Skip::rate_limited(&exchange) else { return Some(exchange) };
+            if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
                 cases.skip(too_fast);
                 return None;
             }
@@ -306,17 +310,21 @@ impl Run {
         }
     }
 
-    /// Sends a call as it is: for `introspect`, and for what is known to be harmless.
+    /// Sends a call without permission checks: for `introspect` and harmless calls.
     pub(crate) async fn send(&self, tool: &str, arguments: Value, meta: Option<Value>) -> Exchange {
         let room = self.room.acquire().await;
         let connection = match &room {
             Ok(_) => self.connection().await,
-            Err(_) => Err(Lost::Closed("the run is over".to_owned())),
+            Err(_) => Err(NoResponse::Closed("the run is over".to_owned())),
         };
         let connection = match connection {
             Ok(connection) => connection,
             Err(lost) => {
-                return Exchange { tool: tool.to_owned(), arguments, reply: Reply::Lost(lost) };
+                return Exchange {
+                    tool: tool.to_owned(),
+                    arguments,
+                    reply: Reply::NoResponse(lost),
+                };
             }
         };
         let begun = self.begun();
@@ -325,26 +333,26 @@ impl Run {
         exchange
     }
 
-    /// Asks `introspect`.
+    /// Calls `introspect`.
     pub(crate) async fn introspect(&self, params: Value) -> Exchange {
         let mut arguments = serde_json::json!({ "operation": "introspect", "params": params });
-        let mut patience = Patience::default();
+        let mut rate_limit = RateLimitWait::default();
         loop {
             let exchange = self.send(&self.adapter.introspect, arguments, None).await;
-            if !patience.waits(&exchange, Some(self.until)).await {
+            if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
                 return exchange;
             }
             arguments = exchange.arguments;
         }
     }
 
-    /// The connection, opened again if the adapter has closed it.
-    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, Lost> {
+    /// The connection, which is reopened if the adapter has closed it.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, NoResponse> {
         if let Some(lost) = self.health().lost.clone() {
             return Err(lost);
         }
         if Instant::now() >= self.prolonged.get().copied().unwrap_or(self.until) {
-            return Err(Lost::TimedOut(self.settings.limits.run));
+            return Err(NoResponse::TimedOut(self.settings.limits.run));
         }
         let current = Arc::clone(&*self.connection.read().await);
         let Some(why) = current.ended() else { return Ok(current) };
@@ -356,7 +364,7 @@ impl Run {
             let mut health = self.health();
             health.deaths.push(why.to_string());
             health.reopened += 1;
-            if health.reopened > MOST_REOPENED || !matches!(why, Lost::Closed(_)) {
+            if health.reopened > MAX_REOPENED || !matches!(why, NoResponse::Closed(_)) {
                 health.lost = Some(why.clone());
                 return Err(why);
             }
@@ -373,23 +381,23 @@ impl Run {
         }
     }
 
-    /// Lets calls be made for so long at least, even where the time of the run is over.
+    /// Extends the time for calls, even beyond the time limit of the run.
     pub(crate) fn prolong(&self, by: Duration) {
         self.prolonged.get_or_init(|| self.until.max(Instant::now() + by));
     }
 
-    /// How many requests the adapter may be sent at once.
+    /// The maximum number of concurrent requests.
     pub(crate) fn at_once(&self) -> usize {
         at_once(&self.adapter, self.settings.in_flight)
     }
 
-    /// Another connection: another session.
-    pub(crate) async fn open(&self) -> Result<Connection, Lost> {
+    /// Opens another connection, which is another session.
+    pub(crate) async fn open(&self) -> Result<Connection, NoResponse> {
         let limit = self.settings.limits.request;
         Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
     }
 
-    /// Calls on a connection of the check's own; for calls that are known to be harmless or allowed.
+    /// Makes a permitted or harmless call on another connection.
     pub(crate) async fn send_on(
         &self,
         connection: &Connection,
@@ -399,7 +407,7 @@ impl Run {
         self.send_with(connection, tool, arguments, None).await
     }
 
-    /// The same with `_meta` of the MCP request: a progress token, say.
+    /// Makes such a call with `_meta` in the MCP request, such as a progress token.
     pub(crate) async fn send_with(
         &self,
         connection: &Connection,
@@ -410,31 +418,31 @@ impl Run {
         let begun = self.begun();
         let was_open = connection.ended().is_none();
         let exchange = Exchange::make(connection, tool, arguments, meta).await;
-        if was_open && let Some(lost @ Lost::Closed(_)) = exchange.lost() {
+        if was_open && let Some(lost @ NoResponse::Closed(_)) = exchange.no_response() {
             self.health().deaths.push(lost.to_string());
         }
         self.note(&exchange, begun);
         exchange
     }
 
-    /// When a call is made: by the clock, and by the calls before it.
+    /// The time of a call: by the clock, and by the number of calls before it.
     fn begun(&self) -> (Instant, u64) {
         (Instant::now(), self.resources.now())
     }
 
-    /// Shows a call to the checks that look at every one, and keeps an eye on whether there are answers.
+    /// Passes a call to the checks of every call, and tracks missing replies.
     fn note(&self, exchange: &Exchange, (started, sent): (Instant, u64)) {
         {
             let mut health = self.health();
-            match exchange.lost() {
-                // Those that were under way together are one silence.
-                Some(Lost::TimedOut(limit))
+            match exchange.no_response() {
+                // Concurrent timeouts count as one.
+                Some(NoResponse::TimedOut(limit))
                     if health.silent_since.is_none_or(|since| started >= since) =>
                 {
                     health.silent += 1;
                     health.silent_since = Some(Instant::now());
-                    if health.silent >= MOST_SILENT {
-                        health.lost = Some(Lost::TimedOut(*limit));
+                    if health.silent >= MAX_CONSECUTIVE_TIMEOUTS {
+                        health.lost = Some(NoResponse::TimedOut(*limit));
                     }
                 }
                 Some(_) => {}
@@ -466,10 +474,10 @@ impl Run {
         if exchange.succeeded() && exchange.operation() != "introspect" {
             let raw = match &exchange.reply {
                 Reply::Result { raw, .. } => raw.pointer("/content/0/text"),
-                Reply::Protocol { .. } | Reply::Lost(_) => None,
+                Reply::Protocol { .. } | Reply::NoResponse(_) => None,
             };
             let text = raw.and_then(Value::as_str).unwrap_or_default();
-            if text.len() <= MOST_SEARCHED && crate::leaks::path(text).is_some() {
+            if text.len() <= MAX_SEARCHED_BYTES && crate::leaks::path(text).is_some() {
                 self.shows_paths.store(true, Ordering::Relaxed);
             }
         }
@@ -482,7 +490,7 @@ impl Run {
         }
     }
 
-    /// Errors that name files of the machine, where nothing else of the adapter does.
+    /// File paths in errors, unless the adapter's results contain paths as well.
     pub(crate) fn paths(&self) -> Samples {
         if self.shows_paths.load(Ordering::Relaxed) {
             return Samples::default();
@@ -503,19 +511,19 @@ impl Run {
         }
     }
 
-    /// An operation that has asked for confirmation.
+    /// An operation that required confirmation.
     pub(crate) fn asks(&self) -> Option<&str> {
         self.asks.get().map(String::as_str)
     }
 
-    /// Whether an operation was ever let run, or would have been if what it names were there.
+    /// Whether an operation ran, or would have run on an existing item.
     pub(crate) fn was_let_run(&self, operation: &str) -> bool {
         let let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
         let_run.contains(operation)
     }
 
-    /// Values that results had under this name: those first that the run has made, and of which nobody
-    /// says that they are theirs alone.
+    /// Values of this name in results: first those of the run's items, without items that checks have
+    /// reserved.
     pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
         let mut values = self.resources.shared(name);
         let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
@@ -527,7 +535,7 @@ impl Run {
         values
     }
 
-    /// Words of the texts that results had, in lower case.
+    /// The words of texts in results, in lower case.
     pub(crate) fn harvested_words(&self) -> Vec<String> {
         let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
         let mut words = Vec::new();
@@ -542,50 +550,55 @@ impl Run {
         words
     }
 
-    /// Values that were given out as nobody's for this parameter.
-    pub(crate) fn nobodies(&self, operation: &str, parameter: &str) -> Vec<Value> {
-        let nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The values that identify no item, issued for this parameter.
+    pub(crate) fn missing_ids(&self, operation: &str, parameter: &str) -> Vec<Value> {
+        let missing_ids = self.missing_ids.lock().unwrap_or_else(PoisonError::into_inner);
         let of = (operation.to_owned(), parameter.to_owned());
-        nobodies.get(&of).cloned().unwrap_or_default()
+        missing_ids.get(&of).cloned().unwrap_or_default()
     }
 
-    pub(crate) fn note_nobody(&self, operation: &str, parameter: &str, value: Value) {
-        let mut nobodies = self.nobodies.lock().unwrap_or_else(PoisonError::into_inner);
-        nobodies.entry((operation.to_owned(), parameter.to_owned())).or_default().push(value);
+    pub(crate) fn note_missing_id(&self, operation: &str, parameter: &str, value: Value) {
+        let mut missing_ids = self.missing_ids.lock().unwrap_or_else(PoisonError::into_inner);
+        missing_ids.entry((operation.to_owned(), parameter.to_owned())).or_default().push(value);
     }
 
-    /// Whether this value was given out as nobody's, and nobody has turned up who is called like that.
-    pub(crate) fn is_nobody(&self, operation: &Operation, parameter: &str, value: &Value) -> bool {
-        self.nobodies(&operation.name, parameter).contains(value)
+    /// Whether this value was issued to identify no item, and still does not.
+    pub(crate) fn is_missing_id(
+        &self,
+        operation: &Operation,
+        parameter: &str,
+        value: &Value,
+    ) -> bool {
+        self.missing_ids(&operation.name, parameter).contains(value)
             && !self.harvested(parameter).contains(value)
     }
 
-    /// Kinds of things, and what the run has made of them.
+    /// The resources and the items that the run created.
     pub(crate) fn resources(&self) -> &Resources {
         &self.resources
     }
 
-    /// Whether things were created with this operation so that there is something to read.
-    pub(crate) fn was_planted(&self, operation: &str) -> bool {
+    /// Whether items were created with this operation to have items to read.
+    pub(crate) fn was_created_for_reads(&self, operation: &str) -> bool {
         self.planted.lock().unwrap_or_else(PoisonError::into_inner).contains(operation)
     }
 
-    pub(crate) fn note_planted(&self, operation: &str) {
+    pub(crate) fn note_created_for_reads(&self, operation: &str) {
         let mut planted = self.planted.lock().unwrap_or_else(PoisonError::into_inner);
         planted.insert(operation.to_owned());
     }
 
-    /// What no report may show.
+    /// The secrets that reports must not contain.
     pub(crate) fn secrets(&self) -> &Secrets {
         self.tap.secrets()
     }
 
-    /// What was seen of all messages so far.
-    pub(crate) fn seen(&self) -> crate::wire::Seen {
+    /// The statistics of all messages so far.
+    pub(crate) fn seen(&self) -> crate::wire::MessageStatistics {
         self.tap.seen()
     }
 
-    /// Why connections ended that nobody had closed here.
+    /// The reasons why the adapter closed connections.
     pub(crate) fn deaths(&self) -> Vec<String> {
         self.health().deaths.clone()
     }
@@ -594,8 +607,8 @@ impl Run {
         (self.adapter, self.connection.into_inner())
     }
 
-    /// Why the adapter no longer answers, if it doesn't.
-    pub(crate) fn lost(&self) -> Option<Lost> {
+    /// The reason why the adapter no longer answers, if it does not.
+    pub(crate) fn no_response(&self) -> Option<NoResponse> {
         self.health().lost.clone()
     }
 
@@ -603,7 +616,7 @@ impl Run {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The name of an operation that the adapter does not have.
+    /// A name of no operation.
     pub(crate) fn absent_operation(&self) -> String {
         let mut name = "get_conformance_probe".to_owned();
         while self.adapter.operation(&name).is_some() {
@@ -612,7 +625,7 @@ impl Run {
         name
     }
 
-    /// The name of a parameter that this operation does not have.
+    /// A name that is not a parameter of this operation.
     pub(crate) fn absent_parameter(&self, operation: &Operation) -> String {
         let mut name = "conformance_probe".to_owned();
         while operation.parameter(&name).is_some() {
@@ -621,31 +634,35 @@ impl Run {
         name
     }
 
-    /// Parameters with which this operation can be called: those that it requires, from the
-    /// configuration, from results that were seen, from examples, or made from its constraints.
+    /// Parameters of a valid call: the required ones, from the configuration, from results, from examples,
+    /// or generated from their constraints.
     ///
     /// # Errors
-    /// [`Skip::NoFixture`] when there is no such value for one of them.
+    /// [`Skip::NoFixture`] if there is no value for one of them.
     pub(crate) fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
         values::valid(self, operation, 0)
     }
 
-    /// The same with identifiers that nobody has, for what has to be refused before anything is looked up:
-    /// if it is not refused, it hits nothing.
+    /// Parameters of a valid call with identifiers of missing items, so that a call that should fail
+    /// changes nothing if it runs.
     ///
     /// # Errors
-    /// [`Skip::NoFixture`] when there is no value in the form of one of them.
-    pub(crate) fn of_nobody(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
-        values::of_nobody(self, operation)
+    /// [`Skip::NoFixture`] if there is no value of the form of one of them.
+    pub(crate) fn with_missing_ids(
+        &self,
+        operation: &Operation,
+    ) -> Result<Map<String, Value>, Skip> {
+        values::with_missing_ids(self, operation)
     }
 }
 
 /// The reason to skip the calls of an operation whose tool introspection does not name.
 fn without_tool(operation: &str) -> Skip {
-    Skip::NoFixture(format!("introspection shows no `mcpTool` of `{operation}`"))
+    Skip::NoFixture(format!("introspection has no `mcpTool` for `{operation}`"))
 }
 
-/// How many requests at once the adapter's concurrency category lets us make (REQ-CON-01, REQ-CON-04).
+/// The maximum number of concurrent requests in the adapter's concurrency category (REQ-CON-01,
+/// REQ-CON-04).
 fn at_once(adapter: &Adapter, most: usize) -> usize {
     let protocol = adapter.protocol();
     if protocol.get("concurrency").is_some_and(|category| category == "serialized") {
@@ -656,8 +673,8 @@ fn at_once(adapter: &Adapter, most: usize) -> usize {
     stated.clamp(1, most)
 }
 
-/// Does all of these, some at once. They are gathered before the first begins, so that the future is `Send`
-/// whatever made them.
+/// Runs all futures, some of them concurrently. They are collected first, so that the returned future is
+/// `Send`.
 pub(crate) fn do_all<F: Future<Output = ()>>(jobs: impl IntoIterator<Item = F>) -> All<F> {
     let jobs: Vec<F> = jobs.into_iter().collect();
     stream::iter(jobs).for_each_concurrent(CASES_AT_ONCE, std::convert::identity)
@@ -665,7 +682,7 @@ pub(crate) fn do_all<F: Future<Output = ()>>(jobs: impl IntoIterator<Item = F>) 
 
 type All<F> = stream::ForEachConcurrent<stream::Iter<std::vec::IntoIter<F>>, F, fn(F) -> F>;
 
-/// Arguments of a call: `operation` and `params`.
+/// The arguments of a call: `operation` and `params`.
 pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
     Value::Object(Map::from_iter([
         ("operation".to_owned(), operation.into()),
@@ -674,9 +691,10 @@ pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
 }
 
 impl checks::Check {
-    /// Whether the configuration leaves it out.
+    /// The reason why the configuration excludes the check, if it does.
     pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {
-        let named = |left_out: &&crate::config::LeftOut| left_out.check.as_deref() == Some(self.id);
+        let named =
+            |left_out: &&crate::config::Exclusion| left_out.check.as_deref() == Some(self.id);
         settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
     }
 }

@@ -1,4 +1,4 @@
-//! A whole run: reach the adapter, learn what it is in each mode, make all checks, and judge.
+//! A whole run: it reaches and learns the adapter in each mode, runs all checks, and judges the results.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,19 +7,21 @@ use std::time::{Duration, Instant};
 use futures_util::{StreamExt as _, stream};
 use serde_json::Value;
 
-use crate::cases::{Cases, Collected, Skip};
+use crate::adapter::Adapter;
+use crate::cases::{CaseResults, Cases, Skip};
+use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
-use crate::learn::{self, Adapter, Mode, Unlearned};
+use crate::learn::{self, LearnError};
 use crate::report::{CheckReport, Report};
-use crate::run::{Look, Parts, Run};
+use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
-use crate::wire::{Connection, Lost, Tap, Target};
+use crate::wire::{Connection, NoResponse, Tap, Target};
 
-/// So many checks are in flight at once.
-const IN_FLIGHT: usize = 64;
+/// The maximum number of concurrent checks.
+const CONCURRENT_CHECKS: usize = 64;
 
-/// What a run tells while it works.
+/// A progress event of a run.
 ///
 /// ```
 /// use mcp_aql_conformance::{CommandTarget, Progress, Runner, Settings};
@@ -36,28 +38,28 @@ const IN_FLIGHT: usize = 64;
 pub enum Progress {
     /// The adapter was reached and learned.
     Learned {
-        /// Its name.
+        /// The name of the adapter.
         name: String,
-        /// The mode that is looked at now.
+        /// The mode under test.
         mode: Mode,
-        /// How many operations it has.
+        /// The number of operations.
         operations: usize,
     },
-    /// A check is done in that mode.
+    /// A check finished in this mode.
     Checked {
-        /// Its name.
+        /// The id of the check.
         check: &'static str,
-        /// So many are done,
+        /// The number of finished checks.
         done: usize,
-        /// of so many.
+        /// The number of all checks.
         total: usize,
     },
-    /// What the collection of evidence has created and could not remove, and why. A report has the same of
-    /// a run as [`Report::left_behind`].
+    /// Items that the collection of evidence created and could not remove, with the reasons. Reports have
+    /// the same in [`Report::left_behind`].
     LeftBehind(Vec<String>),
 }
 
-type Tell = dyn Fn(Progress) + Send + Sync;
+type ProgressCallback = dyn Fn(Progress) + Send + Sync;
 
 /// Runs the checks against a [`Target`].
 ///
@@ -76,7 +78,7 @@ type Tell = dyn Fn(Progress) + Send + Sync;
 pub struct Runner {
     target: Arc<dyn Target>,
     settings: Arc<Settings>,
-    tell: Arc<Tell>,
+    progress_callback: Arc<ProgressCallback>,
     secrets: Arc<Secrets>,
 }
 
@@ -86,61 +88,64 @@ impl std::fmt::Debug for Runner {
     }
 }
 
-/// What one mode gave.
-pub(crate) struct Surface {
+/// The results of one mode.
+pub(crate) struct ModeResults {
     pub(crate) adapter: Adapter,
     pub(crate) asked: Option<Mode>,
-    pub(crate) collected: BTreeMap<&'static str, Collected>,
-    /// What the run has made and could not remove.
+    pub(crate) collected: BTreeMap<&'static str, CaseResults>,
+    /// Items that the run created and could not remove.
     pub(crate) left_behind: Vec<String>,
 }
 
-/// What of a run goes beyond one mode.
-pub(crate) struct Whole {
-    pub(crate) surfaces: Vec<Surface>,
-    /// Why nothing or no other mode could be learned, by the mode that was asked for.
-    pub(crate) unlearned: Vec<(Option<Mode>, Unlearned)>,
-    /// What the checks of all modes together found.
-    pub(crate) collected: BTreeMap<&'static str, Collected>,
+/// The results of all modes.
+pub(crate) struct RunResults {
+    pub(crate) surfaces: Vec<ModeResults>,
+    /// The reasons why modes could not be learned. `None` is the adapter as started.
+    pub(crate) unlearned: Vec<(Option<Mode>, LearnError)>,
+    /// The results of checks across modes.
+    pub(crate) collected: BTreeMap<&'static str, CaseResults>,
     pub(crate) took: Duration,
 }
 
 impl Runner {
-    /// A run against this target.
+    /// Creates a runner for this target.
     pub fn new(target: impl Target + 'static, settings: Settings) -> Self {
         Self::of(Arc::new(target), settings)
     }
 
-    /// The same of a target that is shared.
+    /// Creates a runner for a shared target.
     pub fn of(target: Arc<dyn Target>, settings: Settings) -> Self {
         let secrets = settings.file.secrets.iter().cloned().chain(target.secrets());
         let secrets = Arc::new(Secrets::new(secrets));
-        Self { target, settings: Arc::new(settings), tell: Arc::new(|_| {}), secrets }
+        Self { target, settings: Arc::new(settings), progress_callback: Arc::new(|_| {}), secrets }
     }
 
-    /// Tells how it is going.
+    /// Sets a callback for progress events.
     #[must_use]
-    pub fn on_progress(mut self, tell: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.tell = Arc::new(tell);
+    pub fn on_progress(
+        mut self,
+        progress_callback: impl Fn(Progress) + Send + Sync + 'static,
+    ) -> Self {
+        self.progress_callback = Arc::new(progress_callback);
         self
     }
 
-    /// Makes all checks, in every mode that can be reached.
+    /// Runs all checks in every available mode.
     pub async fn run(&self) -> Report {
         let whole = self.whole().await;
         Report::judge(&self.target.describe(), &self.settings, &self.secrets, &whole)
     }
 
-    async fn whole(&self) -> Whole {
+    async fn whole(&self) -> RunResults {
         let started = Instant::now();
         let until = started + self.settings.limits.run;
-        let mut whole = Whole {
+        let mut whole = RunResults {
             surfaces: Vec::new(),
             unlearned: Vec::new(),
             collected: BTreeMap::new(),
             took: Duration::ZERO,
         };
-        // As it is started first; then whichever mode that was not.
+        // First the adapter as started, then the other mode.
         match self.surface(None, Mode::Semantic, until).await {
             Ok(first) => {
                 let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
@@ -166,7 +171,7 @@ impl Runner {
         whole
     }
 
-    /// The checks that are wanted.
+    /// The selected checks.
     fn wanted(&self) -> impl Iterator<Item = &'static Check> {
         checks::all().filter(|check| check.level <= self.settings.level).filter(|check| {
             self.settings.categories.is_empty()
@@ -174,8 +179,8 @@ impl Runner {
         })
     }
 
-    /// The checks of all modes together.
-    fn of_modes(&self, whole: &Whole) -> BTreeMap<&'static str, Collected> {
+    /// Runs the checks across modes.
+    fn of_modes(&self, whole: &RunResults) -> BTreeMap<&'static str, CaseResults> {
         let checks = self.wanted().filter_map(|check| match check.body {
             Body::Modes(look) => Some((check, look)),
             _ => None,
@@ -187,45 +192,45 @@ impl Runner {
                     Some(why) => cases.skip(Skip::LeftOut(why)),
                     None => look(whole, &self.settings, &cases),
                 }
-                (check.id, cases.collected())
+                (check.id, cases.results())
             })
             .collect()
     }
 
-    /// Reaches the adapter and learns what it is.
+    /// Opens a connection and learns the adapter.
     pub(crate) async fn learned(
         &self,
         asked: Option<Mode>,
         of_all: Mode,
         tap: &Arc<Tap>,
         until: Instant,
-        every: Vec<(Look, Arc<Cases>)>,
-    ) -> Result<Run, Unlearned> {
+        every: Vec<(ExchangeCheck, Arc<Cases>)>,
+    ) -> Result<Run, LearnError> {
         let limit = self.settings.limits.request;
         let learning = async {
             let connection = Connection::open(&*self.target, asked, tap, limit).await?;
             let adapter = learn::learn(&connection, of_all).await?;
-            Ok::<_, Unlearned>((connection, adapter))
+            Ok::<_, LearnError>((connection, adapter))
         };
         let (connection, adapter) = tokio::time::timeout_at(until.into(), learning)
             .await
-            .unwrap_or(Err(Lost::TimedOut(self.settings.limits.run).into()))?;
+            .unwrap_or(Err(NoResponse::TimedOut(self.settings.limits.run).into()))?;
         if let Some(asked) = asked
             && asked != adapter.mode
         {
-            return Err(Unlearned::OtherMode { asked, serves: adapter.mode });
+            return Err(LearnError::OtherMode { asked, serves: adapter.mode });
         }
-        // Of the other mode, `modes.same_operations` tells what is missing.
+        // The check `modes.same_operations` reports operations that the other mode lacks.
         if asked.is_none() {
             self.find_named(&adapter)?;
         }
         self.learn_secrets(&adapter);
-        (self.tell)(Progress::Learned {
+        (self.progress_callback)(Progress::Learned {
             name: adapter.name().to_owned(),
             mode: adapter.mode,
             operations: adapter.operations.len(),
         });
-        Ok(Run::new(Parts {
+        Ok(Run::new(RunParts {
             adapter,
             settings: Arc::clone(&self.settings),
             target: Arc::clone(&self.target),
@@ -237,17 +242,17 @@ impl Runner {
         }))
     }
 
-    /// Tells how it is going.
-    pub(crate) fn tell(&self, progress: Progress) {
-        (self.tell)(progress);
+    /// Reports progress.
+    pub(crate) fn report_progress(&self, progress: Progress) {
+        (self.progress_callback)(progress);
     }
 
-    /// What no report may show.
+    /// The secrets that reports must not contain.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// Sees the messages of a mode.
+    /// Creates the message statistics of a mode.
     pub(crate) fn tap(&self) -> Arc<Tap> {
         Arc::new(Tap::new(Arc::clone(&self.secrets)))
     }
@@ -256,20 +261,20 @@ impl Runner {
         Cases::new(Arc::clone(&self.secrets))
     }
 
-    /// Whether the operations that the configuration names are there: whoever misspells the one that is not
-    /// to be called would have it called.
-    fn find_named(&self, adapter: &Adapter) -> Result<(), Unlearned> {
+    /// Rejects configurations that name unknown operations. A misspelled name in `[[skip]]` would not
+    /// protect the operation.
+    fn find_named(&self, adapter: &Adapter) -> Result<(), LearnError> {
         let file = &self.settings.file;
         let left_out = file.skip.iter().filter_map(|left_out| left_out.operation.as_ref());
         let left_out = left_out.map(|name| ("[[skip]]", name));
         let given = file.params.keys().map(|name| ("[params]", name));
         match left_out.chain(given).find(|(_, name)| adapter.operation(name).is_none()) {
-            Some((place, name)) => Err(Unlearned::NotThere(place, name.clone())),
+            Some((place, name)) => Err(LearnError::UnknownOperation(place, name.clone())),
             None => Ok(()),
         }
     }
 
-    /// Values that the configuration gives for parameters that are documented as sensitive.
+    /// Registers configured values of sensitive parameters as secrets.
     fn learn_secrets(&self, adapter: &Adapter) {
         let file = &self.settings.file;
         for operation in &adapter.operations {
@@ -286,24 +291,24 @@ impl Runner {
         }
     }
 
-    /// How the run is to go.
+    /// The settings of the run.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Whether the adapter can be asked for that mode.
+    /// Whether the target can start the adapter in that mode.
     pub(crate) fn offers(&self, mode: Mode) -> bool {
         self.target.offers(mode)
     }
 
-    /// All checks in one mode.
+    /// Runs all checks in one mode.
     async fn surface(
         &self,
         asked: Option<Mode>,
         of_all: Mode,
         until: Instant,
-    ) -> Result<Surface, Unlearned> {
-        // One for each mode: what was seen in the one is not found in the other again.
+    ) -> Result<ModeResults, LearnError> {
+        // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
         let wanted: Vec<_> =
             self.wanted().filter(|check| !matches!(check.body, Body::Modes(_))).collect();
@@ -319,13 +324,13 @@ impl Runner {
             })
             .collect();
         let run = self.learned(asked, of_all, tap, until, every).await?;
-        run.prime().await;
+        run.prepare().await;
         let done = Mutex::new(0_usize);
         let total = wanted.len();
-        let told = |check: &'static Check| {
+        let reported = |check: &'static Check| {
             let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
             *done += 1;
-            (self.tell)(Progress::Checked { check: check.id, done: *done, total });
+            (self.progress_callback)(Progress::Checked { check: check.id, done: *done, total });
         };
         let mut left_behind = Vec::new();
         for phase in [0, 1, 2, 3, 4] {
@@ -333,27 +338,27 @@ impl Runner {
                 left_behind = run.clear_up().await;
             }
             let now = wanted.iter().copied().filter(|check| phase_of(&check.body) == phase);
-            let at_once = if phase == 3 { 1 } else { IN_FLIGHT };
+            let at_once = if phase == 3 { 1 } else { CONCURRENT_CHECKS };
             stream::iter(now)
                 .for_each_concurrent(at_once, |check| {
-                    let (run, cases, told) = (&run, of(check), &told);
+                    let (run, cases, reported) = (&run, of(check), &reported);
                     async move {
                         one(run, check, &cases).await;
-                        told(check);
+                        reported(check);
                     }
                 })
                 .await;
         }
-        let collected = cases.iter().map(|(check, cases)| (*check, cases.collected())).collect();
+        let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
         let (adapter, connection) = run.into_parts();
         if let Some(connection) = Arc::into_inner(connection) {
             connection.close().await;
         }
-        Ok(Surface { adapter, asked, collected, left_behind })
+        Ok(ModeResults { adapter, asked, collected, left_behind })
     }
 }
 
-/// What is learned, reads, changes, what needs a connection of its own, and what looks back on all that.
+/// The phase of a check, in execution order.
 const fn phase_of(body: &Body) -> u8 {
     match body {
         Body::Learned(_) => 0,
@@ -370,7 +375,7 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
         return;
     }
     if !matches!(check.body, Body::Learned(_) | Body::Every(_) | Body::Seen(_) | Body::Modes(_))
-        && let Some(lost) = run.lost()
+        && let Some(lost) = run.no_response()
     {
         cases.skip(Skip::CutShort(lost.to_string()));
         return;
@@ -382,13 +387,13 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
                 cases.skip(Skip::CutShort("the time of the run was over".to_owned()));
             }
         }
-        // The one has looked at every call already, the other waits for all modes.
+        // `Every` has already seen all calls, and `Modes` runs after all modes.
         Body::Every(_) | Body::Modes(_) => {}
     }
 }
 
-impl Whole {
-    /// What a check found in all modes together.
+impl RunResults {
+    /// The results of a check in all modes.
     pub(crate) fn of(&self, check: &Check) -> CheckReport {
         let surfaces = self
             .surfaces
@@ -404,7 +409,7 @@ mod tests {
     use crate::wire::CommandTarget;
 
     #[test]
-    fn a_run_may_move_between_threads() {
+    fn run_is_send() {
         fn is_send(_: impl Send + 'static) {}
         let runner = Runner::new(CommandTarget::new("nothing", [""; 0]), Settings::default());
         is_send(async move { runner.run().await });

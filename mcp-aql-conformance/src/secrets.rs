@@ -1,20 +1,20 @@
-//! What no report may show: values that came from the environment, and what else is said to be secret.
+//! The masking of secrets in reports: values of environment variables and configured secrets.
 
 use std::sync::{PoisonError, RwLock};
 
 use serde_json::Value;
 
-/// What stands for a secret.
+/// The replacement of a secret.
 const MASK: &str = "***";
-/// A text that is shorter is masked only where it is all of a value: else half of a report would be.
-const SHORTEST: usize = 4;
-/// What is in the names of variables, headers and options whose values are secrets,
+/// The minimum length of a secret that is masked inside longer texts, in bytes.
+const MIN_SECRET_BYTES: usize = 4;
+/// Substrings in names of variables, headers and options with secret values.
 const PARTS: [&str; 7] =
     ["token", "secret", "passw", "passphrase", "apikey", "credential", "authorization"];
-/// or one word of them.
+/// Words in such names.
 const WORDS: [&str; 6] = ["key", "auth", "pass", "pwd", "cookie", "bearer"];
 
-/// Texts that are masked wherever they would be told.
+/// The texts to mask.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets(RwLock<Vec<String>>);
 
@@ -25,7 +25,7 @@ impl Secrets {
         secrets
     }
 
-    /// Adds a text, and how it looks inside of JSON, and of JSON in JSON.
+    /// Adds a text and its forms inside JSON, and JSON inside JSON.
     pub(crate) fn add(&self, text: &str) {
         let text = text.trim();
         if text.is_empty() {
@@ -38,11 +38,11 @@ impl Secrets {
                 all.push(form);
             }
         }
-        // One secret may be part of another.
+        // Long secrets are replaced first because they may contain shorter ones.
         all.sort_by_key(|text| std::cmp::Reverse(text.len()));
     }
 
-    /// Adds what is in a value.
+    /// Adds all texts of a value.
     pub(crate) fn add_value(&self, value: &Value) {
         match value {
             Value::String(text) => self.add(text),
@@ -53,25 +53,25 @@ impl Secrets {
         }
     }
 
-    /// Masks what is in a text.
+    /// Masks secrets in a text.
     pub(crate) fn mask(&self, text: &mut String) {
         for secret in self.0.read().unwrap_or_else(PoisonError::into_inner).iter() {
             if text == secret {
                 MASK.clone_into(text);
-            } else if secret.len() >= SHORTEST && text.contains(secret.as_str()) {
+            } else if secret.len() >= MIN_SECRET_BYTES && text.contains(secret.as_str()) {
                 *text = text.replace(secret.as_str(), MASK);
             }
         }
     }
 
-    /// The text, masked.
+    /// Returns the masked text.
     pub(crate) fn masked(&self, text: &str) -> String {
         let mut text = text.to_owned();
         self.mask(&mut text);
         text
     }
 
-    /// Masks what is in a value.
+    /// Masks secrets in a value.
     pub(crate) fn mask_value(&self, value: &mut Value) {
         match value {
             Value::String(text) => self.mask(text),
@@ -102,14 +102,14 @@ fn escaped(text: &str) -> String {
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
-/// Whether what is named so is a secret.
+/// Whether a variable, header or option of this name is secret.
 pub(crate) fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     PARTS.iter().any(|part| name.contains(part))
         || name.split(|each: char| !each.is_ascii_alphanumeric()).any(|word| WORDS.contains(&word))
 }
 
-/// What of a command line is secret: what follows `--token`, what `API_KEY=` and `Authorization:` give, the
+/// The secrets in a command line: the values after `--token`, `API_KEY=` and `Authorization:`, and the
 /// password and the keys of a URL.
 pub(crate) fn of_words<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> {
     let mut found = Vec::new();
@@ -124,7 +124,7 @@ pub(crate) fn of_words<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> 
         } else if let Some((_, value)) = given {
             add_value(value, &mut found);
         } else if word.contains(char::is_whitespace) || word.contains(QUOTES) {
-            // A line for a shell.
+            // A command line for a shell.
             found.extend(of_words(shell_words(word).iter().map(String::as_str)));
         } else {
             is_next = (word.starts_with('-') && is_secret(word)) || is_scheme(word);
@@ -136,7 +136,7 @@ pub(crate) fn of_words<'w>(words: impl Iterator<Item = &'w str>) -> Vec<String> 
 
 const QUOTES: [char; 2] = ['"', '\''];
 
-/// Adds a value, and what of `Bearer …` somebody may repeat alone.
+/// Adds a value, and the credentials after a scheme such as `Bearer`.
 fn add_value(value: &str, found: &mut Vec<String>) {
     let value = value.trim().trim_matches(QUOTES).trim();
     found.push(value.to_owned());
@@ -147,12 +147,12 @@ fn add_value(value: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Whether what follows is for logging in.
+/// Whether a word is an authentication scheme.
 fn is_scheme(word: &str) -> bool {
     word.eq_ignore_ascii_case("bearer") || word.eq_ignore_ascii_case("basic")
 }
 
-/// The words of a line, without the quotes around them.
+/// The words of a line without quotes.
 fn shell_words(line: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut quote = None;
@@ -172,7 +172,7 @@ fn shell_words(line: &str) -> Vec<String> {
     words
 }
 
-/// What is secret in a URL: the password, and what its query gives to names of secrets.
+/// The secrets in a URL: the password, and values of query parameters with secret names.
 fn of_url(word: &str) -> Vec<String> {
     let Some((_, rest)) = word.split_once("://") else { return Vec::new() };
     let host = rest.split(['/', '?', '#']).next().and_then(|host| host.rsplit_once('@'));
@@ -183,7 +183,7 @@ fn of_url(word: &str) -> Vec<String> {
     password.into_iter().chain(keys).flat_map(|text| [text.to_owned(), decoded(text)]).collect()
 }
 
-/// A part of a URL without its `%41`.
+/// Decodes percent-encoding.
 pub(crate) fn decoded(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn secrets_are_masked_however_they_are_written() {
+    fn masks_secrets_in_all_forms() {
         let secrets = Secrets::new(["p\"4ss".to_owned(), "7".to_owned(), "4711".to_owned()]);
         let mut value = json!({
             "plain": "say p\"4ss twice: p\"4ss", "raw": json!({ "a": "p\"4ss" }).to_string(),
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_command_line_what_is_secret_is_known_by_its_name() {
+    fn finds_secrets_in_command_lines_by_name() {
         let words = [
             "env",
             "API_KEY=abcd",

@@ -1,5 +1,4 @@
-//! Values for parameters: valid ones from what introspection and results say, and ones that have to be
-//! refused.
+//! Values of parameters: valid ones from introspection and results, and invalid ones.
 
 mod pattern;
 mod shape;
@@ -8,23 +7,24 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::shape::{Fault, Shape, Wrong};
+pub(crate) use self::shape::{Fault, InvalidValue, Shape};
+use crate::adapter::{Operation, Parameter};
 use crate::cases::Skip;
-use crate::learn::{Category, Operation, Parameter};
+use crate::category::Category;
 use crate::resources;
 use crate::run::Run;
 
-/// So many values are kept of each name,
-const MOST_HARVESTED: usize = 8;
-/// of names and values that are no longer than identifiers are,
-const LONGEST_NAME: usize = 200;
-const LONGEST_VALUE: usize = 1 << 10;
-/// and so many names.
-const MOST_NAMES: usize = 2_000;
-/// A number that nothing is called by.
-const NOBODY: i64 = 987_654_321;
+/// The maximum number of kept values per name.
+const MAX_VALUES_PER_NAME: usize = 8;
+/// The maximum length of names, in bytes.
+const MAX_NAME_BYTES: usize = 200;
+const MAX_VALUE_BYTES: usize = 1 << 10;
+/// The maximum number of names.
+const MAX_NAMES: usize = 2_000;
+/// A number that identifies no item.
+const UNUSED_NUMBER: i64 = 987_654_321;
 
-/// Parameters that the protocol itself gives a meaning.
+/// Parameters with a meaning in the protocol.
 pub(crate) const STANDARD: [&str; 12] = [
     "fields",
     "filter",
@@ -40,8 +40,7 @@ pub(crate) const STANDARD: [&str; 12] = [
     "include_items",
 ];
 
-/// Parameters with which an operation can be called: those that it requires. Another `turn` gives others,
-/// where there is a choice.
+/// The required parameters of a valid call. Another `turn` selects other values if possible.
 pub(crate) fn valid(
     run: &Run,
     operation: &Operation,
@@ -57,7 +56,7 @@ pub(crate) fn valid(
         }
         let value = of(run, operation, parameter, turn).ok_or_else(|| {
             Skip::NoFixture(format!(
-                "a value for `{}`: give one under [params.{}]",
+                "a value for `{}`: add one under [params.{}]",
                 parameter.name, operation.name
             ))
         })?;
@@ -66,12 +65,15 @@ pub(crate) fn valid(
     Ok(params)
 }
 
-/// The same, but with identifiers that nobody has: the form is right, and what is meant is not there. For
-/// what has to be refused before anything is looked up, and must hit nothing if it is not.
-pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+/// The required parameters with identifiers of missing items, for calls that must fail before any item is
+/// looked up and must change nothing otherwise.
+pub(crate) fn with_missing_ids(
+    run: &Run,
+    operation: &Operation,
+) -> Result<Map<String, Value>, Skip> {
     let mut params = Map::new();
     let is_new = operation.category == Some(Category::Create);
-    // Nobody can be named where no identifier is asked for: it is called as the configuration says.
+    // Without an identifier, the operation is called with the configured parameters.
     if run.is_named_whole(operation) {
         params.extend(run.settings.file.params.get(&operation.name).cloned().unwrap_or_default());
     }
@@ -80,18 +82,20 @@ pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, 
             continue;
         }
         let value = if is_identifier(&parameter.name) && !is_new {
-            // What only reads may be shown somebody where there is no nobody.
+            // READ operations may read an existing item if no missing one is known.
             let somebody = || of(run, operation, parameter, 0).filter(|_| operation.is_read());
-            nobody(run, operation, parameter).or_else(somebody)
+            missing_id(run, operation, parameter).or_else(somebody)
         } else if is_new || operation.is_read() || parameter.name == "input" {
-            of(run, operation, parameter, 0).or_else(|| nobody(run, operation, parameter))
+            of(run, operation, parameter, 0).or_else(|| missing_id(run, operation, parameter))
         } else {
-            // What is acted on may have any name, `path` or `number`, and examples show what is there.
-            nobody(run, operation, parameter).or_else(|| Shape::of(&run.adapter, parameter).made(0))
+            // Other parameters may identify items as well (`path`, `number`), and examples may have
+            // existing ones.
+            missing_id(run, operation, parameter)
+                .or_else(|| Shape::of(&run.adapter, parameter).made(0))
         };
         let value = value.ok_or_else(|| {
             Skip::NoFixture(format!(
-                "a value in the form of `{}`: give one under [params.{}]",
+                "a value in the form of `{}`: add one under [params.{}]",
                 parameter.name, operation.name
             ))
         })?;
@@ -100,8 +104,8 @@ pub(crate) fn of_nobody(run: &Run, operation: &Operation) -> Result<Map<String, 
     Ok(params)
 }
 
-/// A value for one parameter: as configured, as seen in results, as in examples, or made. An identifier
-/// is never made.
+/// A value of one parameter: configured, from results, from examples, or generated. Identifiers are never
+/// generated.
 pub(crate) fn of(
     run: &Run,
     operation: &Operation,
@@ -125,7 +129,7 @@ pub(crate) fn of(
     if let Some(value) = element(run, operation, parameter, turn) {
         return Some(value);
     }
-    // What varies is made; a single call takes what its author shows.
+    // Repeated calls use generated values; a single call uses the author's example.
     if turn > 0
         && !is_known
         && let Some(value) = shape.made(turn)
@@ -139,7 +143,7 @@ pub(crate) fn of(
     shown.or_else(|| if is_known { None } else { shape.made(turn) })
 }
 
-/// Values that the examples of an operation have for a parameter.
+/// The values of a parameter in the examples of an operation.
 pub(crate) fn in_examples<'a>(
     operation: &'a Operation,
     parameter: &'a str,
@@ -153,17 +157,17 @@ pub(crate) fn in_examples<'a>(
         .filter_map(move |example| example.pointer("/request/params")?.get(parameter))
 }
 
-/// Whether a name is one of an identifier, which cannot be made up.
+/// Whether a name is one of an identifier, which cannot be generated.
 pub(crate) fn is_identifier(name: &str) -> bool {
     name == "id" || name.ends_with("_id") || name.ends_with("_name") || name.ends_with("_key")
 }
 
-/// Whether it is an identifier that a caller chooses: the name of what is created.
+/// Whether the caller chooses the identifier of the created item.
 fn is_given_by_us(operation: &Operation, parameter: &Parameter) -> bool {
     operation.category == Some(Category::Create) && !parameter.name.ends_with("id")
 }
 
-/// An identifier that results had: under this name, or under the names that it goes by elsewhere.
+/// An identifier from results, under this name or a related one.
 fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     let fit = |name: &str| -> Vec<Value> {
@@ -171,7 +175,7 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
     };
     let rotated =
         |values: Vec<Value>, turn: usize| values.get(turn.checked_rem(values.len())?).cloned();
-    // `link_beds` takes `bed_id` and `target_id`: another bed. Only where nothing can be lost by it.
+    // `link_beds` with `bed_id` and `target_id` needs another bed. Only harmless operations may guess.
     let may_guess = matches!(operation.category, Some(Category::Create | Category::Read));
     let own = fit(&parameter.name);
     let others = operation
@@ -181,7 +185,7 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
         .filter(|other| other.name.ends_with("_id") && parameter.name.ends_with("_id"));
     for other in others {
         let known = fit(&other.name);
-        // What was seen of it are such identifiers; numbers are alike whatever they are of.
+        // The identifiers have the same form. Numbers are ambiguous.
         let is_same = own.iter().all(|value| value.is_string() && known.contains(value));
         if is_same && known.len() > 1 {
             return rotated(known, turn + 1);
@@ -193,12 +197,12 @@ fn seen(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) ->
     if parameter.name != "id" {
         return None;
     }
-    // `get_bed` takes `id`, and the list calls it `bed_id`.
+    // `get_bed` has the parameter `id`, but lists name it `bed_id`.
     let own = thing_of(&operation.name).map(|thing| fit(&format!("{thing}_id")));
     own.and_then(|values| rotated(values, turn))
 }
 
-/// An element that relationships may start from: its kind as in examples, and one that results had.
+/// An element with relationships: its type from examples, its name from results.
 fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize) -> Option<Value> {
     let fields = Shape::of(&run.adapter, parameter).fields();
     let has = |name: &str| fields.iter().any(|field| field.name() == Some(name));
@@ -214,39 +218,39 @@ fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize)
     })
 }
 
-/// A value in the right form that nothing is called by. None where there are so few values that each may
-/// be somebody's. What was given once is given again, as long as nobody turns up who is called like that.
-pub(crate) fn nobody(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
+/// A well-formed value that identifies no item; `None` if there are too few possible values. The value is
+/// reused as long as no item has it.
+pub(crate) fn missing_id(run: &Run, operation: &Operation, parameter: &Parameter) -> Option<Value> {
     let harvested = run.harvested(&parameter.name);
-    let given = run.nobodies(&operation.name, &parameter.name);
+    let given = run.missing_ids(&operation.name, &parameter.name);
     if let Some(value) = given.into_iter().find(|value| !harvested.contains(value)) {
         return Some(value);
     }
     let shape = Shape::of(&run.adapter, parameter);
     let samples: Vec<_> =
         harvested.iter().chain(in_examples(operation, &parameter.name)).cloned().collect();
-    let value = nobody_like(shape, &samples)?;
-    run.note_nobody(&operation.name, &parameter.name, value.clone());
+    let value = missing_id_like(shape, &samples)?;
+    run.note_missing_id(&operation.name, &parameter.name, value.clone());
     Some(value)
 }
 
-/// A value of this form that none of the samples is, and most likely nobody else.
-fn nobody_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
+/// A value of this form that differs from all samples and is most likely unused.
+fn missing_id_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
     if shape.words().is_some() {
         return None;
     }
-    // `bed-7` makes `bed-987654321`: adapters may look at the form of their identifiers.
+    // `bed-7` becomes `bed-987654321`, because adapters may check the form of their identifiers.
     let like = samples.iter().filter_map(Value::as_str).find_map(|sample| {
         let stem = sample.trim_end_matches(|letter: char| letter.is_ascii_digit());
-        (stem.len() < sample.len()).then(|| json!(format!("{stem}{NOBODY}")))
+        (stem.len() < sample.len()).then(|| json!(format!("{stem}{UNUSED_NUMBER}")))
     });
-    let numbers = (0..8).map(|more| json!(NOBODY + more));
+    let numbers = (0..8).map(|more| json!(UNUSED_NUMBER + more));
     let named = like.into_iter().chain(numbers).chain([json!("conformance-nobody")]);
     named.chain(shape.rare()).find(|value| shape.accepts(value) && !samples.contains(value))
 }
 
-/// Whether a wrong value for an identifier hits nothing even where the adapter makes a right one of it: a
-/// 7 becomes "7", true becomes 1, and an empty text may stand for all there is.
+/// Whether an invalid identifier matches no item even if the adapter converts it: 7 becomes "7", true
+/// becomes 1, and an empty text may match all items.
 pub(crate) fn hits_nothing(value: &Value) -> bool {
     match value {
         Value::String(text) => text.contains("conformance") || text.chars().count() > 40,
@@ -256,9 +260,9 @@ pub(crate) fn hits_nothing(value: &Value) -> bool {
     }
 }
 
-/// Values that have to be refused for a parameter, without those that would hit something if they were
-/// converted instead: where something is changed or removed, they are not worth that.
-pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Wrong> {
+/// Invalid values of a parameter, except those that could match an item after a conversion in an operation
+/// that changes data.
+pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<InvalidValue> {
     let mut wrong = Shape::of(&run.adapter, parameter).wrong();
     if is_aim(operation, parameter) {
         wrong.retain(|wrong| hits_nothing(&wrong.value));
@@ -266,8 +270,8 @@ pub(crate) fn wrong(run: &Run, operation: &Operation, parameter: &Parameter) -> 
     wrong
 }
 
-/// Values at the edge of what is taken, without those of what is changed, removed or run: the least number
-/// is somebody's.
+/// Values at the bounds of a parameter, except for identifiers of changed items: the minimum may be the
+/// identifier of one.
 pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> Vec<Value> {
     match is_aim(operation, parameter) {
         true => Vec::new(),
@@ -275,15 +279,15 @@ pub(crate) fn edges(run: &Run, operation: &Operation, parameter: &Parameter) -> 
     }
 }
 
-/// Whether a parameter says what is changed or removed.
+/// Whether a parameter selects the changed or removed data.
 pub(crate) fn is_aim(operation: &Operation, parameter: &Parameter) -> bool {
     let is_harmless = operation.is_read() || operation.category == Some(Category::Create);
     parameter.required && !is_harmless && is_identifier(&parameter.name)
 }
 
-/// Whether a value was made up here: nothing of what the adapter or the configuration shows has it. Where
-/// more is asked of a value than introspection can say, such a one may be refused.
-pub(crate) fn is_made_up(
+/// Whether a value was generated: neither the adapter nor the configuration contains it. Such a value may
+/// violate rules that introspection cannot express.
+pub(crate) fn is_generated(
     run: &Run,
     operation: &Operation,
     parameter: &Parameter,
@@ -296,17 +300,17 @@ pub(crate) fn is_made_up(
         || parameter.member("default") == Some(value)
         || in_examples(operation, &parameter.name).any(|shown| shown == value)
         || run.harvested(&parameter.name).contains(value);
-    let is_told = value.is_boolean() || Shape::of(&run.adapter, parameter).words().is_some();
-    !is_known && !is_told
+    let is_reported = value.is_boolean() || Shape::of(&run.adapter, parameter).words().is_some();
+    !is_known && !is_reported
 }
 
-/// What an operation is about, in the singular: `bed` of `list_beds`.
+/// The resource in the name of an operation: `bed` of `list_beds`.
 pub(crate) fn thing_of(operation: &str) -> Option<String> {
     let (_, thing) = operation.split_once('_')?;
     Some(resources::singular(thing))
 }
 
-/// Keeps what a result of this operation holds by its names, to ask for it later.
+/// Stores the values in a result by their names for later calls.
 pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
     match data {
         Value::Object(members) => {
@@ -316,7 +320,7 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
                     Value::Null => {}
                     _ => {
                         keep(name, value, found);
-                        // `list_beds` has `id`, and `get_bed` takes `bed_id`.
+                        // `list_beds` returns `id`, and `get_bed` has the parameter `bed_id`.
                         if name == "id"
                             && let Some(thing) = thing_of(operation)
                         {
@@ -327,27 +331,27 @@ pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String
             }
         }
         Value::Array(items) => {
-            items.iter().take(MOST_HARVESTED).for_each(|item| harvest(operation, item, found));
+            items.iter().take(MAX_VALUES_PER_NAME).for_each(|item| harvest(operation, item, found));
         }
         _ => {}
     }
 }
 
 fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
-    let is_long = value.as_str().is_some_and(|text| text.len() > LONGEST_VALUE);
-    if is_long || name.len() > LONGEST_NAME {
+    let is_long = value.as_str().is_some_and(|text| text.len() > MAX_VALUE_BYTES);
+    if is_long || name.len() > MAX_NAME_BYTES {
         return;
     }
-    if found.len() >= MOST_NAMES && !found.contains_key(name) {
+    if found.len() >= MAX_NAMES && !found.contains_key(name) {
         return;
     }
     let values = found.entry(name.to_owned()).or_default();
-    if values.len() < MOST_HARVESTED && !values.contains(value) {
+    if values.len() < MAX_VALUES_PER_NAME && !values.contains(value) {
         values.push(value.clone());
     }
 }
 
-/// Whether a value is somewhere inside another one: as a value, or as the name of a member.
+/// Whether a value occurs inside another one, as a value or as a name of a member.
 pub(crate) fn mentions(whole: &Value, wanted: &Value) -> bool {
     whole == wanted
         || match whole {
@@ -364,7 +368,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_kept_by_the_names_of_their_members() {
+    fn stores_values_of_results_by_name() {
         let mut found = BTreeMap::new();
         let data = json!({ "items": [
             { "id": 1, "zone": "north", "soil": { "kind": "loam" }, "note": null },
@@ -378,13 +382,13 @@ mod tests {
         assert_eq!(found.get("note"), None);
     }
 
-    /// Nobody, of a parameter of this form.
-    fn nobody_of(raw: Value, samples: &[Value]) -> Option<Value> {
-        nobody_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
+    /// An unused value of a parameter with this definition.
+    fn missing_id_of(raw: Value, samples: &[Value]) -> Option<Value> {
+        missing_id_like(Shape::new(raw.as_object().unwrap(), &[]), samples)
     }
 
     #[test]
-    fn where_there_are_few_values_each_may_be_somebodys() {
+    fn no_unused_value_of_small_types() {
         for narrow in [
             json!({ "type": "string", "enum": ["staging", "production"] }),
             json!({ "type": "string", "pattern": "^(staging|production)$" }),
@@ -394,30 +398,30 @@ mod tests {
             json!({ "type": "integer", "minimum": 1, "maximum": 5000 }),
             json!({ "type": "boolean" }),
         ] {
-            assert_eq!(nobody_of(narrow.clone(), &[]), None, "{narrow}");
+            assert_eq!(missing_id_of(narrow.clone(), &[]), None, "{narrow}");
         }
     }
 
     #[test]
-    fn nobody_has_the_form_of_the_others_and_is_none_of_them() {
+    fn unused_value_has_the_form_of_the_samples() {
         let number = json!({ "type": "integer", "minimum": 1 });
-        assert_eq!(nobody_of(number.clone(), &[]), Some(json!(NOBODY)));
-        assert_eq!(nobody_of(number, &[json!(NOBODY)]), Some(json!(NOBODY + 1)));
+        assert_eq!(missing_id_of(number.clone(), &[]), Some(json!(UNUSED_NUMBER)));
+        assert_eq!(missing_id_of(number, &[json!(UNUSED_NUMBER)]), Some(json!(UNUSED_NUMBER + 1)));
         let text = json!({ "type": "string" });
-        assert_eq!(nobody_of(text.clone(), &[]), Some(json!("conformance-nobody")));
-        assert_eq!(nobody_of(text, &[json!("bed-7")]), Some(json!("bed-987654321")));
+        assert_eq!(missing_id_of(text.clone(), &[]), Some(json!("conformance-nobody")));
+        assert_eq!(missing_id_of(text, &[json!("bed-7")]), Some(json!("bed-987654321")));
         for wide in [
             json!({ "type": "string", "pattern": "^p-[0-9]{1,9}$" }),
             json!({ "type": "string", "pattern": "^[a-z]{3,24}$" }),
             json!({ "type": "string", "format": "uuid" }),
             json!({ "type": "string", "minLength": 64, "maxLength": 64 }),
         ] {
-            assert!(nobody_of(wide.clone(), &[]).is_some(), "{wide}");
+            assert!(missing_id_of(wide.clone(), &[]).is_some(), "{wide}");
         }
     }
 
     #[test]
-    fn what_could_be_taken_for_somebody_is_not_sent_where_it_could_hit() {
+    fn recognizes_invalid_values_that_match_no_item() {
         for aimed in
             [json!(7), json!(1.5), json!(true), json!(null), json!(""), json!("0"), json!([])]
         {
@@ -430,19 +434,19 @@ mod tests {
     }
 
     #[test]
-    fn no_more_is_kept_than_fits() {
+    fn limits_stored_values() {
         let mut found = BTreeMap::new();
         let names = (0..20_000).map(|number| (format!("n{number}_id"), json!(number)));
         let mut data: Map<String, Value> = names.collect();
         data.insert("a".repeat(201), json!(1));
         data.insert("a".to_owned(), json!("x".repeat(1_025)));
         harvest("list_beds", &data.into(), &mut found);
-        assert_eq!(found.len(), MOST_NAMES);
+        assert_eq!(found.len(), MAX_NAMES);
         assert!(found.keys().all(|name| name.starts_with('n')));
     }
 
     #[test]
-    fn things_are_named_in_the_singular() {
+    fn returns_the_resource_of_an_operation_in_the_singular() {
         assert_eq!(thing_of("list_beds").as_deref(), Some("bed"));
         assert_eq!(thing_of("get_bed").as_deref(), Some("bed"));
         assert_eq!(thing_of("list_entries").as_deref(), Some("entry"));

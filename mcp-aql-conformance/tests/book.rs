@@ -1,5 +1,4 @@
-//! Holds the book's chapter against the code: the configuration file that it shows has every key that there
-//! is, and is read.
+//! Checks that the configuration file in the book is valid and shows every key.
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
 
@@ -7,7 +6,7 @@ use mcp_aql_conformance::File;
 
 fn chapter() -> String {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../book/src/conformance.md");
-    std::fs::read_to_string(file).expect("the chapter is there")
+    std::fs::read_to_string(file).expect("the chapter exists")
 }
 
 fn parse(text: &str) -> Result<File, String> {
@@ -15,10 +14,10 @@ fn parse(text: &str) -> Result<File, String> {
         .map_err(|error| error.to_string())
 }
 
-/// The keys that a table takes, as the complaint about an unknown one lists them.
+/// The keys of a table, as the error about an unknown one lists them.
 fn keys(table: &str) -> Vec<String> {
     let Err(complaint) = parse(&format!("{table}\nno_such_key = 1")) else {
-        panic!("{table}: an unknown key is taken");
+        panic!("{table}: an unknown key is accepted");
     };
     let keys = complaint.split_once("expected").map(|(_, keys)| keys).expect("it lists the keys");
     let keys: Vec<_> = keys.split('`').skip(1).step_by(2).map(str::to_owned).collect();

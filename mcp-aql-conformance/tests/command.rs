@@ -1,4 +1,4 @@
-//! The command line: what it takes, where it writes, and how it ends.
+//! The command line: arguments, output and exit codes.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may")]
 
@@ -22,7 +22,7 @@ fn told(output: &Output) -> String {
 }
 
 #[test]
-fn what_makes_no_sense_ends_with_3() {
+fn invalid_arguments_exit_with_3() {
     // REQ-CNF-12
     let folder = tempfile::tempdir().unwrap();
     let file = |name: &str, text: &str| {
@@ -53,9 +53,9 @@ fn what_makes_no_sense_ends_with_3() {
         (&["test", "--timeout", "0", "--", "x"], "a number of seconds"),
         (&["test", "--timeout", "inf", "--", "x"], "a number of seconds"),
         (&["test", "--format", "yaml", "--", "x"], "yaml"),
-        (&["test", "--category", "wires", "--", "x"], "there are wire, "),
+        (&["test", "--category", "wires", "--", "x"], "the categories are wire, "),
         (&["test", "--url", "http://127.0.0.1:1", "--", "x"], "cannot be used with"),
-        (&["test", "--header", "A: b", "--", "x"], "`--header` goes with `--url`"),
+        (&["test", "--header", "A: b", "--", "x"], "`--header` requires `--url`"),
         (
             &["test", "--header", "secret", "--url", "http://127.0.0.1:1"],
             "write `--header 'Name: value'`",
@@ -65,39 +65,39 @@ fn what_makes_no_sense_ends_with_3() {
             "set by the runner itself",
         ),
         (&["test", "--url", "ftp://127.0.0.1"], "does not begin with http://"),
-        (&["test", "--url", "127.0.0.1:80"], "is no URL"),
+        (&["test", "--url", "127.0.0.1:80"], "is invalid"),
         #[cfg(not(feature = "tls"))]
         (&["test", "--url", "https://127.0.0.1"], "build with the cargo feature `tls`"),
         (&["test", "--config", "no/such.toml", "--", "x"], "cannot read the configuration"),
         (&["test", "--config", &wrong, "--", "x"], "unknown field `allowed`"),
         (&["test", "--config", &unset, "--", "x"], "no variable `NO_SUCH_VARIABLE_HERE`"),
-        (&["test", "--config", &header, "--", "x"], "`[headers]` goes with `--url`"),
-        (&["test", "--config", &env, "--url", "http://127.0.0.1:1"], "`[env]` goes with a command"),
+        (&["test", "--config", &header, "--", "x"], "`[headers]` requires `--url`"),
+        (&["test", "--config", &env, "--url", "http://127.0.0.1:1"], "`[env]` requires a command"),
         (&["test", "--config", &never, "--", "x"], "`request_seconds` is a number of seconds"),
         (&["test", "--config", &ever, "--", "x"], "`run_seconds` is a number of seconds"),
         (&["test", "--config", &both, "--", "x"], "either a `command`"),
-        (&["test", "--config", &all, "--", "x"], "is never asked for"),
-        (&["test", "--output", no_folder, "--", "x"], "there is no such folder"),
-        (&["evidence", "--output", no_folder, "--", "x"], "there is no such folder"),
+        (&["test", "--config", &all, "--", "x"], "is never used"),
+        (&["test", "--output", no_folder, "--", "x"], "the folder does not exist"),
+        (&["evidence", "--output", no_folder, "--", "x"], "the folder does not exist"),
         (&["test", "--output", "tests", "--", "x"], "it is a folder"),
         #[cfg(target_os = "linux")]
         (&["test", "--output", "/proc/report", "--", "x"], "cannot write `/proc/report`"),
         (&["report", "no/such.json"], "cannot read"),
-        (&["report", &empty], "is no report"),
-        (&["report", &wrong], "is no report"),
+        (&["report", &empty], "is not a report"),
+        (&["report", &wrong], "is not a report"),
         (&["list", "--format", "html"], "html"),
     ];
     for (arguments, expected) in cases {
         let output = run(arguments);
         let told = told(&output);
         assert_eq!(output.status.code(), Some(3), "{arguments:?}: {told}");
-        assert!(told.contains(expected), "{arguments:?}: `{expected}` is not in {told}");
+        assert!(told.contains(expected), "{arguments:?}: `{expected}` is missing in {told}");
         assert!(output.stdout.is_empty(), "{arguments:?} wrote to standard output");
     }
 }
 
 #[test]
-fn help_and_version_end_with_0() {
+fn help_and_version_exit_with_0() {
     // REQ-CNF-12
     for arguments in [&["--help"][..], &["test", "--help"], &["--version"], &["help", "report"]] {
         let output = run(arguments);
@@ -107,7 +107,7 @@ fn help_and_version_end_with_0() {
 }
 
 #[test]
-fn an_adapter_that_is_not_there_ends_with_1() {
+fn missing_adapter_exits_with_1() {
     // REQ-CNF-12
     for arguments in [
         &["test", "--", "/no/such/program"][..],
@@ -122,7 +122,7 @@ fn an_adapter_that_is_not_there_ends_with_1() {
 }
 
 #[test]
-fn every_check_is_listed_with_its_requirements() {
+fn lists_every_check_with_its_requirements() {
     let json: Value = serde_json::from_slice(&run(&["list", "--format", "json"]).stdout).unwrap();
     let text = String::from_utf8(run(&["list"]).stdout).unwrap();
     let markdown = String::from_utf8(run(&["list", "--format", "markdown"]).stdout).unwrap();
@@ -140,7 +140,7 @@ fn every_check_is_listed_with_its_requirements() {
 }
 
 #[test]
-fn a_report_is_saved_and_rendered_in_every_form() {
+fn renders_saved_reports_in_every_format() {
     let folder = tempfile::tempdir().unwrap();
     let saved = folder.path().join("report.json");
     let path = saved.to_str().unwrap();
@@ -160,7 +160,7 @@ fn a_report_is_saved_and_rendered_in_every_form() {
         let text = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(0), "{form}: {}", told(&output));
         assert!(text.to_lowercase().starts_with(beginning), "{form}: {text}");
-        assert!(!text.contains('\u{1b}'), "{form} has colours where no terminal is");
+        assert!(!text.contains('\u{1b}'), "{form} has colors without a terminal");
         let other = folder.path().join(form);
         let output = run(&["report", path, "--format", form, "--output", other.to_str().unwrap()]);
         assert_eq!(output.status.code(), Some(0));
@@ -173,7 +173,7 @@ fn a_report_is_saved_and_rendered_in_every_form() {
 
 #[test]
 #[cfg(unix)]
-fn the_environment_and_other_modes_are_those_of_the_configuration() {
+fn applies_environment_and_modes_of_the_configuration() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("conformance.toml");
     let said = folder.path().join("said");
@@ -190,7 +190,7 @@ fn the_environment_and_other_modes_are_those_of_the_configuration() {
     assert_eq!(std::fs::read_to_string(said).unwrap(), "Ada \n");
 }
 
-/// Whether a process lives, other than as one that nobody has asked how it ended.
+/// Whether a process is running and not a zombie.
 #[cfg(target_os = "linux")]
 fn lives(process: &str) -> bool {
     let status = std::fs::read_to_string(Path::new("/proc").join(process).join("status"));
@@ -199,12 +199,12 @@ fn lives(process: &str) -> bool {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_interrupted_run_leaves_nothing_behind() {
+fn interrupted_run_ends_the_adapter() {
     use std::time::{Duration, Instant};
 
     let cases = [
         ("INT", "read", "interrupted\n"),
-        ("TERM", "create", "interrupted; what the run has created is still there\n"),
+        ("TERM", "create", "interrupted; the items that the run created were not removed\n"),
     ];
     for (signal, allowed, words) in cases {
         let folder = tempfile::tempdir().unwrap();
@@ -233,7 +233,7 @@ fn an_interrupted_run_leaves_nothing_behind() {
         assert_eq!(output.status.code(), Some(130), "{}", told(&output));
         assert_eq!(told(&output), words);
         while lives(&server) {
-            assert!(Instant::now() < until, "the server lives on");
+            assert!(Instant::now() < until, "the server is still running");
             std::thread::sleep(Duration::from_millis(5));
         }
     }
@@ -241,10 +241,10 @@ fn an_interrupted_run_leaves_nothing_behind() {
 
 #[cfg(unix)]
 #[test]
-fn what_an_adapter_has_started_ends_with_it() {
+fn processes_of_the_adapter_end_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let (life, end) = (folder.path().join("life"), folder.path().join("end"));
-    // It outlives a shell that is gone at once, and ends by itself should nobody else do it.
+    // The process outlives its shell and ends by itself if the runner does not kill it.
     let script = format!(
         "(for i in $(seq 300); do echo alive >> '{life}'; [ -e '{end}' ] && exit; sleep 0.1; done) \
          <&- >&- 2>&- & sleep 0.5",
@@ -253,9 +253,9 @@ fn what_an_adapter_has_started_ends_with_it() {
     );
     assert_eq!(run(&["test", "--", "sh", "-c", &script]).status.code(), Some(1));
     let length = std::fs::metadata(&life).unwrap().len();
-    assert!(length > 0, "it was never alive");
+    assert!(length > 0, "the process never ran");
     std::thread::sleep(std::time::Duration::from_secs(1));
     let later = std::fs::metadata(&life).unwrap().len();
     std::fs::write(end, "").unwrap();
-    assert_eq!(later, length, "it is still alive");
+    assert_eq!(later, length, "the process is still running");
 }

@@ -1,4 +1,4 @@
-//! Adapters behind https://, and the proxies that the environment names, all on loopback.
+//! Adapters with https://, and proxies from the environment, all on loopback.
 
 #![allow(clippy::indexing_slicing, clippy::unwrap_used, reason = "a test may")]
 
@@ -14,30 +14,30 @@ use rustls::pki_types::PrivatePkcs8KeyDer;
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use serde_json::{Value, json};
 
-/// How a server talks at first.
+/// The behavior of a server.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Tls,
-    /// With the CA's own certificate.
+    /// Uses the certificate of the CA itself.
     AsCa,
-    /// As a server does that has no TLS: it calls anything else a bad request.
+    /// Has no TLS and rejects other input as a bad request.
     Plain,
     HangsUp,
     SaysNothing,
-    /// A proxy, with the adapter itself at the other end.
+    /// A proxy that is also the adapter.
     Proxy,
 }
 
-/// An adapter and the CA that its certificate is from.
+/// An adapter with the CA of its certificate.
 struct Server {
     port: u16,
     folder: tempfile::TempDir,
-    /// The heads of all requests, in lower case.
+    /// The heads of all requests in lower case.
     heads: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
-    /// With a certificate for this name.
+    /// Starts a server with a certificate for this name.
     fn start(kind: Kind, name: &str) -> Self {
         let (config, ca) = certified(name, kind == Kind::AsCa);
         let folder = tempfile::tempdir().unwrap();
@@ -46,7 +46,7 @@ impl Server {
         let port = listener.local_addr().unwrap().port();
         let heads = Arc::<Mutex<Vec<String>>>::default();
         let seen = Arc::clone(&heads);
-        // It ends with the process: nobody can tell it that the run is over.
+        // The thread ends with the process.
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (seen, config) = (Arc::clone(&seen), Arc::clone(&config));
@@ -65,7 +65,7 @@ impl Server {
     }
 }
 
-/// A server's side of TLS, and the certificate of its CA as PEM.
+/// The TLS configuration of a server, and the certificate of its CA as PEM.
 fn certified(name: &str, as_ca: bool) -> (Arc<ServerConfig>, String) {
     let params = CertificateParams::new([name.to_owned()]).unwrap();
     let mut for_ca = params.clone();
@@ -135,7 +135,7 @@ fn serve(mut stream: impl Read + Write, seen: &Mutex<Vec<String>>) {
     }
 }
 
-/// One request: its head in lower case, and its message. No head, where it is no HTTP.
+/// Reads a request: its head in lower case, and its message. Returns `None` for input other than HTTP.
 fn request(stream: &mut impl Read) -> Option<(String, Value)> {
     let mut bytes = Vec::<u8>::new();
     let mut part = [0; 4096];
@@ -205,7 +205,7 @@ fn answer(message: &Value) -> Option<Value> {
     Some(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
 }
 
-/// The command, without what this environment has of the kind.
+/// Runs the command without the proxy and TLS variables of the environment.
 fn run(url: &str, arguments: &[&str], variables: &[(&str, &Path)]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-conformance"));
     command
@@ -224,7 +224,7 @@ fn told(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// That the adapter was learned, and that checks were made.
+/// Checks that the adapter was learned and tested.
 fn assert_tested(output: &Output) {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["implementation"], "behind_tls", "{}", told(output));
@@ -234,7 +234,7 @@ fn assert_tested(output: &Output) {
 const JSON: &[&str] = &["--format", "json"];
 
 #[test]
-fn an_adapter_behind_tls_is_tested() {
+fn tests_an_adapter_with_tls() {
     let server = Server::start(Kind::Tls, "localhost");
     let url = format!("https://ann:top%20secret@localhost:{}/mcp", server.port);
     let output = run(&url, JSON, &[("SSL_CERT_FILE", &server.ca())]);
@@ -249,7 +249,7 @@ fn an_adapter_behind_tls_is_tested() {
 }
 
 #[test]
-fn a_certificate_of_nobody_known_is_refused() {
+fn rejects_a_certificate_of_an_unknown_ca() {
     // REQ-CNF-12
     let server = Server::start(Kind::Tls, "localhost");
     let other = Server::start(Kind::Tls, "localhost");
@@ -260,7 +260,7 @@ fn a_certificate_of_nobody_known_is_refused() {
     for wanted in ["the adapter cannot be reached: the certificate", "set SSL_CERT_FILE to"] {
         assert!(said.contains(wanted), "{said}");
     }
-    // With what this machine trusts, which may be nothing at all.
+    // With the CAs of this machine, which may have none.
     let output = run(&url, &[], &[]);
     let said = told(&output);
     assert!(matches!(output.status.code(), Some(1 | 3)), "{said}");
@@ -269,7 +269,7 @@ fn a_certificate_of_nobody_known_is_refused() {
 }
 
 #[test]
-fn a_certificate_for_another_name_is_refused() {
+fn rejects_a_certificate_for_another_name() {
     let server = Server::start(Kind::Tls, "adapter.example");
     let url = format!("https://localhost:{}/mcp", server.port);
     let output = run(&url, &[], &[("SSL_CERT_FILE", &server.ca())]);
@@ -279,7 +279,7 @@ fn a_certificate_for_another_name_is_refused() {
 }
 
 #[test]
-fn the_certificate_of_a_ca_is_told_from_one_of_nobody_known() {
+fn reports_a_ca_certificate_as_such() {
     let server = Server::start(Kind::AsCa, "localhost");
     let url = format!("https://localhost:{}/mcp", server.port);
     let output = run(&url, &[], &[("SSL_CERT_FILE", &server.ca())]);
@@ -289,7 +289,7 @@ fn the_certificate_of_a_ca_is_told_from_one_of_nobody_known() {
 }
 
 #[test]
-fn without_anything_to_trust_it_ends_with_3() {
+fn missing_trust_store_exits_with_3() {
     // REQ-CNF-12
     let output = run("https://localhost:9", &[], &[("SSL_CERT_FILE", Path::new("no/such.pem"))]);
     let said = told(&output);
@@ -298,7 +298,7 @@ fn without_anything_to_trust_it_ends_with_3() {
 }
 
 #[test]
-fn a_server_without_tls_is_told_from_one_that_says_nothing() {
+fn distinguishes_servers_without_tls_from_silent_ones() {
     // REQ-CNF-12
     for (kind, wanted) in [
         (Kind::Plain, "does not speak TLS: if it has none, write http://"),
@@ -318,7 +318,7 @@ fn a_server_without_tls_is_told_from_one_that_says_nothing() {
 }
 
 #[test]
-fn a_proxy_of_the_environment_is_used() {
+fn uses_the_proxy_of_the_environment() {
     let server = Server::start(Kind::Proxy, "adapter.invalid");
     let proxy = format!("http://ann:secret@127.0.0.1:{}", server.port);
     let proxy = Path::new(&proxy);
@@ -341,7 +341,7 @@ fn a_proxy_of_the_environment_is_used() {
         assert!(tunnel.lines().any(|line| line == wanted), "no {wanted} in {tunnel}");
     }
     assert!(tunnelled[0].starts_with("post /mcp http/1.1\r\n"), "{}", tunnelled[0]);
-    // What goes through the tunnel is not for the proxy.
+    // The proxy must not see its credentials inside the tunnel.
     let inside = tunnelled.iter().filter(|head| !head.starts_with("connect"));
     assert!(inside.clone().count() > 3);
     assert!(inside.clone().all(|head| !head.contains("proxy-authorization")));

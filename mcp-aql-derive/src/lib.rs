@@ -1,4 +1,4 @@
-//! The macros of `mcp-aql`. Use them through that crate: their documentation sits on its re-exports.
+//! The procedural macros of `mcp-aql`. Use them through that crate, whose re-exports carry their documentation.
 
 mod computed_fields;
 mod operation;

@@ -1,4 +1,4 @@
-//! What a URL says beside the place.
+//! Credentials and hosts in URLs.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,7 +6,7 @@ use hyper::header::HeaderValue;
 use percent_encoding::percent_decode_str;
 use url::{Host, Url};
 
-/// Takes what a URL says about who asks out of it: the value of `Authorization`, which is marked as
+/// Removes the credentials from a URL and returns them as a value of `Authorization`, marked as
 /// sensitive.
 ///
 /// ```
@@ -25,7 +25,7 @@ pub fn authorization(url: &mut Url) -> Option<HeaderValue> {
     let mut who: Vec<u8> = percent_decode_str(url.username()).collect();
     who.push(b':');
     who.extend(percent_decode_str(url.password().unwrap_or_default()));
-    // They fail only for URLs without a host, which have neither.
+    // These calls fail only for URLs without a host, which have no credentials.
     let _ = url.set_password(None);
     let _ = url.set_username("");
     let mut value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(who))).ok()?;
@@ -33,7 +33,8 @@ pub fn authorization(url: &mut Url) -> Option<HeaderValue> {
     Some(value)
 }
 
-/// Whether the host of a URL is this machine. Names below `localhost` may be anywhere: they are looked up.
+/// Returns whether the host of a URL is this machine. Names below `localhost` are resolved like any
+/// other name, so they do not count.
 ///
 /// ```
 /// let is_local = |url: &str| url::Url::parse(url).map(|url| mcp_aql_http::is_local(&url));

@@ -1,87 +1,74 @@
-//! The client: requests over connections that are used again, direct or through the proxy that the
-//! environment names.
+//! The client: requests over pooled connections, direct or through the proxy that the environment
+//! names.
 
-use std::error::Error;
 use std::fmt;
-use std::io;
-use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
-use futures_util::future::BoxFuture;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap, PROXY_AUTHORIZATION};
 use hyper::http::uri::Scheme;
-use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::{Method, Request, Response, StatusCode, Uri};
-use hyper_util::client::legacy::connect::proxy::Tunnel;
-use hyper_util::client::legacy::connect::{Connected, Connection, HttpConnector};
 use hyper_util::client::proxy::matcher::{Intercept, Matcher};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::net::TcpStream;
-use tower_service::Service;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use url::{Origin, Url};
 
 use crate::address::is_local;
-use crate::error::{HttpError, HttpErrorKind, Unusable};
+use crate::connect::ProxyConnector;
+use crate::error::{ClientError, HttpError, HttpErrorKind};
 
-/// What connects: with TLS where the URL wants it.
+/// The connector, with TLS if the URL requires it.
 #[cfg(feature = "tls")]
-type Connector = hyper_rustls::HttpsConnector<Dial>;
+type Connector = hyper_rustls::HttpsConnector<ProxyConnector>;
 #[cfg(not(feature = "tls"))]
-type Connector = Dial;
+type Connector = ProxyConnector;
 
-type Fault = Box<dyn Error + Send + Sync>;
-
-/// A client for one server, cheap to clone. Redirects are for its users to follow.
+/// A client for one server, cheap to clone. It does not follow redirects.
 ///
-/// A server on this machine is asked without the proxy that the environment may name. With `https://`, what
-/// the system trusts is trusted; the variable `SSL_CERT_FILE` names a PEM file of certificates that are
-/// trusted instead. No provider of cryptography is installed for the whole program.
+/// A server on this machine is reached without the proxy that the environment may name. For
+/// `https://`, the client trusts the certificates of the system, or those in the PEM file that
+/// `SSL_CERT_FILE` names. The client does not install a process-wide cryptography provider.
 #[derive(Debug, Clone)]
 pub struct Client {
     inner: hyper_util::client::legacy::Client<Connector, Full<Bytes>>,
     proxy: Option<Arc<Intercept>>,
-    /// What it trusts, and the way there, are of this one.
+    /// The server that the trusted certificates and the proxy apply to.
     server: Origin,
 }
 
 impl Client {
-    /// For the server of this URL. What the URL says about who asks is not sent: see
+    /// Creates a client for the server of this URL. Credentials in the URL are not sent: see
     /// [`authorization`](crate::authorization).
     ///
     /// # Errors
-    /// What is wrong with the URL, with the proxy, or with the certificates of this machine.
-    pub fn new(url: &Url) -> Result<Self, Unusable> {
+    /// [`ClientError`] if the URL, the proxy or the certificates of this machine cannot be used.
+    pub fn new(url: &Url) -> Result<Self, ClientError> {
         match url.scheme() {
             "http" => {}
             "https" if cfg!(feature = "tls") => {}
-            "https" => return Err(Unusable::NoTls),
-            _ => return Err(Unusable::NotHttp),
+            "https" => return Err(ClientError::NoTls),
+            _ => return Err(ClientError::NotHttp),
         }
-        let uri = uri(url).map_err(Unusable::Uri)?;
+        let uri = uri(url).map_err(ClientError::Uri)?;
         let proxy = if is_local(url) { None } else { Matcher::from_env().intercept(&uri) };
         if proxy.as_ref().is_some_and(|proxy| proxy.uri().scheme() != Some(&Scheme::HTTP)) {
-            return Err(Unusable::Proxy);
+            return Err(ClientError::Proxy);
         }
         let proxy = proxy.map(Arc::new);
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        let dial = Dial { tcp, proxy: proxy.clone() };
+        let connector = ProxyConnector::new(proxy.clone());
         #[cfg(feature = "tls")]
-        let dial = crate::tls::connector(dial, uri.scheme() == Some(&Scheme::HTTPS))?;
+        let connector = crate::tls::connector(connector, uri.scheme() == Some(&Scheme::HTTPS))?;
         let inner = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
-            .build(dial);
+            .build(connector);
         Ok(Self { inner, proxy, server: url.origin() })
     }
 
-    /// Sends a request to a URL of that server, and gives the reply once its headers are there.
+    /// Sends a request to a URL of that server, and returns the reply after its headers have
+    /// arrived.
     ///
     /// # Errors
-    /// Why there is no reply. To another server than its own nothing is sent.
+    /// [`HttpError`] if no reply arrives. Nothing is sent to a different server.
     pub async fn send(
         &self,
         url: &Url,
@@ -89,15 +76,15 @@ impl Client {
         headers: HeaderMap,
         body: Vec<u8>,
     ) -> Result<Reply, HttpError> {
-        let unsent = |why| HttpError::told(HttpErrorKind::Connect, why);
+        let unsent = |why| HttpError::with_message(HttpErrorKind::Connect, why);
         if url.origin() != self.server {
-            return Err(unsent("the URL is of another server than the client is for".to_owned()));
+            return Err(unsent("the URL belongs to another server than the client's".to_owned()));
         }
         let mut request = Request::new(Full::from(body));
         *request.method_mut() = method;
         *request.uri_mut() = uri(url).map_err(unsent)?;
         *request.headers_mut() = headers;
-        // With TLS, the proxy is told when the tunnel is made.
+        // With TLS, the proxy receives the credentials when the tunnel is opened.
         if url.scheme() == "http"
             && let Some(who) = self.proxy.as_ref().and_then(|proxy| proxy.basic_auth())
         {
@@ -107,7 +94,7 @@ impl Client {
             Ok(response) => Ok(Reply(response)),
             Err(error) if error.is_connect() => {
                 #[cfg(feature = "tls")]
-                if let Some(error) = crate::tls::told(&error) {
+                if let Some(error) = crate::tls::handshake_error(&error) {
                     return Err(error);
                 }
                 Err(HttpError::new(HttpErrorKind::Connect, &error))
@@ -117,15 +104,16 @@ impl Client {
     }
 }
 
-/// A URL as HTTP has it, or why it does not.
+/// Converts a URL for HTTP, or returns the reason why that is not possible.
 fn uri(url: &Url) -> Result<Uri, String> {
     Uri::try_from(url.as_str()).map_err(|error| error.to_string())
 }
 
-/// A reply, of which the body is still to be read. Dropped, its connection is closed unless all was read.
+/// A reply whose body has not been read yet. Dropping it closes the connection unless the body was
+/// read to its end.
 pub struct Reply(Response<Incoming>);
 
-/// Its headers may be secrets, such as the session.
+/// Omits the headers, which may contain secrets such as the session.
 impl fmt::Debug for Reply {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Reply").field("status", &self.status()).finish_non_exhaustive()
@@ -133,20 +121,20 @@ impl fmt::Debug for Reply {
 }
 
 impl Reply {
-    /// Its status.
+    /// Returns the status.
     #[must_use]
     pub fn status(&self) -> StatusCode {
         self.0.status()
     }
 
-    /// Its headers.
+    /// Returns the headers.
     #[must_use]
     pub fn headers(&self) -> &HeaderMap {
         self.0.headers()
     }
 
-    /// Of what kind its content is, in lower case and without parameters: `text/event-stream`. Empty where
-    /// it does not say so.
+    /// Returns the content type in lower case and without parameters: `text/event-stream`. Empty if
+    /// the header is missing.
     #[must_use]
     pub fn content_type(&self) -> String {
         let kind = self.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
@@ -154,15 +142,15 @@ impl Reply {
         kind.trim().to_ascii_lowercase()
     }
 
-    /// The next part of the body, if there is one.
+    /// Returns the next part of the body, or `None` at its end.
     ///
     /// # Errors
-    /// Why there is no more of it.
+    /// [`HttpError`] if the body is incomplete.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {
             match self.0.body_mut().frame().await.transpose() {
                 Ok(None) => return Ok(None),
-                // Trailers are not read.
+                // Trailers are ignored.
                 Ok(Some(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         return Ok(Some(data));
@@ -174,99 +162,6 @@ impl Reply {
     }
 }
 
-/// Makes connections: to the server, or to the proxy, which makes a tunnel where TLS is to go through.
-#[derive(Debug, Clone)]
-pub(crate) struct Dial {
-    tcp: HttpConnector,
-    proxy: Option<Arc<Intercept>>,
-}
-
-impl Service<Uri> for Dial {
-    type Response = Line;
-    type Error = Fault;
-    type Future = BoxFuture<'static, Result<Line, Fault>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Fault>> {
-        self.tcp.poll_ready(context).map_err(Into::into)
-    }
-
-    fn call(&mut self, to: Uri) -> Self::Future {
-        let Some(proxy) = self.proxy.clone() else {
-            let connecting = self.tcp.call(to);
-            return Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: false }) });
-        };
-        if to.scheme() == Some(&Scheme::HTTPS) {
-            let mut tunnel = Tunnel::new(proxy.uri().clone(), self.tcp.clone());
-            if let Some(who) = proxy.basic_auth() {
-                tunnel = tunnel.with_auth(who.clone());
-            }
-            let connecting = tunnel.call(to);
-            return Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: false }) });
-        }
-        let connecting = self.tcp.call(proxy.uri().clone());
-        Box::pin(async move { Ok(Line { tcp: connecting.await?, is_proxied: true }) })
-    }
-}
-
-/// A connection.
-pub(crate) struct Line {
-    tcp: TokioIo<TcpStream>,
-    /// Whether it is the proxy that reads the requests, and has to be told of which server they are.
-    is_proxied: bool,
-}
-
-impl fmt::Debug for Line {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("Line").finish_non_exhaustive()
-    }
-}
-
-impl Connection for Line {
-    fn connected(&self) -> Connected {
-        self.tcp.connected().proxy(self.is_proxied)
-    }
-}
-
-impl Read for Line {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_read(context, buffer)
-    }
-}
-
-impl Write for Line {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.tcp).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        parts: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.tcp).poll_write_vectored(context, parts)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.tcp.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.tcp).poll_shutdown(context)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read as _, Write as _};
@@ -274,11 +169,11 @@ mod tests {
 
     use super::*;
 
-    /// The URL of a server that answers each connection with this, and hangs up.
+    /// Returns the URL of a server that answers each connection with this text and closes it.
     fn server(answer: &'static str) -> Url {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        // It ends with the process.
+        // The thread ends with the process.
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
@@ -315,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_breaks_is_told_apart_from_what_never_was() {
+    async fn broken_connections_differ_from_failed_ones() {
         let mut cut =
             get(&server("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc")).await.unwrap();
         assert_eq!(cut.content_type(), "");
@@ -323,7 +218,7 @@ mod tests {
         assert_eq!(cut.chunk().await.unwrap_err().kind(), HttpErrorKind::Broken);
         let error = get(&server("SSH-2.0-nothing\r\n")).await.unwrap_err();
         assert_eq!((error.kind(), error.is_connect()), (HttpErrorKind::Broken, false));
-        // Nobody listens there any more.
+        // The listener is closed.
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
         drop(listener);
@@ -333,7 +228,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn no_other_server_is_sent_anything() {
+    async fn nothing_is_sent_to_another_server() {
         let (url, other) = (server("HTTP/1.1 200 OK\r\n\r\n"), server("HTTP/1.1 200 OK\r\n\r\n"));
         let client = Client::new(&url).unwrap();
         let https = url.as_str().replace("http:", "https:");
@@ -344,26 +239,26 @@ mod tests {
             assert_eq!(error.kind(), HttpErrorKind::Connect, "{url}");
             assert!(error.to_string().contains("another server"), "{error}");
         }
-        // Of its own, any path will do.
+        // Any path of the client's own server is allowed.
         let url = url.join("/elsewhere").unwrap();
         let reply = client.send(&url, Method::GET, HeaderMap::new(), Vec::new()).await.unwrap();
         assert_eq!(format!("{reply:?}"), "Reply { status: 200, .. }");
     }
 
     #[test]
-    fn only_http_is_asked() {
+    fn only_http_urls_are_accepted() {
         for url in ["http://a{b}/mcp".to_owned(), format!("http://a/{}", "b".repeat(70_000))] {
             let Ok(url) = Url::parse(&url) else { continue };
-            assert!(matches!(Client::new(&url), Err(Unusable::Uri(_))), "{url}");
+            assert!(matches!(Client::new(&url), Err(ClientError::Uri(_))), "{url}");
         }
         for url in ["ftp://example.com/", "data:x", "unix:/run/x"] {
             let url = Url::parse(url).unwrap();
-            assert_eq!(Client::new(&url).unwrap_err(), Unusable::NotHttp, "{url}");
+            assert_eq!(Client::new(&url).unwrap_err(), ClientError::NotHttp, "{url}");
         }
         let secure = Client::new(&Url::parse("https://localhost/").unwrap());
         #[cfg(not(feature = "tls"))]
-        assert_eq!(secure.unwrap_err(), Unusable::NoTls);
+        assert_eq!(secure.unwrap_err(), ClientError::NoTls);
         #[cfg(feature = "tls")]
-        assert!(matches!(secure, Ok(_) | Err(Unusable::NoCertificates(_))));
+        assert!(matches!(secure, Ok(_) | Err(ClientError::NoCertificates(_))));
     }
 }

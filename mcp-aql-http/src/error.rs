@@ -1,51 +1,52 @@
-//! Why there is no client, and why there is no reply.
+//! Errors of creating a client and of sending a request.
 
 use std::error::Error;
 
-/// Why a URL cannot be asked. Its text goes on where `the URL … ` begins, and holds nothing of the URL.
+/// The reason why a URL cannot be used. The text continues a sentence that begins with `the URL …`,
+/// and contains nothing of the URL.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unusable {
-    /// It is none of HTTP.
+pub enum ClientError {
+    /// The scheme is not `http` or `https`.
     #[error("does not begin with http:// or https://")]
     NotHttp,
-    /// It is too long, or has characters that HTTP does not know there: why.
-    #[error("cannot be asked: {0}")]
+    /// The URL is too long or contains characters that HTTP does not allow.
+    #[error("cannot be used: {0}")]
     Uri(String),
-    /// This build has no TLS.
-    #[error("needs TLS, which is not built in: build with the cargo feature `tls`")]
+    /// TLS is not built in.
+    #[error("requires TLS, which is not built in: enable the cargo feature `tls`")]
     NoTls,
-    /// The proxy that the environment names is of another kind.
+    /// The proxy that the environment names has an unsupported scheme.
     #[error(
-        "would go through the proxy that the environment names, and only proxies with http:// can be used"
+        "requires the proxy that the environment names, but only proxies with http:// are supported"
     )]
     Proxy,
-    /// There is nothing to trust: why, where the system says so.
+    /// No certificate is trusted, for this reason if the system states one.
     #[error(
-        "needs certificates to trust, and there are none on this machine{}: set SSL_CERT_FILE to a PEM \
+        "requires trusted certificates, but this machine has none{}: set SSL_CERT_FILE to a PEM \
          file with the certificate of the CA",
         .0.as_ref().map(|why| format!(" ({why})")).unwrap_or_default()
     )]
     NoCertificates(Option<String>),
-    /// There is no TLS to be had.
-    #[error("cannot be asked: {0}")]
+    /// TLS could not be configured.
+    #[error("cannot be used: {0}")]
     Tls(String),
 }
 
-/// What an [`HttpError`] is about.
+/// The kind of an [`HttpError`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HttpErrorKind {
-    /// There is no connection: nobody listens, who listens speaks another protocol, or the URL is not of
-    /// that server.
+    /// The connection could not be opened: no process listens, the server uses another protocol, or
+    /// the URL belongs to another server.
     Connect,
-    /// There is no connection, for the server's certificate is not trusted.
+    /// The connection could not be opened, because the server's certificate is not trusted.
     Certificate,
-    /// The connection broke, or what came is no HTTP.
+    /// The connection broke, or the server did not send valid HTTP.
     Broken,
 }
 
-/// Why there is no reply, or no more of it: in the system's words, and with what to do where that is known.
+/// The error of a request or of its reply: the system's message, with advice if there is any.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 pub struct HttpError {
@@ -55,30 +56,30 @@ pub struct HttpError {
 
 impl HttpError {
     pub(crate) fn new(kind: HttpErrorKind, error: &(dyn Error + 'static)) -> Self {
-        Self { kind, why: told(error) }
+        Self { kind, why: error_chain(error) }
     }
 
-    pub(crate) const fn told(kind: HttpErrorKind, why: String) -> Self {
+    pub(crate) const fn with_message(kind: HttpErrorKind, why: String) -> Self {
         Self { kind, why }
     }
 
-    /// What it is about.
+    /// Returns the kind of the error.
     #[must_use]
     pub const fn kind(&self) -> HttpErrorKind {
         self.kind
     }
 
-    /// Whether there was no connection to begin with: nothing was sent.
+    /// Returns whether the connection could not be opened, so that nothing was sent.
     #[must_use]
     pub const fn is_connect(&self) -> bool {
         matches!(self.kind, HttpErrorKind::Connect | HttpErrorKind::Certificate)
     }
 }
 
-/// An error with what caused it.
-fn told(error: &(dyn Error + 'static)) -> String {
+/// Joins an error with its causes.
+fn error_chain(error: &(dyn Error + 'static)) -> String {
     let mut text = String::new();
-    // The first says no more than where in the client it was.
+    // The outermost error only names a part of the client.
     let mut cause = error.source().or(Some(error));
     while let Some(error) = cause {
         let deeper = error.to_string();

@@ -1,8 +1,8 @@
-//! Server-sent events: the data of each, as bytes come in.
+//! Incremental parser of server-sent events.
 
-/// Puts events together, from bytes as they come: an event is whole when its empty line has come.
+/// Assembles events from bytes in parts of any size. An event is complete after its empty line.
 ///
-/// How much is held is for whoever reads to bound, with [`held`](Self::held).
+/// The caller limits the buffered bytes, using [`held`](Self::held).
 ///
 /// ```
 /// let mut events = mcp_aql_http::Events::default();
@@ -17,22 +17,22 @@ pub struct Events {
     data: Vec<u8>,
     has_data: bool,
     after_return: bool,
-    /// The rest of this event is not kept.
+    /// Whether the rest of this event is skipped.
     skips: bool,
-    /// While it skips: nothing was in this line so far.
+    /// While skipping: whether the current line is empty so far.
     is_blank: bool,
 }
 
 impl Events {
-    /// Takes the next bytes, and gives the data of the events that they complete: of each, its lines without
-    /// the end of the last one. Events without data, which keep connections alive, are none.
+    /// Adds bytes and returns the data of the events that they complete, without the line end of
+    /// the last line. Events without data, which only keep the connection alive, are omitted.
     #[must_use]
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Vec<u8>> {
         let mut whole = Vec::new();
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
             let (part, ended) = rest.split_at(end);
-            // `\r\n` is one end of a line, also where it comes in two pieces.
+            // `\r\n` is a single line end, even if it arrives in two parts.
             let is_second = ended.first() == Some(&b'\n') && self.after_return && part.is_empty();
             self.after_return = ended.first() == Some(&b'\r');
             self.add(part);
@@ -56,13 +56,13 @@ impl Events {
         }
     }
 
-    /// What the data of the event begins with that is not complete yet, as it came.
+    /// Returns the beginning of the data of the incomplete event, as received.
     #[must_use]
     pub fn beginning(&self) -> &[u8] {
         if self.has_data { &self.data } else { self.line.strip_prefix(b"data:").unwrap_or(&[]) }
     }
 
-    /// Keeps nothing of that event, neither of what came nor of what is to come.
+    /// Discards the incomplete event, including its bytes still to come.
     pub fn skip(&mut self) {
         self.is_blank = self.line.is_empty();
         self.skips = true;
@@ -71,7 +71,7 @@ impl Events {
         self.data = Vec::new();
     }
 
-    /// How many bytes are held for what is not complete yet.
+    /// Returns the number of bytes buffered for the incomplete event.
     #[must_use]
     pub fn held(&self) -> usize {
         self.line.len() + self.data.len()
@@ -87,7 +87,7 @@ impl Events {
         if line.is_empty() {
             let has_data = std::mem::take(&mut self.has_data);
             let data = std::mem::take(&mut self.data);
-            // An event without data, or with empty data, is one to keep the connection alive.
+            // An event without data, or with blank data, only keeps the connection alive.
             return (has_data && !data.trim_ascii().is_empty()).then_some(data);
         }
         let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&line);
@@ -95,7 +95,7 @@ impl Events {
             let value = match value.split_first() {
                 None => Some(value),
                 Some((b':', value)) => Some(value.strip_prefix(b" ").unwrap_or(value)),
-                // Another field, whose name begins alike.
+                // A different field with the same beginning.
                 Some(_) => None,
             };
             if let Some(value) = value {
@@ -118,7 +118,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn wherever_it_is_cut_it_is_the_same(text in "(data|data:| |a|:|\n|\r|\r\n|id: 1|\u{feff}){0,20}", cut in 1_usize..9) {
+        fn events_do_not_depend_on_chunk_boundaries(text in "(data|data:| |a|:|\n|\r|\r\n|id: 1|\u{feff}){0,20}", cut in 1_usize..9) {
             let whole = Events::default().take(text.as_bytes());
             let mut events = Events::default();
             let parts = text.as_bytes().chunks(cut).flat_map(|part| events.take(part));
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_skipped_ends_with_its_event() {
+    fn skipping_ends_with_the_event() {
         for size in [1, 2, 3, 1000] {
             for text in ["data: long", "data: a\ndata: long\n"] {
                 let mut events = Events::default();
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn events_come_however_they_are_cut() {
+    fn events_may_be_split_anywhere() {
         let cases: &[(&str, &[&str])] = &[
             ("data: {}\n\n", &["{}"]),
             ("data:{}\r\n\r\n", &["{}"]),

@@ -1,12 +1,14 @@
-//! HTTP as clients of MCP servers need it.
+//! An HTTP client for MCP servers.
 //!
-//! - [`Client`]: requests over connections that are used again, direct or through the proxy that the
-//!   environment names, with TLS (feature `tls`), whose errors say what to do and never what was sent;
-//! - [`Reply`]: its status and headers, and its body as it comes, so that whoever reads can stop;
-//! - [`Events`]: the data of server-sent events, however they are cut, and what they hold so far;
-//! - [`authorization`], [`is_local`]: what a URL says about who asks, and about where the server is.
+//! - [`Client`]: requests over pooled connections, direct or through the proxy that the environment
+//!   names, with TLS (feature `tls`). Errors say what to do and never quote what was sent.
+//! - [`Reply`]: the status, the headers, and the body in parts, so that the caller can stop
+//!   reading.
+//! - [`Events`]: the data of server-sent events, split anywhere, and the number of buffered bytes.
+//! - [`authorization`], [`is_local`]: the credentials in a URL, and whether its host is this
+//!   machine.
 //!
-//! It knows nothing of MCP itself: who asks, what, and how long an answer may be is for its users to say.
+//! The crate does not know MCP itself. The caller decides on messages, credentials and size limits.
 //!
 //! ```no_run
 //! use mcp_aql_http::http::{HeaderMap, Method};
@@ -33,6 +35,7 @@
 
 mod address;
 mod client;
+mod connect;
 mod error;
 mod events;
 #[cfg(feature = "tls")]
@@ -40,7 +43,7 @@ mod tls;
 
 pub use address::{authorization, is_local};
 pub use client::{Client, Reply};
-pub use error::{HttpError, HttpErrorKind, Unusable};
+pub use error::{ClientError, HttpError, HttpErrorKind};
 pub use events::Events;
 pub use hyper::body::Bytes;
 pub use hyper::http;

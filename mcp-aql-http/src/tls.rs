@@ -1,4 +1,4 @@
-//! TLS for the client: what it trusts, and what to do where that is not enough.
+//! TLS for the client: the trusted certificates, and advice on certificate errors.
 
 use std::error::Error;
 use std::io;
@@ -7,40 +7,45 @@ use std::sync::Arc;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use crate::client::Dial;
-use crate::error::{HttpError, HttpErrorKind, Unusable};
+use crate::connect::ProxyConnector;
+use crate::error::{ClientError, HttpError, HttpErrorKind};
 
-/// Adds TLS to connections.
+/// Adds TLS to a connector.
 ///
 /// # Errors
-/// When it is wanted, and there is nothing that could be trusted.
-pub(crate) fn connector(dial: Dial, is_wanted: bool) -> Result<HttpsConnector<Dial>, Unusable> {
+/// When TLS is required and no certificate is trusted.
+pub(crate) fn connector(
+    connector: ProxyConnector,
+    is_wanted: bool,
+) -> Result<HttpsConnector<ProxyConnector>, ClientError> {
     let mut trusted = RootCertStore::empty();
     if is_wanted {
         let found = rustls_native_certs::load_native_certs();
         trusted.add_parsable_certificates(found.certs);
         if trusted.is_empty() {
             let why: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
-            return Err(Unusable::NoCertificates((!why.is_empty()).then(|| why.join("; "))));
+            return Err(ClientError::NoCertificates((!why.is_empty()).then(|| why.join("; "))));
         }
     }
-    // Given here, and not installed for the whole program, which may have its own.
+    // The provider is passed here instead of being installed for the whole program, which may have
+    // its own.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| Unusable::Tls(error.to_string()))?
+        .map_err(|error| ClientError::Tls(error.to_string()))?
         .with_root_certificates(trusted)
         .with_no_client_auth();
     Ok(HttpsConnectorBuilder::new()
         .with_tls_config(config)
         .https_or_http()
         .enable_http1()
-        .wrap_connector(dial))
+        .wrap_connector(connector))
 }
 
-/// Why there is no connection, if it is for TLS, and what to do about it.
-pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
-    // Only the handshake fails with an `io::Error` at this place; what wraps another hides it from `source`.
+/// Returns the error of a failed TLS handshake, with advice.
+pub(crate) fn handshake_error(error: &(dyn Error + 'static)) -> Option<HttpError> {
+    // Only the handshake fails with an `io::Error` here. An `io::Error` that wraps another one
+    // hides it from `source`.
     let mut fault: &io::Error = error.source()?.downcast_ref()?;
     while let Some(inner) = fault.get_ref().and_then(|inner| inner.downcast_ref()) {
         fault = inner;
@@ -48,7 +53,7 @@ pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
     match fault.get_ref().and_then(|inner| inner.downcast_ref()) {
         Some(rustls::Error::InvalidMessage(_)) => {
             let why = "the server does not speak TLS: if it has none, write http://".to_owned();
-            Some(HttpError::told(HttpErrorKind::Connect, why))
+            Some(HttpError::with_message(HttpErrorKind::Connect, why))
         }
         Some(rustls::Error::InvalidCertificate(why)) => {
             let advice = match why {
@@ -56,23 +61,24 @@ pub(crate) fn told(error: &(dyn Error + 'static)) -> Option<HttpError> {
                     ": if it is from a CA of your own, set SSL_CERT_FILE to a PEM file with the \
                      certificate of that CA"
                 }
-                // What `openssl req -x509` makes, unless told otherwise. The verifier's own error is not
-                // shown to us.
+                // `openssl req -x509` creates such a certificate by default. The verifier's error
+                // type is not public.
                 CertificateError::Other(other)
                     if other.to_string().contains("CaUsedAsEndEntity") =>
                 {
-                    ": it is that of a CA itself; give the server one that a CA signed, or one made \
+                    ": it belongs to a CA itself; use a certificate that a CA signed, or one created \
                      with `basicConstraints=CA:FALSE`, and set SSL_CERT_FILE to its PEM file"
                 }
                 _ => "",
             };
             let why = format!("the certificate of the server is not trusted ({why}){advice}");
-            Some(HttpError::told(HttpErrorKind::Certificate, why))
+            Some(HttpError::with_message(HttpErrorKind::Certificate, why))
         }
         Some(_) => None,
         None => {
-            let why = format!("no TLS came about, {fault}: if the server has none, write http://");
-            Some(HttpError::told(HttpErrorKind::Connect, why))
+            let why =
+                format!("the TLS handshake failed, {fault}: if the server has none, write http://");
+            Some(HttpError::with_message(HttpErrorKind::Connect, why))
         }
     }
 }

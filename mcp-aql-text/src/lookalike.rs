@@ -11,8 +11,8 @@ use crate::{is_ignorable, is_mark};
 static DASH: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{Dash}"));
 static LATIN: LazyLock<CodePoints> = LazyLock::new(|| CodePoints::new(r"\p{Script=Latin}"));
 
-/// The prototypes of ASCII characters that the table of confusable characters does not map to themselves.
-/// `0`, `1`, `I` and `|` share theirs with letters and are left out.
+/// The prototypes of ASCII characters that the table of confusable characters does not map to
+/// themselves. `0`, `1`, `I` and `|` share theirs with letters and are left out.
 const PROTOTYPES: [(&str, &str); 4] = [("rn", "m"), ("''", "\""), ("°/₀", "%"), ("`", "'")];
 
 /// The reading of a character by a person who expects ASCII.

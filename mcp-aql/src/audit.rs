@@ -1,8 +1,8 @@
-//! The audit log: who asked for what, what the gates decided and why, as JSON lines.
+//! The audit log: JSON lines that record each call, the decision of the gates and the reason for it.
 //!
 //! Every entry is a `tracing` event of the target [`TARGET`] whose field `entry` is one line of JSON,
 //! and a line in each [`AuditSink`]. Secrets, and parameters that are marked `sensitive`, are masked
-//! before they come here.
+//! before an entry reaches this module.
 //!
 //! Source: REQ-GATE-09, REQ-DNG-09, REQ-TOK-16.
 
@@ -26,15 +26,15 @@ use crate::store::Ready;
 use crate::store::{Change, Expected, NewRecord, Store, StoreError};
 use crate::sync::lock;
 
-/// The outcomes that REQ-GATE-09 knows.
+/// The outcomes that REQ-GATE-09 defines.
 const GATE_RESULTS: [&str; 3] = ["allowed", "denied", "confirmed"];
 
 /// The target of the audit log's `tracing` events.
 pub const TARGET: &str = "mcp_aql::audit";
 
-/// Where the audit log's lines go besides `tracing`.
+/// A destination for the audit log's lines, besides `tracing`.
 pub trait AuditSink: Send + Sync + 'static {
-    /// Appends a line, which ends without a line break.
+    /// Appends a line. The line has no trailing line break.
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>>;
 }
 
@@ -44,7 +44,7 @@ impl<S: AuditSink + ?Sized> AuditSink for Arc<S> {
     }
 }
 
-/// What happened, in the words of the log. What does not apply is left out.
+/// An audit event. Fields that do not apply to the event are omitted.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct AuditEntry<'a> {
     /// `OPERATION_DENIED`, `TOKEN_ISSUED`, …
@@ -73,22 +73,22 @@ pub(crate) struct AuditEntry<'a> {
     pub(crate) execution_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) challenge_id: Option<&'a str>,
-    /// Who decided, where a person did: the channel.
+    /// The channel of the person who decided, if a person did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) decided_by: Option<&'a str>,
-    /// Secrets are masked.
+    /// The parameters, with secrets masked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) params: Option<Value>,
 }
 
 #[derive(Serialize)]
-struct Whole<'a> {
+struct AuditLine<'a> {
     timestamp: String,
     adapter_name: &'a str,
     adapter_trust: TrustLevel,
     #[serde(flatten)]
     entry: &'a AuditEntry<'a>,
-    /// The outcome again, under the name that gatekeeper events have for it (REQ-GATE-09).
+    /// The outcome under the name that gatekeeper events use (REQ-GATE-09).
     #[serde(skip_serializing_if = "Option::is_none")]
     result: Option<&'a str>,
 }
@@ -102,7 +102,7 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    /// Whether anybody reads it.
+    /// Returns whether the log has a reader: a sink, or a subscriber for its target.
     pub(crate) fn is_read(&self) -> bool {
         !self.sinks.is_empty() || tracing::enabled!(target: TARGET, tracing::Level::INFO)
     }
@@ -112,7 +112,7 @@ impl Audit {
         if !self.is_read() {
             return;
         }
-        let line = Whole {
+        let line = AuditLine {
             timestamp: crate::clock::text(self.time.now()),
             adapter_name: &self.adapter,
             adapter_trust: self.trust,
@@ -121,39 +121,39 @@ impl Audit {
         };
         let line = match serde_json::to_string(&line) {
             Ok(line) => line,
-            Err(error) => return tracing::error!(%error, "an audit entry cannot be written"),
+            Err(error) => return tracing::error!(%error, "cannot serialize an audit entry"),
         };
         tracing::info!(target: TARGET, entry = %line);
         for sink in &self.sinks {
             if let Err(error) = sink.append(&line).await {
-                tracing::error!(%error, entry = %line, "the audit log cannot be written");
+                tracing::error!(%error, entry = %line, "cannot write to the audit log");
             }
         }
     }
 }
 
-/// A file that only grows, and a thread that writes it: a disk may be slow, and the threads of the runtime
-/// do not wait for it, unless [`MOST_WAITING`](Self::MOST_WAITING) lines do already. An entry counts as
-/// written when it is, and not before.
+/// An append-only file, written by a thread of its own so that a slow disk does not block the threads of
+/// the runtime. They block only when [`MAX_QUEUED_LINES`](Self::MAX_QUEUED_LINES) lines are already
+/// queued. An append completes when its line has been written to the file.
 pub(crate) struct AuditFile {
-    /// None once it is dropped.
+    /// The queue of lines. `None` once the file is being dropped.
     lines: Option<SyncSender<Line>>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// What waits to be written.
+/// A line in the queue.
 struct Line {
     text: String,
-    /// Tells how it went, if somebody still wants to know.
+    /// Receives the outcome of the write. The receiver may be gone.
     written: oneshot::Sender<io::Result<()>>,
 }
 
 impl AuditFile {
-    /// So many lines wait for the disk. Whoever has one more waits for room, and keeps a thread of the
-    /// runtime until there is some: none is lost, and no more memory is taken.
-    const MOST_WAITING: usize = 1_024;
+    /// The maximum number of lines that wait for the disk. Appending another line blocks the calling
+    /// thread until the queue has space: no entry is lost, and memory use is bounded.
+    const MAX_QUEUED_LINES: usize = 1_024;
 
-    /// Opens the file, or makes one that only its owner reads.
+    /// Opens the file, or creates it so that only its owner can read it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.append(true).create(true);
@@ -163,7 +163,7 @@ impl AuditFile {
     }
 
     fn to(file: impl Write + Send + 'static) -> io::Result<Self> {
-        let (lines, waiting) = sync_channel(Self::MOST_WAITING);
+        let (lines, waiting) = sync_channel(Self::MAX_QUEUED_LINES);
         let thread = std::thread::Builder::new()
             .name("mcp-aql-audit".to_owned())
             .spawn(move || write_all(file, &waiting))?;
@@ -171,35 +171,38 @@ impl AuditFile {
     }
 }
 
-/// Writes lines in their order, until the log is dropped and all are written.
+/// Writes lines in their order until the log is dropped and its queue is empty.
 fn write_all(mut file: impl Write, waiting: &Receiver<Line>) {
     let mut lost = 0_u64;
     while let Ok(Line { text, written }) = waiting.recv() {
-        // One write, so that lines of several processes do not mix. After a failure part of a line may
-        // stand there: nothing is to stand behind it.
+        // One write per line, so that lines of several processes do not mix. A failed write may have left
+        // part of a line in the file: the next line starts on a new one.
         let start = if lost > 0 { "\n" } else { "" };
         let outcome = file.write_all(format!("{start}{text}\n").as_bytes());
         match &outcome {
             Ok(()) if lost > 0 => {
-                tracing::error!(lost, "the audit log is written again, and lacks entries");
+                tracing::error!(
+                    lost,
+                    "the audit log can be written again; some entries are missing"
+                );
                 lost = 0;
             }
             Ok(()) => {}
             Err(_) => lost += 1,
         }
         if let Err(Err(error)) = written.send(outcome) {
-            // Whoever asked for it is gone.
-            tracing::error!(%error, entry = %text, "the audit log cannot be written");
+            // The caller no longer waits for the outcome.
+            tracing::error!(%error, entry = %text, "cannot write to the audit log");
         }
     }
 }
 
 impl AuditSink for AuditFile {
     fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
-        let ended = || io::Error::other("the thread of the audit log has ended");
+        let ended = || io::Error::other("the audit log's thread has ended");
         let (written, outcome) = oneshot::channel();
-        // Here and not in the future: a caller that gives up does not take its entry along. Where there
-        // is no room left, this blocks.
+        // Queued here and not in the future, so that the entry is written even if the caller drops the
+        // future. Blocks while the queue is full.
         let sent = match &self.lines {
             Some(lines) => lines.send(Line { text: line.to_owned(), written }).map_err(|_| ended()),
             None => Err(ended()),
@@ -212,13 +215,13 @@ impl AuditSink for AuditFile {
 }
 
 impl Drop for AuditFile {
-    /// What waits is written first.
+    /// Waits until all queued lines are written.
     fn drop(&mut self) {
         self.lines = None;
         if let Some(thread) = self.thread.take()
             && thread.join().is_err()
         {
-            tracing::error!("the thread of the audit log has panicked");
+            tracing::error!("the audit log's thread panicked");
         }
     }
 }
@@ -226,14 +229,14 @@ impl Drop for AuditFile {
 /// The collection of the store that holds the audit log.
 pub(crate) const COLLECTION: &str = "audit";
 
-/// The adapter's store; entries are listed in the order of their keys.
+/// Writes audit entries to the adapter's store, under keys that sort by time.
 pub(crate) struct AuditStore {
     store: Arc<dyn Store>,
     ready: Arc<Ready>,
     time: TimeSource,
-    /// How long it keeps them.
+    /// How long entries are kept; `None` keeps them forever.
     keep: Option<TimeDelta>,
-    /// When the store was last told to forget.
+    /// When the store was last asked to purge expired records.
     purged: Mutex<Option<DateTime<Utc>>>,
 }
 
@@ -248,25 +251,25 @@ impl AuditStore {
     }
 
     async fn write(&self, line: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
-        // An entry may be the first that is ever written.
+        // This entry may be the first use of the store.
         self.ready.get_or_try_init(|| self.store.prepare()).await?;
         let micros = now.timestamp_micros();
         let key = format!("{micros:020}-{}", uuid::Uuid::new_v4().simple());
         let mut record = NewRecord::new(line);
         record.expires_at = self.keep.map(|keep| later(now, keep));
         self.store.write(vec![Change::put(COLLECTION, key, Expected::Absent, record)]).await?;
-        if self.is_due(now) {
+        if self.is_purge_due(now) {
             self.store.purge(now).await?;
         }
         Ok(())
     }
 
-    /// Whether it is time to forget entries.
-    fn is_due(&self, now: DateTime<Utc>) -> bool {
-        const PURGE: TimeDelta = TimeDelta::minutes(10);
+    /// Returns whether expired entries are due to be purged, and records the time if so.
+    fn is_purge_due(&self, now: DateTime<Utc>) -> bool {
+        const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
         let mut purged = lock(&self.purged);
-        let due =
-            self.keep.is_some() && purged.is_none_or(|at| at > now || later(at, PURGE) <= now);
+        let due = self.keep.is_some()
+            && purged.is_none_or(|at| at > now || later(at, PURGE_INTERVAL) <= now);
         if due {
             *purged = Some(now);
         }
@@ -327,12 +330,12 @@ mod tests {
         );
     }
 
-    /// A disk that is full at times, and slow.
+    /// A slow disk that can be full.
     #[derive(Clone, Default)]
     struct Disk {
         text: Arc<Mutex<String>>,
         full: Arc<AtomicBool>,
-        /// Held, nothing is written.
+        /// While this is locked, writes block.
         busy: Arc<Mutex<()>>,
     }
 
@@ -344,7 +347,7 @@ mod tests {
                 text.push_str(std::str::from_utf8(bytes).unwrap());
                 return Ok(bytes.len());
             }
-            // Room for part of a line.
+            // The disk has space for part of a line.
             if text.ends_with('\n') {
                 text.push_str(std::str::from_utf8(&bytes[..4]).unwrap());
                 return Ok(4);
@@ -381,7 +384,7 @@ mod tests {
         let busy = disk.busy.lock().unwrap();
         let waits = file.append("0");
         for number in 1..500 {
-            // Its caller gives up.
+            // The caller does not wait for the outcome.
             drop(file.append(&number.to_string()));
         }
         drop(busy);

@@ -1,18 +1,18 @@
-//! Finds out whether other users of the machine can read or replace a file that protection rests on.
+//! Checks whether other users of the machine can read or replace a file that a protection depends on.
 
 use std::path::Path;
 
 /// The access to a file that other users must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Forbidden {
+pub(crate) enum ForbiddenAccess {
     /// Change it.
-    Writing,
+    Write,
     /// Change it or read it.
     #[cfg(feature = "sqlite")]
-    Reading,
+    Read,
 }
 
-/// Whether a file belongs to this user, or to root, and no other user can read or change it.
+/// Returns whether a file belongs to this user, or to root, and no other user can read or change it.
 #[cfg(all(unix, feature = "console"))]
 pub(crate) fn is_private(path: &Path) -> std::io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
@@ -21,36 +21,36 @@ pub(crate) fn is_private(path: &Path) -> std::io::Result<bool> {
     Ok(found.is_file() && is_trusted(found.uid(), own_user()) && found.mode() & 0o077 == 0)
 }
 
-/// Only Unix has these rights.
+/// Other systems do not have these permissions.
 #[cfg(all(not(unix), feature = "console"))]
 pub(crate) fn is_private(_: &Path) -> std::io::Result<bool> {
     Ok(true)
 }
 
-/// One sentence for each way in which another user can get at the file: rights of the file itself, and
-/// directories and links on the way to it that another user can change. Of a file that does not exist, only
-/// the way is checked.
+/// Returns one sentence for each way in which another user can access the file: permissions of the file
+/// itself, and directories and links on its path that another user can change. If the file does not exist,
+/// only its path is checked.
 #[cfg(unix)]
-pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
+pub(crate) fn exposures(path: &Path, forbidden: ForbiddenAccess) -> Vec<String> {
     use std::os::unix::fs::MetadataExt as _;
 
     /// In a directory with this bit, users can only replace files of their own.
     const STICKY: u32 = 0o1000;
     let bits = match forbidden {
-        Forbidden::Writing => 0o022,
+        ForbiddenAccess::Write => 0o022,
         #[cfg(feature = "sqlite")]
-        Forbidden::Reading => 0o077,
+        ForbiddenAccess::Read => 0o077,
     };
-    let way = way_to(path);
-    let last = way.len().saturating_sub(1);
+    let entries = path_entries(path);
+    let last = entries.len().saturating_sub(1);
     let own_user = own_user();
     let mut found = Vec::new();
-    for (place, (path, metadata)) in way.iter().enumerate() {
+    for (place, (path, metadata)) in entries.iter().enumerate() {
         let (path, mode) = (path.display(), metadata.mode());
         if !is_trusted(metadata.uid(), own_user) {
             found.push(format!("`{path}` belongs to another user"));
         }
-        // The rights of a link mean nothing.
+        // The permissions of a link have no effect.
         if metadata.is_symlink() {
             continue;
         }
@@ -62,9 +62,9 @@ pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
             }
         } else if place == last && mode & bits != 0 {
             let (can, rights) = match forbidden {
-                Forbidden::Writing => ("change", "go-w"),
+                ForbiddenAccess::Write => ("change", "go-w"),
                 #[cfg(feature = "sqlite")]
-                Forbidden::Reading => ("read or change", "go-rwx"),
+                ForbiddenAccess::Read => ("read or change", "go-rwx"),
             };
             found.push(format!("other users can {can} `{path}`: run `chmod {rights} '{path}'`"));
         }
@@ -72,14 +72,14 @@ pub(crate) fn exposures(path: &Path, forbidden: Forbidden) -> Vec<String> {
     found
 }
 
-/// Only Unix has these rights.
+/// Other systems do not have these permissions.
 #[cfg(not(unix))]
-pub(crate) fn exposures(_: &Path, _: Forbidden) -> Vec<String> {
+pub(crate) fn exposures(_: &Path, _: ForbiddenAccess) -> Vec<String> {
     Vec::new()
 }
 
-/// Whether a file of this owner is as trustworthy as this process. Where the user of the process is not known,
-/// owners cannot be judged, and all of them are trusted.
+/// Returns whether a file of this owner is as trustworthy as this process. If the user of the process is
+/// unknown, all owners are trusted.
 #[cfg(unix)]
 fn is_trusted(owner: u32, own_user: Option<u32>) -> bool {
     owner == 0 || own_user.is_none_or(|own_user| owner == own_user)
@@ -115,18 +115,19 @@ fn owner_of_new_file() -> std::io::Result<u32> {
     Ok(metadata?.uid())
 }
 
-/// All directories and links on the way to a file, and the file, as far as they exist.
+/// Returns the directories and links on the path of a file, and the file itself, as far as they exist.
 #[cfg(unix)]
-fn way_to(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
+fn path_entries(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
     use std::path::{Component, PathBuf};
 
-    /// As on Linux; more of them are probably a circle.
+    /// The same limit as in Linux: a longer chain is probably a cycle.
     const MAX_LINKS: usize = 40;
     let parts = |path: &Path| -> Vec<PathBuf> {
         path.components().rev().map(|part| PathBuf::from(part.as_os_str())).collect()
     };
     let Ok(path) = std::path::absolute(path) else { return Vec::new() };
-    let (mut rest, mut here, mut way, mut links) = (parts(&path), PathBuf::new(), Vec::new(), 0);
+    let (mut rest, mut here, mut entries, mut links) =
+        (parts(&path), PathBuf::new(), Vec::new(), 0);
     while let Some(part) = rest.pop() {
         match part.components().next() {
             Some(Component::CurDir) => continue,
@@ -148,9 +149,9 @@ fn way_to(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
             }
             _ => here.clone_from(&next),
         }
-        way.push((next, metadata));
+        entries.push((next, metadata));
     }
-    way
+    entries
 }
 
 #[cfg(all(test, unix, feature = "sqlite"))]
@@ -181,19 +182,20 @@ mod tests {
         ] {
             set(&folder.join("state"), directory).unwrap();
             set(&file, mode).unwrap();
-            for (forbidden, count) in [(Forbidden::Reading, reading), (Forbidden::Writing, writing)]
+            for (forbidden, count) in
+                [(ForbiddenAccess::Read, reading), (ForbiddenAccess::Write, writing)]
             {
                 let found = exposures(&file, forbidden);
                 assert_eq!(found.len(), count, "{directory:o} {mode:o}: {found:?}");
             }
-            // Each directory on the way through the link is looked at, the one behind it too.
-            assert!(exposures(&through, Forbidden::Reading).len() >= reading);
+            // Each directory on the path is checked, before and after the link.
+            assert!(exposures(&through, ForbiddenAccess::Read).len() >= reading);
         }
         set(&folder.join("state"), 0o700).unwrap();
         let missing = folder.join("state/missing.db");
-        assert_eq!(exposures(&missing, Forbidden::Reading), Vec::<String>::new());
+        assert_eq!(exposures(&missing, ForbiddenAccess::Read), Vec::<String>::new());
         symlink("circle", folder.join("circle")).unwrap();
-        assert_eq!(exposures(&folder.join("circle"), Forbidden::Reading), Vec::<String>::new());
+        assert_eq!(exposures(&folder.join("circle"), ForbiddenAccess::Read), Vec::<String>::new());
         fs::remove_dir_all(&folder).unwrap();
     }
 
@@ -202,13 +204,13 @@ mod tests {
         let own_user = own_user();
         assert!(own_user.is_some_and(|user| is_trusted(user, own_user)));
         assert!(is_trusted(0, own_user) && !is_trusted(4_242_424, own_user));
-        // Root alone can give files away.
+        // Only root can change the owner of a file.
         let folder = std::env::temp_dir().join(crate::vocab::new_id("access"));
         fs::create_dir_all(&folder).unwrap();
         let link = folder.join("state.db");
         symlink(folder.join("elsewhere"), &link).unwrap();
         if std::os::unix::fs::lchown(&link, Some(4_242_424), None).is_ok() {
-            let found = exposures(&link, Forbidden::Writing);
+            let found = exposures(&link, ForbiddenAccess::Write);
             assert_eq!(found, [format!("`{}` belongs to another user", link.display())]);
         }
         fs::remove_dir_all(&folder).unwrap();
@@ -218,7 +220,7 @@ mod tests {
     fn the_user_of_the_process_is_that_of_its_files() {
         let created = owner_of_new_file().unwrap();
         assert_eq!(own_user(), Some(created));
-        // `/proc/self` belongs to root for a process that may not be traced. This line stays right.
+        // `/proc/self` belongs to root if the process may not be traced. This line of its status stays correct.
         let status =
             b"Name:\tguard\xff\nUmask:\t0022\nUid:\t1000\t1001\t1002\t1003\nGid:\t7\t7\t7\t7\n";
         assert_eq!(file_system_user(status), Some(1003));

@@ -1,8 +1,8 @@
-//! Libraries whose log lines quote the requests and replies that pass through them.
+//! The log targets of libraries whose log lines quote requests and replies.
 
-/// The prefixes of the log targets of libraries that carry requests, replies or statements. Beyond
-/// warnings they log them as they are, sensitive parameters and confirmation tokens in clear: the
-/// commands never show these lines, even where a filter names the target.
+/// The prefixes of the log targets of libraries that carry requests, replies or statements. At levels below
+/// `WARN`, these libraries log them unmasked, including sensitive parameters and confirmation tokens. The
+/// commands never show these lines, even if a filter names the target.
 pub const QUOTING_TARGETS: [&str; 15] = [
     "rmcp",
     "hyper",

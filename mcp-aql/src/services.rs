@@ -23,18 +23,18 @@ impl Services {
         Self { store, time, audit, session_ends: Arc::default(), ready: Arc::default() }
     }
 
-    /// The same, for a store that others make ready too.
+    /// Shares the preparation of the store with other users of it.
     pub(crate) fn sharing(self, ready: Arc<Ready>) -> Self {
         Self { ready, ..self }
     }
 
-    /// The store, made ready before its first use.
+    /// Returns the store, prepared before its first use.
     pub(crate) async fn store(&self) -> Result<&dyn Store, StoreError> {
         self.ready.get_or_try_init(|| self.store.prepare()).await?;
         Ok(&*self.store)
     }
 
-    /// As [`store`](Self::store), for whoever answers a caller.
+    /// Returns the store as [`store`](Self::store) does, with the error type of a call.
     pub(crate) async fn store_for_call(&self) -> Result<&dyn Store, OperationError> {
         self.store().await.map_err(OperationError::from)
     }

@@ -1,4 +1,4 @@
-//! The work that is due when sessions end, which a process completes before it exits.
+//! Cleanup work at the end of sessions, which a process completes before it exits.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -9,10 +9,10 @@ use tokio::sync::Notify;
 use crate::session::Session;
 use crate::sync::lock;
 
-/// How long the end of a connection, or of the process, waits for this work.
+/// The maximum time that closing a connection, or exiting, waits for this work.
 const SESSION_END_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The sessions that leave work behind when they end: tokens to revoke, agents to stop.
+/// The sessions that need cleanup work when they end: tokens to revoke, agents to stop.
 #[derive(Debug, Default)]
 pub(crate) struct SessionEnds {
     pending: Mutex<Pending>,
@@ -50,7 +50,7 @@ impl SessionEnds {
         }
     }
 
-    /// Waits until the work of all ended sessions is done, for [`SESSION_END_TIMEOUT`] at most.
+    /// Waits until the work of all ended sessions is done, for at most [`SESSION_END_TIMEOUT`].
     ///
     /// Source: REQ-SES-02, REQ-TOK-12, REQ-LIF-10.
     pub(crate) async fn completed(&self) {
@@ -58,7 +58,7 @@ impl SessionEnds {
             loop {
                 let notified = self.completed.notified();
                 tokio::pin!(notified);
-                // From here on no notification is missed.
+                // No notification is missed from here on.
                 notified.as_mut().enable();
                 if !lock(&self.pending).sessions.values().any(Session::has_ended) {
                     return;
@@ -68,7 +68,7 @@ impl SessionEnds {
         };
         if tokio::time::timeout(SESSION_END_TIMEOUT, completed).await.is_err() {
             tracing::error!(
-                "the store takes too long to end sessions: some of their tokens or agents remain in it"
+                "timed out ending sessions: some of their tokens or agents remain in the store"
             );
         }
     }

@@ -1,7 +1,7 @@
-//! Applies settings that may make an adapter stricter and never laxer.
+//! Applies settings that may make an adapter stricter, but never less strict.
 
-/// Settings from a place that not only the operator can write to. Those that would loosen a protection are
-/// left as they are, and their keys are remembered, so that the operator learns of them.
+/// Settings from a source that not only the operator can write to. A setting that would weaken a protection
+/// is not applied. Its key is recorded, so that it can be reported to the operator.
 #[derive(Debug, Default)]
 pub(crate) struct Tightening {
     /// The keys of settings that were ignored.
@@ -9,12 +9,12 @@ pub(crate) struct Tightening {
 }
 
 impl Tightening {
-    /// Takes a value over where it is smaller.
+    /// Applies a value if it is smaller than the current one.
     pub(crate) fn lower<T: PartialOrd>(&mut self, key: &str, place: &mut T, value: Option<T>) {
         self.replace(key, place, value, |new, old| new < old);
     }
 
-    /// Takes a value over where it is stricter.
+    /// Applies a value if it is stricter than the current one.
     pub(crate) fn replace<T: PartialEq>(
         &mut self,
         key: &str,
@@ -30,7 +30,7 @@ impl Tightening {
         }
     }
 
-    /// Leaves out a setting that is given.
+    /// Ignores a setting, if it has a value.
     pub(crate) fn refuse<T>(&mut self, key: &str, value: Option<T>) {
         if value.is_some() {
             self.ignore(key);

@@ -13,16 +13,16 @@ pub(crate) enum Purpose {
     Config,
 }
 
-/// How a system says where these directories are.
+/// An operating system's convention for these directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum System {
-    /// As freedesktop.org has it.
+    /// The XDG base directory specification of freedesktop.org.
     Unix,
     Mac,
     Windows,
 }
 
-const HERE: System = if cfg!(windows) {
+const CURRENT_SYSTEM: System = if cfg!(windows) {
     System::Windows
 } else if cfg!(target_vendor = "apple") {
     System::Mac
@@ -33,7 +33,7 @@ const HERE: System = if cfg!(windows) {
 /// Returns the user's directory of this purpose for the program of this name, or the reason why it is
 /// unknown.
 pub(crate) fn of(purpose: Purpose, name: &str) -> Result<PathBuf, String> {
-    find(HERE, purpose, name, |variable| std::env::var_os(variable), std::env::home_dir())
+    find(CURRENT_SYSTEM, purpose, name, |variable| std::env::var_os(variable), std::env::home_dir())
 }
 
 fn find(
@@ -49,7 +49,7 @@ fn find(
     if !is_plain {
         return Err(format!("{name:?} cannot be the name of a folder"));
     }
-    // A path that is not absolute is to be ignored.
+    // The specification requires relative paths to be ignored.
     let folder = |variable_name| {
         variable(variable_name).map(PathBuf::from).filter(|path| path.is_absolute())
     };
@@ -140,9 +140,9 @@ mod tests {
     fn a_name_is_one_folder() {
         let home = || Some("/home/ada".into());
         for name in ["", ".", "..", "a/b", "/a", "a/", "a\\b", "C:", "a\0"] {
-            let found = find(HERE, Purpose::State, name, |_| None, home());
+            let found = find(CURRENT_SYSTEM, Purpose::State, name, |_| None, home());
             assert!(found.is_err(), "{name:?}: {found:?}");
         }
-        assert!(find(HERE, Purpose::State, "Ada's täsks 2", |_| None, home()).is_ok());
+        assert!(find(CURRENT_SYSTEM, Purpose::State, "Ada's täsks 2", |_| None, home()).is_ok());
     }
 }

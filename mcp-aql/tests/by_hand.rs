@@ -1,4 +1,4 @@
-//! What the macros write can as well be written by hand: the target of every expansion.
+//! The code that the macros generate, written by hand: it must compile against the public API.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{
@@ -104,7 +104,7 @@ const _: () = {
 };
 
 #[test]
-fn tables_say_what_was_written() {
+fn tables_contain_the_declared_options() {
     let spec = create_note::OPERATION.spec;
     assert_eq!(spec.name, "create_note");
     assert_eq!(spec.parameters.len(), 3);
@@ -141,7 +141,7 @@ async fn tables_by_hand_run() {
     }
 }
 
-/// Where to find someone.
+/// An address.
 #[derive(Default, serde::Serialize, serde::Deserialize, JsonSchema, UpdateInput)]
 struct Address {
     /// Street and number.
@@ -149,26 +149,26 @@ struct Address {
     street: String,
 }
 
-/// Someone.
+/// A person.
 #[derive(serde::Serialize, serde::Deserialize, JsonSchema, UpdateInput)]
 struct Person {
-    /// Where to find them.
+    /// Their address.
     home: Address,
     /// A list of themselves, with lists of their own.
     friends: Option<Circle>,
-    /// The one before.
+    /// The previous person.
     #[serde(default)]
     parent: Option<Box<Parent>>,
 }
 
-/// A list that holds itself.
+/// A list that contains itself.
 #[derive(Default, Clone, serde::Serialize, serde::Deserialize, JsonSchema)]
 struct Circle(Vec<Circle>);
 
-/// A resource that holds itself.
+/// A resource that contains itself.
 #[derive(Default, serde::Serialize, serde::Deserialize, JsonSchema, UpdateInput)]
 struct Parent {
-    /// The one before.
+    /// The previous resource.
     #[serde(default)]
     parent: Option<Box<Parent>>,
 }
@@ -176,7 +176,7 @@ struct Parent {
 /// Add someone.
 #[operation(category = "CREATE")]
 fn add_person(
-    /// Where to find them.
+    /// Their address.
     home: Address,
 ) -> Person {
     Person { home, friends: None, parent: None }

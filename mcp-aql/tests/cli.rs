@@ -1,4 +1,4 @@
-//! The adapter's own command line, as a shell sees it.
+//! The adapter's command line, as a shell runs it.
 #![cfg(feature = "cli")]
 #![allow(
     clippy::unwrap_used,
@@ -59,7 +59,7 @@ fn call_prints_the_reply_and_exits_by_it() {
 }
 
 #[test]
-fn faults_of_usage_exit_with_two_and_say_what_to_write() {
+fn usage_errors_exit_with_two_and_suggest_a_correction() {
     for (args, fragment) in [
         (&["call"][..], "OPERATION"),
         (&["frobnicate"], "unrecognized subcommand"),
@@ -86,7 +86,7 @@ fn faults_of_usage_exit_with_two_and_say_what_to_write() {
 
 #[cfg(feature = "http")]
 #[test]
-fn nobody_serves_http_with_bounds_that_make_no_sense() {
+fn http_rejects_invalid_bounds() {
     let http = ["serve", "--http", "127.0.0.1:0"];
     for (args, fragment) in [
         (&["serve", "--max-sessions", "5"][..], "--http <ADDRESS>"),
@@ -110,7 +110,7 @@ fn nobody_serves_http_with_bounds_that_make_no_sense() {
     }
 }
 
-/// The adapter over HTTP, until it is dropped.
+/// The adapter over HTTP, stopped on drop.
 #[cfg(feature = "http")]
 struct Served {
     child: std::process::Child,
@@ -132,8 +132,8 @@ impl Served {
         Self { child, address }
     }
 
-    /// What comes back on a connection of its own until the adapter closes it. 20 seconds are less
-    /// than a client is waited for by default.
+    /// Returns the output of a separate connection until the adapter closes it. The limit of 20 seconds is below the
+    /// default client timeout.
     fn exchange(&self, sent: &str) -> String {
         use std::io::Read as _;
 
@@ -178,7 +178,7 @@ fn the_bounds_of_http_are_those_of_the_command_line() {
     let answer = served.exchange(&request(hello.len()));
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     assert!(answer.contains("retry-after: 10\r\n"), "{answer}");
-    // Whoever does not go on is hung up on.
+    // Idle connections are closed.
     let answer = served.exchange(&request(hello.len() + 1));
     assert!(answer.starts_with("HTTP/1.1 408 "), "{answer}");
     assert_eq!(served.exchange("POST /mcp HTTP/1.1\r\nHost: lo"), "");
@@ -194,7 +194,7 @@ fn introspect_is_what_clients_get() {
     assert_eq!(one["data"]["operation"]["mcpTool"], "mcp_aql_create");
     let types: Value = serde_json::from_str(&stdout(&run(&["introspect", "types"], ""))).unwrap();
     assert!(types["data"]["types"].is_array());
-    // What is not there is `null` for a program, and a fault for whoever wrote the command.
+    // A missing entry is `null` in JSON, and an error in text.
     for (query, name, near) in [
         ("operations", "creat_note", "did you mean 'create_note'?"),
         ("danger", "creat_note", "did you mean 'create_note'?"),
@@ -223,7 +223,7 @@ fn config_names_this_very_program() {
 }
 
 #[test]
-fn a_configuration_file_is_read_and_its_faults_are_told() {
+fn a_configuration_file_is_read_and_its_errors_are_reported() {
     // REQ-MCP-17, REQ-EPT-10
     let folder = std::env::temp_dir().join(format!("mcp-aql-cli-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -258,7 +258,7 @@ fn docs_are_printed_or_written_into_a_directory() {
         [("markdown", "reference.md", stdout(&printed)), ("html", "index.html", page)]
     {
         let file = site.join(file);
-        // The second time it writes over what it wrote.
+        // The second run overwrites the files of the first.
         for _ in 0..2 {
             let output = run(&["docs", "--format", format, "--out", path], "");
             assert_eq!(code(&output), 0, "{}", stderr(&output));
@@ -290,13 +290,13 @@ fn help_version_and_completions_are_for_the_shell() {
 }
 
 #[test]
-fn an_authors_own_flags_stand_beside_the_commands() {
+fn an_authors_own_flags_work_beside_the_commands() {
     use mcp_aql::cli::clap::{self, CommandFactory as _, Parser as _};
 
     /// Keeps notes in a file.
     #[derive(clap::Parser)]
     struct Flat {
-        /// Where the notes are kept.
+        /// Directory of the notes.
         #[arg(long, default_value = "notes.db")]
         db: std::path::PathBuf,
         #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The reference pages: complete, sound, and safe from what an author's text holds.
+//! The reference pages: complete, well-formed, and safe against the text of authors.
 #![cfg(feature = "cli")]
 #![allow(
     clippy::unwrap_used,
@@ -29,7 +29,7 @@ struct Book {
     /// Title as printed on the cover.
     #[param(min_length = 1, max_length = 200)]
     title: String,
-    /// Who wrote it.
+    /// Its author.
     #[update_input(replace)]
     authors: Vec<Author>,
     /// Grows with every change.
@@ -44,7 +44,7 @@ struct Author {
     kind: Kind,
 }
 
-/// What a writer is.
+/// The kind of a writer.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum Kind {
@@ -52,7 +52,7 @@ enum Kind {
     Group,
 }
 
-/// What became of a loan.
+/// The state of a loan.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "lowercase")]
 enum Loan {
@@ -68,7 +68,7 @@ struct Shelf;
 impl Shelf {
     /// Add a book.
     ///
-    /// It goes on the shelf at once:
+    /// The book is on the shelf at once:
     ///
     /// - **first** by author,
     /// - then by `title`.
@@ -82,10 +82,10 @@ impl Shelf {
         /// Title as printed on the cover.
         #[param(min_length = 1, max_length = 200)]
         title: String,
-        /// Who wrote it.
+        /// Its author.
         #[param(max_items = 9)]
         authors: Vec<Author>,
-        /// Where it stands.
+        /// Its status.
         #[param(default = "a|b", pattern = "^(a|b|[|])+$")]
         place: String,
         /// Key to the cupboard.
@@ -144,7 +144,7 @@ const HOSTILE: &str = "</script></style><script>alert(1)</script><img src=x oner
 const HOSTILE_EXAMPLE: &str =
     r#"{"text":"</script><img src=x onerror=alert(1)>","kind":"\"><svg onload=alert(5)>"}"#;
 
-/// Everything that an author writes, as someone would who means harm.
+/// An adapter whose author put markup into every text.
 struct Hostile;
 
 impl Operations for Hostile {
@@ -193,14 +193,14 @@ fn hostile() -> AdapterBuilder {
         .without_config()
 }
 
-/// The page without the contents of its own style and script.
+/// Returns the page without the contents of its own style and script.
 fn markup(page: &str) -> String {
     let own = Regex::new(r"(?s)<(style|script)>\n.*?\n</(style|script)>").unwrap();
     assert_eq!(own.find_iter(page).count(), 2, "one style, one script");
     own.replace_all(page, "").into_owned()
 }
 
-/// Start tags with their attributes: in an attribute no `<` or `>` is left.
+/// Returns the start tags with their attributes. Attributes contain no `<` or `>`.
 fn tags(page: &str) -> Vec<(String, Vec<(String, String)>)> {
     let tag = Regex::new(r"<([a-zA-Z][^\s>/]*)([^>]*)>").unwrap();
     let attribute = Regex::new(r#"([^\s="]+)="([^"]*)""#).unwrap();
@@ -228,7 +228,7 @@ fn markdown_reads_like_this() {
 }
 
 #[tokio::test]
-async fn all_that_clients_can_ask_for_is_on_the_pages() {
+async fn everything_that_clients_can_query_is_on_the_pages() {
     let adapter = shelf().build().unwrap();
     let pages = [docs::markdown(&adapter), docs::html(&adapter)];
     let [markdown, html] = &pages;
@@ -345,7 +345,7 @@ fn hostile_text_stays_text() {
     assert!(!page.contains('\u{7}'));
 }
 
-/// A code host takes HTML inside of Markdown: none of it may be the author's.
+/// Code hosts render HTML inside Markdown, so none of it may come from the author.
 #[test]
 fn hostile_text_stays_text_in_markdown() {
     let markdown = docs::markdown(&hostile().build().unwrap());
@@ -369,7 +369,7 @@ fn hostile_text_stays_text_in_markdown() {
             Event::Start(Tag::Table(alignments)) => {
                 (columns, tables) = (alignments.len(), tables + 1);
             }
-            // What a row has beyond the heading is dropped without a word.
+            // Cells beyond those of the heading would be dropped silently.
             Event::Start(Tag::TableHead | Tag::TableRow) => {
                 let row = markdown[range].replace(r"\|", "");
                 assert_eq!(row.matches('|').count(), columns + 1, "{row}");

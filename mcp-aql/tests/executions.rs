@@ -1,4 +1,4 @@
-//! Executions on the command line and behind an HTTP server.
+//! Executions on the command line and over HTTP.
 #![cfg(feature = "cli")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on panics, in its helpers too")]
 

@@ -1,4 +1,4 @@
-//! Calls through MCP: what comes back, progress, cancellation, sessions.
+//! Calls through MCP: results, progress, cancellation and sessions.
 
 #![allow(
     clippy::unwrap_used,
@@ -40,7 +40,7 @@ async fn a_result_is_one_text_item() {
 }
 
 #[tokio::test]
-async fn is_error_is_set_for_what_cannot_be_mended() {
+async fn is_error_is_set_for_errors_that_a_client_cannot_correct() {
     // REQ-MCP-10, REQ-MCP-11, choice C-11
     let client = Client::connect(&adapter()).await.unwrap();
     for (tool, operation, params, code, is_error) in [
@@ -109,7 +109,7 @@ async fn protocol_faults_are_json_rpc_errors() {
     }
     let answer = client.call_raw("mcp_aql_nothing", json!({})).await.unwrap();
     assert!(answer["error"]["message"].as_str().unwrap().contains("mcp_aql_read"), "{answer}");
-    // Arguments that lack something are the protocol's to judge, not JSON-RPC's.
+    // Missing arguments are errors of the protocol, not of JSON-RPC.
     let answer = client.call_raw("mcp_aql_read", json!({})).await.unwrap();
     assert_eq!(reply(&answer)["error"]["code"], "VALIDATION_MISSING_PARAM");
     let answer = client.request("tools/call", json!({ "name": "mcp_aql_read" })).await.unwrap();
@@ -127,7 +127,7 @@ async fn structured_content_is_a_switch() {
     assert_eq!(answer["result"]["structuredContent"], reply(&answer));
 }
 
-/// What somebody else wrote.
+/// A type of another crate.
 #[derive(serde::Serialize, JsonSchema)]
 struct Pages {
     /// A page.
@@ -135,7 +135,7 @@ struct Pages {
     page: Box<RawValue>,
 }
 
-/// Its example and its reply are JSON as a person writes it.
+/// An operation whose example and reply are formatted JSON.
 struct Report;
 
 impl Operations for Report {
@@ -183,7 +183,7 @@ async fn a_batch_goes_through_the_tool() {
 }
 
 #[tokio::test]
-async fn a_panic_is_answered_and_the_session_lives_on() {
+async fn a_panic_is_answered_and_the_session_continues() {
     // REQ-RQ-08, REQ-MCP-10, REQ-SES-01
     let client = Client::connect(&adapter()).await.unwrap();
     let who = |result: mcp_aql::OperationResult| result.data()["caller"]["session"].clone();
@@ -196,7 +196,7 @@ async fn a_panic_is_answered_and_the_session_lives_on() {
     assert_eq!(before, after);
 }
 
-/// The progress notifications for a token.
+/// Returns the progress notifications for a token.
 fn progress_of(client: &Client, token: &Value) -> Vec<Value> {
     let notifications = client.take_notifications().into_iter();
     notifications
@@ -217,7 +217,7 @@ fn assert_grows(reports: &[Value], total: f64) {
 }
 
 #[tokio::test]
-async fn progress_goes_to_the_tokens_that_ask_for_it() {
+async fn progress_is_sent_for_progress_tokens() {
     // REQ-MCP-13, REQ-MCP-14, REQ-MCP-16, choice C-63
     let client = Client::connect(&adapter()).await.unwrap();
     let call = |meta: Value, inner: Value| {
@@ -285,7 +285,7 @@ async fn sessions_are_apart_and_have_an_id() {
 }
 
 #[tokio::test]
-async fn what_a_client_says_of_itself_is_a_label() {
+async fn client_info_is_only_a_label() {
     // REQ-SES-05
     let client = Client::connect(&adapter()).await.unwrap();
     let mut sessions = Vec::new();
@@ -308,7 +308,7 @@ async fn what_a_client_says_of_itself_is_a_label() {
 }
 
 #[tokio::test]
-async fn a_client_that_vanishes_takes_its_session_along() {
+async fn a_disconnected_client_ends_its_session() {
     // REQ-SES-01, REQ-SES-02
     let signals = Signals::default();
     let adapter = builder_with(&signals).without_config().build().unwrap();

@@ -1,4 +1,4 @@
-//! Lines that no client should send: every one that can be answered is, and the session lives on.
+//! Invalid lines: each one that can be answered is answered, and the session continues.
 
 #![allow(
     clippy::unwrap_used,
@@ -24,7 +24,7 @@ use tokio::io::{
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
-/// A client that writes whatever it likes.
+/// A client that writes arbitrary lines.
 struct Raw {
     write: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -40,7 +40,7 @@ impl Raw {
         Self { write, lines: BufReader::new(read).lines(), server }
     }
 
-    /// Connects and shakes hands.
+    /// Connects and initializes the session.
     async fn greeted(adapter: &Adapter) -> Self {
         let mut raw = Self::connect(adapter);
         raw.send(hello().to_string()).await;
@@ -62,7 +62,7 @@ impl Raw {
         serde_json::from_str(&self.line().await).unwrap()
     }
 
-    /// The session is alive, and nothing else was answered.
+    /// Checks that the session works, and that no other message was sent.
     async fn ping(&mut self) {
         self.send(json!({ "jsonrpc": "2.0", "id": "ping", "method": "ping" }).to_string()).await;
         let answer = self.answer().await;
@@ -81,7 +81,7 @@ fn adapter() -> Adapter {
     builder().without_config().build().unwrap()
 }
 
-/// A call as text, its arguments as they are.
+/// Returns a call as text, with its arguments unchanged.
 fn call(id: &str, arguments: &[u8]) -> Vec<u8> {
     let head = format!(
         r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"mcp_aql_create","arguments":"#
@@ -93,7 +93,7 @@ fn reply(answer: &Value) -> Value {
     serde_json::from_str(answer["result"]["content"][0]["text"].as_str().unwrap()).unwrap()
 }
 
-/// The protocol's code, or JSON-RPC's.
+/// Returns the error code of the protocol or of JSON-RPC.
 fn code(answer: &Value) -> String {
     match answer["error"]["code"].as_i64() {
         Some(code) => code.to_string(),
@@ -102,7 +102,7 @@ fn code(answer: &Value) -> String {
 }
 
 #[tokio::test]
-async fn text_that_is_none_is_refused_by_name() {
+async fn rejects_invalid_text_with_its_location() {
     // REQ-ENC-01
     let mut client = Raw::greeted(&adapter()).await;
     let title = |bytes: &[u8]| {
@@ -152,11 +152,11 @@ async fn lines_beyond_the_limit_are_refused_by_their_id() {
         assert_eq!(error["details"]["limit_value"], 64 << 10);
         assert_eq!(error["details"]["actual_value"], sent);
     }
-    // Just beyond the request's limit, so that the line itself passes.
+    // Just above the limit of the request, so that the line itself is accepted.
     let arguments = format!(r#"{{"operation":"create_note","pad":"{}"}}"#, "x".repeat(64 << 10));
     client.send(call("3", arguments.as_bytes())).await;
     assert_eq!(code(&client.answer().await), "VALIDATION_PAYLOAD_TOO_LARGE");
-    // Nobody can be answered.
+    // Without an id, no answer is possible.
     client.send(&filler).await;
     client.send(format!(r#"{{"id":5,"method":"ping","pad":"{filler}"}}"#)).await;
     let answer = client.answer().await;
@@ -165,7 +165,7 @@ async fn lines_beyond_the_limit_are_refused_by_their_id() {
 }
 
 #[tokio::test]
-async fn whoever_has_an_id_is_answered() {
+async fn requests_with_an_id_are_answered() {
     // REQ-RQ-08
     let mut client = Raw::greeted(&adapter()).await;
     let deep = format!(
@@ -199,7 +199,7 @@ async fn whoever_has_an_id_is_answered() {
 }
 
 #[tokio::test]
-async fn what_comes_before_the_handshake_does_not_end_the_session() {
+async fn messages_before_the_handshake_do_not_end_the_session() {
     // REQ-SES-01
     let mut client = Raw::connect(&adapter());
     for early in [
@@ -330,8 +330,8 @@ async fn messages_of_a_batch_that_share_an_id_are_answered_together() {
 }
 
 #[tokio::test]
-async fn a_call_is_cancelled_by_its_id_in_whatever_form() {
-    // MCP: a client may cancel any request of its own
+async fn a_call_is_cancelled_by_its_id_in_any_form() {
+    // MCP: a client may cancel any of its own requests
     let signals = Signals::default();
     let adapter = builder_with(&signals).without_config().build().unwrap();
     let mut client = Raw::greeted(&adapter).await;
@@ -346,7 +346,7 @@ async fn a_call_is_cancelled_by_its_id_in_whatever_form() {
 }
 
 #[tokio::test]
-async fn of_an_id_that_is_used_twice_the_later_call_may_end_first() {
+async fn with_a_reused_id_the_later_call_may_end_first() {
     // REQ-RQ-08
     let mut client = Raw::greeted(&adapter()).await;
     let slow = br#"{"operation":"execute_export","params":{"steps":5}}"#;
@@ -400,11 +400,11 @@ async fn an_id_goes_back_as_it_was_written() {
         assert!(answer.contains("success"), "{answer}");
         client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/list"}}"#)).await;
         assert!(client.line().await.contains(&format!(r#""id":{id},"result""#)));
-        // A method that goes through rmcp is answered too.
+        // A method that rmcp handles is answered too.
         client.send(format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#)).await;
         assert!(client.line().await.contains(&format!(r#""id":{id},"result""#)));
     }
-    // A handshake may have such an id, and before it a call is for rmcp to judge.
+    // A handshake may have such an id. Before the handshake, rmcp decides about calls.
     let mut client = Raw::connect(&adapter());
     client.send(hello().to_string().replace(r#""hello""#, "9223372036854775808")).await;
     let answer = client.line().await;
@@ -440,7 +440,7 @@ async fn a_message_that_repeats_a_member_is_refused() {
     client.ping().await;
 }
 
-/// A line of anything: bytes, JSON of any shape, and calls with a byte changed.
+/// Generates a line: bytes, arbitrary JSON, or a call with one changed byte.
 fn any_line() -> impl Strategy<Value = Vec<u8>> {
     let call = call("1", br#"{"operation":"create_note","params":{"title":"\u00e9"}}"#);
     prop_oneof![
@@ -517,7 +517,7 @@ async fn the_replies_to_a_batch_have_the_room_of_one() {
         assert_eq!(error["details"]["limit_type"], "response_size");
         ran += usize::from(error["details"]["operation_ran"].as_bool().unwrap());
     }
-    // An error says whether its operation ran.
+    // An error states whether its operation ran.
     let list = json!({ "jsonrpc": "2.0", "id": "n", "method": "tools/call", "params": {
         "name": "mcp_aql_read",
         "arguments": { "operation": "get_note", "params": { "note_id": ran } } } });

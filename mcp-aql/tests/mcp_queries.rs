@@ -1,4 +1,4 @@
-//! Queries as a client of another make sends them, over a stream.
+//! Queries of a third-party client over a stream.
 #![cfg(feature = "query")]
 #![allow(
     clippy::unwrap_used,
@@ -23,7 +23,7 @@ struct Book {
     /// Its title.
     #[resource(search, filter, sort)]
     title: String,
-    /// What it is about.
+    /// Its labels.
     #[resource(filter, group)]
     subject: String,
     /// How many pages it has.
@@ -33,7 +33,7 @@ struct Book {
 
 #[computed_fields]
 impl Book {
-    /// Evenings that it takes.
+    /// Evenings needed to read it.
     #[computed(filter, sort)]
     fn evenings(&self) -> u32 {
         self.pages.div_ceil(60)
@@ -50,7 +50,7 @@ impl Shelf {
         query.run(&self.0)
     }
 
-    /// Look for books.
+    /// Search the books.
     #[operation(category = "READ")]
     fn search_books(&self, query: CollectionQuery<Book>) -> Result<Page<Book>, OperationError> {
         query.run(&self.0)
@@ -93,7 +93,7 @@ async fn connect() -> RunningService<RoleClient, ()> {
     ().serve(ours).await.unwrap()
 }
 
-/// Calls an operation and gives the reply, and whether the tool failed.
+/// Calls an operation and returns the reply and the tool's error flag.
 async fn ask(
     client: &RunningService<RoleClient, ()>,
     operation: &str,
@@ -176,7 +176,7 @@ async fn a_cursor_belongs_to_its_adapter() {
 }
 
 #[tokio::test]
-async fn a_client_is_told_what_is_wrong() {
+async fn a_client_receives_the_reason_of_an_error() {
     // REQ-COL-04, REQ-COL-05, REQ-COL-07, REQ-AGG-08, REQ-FLD-09, REQ-PAG-02, REQ-PAG-03
     let client = connect().await;
     for (params, code, param, part) in [
@@ -219,7 +219,7 @@ async fn a_client_is_told_what_is_wrong() {
 }
 
 #[tokio::test]
-async fn a_client_finds_all_of_it_by_asking() {
+async fn a_client_discovers_every_control_through_introspection() {
     // REQ-INT-21, REQ-COL-11, REQ-AGG-09, REQ-CMP-04, REQ-FLD-01, REQ-FLD-10
     let client = connect().await;
     let (reply, _) =
@@ -234,7 +234,7 @@ async fn a_client_finds_all_of_it_by_asking() {
     }
     assert_eq!(details["computed_fields"][0]["name"], "evenings");
     assert_eq!(details["aggregation_support"]["groupable_fields"], json!(["subject"]));
-    // What is shown as an example is a call that works.
+    // The published example is a valid call.
     let params = details["examples"][0]["request"]["params"].clone();
     let (reply, _) = ask(&client, "search_books", params).await;
     assert_eq!(reply["success"], true, "{reply}");

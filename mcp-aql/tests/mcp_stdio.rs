@@ -1,4 +1,4 @@
-//! A program on the other end of a pipe, driven by rmcp's client and by hand.
+//! An adapter process driven through a pipe, with rmcp's client and by hand.
 #![cfg(feature = "cli")]
 #![allow(
     clippy::unwrap_used,
@@ -38,7 +38,7 @@ fn call(id: u64, tool: &str, operation: &str, params: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_client_of_another_make_works() {
+async fn a_third_party_client_works() {
     // REQ-MCP-09, REQ-MCP-10
     let command = tokio::process::Command::from(support::command());
     let client = ().serve(TokioChildProcess::new(command).unwrap()).await.unwrap();
@@ -55,7 +55,7 @@ async fn a_client_of_another_make_works() {
 }
 
 #[test]
-fn what_is_piped_in_is_answered() {
+fn piped_input_is_answered() {
     // REQ-RQ-08
     let mut child = spawn();
     let mut stdin = child.stdin.take().unwrap();
@@ -76,7 +76,7 @@ fn what_is_piped_in_is_answered() {
 }
 
 #[test]
-fn a_client_that_dies_takes_its_session_along() {
+fn a_crashed_client_ends_its_session() {
     // REQ-SES-01, REQ-SES-02
     let folder = std::env::temp_dir().join(format!("mcp-aql-stdio-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -90,7 +90,7 @@ fn a_client_that_dies_takes_its_session_along() {
     writeln!(stdin, "{hold}").unwrap();
     let answer = lines.next().unwrap().unwrap();
     assert!(answer.contains(r#"\"success\":true"#), "{answer}");
-    // Work is in flight, and both pipes break at once.
+    // A call is running when both pipes break.
     writeln!(stdin, "{}", call(2, "mcp_aql_execute", "execute_wait", &json!({}))).unwrap();
     drop((stdin, lines));
     assert!(child.wait().unwrap().success());
@@ -165,7 +165,7 @@ fn a_signal_ends_the_session_before_the_process() {
         std::fs::write(&log, "").unwrap();
         let mut command = support::command();
         command.arg("--config").arg(&config).stdout(Stdio::piped());
-        // A socket is read by a thread, as a terminal is, and stays open.
+        // A thread reads from a socket, as from a terminal, and the socket stays open.
         let (ours, theirs) = std::os::unix::net::UnixStream::pair().unwrap();
         let input =
             if piped { Stdio::piped() } else { Stdio::from(std::os::fd::OwnedFd::from(theirs)) };

@@ -1,4 +1,4 @@
-//! The tools that a client sees: names, schemas, annotations, descriptions.
+//! The tools that a client sees: names, schemas, annotations and descriptions.
 
 #![allow(
     clippy::unwrap_used,
@@ -89,7 +89,7 @@ async fn the_input_schema_is_the_protocols() {
     for tool in tools(builder()).await {
         assert_eq!(tool.input_schema.get("required"), None);
         assert_eq!(tool.input_schema["properties"]["operations"]["type"], "array");
-        // A tool without operations has none to send together either.
+        // A tool without operations accepts no batches either.
         let empty = tool.description.contains("Supported operations: none");
         assert_eq!(tool.description.contains("operations: ["), !empty, "{}", tool.description);
     }
@@ -231,7 +231,7 @@ async fn families_of_an_own_profile_are_described_by_their_template() {
 }
 
 #[tokio::test]
-async fn the_server_tells_how_to_start() {
+async fn the_server_instructions_explain_how_to_start() {
     // REQ-MCP-01
     let adapter =
         builder().instructions("Notes are short.").tool_prefix("a_").without_config().build();

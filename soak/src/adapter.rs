@@ -1,4 +1,4 @@
-//! The adapter under load. Its replies tell whom they are for.
+//! The adapter under load, whose replies identify the caller.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
@@ -8,12 +8,12 @@ use mcp_aql::{HttpOptions, Limits};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Session states that have not been dropped.
+/// The number of session states that have not been dropped.
 static SESSIONS: AtomicI64 = AtomicI64::new(0);
-/// Operations that have not come to an end.
+/// The number of operations that have not ended.
 static WAITING: AtomicI64 = AtomicI64::new(0);
 
-/// Counts as long as it lives.
+/// Increments a counter for its lifetime.
 struct Counted(&'static AtomicI64);
 
 impl Counted {
@@ -29,7 +29,7 @@ impl Drop for Counted {
     }
 }
 
-/// What a session keeps.
+/// The state of a session.
 struct Kept {
     calls: AtomicU64,
     _counted: Counted,
@@ -41,33 +41,33 @@ impl Default for Kept {
     }
 }
 
-/// What comes back of a call.
+/// The result of a call.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Echo {
-    /// What the call said.
+    /// The text of the call.
     nonce: String,
     /// The session's id.
     session: Option<String>,
-    /// How many calls the session has seen.
+    /// Number of calls in the session.
     calls: u64,
 }
 
-/// What is still there.
+/// The resources that are still in use.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Left {
-    /// Session states that were not dropped.
+    /// Number of session states that were not dropped.
     sessions: i64,
-    /// Operations that have not come to an end.
+    /// Number of operations that have not ended.
     waiting: i64,
-    /// Tasks of the runtime.
+    /// Number of tasks of the runtime.
     tasks: usize,
 }
 
-/// Say who calls and what was said.
+/// Return the caller and the text of the call.
 #[operation(category = "READ")]
 fn get_echo(
     context: Context,
-    /// Anything.
+    /// Any text.
     nonce: String,
 ) -> Echo {
     let calls = context.session().map_or(0, |session| {
@@ -80,20 +80,20 @@ fn get_echo(
 /// Get a long text.
 #[operation(category = "READ")]
 fn get_bulk(
-    /// Its length.
+    /// Length in bytes.
     bytes: usize,
 ) -> String {
     "x".repeat(bytes)
 }
 
-/// Get nothing, ever.
+/// Wait forever.
 #[operation(category = "READ")]
 async fn get_never() -> bool {
     let _waiting = Counted::new(&WAITING);
     std::future::pending().await
 }
 
-/// Work until nobody wants it any more.
+/// Work until the call is cancelled.
 #[operation(category = "EXECUTE")]
 async fn execute_wait(context: Context) -> bool {
     let _waiting = Counted::new(&WAITING);
@@ -108,7 +108,7 @@ fn execute_panic() -> bool {
     panic!("on purpose")
 }
 
-/// Get what is still there.
+/// Return the resources in use.
 #[operation(category = "READ")]
 fn get_left() -> Left {
     Left {
@@ -131,7 +131,7 @@ fn adapter() -> mcp_aql::Result<Adapter> {
         .build()?)
 }
 
-/// Serves over HTTP on a port that the system chooses, and prints the address.
+/// Serves over HTTP on a port that the system selects, and prints the address.
 pub(crate) async fn serve_http(sessions: usize, client_timeout: Duration) -> mcp_aql::Result {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     #[expect(clippy::print_stdout, reason = "whoever started it waits for this")]
@@ -140,7 +140,7 @@ pub(crate) async fn serve_http(sessions: usize, client_timeout: Duration) -> mcp
     }
     let options = HttpOptions::new().max_sessions(sessions).client_timeout(client_timeout);
     let stop = async {
-        // Until whoever started it is gone.
+        // Until the parent process is gone.
         let mut input = tokio::io::stdin();
         let _ = tokio::io::copy(&mut input, &mut tokio::io::sink()).await;
     };

@@ -1,4 +1,4 @@
-//! Agents that report too much, under too many names, and guess: what each costs.
+//! Agents that report too many actions under too many names, and guess codes: measures the cost of each call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,12 +15,12 @@ use crate::Fault;
 use crate::process::memory;
 use crate::report::Report;
 
-/// The longest hint that is taken.
-const HINT: usize = 4_000;
-/// What a call may take, however odd it is.
-const BOUND: Duration = Duration::from_secs(1);
+/// The maximum length of a hint, in characters.
+const MAX_HINT_CHARS: usize = 4_000;
+/// The maximum duration of a call.
+const MAX_CALL_DURATION: Duration = Duration::from_secs(1);
 
-/// An adapter, its clock, and whoever watches over it.
+/// An adapter with its clock and its operator.
 struct Flooded {
     adapter: Adapter,
     operator: Operator,
@@ -40,7 +40,7 @@ impl Flooded {
         });
         let store = Arc::new(SqliteStore::open(folder.join("state.db")));
         let patterns = |first: usize| {
-            // All of them begin where the words of the longest hint do.
+            // All patterns start with the words of the longest hint.
             (first..200).step_by(2).map(|number| format!("deploy*of x{number}"))
         };
         let adapter = Adapter::builder("flooded")
@@ -67,7 +67,7 @@ impl Flooded {
         reply
     }
 
-    /// The slowest call since the last look.
+    /// Returns the slowest call since the last query, and resets it.
     fn slowest(&mut self) -> Duration {
         std::mem::take(&mut self.slowest)
     }
@@ -100,7 +100,11 @@ pub(crate) async fn run(names: usize) -> Result<bool, Fault> {
 }
 
 fn took(report: &mut Report, what: &str, slowest: Duration) {
-    report.check(what, format!("{:.2} ms", slowest.as_secs_f64() * 1e3), slowest < BOUND);
+    report.check(
+        what,
+        format!("{:.2} ms", slowest.as_secs_f64() * 1e3),
+        slowest < MAX_CALL_DURATION,
+    );
 }
 
 async fn hints(flooded: &mut Flooded, report: &mut Report) -> Result<(), Fault> {
@@ -117,7 +121,7 @@ async fn hints(flooded: &mut Flooded, report: &mut Report) -> Result<(), Fault> 
         ("accents", "e\u{301}"),
         ("disguises", "а\u{200b}b"),
     ] {
-        let hint: String = unit.chars().cycle().take(HINT).collect();
+        let hint: String = unit.chars().cycle().take(MAX_HINT_CHARS).collect();
         let reply = flooded.step("hinter", &hint).await;
         let answered = reply.is_success() || reply.code() != Some("INTERNAL_ERROR");
         report.check(&format!("{what}: answered"), answered, answered);
@@ -184,9 +188,9 @@ async fn many(flooded: &mut Flooded, report: &mut Report, names: usize) -> Resul
     let overview = flooded.operator.overview().await?;
     took(report, "overview", begun.elapsed());
     report.note("agents in it", overview.agents.len());
-    // One that comes last in every list.
+    // A name that is last in every list.
     let agent = "zz-last";
-    // So many may execute for one caller.
+    // The maximum number of executing agents per caller.
     let reply = flooded.call("abort_execution", json!({ "element_name": "name-0" })).await;
     report.check("one is given up", reply.is_success(), reply.is_success());
     flooded.ahead.fetch_add(61, Ordering::Relaxed);

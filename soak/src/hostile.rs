@@ -1,4 +1,4 @@
-//! Clients that misbehave. Each tells whether it was treated as it should be.
+//! Clients that misbehave. Each reports whether the adapter reacted correctly.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,22 +12,22 @@ use tokio::time::{sleep, timeout};
 use crate::Fault;
 use crate::http::{Connection, call, request};
 
-/// What they do.
+/// A kind of misbehaviour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Habit {
-    /// Headers that are never finished.
+    /// Never completes the headers.
     HalfHeaders,
-    /// A body that is never finished.
+    /// Never completes the body.
     HalfBody,
-    /// A byte at a time.
+    /// Reads one byte at a time.
     ReadsSlowly,
-    /// A long answer that is never read.
+    /// Never reads a long answer.
     StopsReading,
-    /// Gone in the middle of a call, with FIN.
+    /// Disconnects during a call, with FIN.
     VanishesPolitely,
-    /// Gone in the middle of a call, with RST.
+    /// Disconnects during a call, with RST.
     VanishesRudely,
-    /// Gone in the middle of a session's calls; the session is closed by another connection.
+    /// Disconnects during the calls of a session, which another connection closes.
     LeavesItsSession,
 }
 
@@ -41,17 +41,19 @@ pub(crate) const HABITS: [(Habit, &str); 7] = [
     (Habit::LeavesItsSession, "vanishes mid-call, its session is closed"),
 ];
 
-/// Longer than what the sockets of both sides hold.
-const LONG: usize = 12 << 20;
-/// How long the adapter may take beyond its time limits on a machine that is busy.
-const SLACK: Duration = Duration::from_secs(60);
+/// More bytes than the socket buffers of both sides hold.
+const LONG_ANSWER_BYTES: usize = 12 << 20;
+/// The tolerance for the adapter's time limits on a busy machine.
+const TIMEOUT_TOLERANCE: Duration = Duration::from_secs(60);
 
-/// So many clients with each habit, all at once; how many of each were treated well.
+/// Runs `count` clients of each kind concurrently, and returns how many were handled correctly.
 pub(crate) async fn all(address: SocketAddr, count: usize) -> Result<[usize; 7], Fault> {
     let mut clients = JoinSet::new();
     for (index, (habit, _)) in HABITS.into_iter().enumerate() {
         for _ in 0..wanted(habit, count) {
-            clients.spawn(async move { (index, timeout(SLACK, one(address, habit)).await) });
+            clients.spawn(
+                async move { (index, timeout(TIMEOUT_TOLERANCE, one(address, habit)).await) },
+            );
         }
     }
     let mut treated = [0; 7];
@@ -66,7 +68,7 @@ pub(crate) async fn all(address: SocketAddr, count: usize) -> Result<[usize; 7],
     Ok(treated)
 }
 
-/// How many clients of a habit there are: long answers take memory while they wait.
+/// Returns the number of clients of a kind: waiting long answers use memory.
 pub(crate) fn wanted(habit: Habit, count: usize) -> usize {
     if habit == Habit::StopsReading { count.div_ceil(10) } else { count }
 }
@@ -110,10 +112,18 @@ async fn one(address: SocketAddr, habit: Habit) -> Result<(), Fault> {
         }
         Habit::StopsReading => {
             let mut stream = TcpStream::connect(address).await?;
-            stream.write_all(&call(address, None, 1, "get_bulk", json!({ "bytes": LONG }))).await?;
-            // Far beyond the client timeout; then it looks how much there is.
+            stream
+                .write_all(&call(
+                    address,
+                    None,
+                    1,
+                    "get_bulk",
+                    json!({ "bytes": LONG_ANSWER_BYTES }),
+                ))
+                .await?;
+            // Much longer than the client timeout. Then the number of available bytes is checked.
             sleep(Duration::from_secs(12)).await;
-            if until_end(&mut stream).await >= LONG {
+            if until_end(&mut stream).await >= LONG_ANSWER_BYTES {
                 return Err("all of it was waiting".into());
             }
         }
@@ -151,7 +161,7 @@ async fn one(address: SocketAddr, habit: Habit) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads to the end, which may be a reset; how much there was.
+/// Reads to the end, which may be a reset, and returns the number of bytes.
 async fn until_end(stream: &mut TcpStream) -> usize {
     let mut read = Vec::new();
     let _ = stream.read_to_end(&mut read).await;

@@ -1,4 +1,4 @@
-//! An HTTP client that does no more than it has to, so that the adapter is what is measured.
+//! A minimal HTTP client, so that the measurements show the adapter's costs.
 
 use std::net::SocketAddr;
 
@@ -14,7 +14,7 @@ pub(crate) struct Connection {
     address: SocketAddr,
 }
 
-/// An answer, read to its end.
+/// A complete answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) session: Option<String>,
@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// The JSON-RPC message: the body, or the last event of a stream.
+    /// Returns the JSON-RPC message: the body, or the last event of a stream.
     pub(crate) fn message(&self) -> Result<Value, Fault> {
         let text = std::str::from_utf8(&self.body)?;
         let data = text.lines().rev().find_map(|line| {
@@ -31,7 +31,7 @@ impl Answer {
         Ok(serde_json::from_str(data.unwrap_or(text))?)
     }
 
-    /// The operation's reply to the request of this id.
+    /// Returns the operation's reply to the request with this id.
     pub(crate) fn reply(&self, id: u64) -> Result<Value, Fault> {
         let message = self.message().map_err(|error| {
             format!("{} {error}: {}", self.status, String::from_utf8_lossy(&self.body))
@@ -44,7 +44,7 @@ impl Answer {
     }
 }
 
-/// The headers and the body of a call. With a session, or as MCP 2026-07-28 has it.
+/// Returns the headers and the body of a call, with a session or in the form of MCP 2026-07-28.
 pub(crate) fn call(
     address: SocketAddr,
     session: Option<&str>,
@@ -117,7 +117,7 @@ impl Connection {
         self.send(&request).await?.reply(id)
     }
 
-    /// Opens a session; gives its name in HTTP.
+    /// Opens a session and returns its HTTP session id.
     pub(crate) async fn open_session(&mut self) -> Result<String, Fault> {
         let answer = self.send(&initialize(self.address)).await?;
         let name = answer.session.clone().filter(|_| answer.status == 200);
@@ -137,7 +137,7 @@ impl Connection {
         expect(&answer, 202)
     }
 
-    /// Reads an answer to its end.
+    /// Reads a complete answer.
     pub(crate) async fn answer(&mut self) -> Result<Answer, Fault> {
         let mut answer = Answer { status: 0, session: None, body: Vec::new() };
         let (mut length, mut chunked) = (0, false);

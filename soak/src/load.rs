@@ -1,4 +1,4 @@
-//! Many sessions at once and many calls, each reply checked.
+//! Many concurrent sessions and calls. Every reply is checked.
 
 use std::collections::HashSet;
 use std::net::SocketAddr;
@@ -13,23 +13,23 @@ use crate::http::Connection;
 
 /// A session as its client knows it.
 pub(crate) struct Session {
-    /// Its name in HTTP.
+    /// The HTTP session id.
     name: String,
-    /// Its id among the operations; the first reply tells.
+    /// The session id that operations see. The first reply contains it.
     id: OnceLock<String>,
     calls: AtomicU64,
-    /// The sum of what the session said how many calls it had seen.
+    /// The sum of the call counts that the session reported.
     counted: AtomicU64,
 }
 
-/// Sessions that are open.
+/// The open sessions.
 pub(crate) struct Sessions {
     address: SocketAddr,
     connections: usize,
     sessions: Arc<Vec<Session>>,
 }
 
-/// What calls there were.
+/// The numbers of calls.
 #[derive(Default)]
 pub(crate) struct Calls {
     in_sessions: AtomicU64,
@@ -42,14 +42,14 @@ impl Calls {
         self.in_sessions.load(Relaxed) + self.stateless.load(Relaxed) + self.panics.load(Relaxed)
     }
 
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let [sessions, stateless, panics] =
             [&self.in_sessions, &self.stateless, &self.panics].map(|count| count.load(Relaxed));
         format!("{sessions}+{stateless}+{panics}")
     }
 }
 
-/// Runs `work` on so many connections; each takes the next number until there are `count`.
+/// Runs `work` on a number of connections. Each repeatedly claims the next number until `count` is reached.
 async fn spread<F, W>(connections: usize, count: u64, work: W) -> Result<(), Fault>
 where
     W: Fn(usize, Arc<AtomicU64>) -> F,
@@ -61,14 +61,14 @@ where
         tasks.spawn(work(connection, Arc::clone(&next)));
     }
     while let Some(ended) = tasks.join_next().await {
-        // The first fault ends the others, too.
+        // The first error ends the other tasks, too.
         ended??;
     }
     Ok(())
 }
 
 impl Sessions {
-    /// Opens so many sessions and calls once in each.
+    /// Opens a number of sessions and makes one call in each.
     pub(crate) async fn open(
         address: SocketAddr,
         connections: usize,
@@ -99,13 +99,13 @@ impl Sessions {
         Ok(Self { address, connections, sessions: Arc::new(sessions) })
     }
 
-    /// How many ids the sessions have, which is one each.
+    /// Returns the number of distinct session ids.
     pub(crate) fn ids(&self) -> usize {
         self.sessions.iter().filter_map(|session| session.id.get()).collect::<HashSet<_>>().len()
     }
 
-    /// Calls: in a session that is drawn anew for each call, or in none; some of them panic. Every
-    /// connection so serves all sessions, and a session several connections at once.
+    /// Makes calls in random sessions, or without a session, of which some panic. Every connection serves all
+    /// sessions, and several connections use the same session concurrently.
     pub(crate) async fn call(&self, count: u64, seen: &Arc<Calls>) -> Result<(), Fault> {
         let address = self.address;
         spread(self.connections, count, |index, next| {
@@ -141,7 +141,7 @@ impl Sessions {
         .await
     }
 
-    /// Whether each session saw the calls that were made in it, once each.
+    /// Returns the number of sessions that counted each of their calls exactly once.
     pub(crate) fn counted(&self) -> usize {
         let complete = |session: &&Session| {
             let calls = session.calls.load(Relaxed);
@@ -207,7 +207,7 @@ async fn panicked(
     Ok(())
 }
 
-/// Numbers without a pattern, the same in each run (xorshift).
+/// A deterministic xorshift random number generator.
 struct Random(u64);
 
 impl Random {

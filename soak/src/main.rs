@@ -1,8 +1,8 @@
-//! What an adapter survives: `cargo run --release -p mcp-aql-soak`.
+//! Load test of an adapter: `cargo run --release -p mcp-aql-soak`.
 //!
-//! Starts itself as an adapter, loads it over loopback with many sessions, many calls and clients
-//! that misbehave, and checks every reply and what is left of it all. Prints a table; ends with 1
-//! when something does not hold. Reads `/proc`, so it needs Linux.
+//! Starts itself as an adapter, loads it over loopback with many sessions, calls and misbehaving clients, and checks
+//! every reply and the remaining resources. Prints a table and exits with 1 if a check fails. Reads `/proc`, so it
+//! requires Linux.
 
 #![expect(clippy::indexing_slicing, reason = "a `Value` that has no such member gives null")]
 
@@ -34,25 +34,25 @@ use report::Report;
 
 type Fault = Box<dyn std::error::Error + Send + Sync>;
 
-/// Loads an adapter and tells what it survives.
+/// Runs load tests against an adapter.
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// Sessions that are open at once
+    /// Concurrent sessions
     #[arg(long, default_value_t = 10_000)]
     sessions: usize,
-    /// Calls in all
+    /// Total number of calls
     #[arg(long, default_value_t = 1_000_000)]
     calls: u64,
-    /// Connections that make them
+    /// Connections that make the calls
     #[arg(long, default_value_t = 64)]
     connections: usize,
-    /// Clients of each bad habit
+    /// Clients of each kind of misbehaviour
     #[arg(long, default_value_t = 100)]
     hostile: usize,
-    /// Rounds to warm up, with the same sessions and a tenth of the calls
+    /// Warm-up rounds, with the same sessions and a tenth of the calls
     #[arg(long, default_value_t = 2)]
     rounds: usize,
-    /// Gives up after so many seconds
+    /// Time limit of the run in seconds
     #[arg(long, default_value_t = 3600)]
     seconds: u64,
     #[command(subcommand)]
@@ -61,31 +61,31 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Kill an adapter while agents are blocked and released, and check what it kept
+    /// Kill an adapter while agents are blocked and released, and check its persistent state
     Crash {
-        /// So many times
+        /// Number of kills
         #[arg(long, default_value_t = 1_000)]
         kills: u64,
-        /// Chooses the moments
+        /// Seed of the random moments
         #[arg(long, default_value_t = 5)]
         seed: u64,
     },
-    /// Report too much, under too many names, and guess
+    /// Report too many actions under too many names, and guess codes
     Flood {
-        /// So many names
+        /// Number of names
         #[arg(long, default_value_t = 10_000)]
         names: usize,
     },
-    /// Send one confirmation token many times at once
+    /// Send each confirmation token many times concurrently
     Retries {
-        /// So many tokens
+        /// Number of tokens
         #[arg(long, default_value_t = 1_000)]
         rounds: u64,
-        /// So many times each
+        /// Number of calls per token
         #[arg(long, default_value_t = 64)]
         at_once: usize,
     },
-    /// Be the adapter under load
+    /// Run the adapter under load
     #[command(subcommand, hide = true)]
     Adapter(Transport),
 }
@@ -102,18 +102,19 @@ enum Transport {
     GatedHttp { folder: PathBuf },
 }
 
-/// How long the adapter waits for a client. Short, so that the run need not wait for it long.
+/// The adapter's client timeout. It is short, so that the run does not wait long for it.
 const CLIENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long it may take until what ended has been cleared away: rmcp gives calls five seconds when
-/// their session is closed.
-const CLEARED: Duration = Duration::from_secs(60);
-/// How much more memory may be in use after the last round than after the one before, in KiB. With
-/// ten thousand sessions a leak of 2 KiB each shows, with a million calls one of 24 bytes each.
-const MORE: u64 = 24 << 10;
+/// The maximum time until ended sessions and calls are cleaned up. rmcp gives calls five seconds when their session
+/// is closed.
+const CLEANUP_TIMEOUT: Duration = Duration::from_secs(60);
+/// The maximum increase of memory from the second-to-last round to the last, in KiB. With ten thousand sessions it
+/// reveals a leak of 2 KiB each, with a million calls one of 24 bytes each.
+const MAX_MEMORY_INCREASE_KIB: u64 = 24 << 10;
 
-/// Whether [`MORE`] is held. Held only with an allocator that was loaded to give freed memory back. glibc's keeps freed pages
-/// between others, up to the most that was ever in use:
-/// `LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0`.
+/// Reports whether [`MAX_MEMORY_INCREASE_KIB`] is checked. This requires an allocator that returns freed memory to
+/// the system, for example
+/// `LD_PRELOAD=libjemalloc.so.2 MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0`. glibc's allocator keeps freed pages
+/// between used ones.
 fn returns_memory() -> bool {
     std::env::var_os("LD_PRELOAD").is_some()
 }
@@ -164,7 +165,7 @@ async fn soak(arguments: &Arguments) -> Result<bool, Fault> {
     let mut report = Report::default();
     let most = arguments.sessions + arguments.hostile;
     let (process, _input, address) = Process::http(&["http".into(), most.to_string()]).await?;
-    let base = Left::of(address, &process).await?;
+    let base = ResourceUsage::of(address, &process).await?;
     let mut warm = base.memory;
     for number in 1..=arguments.rounds {
         report.part(&format!("HTTP, warming up {number}: a tenth of the calls"));
@@ -178,7 +179,11 @@ async fn soak(arguments: &Arguments) -> Result<bool, Fault> {
     let after = process.memory()?;
     report.note("most memory at any time (MiB)", process.peak()? >> 10);
     if returns_memory() {
-        report.check("resident memory after (MiB)", after >> 10, after <= warm + MORE);
+        report.check(
+            "resident memory after (MiB)",
+            after >> 10,
+            after <= warm + MAX_MEMORY_INCREASE_KIB,
+        );
     } else {
         report.note("resident memory after (MiB), not checked", after >> 10);
     }
@@ -192,11 +197,11 @@ async fn round(
     count: u64,
     address: SocketAddr,
     process: &Process,
-    base: &Left,
+    base: &ResourceUsage,
 ) -> Result<(), Fault> {
     let start = Instant::now();
     let sessions = Sessions::open(address, arguments.connections, arguments.sessions).await?;
-    let open = Left::of(address, process).await?;
+    let open = ResourceUsage::of(address, process).await?;
     let all = arguments.sessions;
     report.check("sessions open at once", open.sessions, usize::try_from(open.sessions)? == all);
     report.check("sessions with an id of their own", sessions.ids(), sessions.ids() == all);
@@ -212,7 +217,7 @@ async fn round(
     sessions.call(count, &calls).await?;
     let seconds = start.elapsed().as_secs_f64();
     report.check("calls, each reply checked", calls.all(), calls.all() == count);
-    report.note("in sessions + without + panicking", calls.told());
+    report.note("in sessions + without + panicking", calls.summary());
     report.note("calls a second, beside bad clients", format!("{:.0}", count as f64 / seconds));
     let counted = sessions.counted();
     report.check("sessions that saw their calls, once each", counted, counted == all);
@@ -223,10 +228,10 @@ async fn round(
 
     sessions.close().await?;
     let start = Instant::now();
-    let mut left = Left::of(address, process).await?;
-    while !left.is_back_to(base) && start.elapsed() < CLEARED {
+    let mut left = ResourceUsage::of(address, process).await?;
+    while !left.is_back_to(base) && start.elapsed() < CLEANUP_TIMEOUT {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        left = Left::of(address, process).await?;
+        left = ResourceUsage::of(address, process).await?;
     }
     report.check("sessions left", left.sessions, left.sessions == 0);
     report.check("operations left", left.waiting, left.waiting == 0);
@@ -238,7 +243,7 @@ async fn round(
     Ok(())
 }
 
-/// Fills the last places, and sees one more session refused and a call without one served.
+/// Opens the last allowed sessions, and checks that one more is refused while a call without a session succeeds.
 async fn one_too_many(address: SocketAddr, places: usize) -> Result<bool, Fault> {
     let mut connection = Connection::open(address).await?;
     let mut names = Vec::new();
@@ -254,8 +259,8 @@ async fn one_too_many(address: SocketAddr, places: usize) -> Result<bool, Fault>
     Ok(refused && reply["success"] == true)
 }
 
-/// What the adapter holds.
-struct Left {
+/// The resources that the adapter uses.
+struct ResourceUsage {
     sessions: i64,
     waiting: i64,
     tasks: usize,
@@ -263,8 +268,8 @@ struct Left {
     memory: u64,
 }
 
-impl Left {
-    /// Asked over a connection of its own, which so is part of every figure.
+impl ResourceUsage {
+    /// Requested over a separate connection, which is therefore part of every result.
     async fn of(address: SocketAddr, process: &Process) -> Result<Self, Fault> {
         let mut connection = Connection::open(address).await?;
         let reply = connection.call(None, 1, "get_left", json!({})).await?;

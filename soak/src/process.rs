@@ -1,4 +1,4 @@
-//! The adapter's process, seen from outside.
+//! The adapter's process and its resources.
 
 use std::process::Stdio;
 
@@ -7,7 +7,7 @@ use tokio::process::{Child, ChildStdin, Command};
 
 use crate::Fault;
 
-/// A running adapter. It ends with this value.
+/// A running adapter. It is killed when this value is dropped.
 pub(crate) struct Process {
     pub(crate) child: Child,
     id: u32,
@@ -20,13 +20,13 @@ impl Process {
             .arg("adapter")
             .args(arguments)
             .env("RUST_BACKTRACE", "0")
-            // glibc's allocator would keep more and more of what is freed, the longer the texts were.
-            // What is measured is what the adapter holds.
+            // glibc's allocator would otherwise keep more and more freed memory, depending on the length of texts. The
+            // measurement is about the memory that the adapter uses.
             .env("MALLOC_MMAP_THRESHOLD_", "131072")
             .env("MALLOC_TRIM_THRESHOLD_", "131072")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            // Panics on purpose, thousands of them.
+            // Thousands of intentional panics would be printed.
             .stderr(Stdio::null())
             .kill_on_drop(true)
             .spawn()?;
@@ -34,7 +34,7 @@ impl Process {
         Ok(Self { child, id })
     }
 
-    /// Starts it over HTTP; gives its address. It ends when the pipe is closed.
+    /// Starts the adapter over HTTP and returns its address. It exits when the pipe is closed.
     pub(crate) async fn http(
         arguments: &[String],
     ) -> Result<(Self, ChildStdin, std::net::SocketAddr), Fault> {
@@ -46,12 +46,12 @@ impl Process {
         Ok((process, input, line.trim().parse()?))
     }
 
-    /// Resident memory in KiB.
+    /// Returns the resident memory in KiB.
     pub(crate) fn memory(&self) -> Result<u64, Fault> {
         self.status("VmRSS:")
     }
 
-    /// The most memory it ever had, in KiB.
+    /// Returns the peak memory in KiB.
     pub(crate) fn peak(&self) -> Result<u64, Fault> {
         self.status("VmHWM:")
     }
@@ -60,13 +60,13 @@ impl Process {
         status(&self.id.to_string(), field)
     }
 
-    /// Open file descriptors.
+    /// Returns the number of open file descriptors.
     pub(crate) fn descriptors(&self) -> Result<usize, Fault> {
         Ok(std::fs::read_dir(format!("/proc/{}/fd", self.id))?.count())
     }
 }
 
-/// Resident memory of a process, or of this one (`self`), in KiB.
+/// Returns the resident memory of a process, or of this one (`self`), in KiB.
 pub(crate) fn memory(process: &str) -> Result<u64, Fault> {
     status(process, "VmRSS:")
 }

@@ -1,8 +1,8 @@
-//! What was seen, line by line, and whether it holds.
+//! Prints the results line by line and records whether all checks hold.
 
 use std::fmt::Display;
 
-/// The table that is printed.
+/// The printed table.
 #[derive(Default)]
 pub(crate) struct Report {
     failed: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Report {
 
 #[expect(clippy::print_stdout, reason = "the report")]
 impl Report {
-    /// Something that has to hold.
+    /// Prints a check and its result.
     pub(crate) fn check(&mut self, what: &str, seen: impl Display, holds: bool) {
         if !holds {
             self.failed += 1;
@@ -18,17 +18,17 @@ impl Report {
         println!("{what:<44} {seen:>26}  {}", if holds { "ok" } else { "FAILED" });
     }
 
-    /// Something worth knowing.
+    /// Prints additional information.
     pub(crate) fn note(&self, what: &str, seen: impl Display) {
         println!("{what:<44} {seen:>26}");
     }
 
-    /// A headline.
+    /// Prints a heading.
     pub(crate) fn part(&self, name: &str) {
         println!("\n{name}");
     }
 
-    /// Whether all held.
+    /// Returns whether all checks hold.
     pub(crate) fn end(&self) -> bool {
         println!("\n{} failed", self.failed);
         self.failed == 0

@@ -1,4 +1,4 @@
-//! One token, sent by many at once.
+//! Sends one confirmation token in many concurrent calls.
 
 use std::time::Instant;
 
@@ -17,7 +17,7 @@ pub(crate) async fn serve(folder: &std::path::Path) -> Result<(), Fault> {
     Ok(gated::serve_http(adapter).await?)
 }
 
-/// So many rounds of so many calls.
+/// Runs rounds of concurrent calls.
 pub(crate) async fn run(rounds: u64, at_once: usize) -> Result<bool, Fault> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().to_str().ok_or("the folder's name is no text")?.to_owned();
@@ -32,7 +32,7 @@ pub(crate) async fn run(rounds: u64, at_once: usize) -> Result<bool, Fault> {
     let (mut once, mut used, mut slowed) = (0, 0, 0);
     for round in 0..rounds {
         let thing = format!("thing-{round}");
-        // A session of its own: one that fails often is slowed down.
+        // A new session, because one that fails often is delayed.
         let mut first = Connection::open(address).await?;
         let session = first.open_session().await?;
         let asked =

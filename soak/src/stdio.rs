@@ -1,4 +1,4 @@
-//! Clients on standard input and output that stop reading, or vanish.
+//! Clients on standard input and output that stop reading, or disconnect.
 
 use std::time::Duration;
 
@@ -11,12 +11,13 @@ use crate::Fault;
 use crate::process::Process;
 use crate::report::Report;
 
-/// How long an answer is, and how many a client asks for without reading any.
-const BULK: usize = 16 << 10;
+/// The length of an answer, and the number of answers that a client requests without reading any.
+const ANSWER_BYTES: usize = 16 << 10;
 const CALLS: u64 = 20_000;
-/// What may pile up for a client that does not read, in KiB. Its answers are 312 MiB.
-const PILE: u64 = 64 << 10;
-const PATIENCE: Duration = Duration::from_secs(120);
+/// The maximum increase of memory for a client that does not read, in KiB. Its answers have 312 MiB.
+const MAX_BUFFERED_KIB: u64 = 64 << 10;
+/// The maximum duration of a step.
+const STEP_TIMEOUT: Duration = Duration::from_secs(120);
 
 fn line(id: u64, operation: &str, params: &Value) -> String {
     let family = if operation.starts_with("get") { "read" } else { "execute" };
@@ -49,14 +50,14 @@ pub(crate) async fn run(report: &mut Report) -> Result<(), Fault> {
     Ok(())
 }
 
-/// An adapter that has shaken hands, what it reads and what it writes.
+/// Starts an adapter, initializes the session, and returns the process with its pipes.
 async fn connect() -> Result<(Process, ChildStdin, Lines<BufReader<ChildStdout>>), Fault> {
     let mut process = Process::start(&["stdio".to_owned()])?;
     let mut input = process.child.stdin.take().ok_or("no standard input")?;
     let output = process.child.stdout.take().ok_or("no standard output")?;
     let mut lines = BufReader::new(output).lines();
     input.write_all(hello().as_bytes()).await?;
-    timeout(PATIENCE, lines.next_line()).await??.ok_or("no answer")?;
+    timeout(STEP_TIMEOUT, lines.next_line()).await??.ok_or("no answer")?;
     Ok((process, input, lines))
 }
 
@@ -65,32 +66,35 @@ async fn stops_reading(report: &mut Report) -> Result<(), Fault> {
     let base = process.memory()?;
     let writer = tokio::spawn(async move {
         for id in 1..=CALLS {
-            input.write_all(line(id, "get_bulk", &json!({ "bytes": BULK })).as_bytes()).await?;
+            input
+                .write_all(line(id, "get_bulk", &json!({ "bytes": ANSWER_BYTES })).as_bytes())
+                .await?;
         }
         Ok::<_, std::io::Error>(input)
     });
     tokio::time::sleep(Duration::from_secs(5)).await;
     let (held, piled) = (!writer.is_finished(), process.memory()?.saturating_sub(base));
     report.check("stops reading: further calls wait", held, held);
-    report.check("stops reading: what piles up (MiB)", piled >> 10, piled < PILE);
+    report.check("stops reading: what piles up (MiB)", piled >> 10, piled < MAX_BUFFERED_KIB);
     let mut seen = std::collections::HashSet::new();
     for _ in 0..CALLS {
-        let line = timeout(PATIENCE, lines.next_line()).await??.ok_or("an answer is missing")?;
+        let line =
+            timeout(STEP_TIMEOUT, lines.next_line()).await??.ok_or("an answer is missing")?;
         let answer: Value = serde_json::from_str(&line)?;
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
-        if text.len() > BULK {
+        if text.len() > ANSWER_BYTES {
             seen.insert(answer["id"].as_u64());
         }
     }
     let all = seen.len() as u64 == CALLS;
     report.check("then reads on: each answer once", seen.len(), all);
-    drop(timeout(PATIENCE, writer).await???);
-    let status = timeout(PATIENCE, process.child.wait()).await??;
+    drop(timeout(STEP_TIMEOUT, writer).await???);
+    let status = timeout(STEP_TIMEOUT, process.child.wait()).await??;
     report.check("then hangs up: the adapter ends well", status, status.success());
     Ok(())
 }
 
-/// Whether the process ends well when both pipes are closed in the midst of calls.
+/// Returns whether the process exits cleanly when both pipes are closed during calls.
 async fn vanishes(index: u64) -> Result<bool, Fault> {
     let (mut process, mut input, lines) = connect().await?;
     for id in 1..200 {
@@ -99,12 +103,12 @@ async fn vanishes(index: u64) -> Result<bool, Fault> {
             1 => line(id, "execute_wait", &json!({})),
             _ => line(id, "get_bulk", &json!({ "bytes": 10_000 })),
         };
-        // The pipe fills, since nobody reads: what does not fit is not said.
+        // The pipe fills up, because no reader drains it. Writes that would block are skipped.
         let _ = timeout(Duration::from_millis(50), input.write_all(line.as_bytes())).await;
     }
     tokio::time::sleep(Duration::from_millis(index * 5)).await;
     drop((input, lines));
-    Ok(timeout(PATIENCE, process.child.wait())
+    Ok(timeout(STEP_TIMEOUT, process.child.wait())
         .await
         .is_ok_and(|ended| ended.is_ok_and(|status| status.success())))
 }

@@ -1,4 +1,4 @@
-//! Each use of what a feature adds is one error that names the feature, where the feature is off.
+//! If a feature is off, each use of it is one compile error that names the feature.
 
 #[test]
 fn a_use_of_a_feature_that_is_off_is_one_error() {

@@ -1,4 +1,4 @@
-//! What a program says of a feature that it was built without.
+//! Run-time messages about features that are off.
 
 use std::process::Command;
 

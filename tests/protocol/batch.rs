@@ -1,4 +1,4 @@
-//! Batches: order, isolation, form, limits.
+//! Batches: order, isolation, form and limits.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{EndpointMode, Limits};
@@ -16,7 +16,7 @@ fn item_code(reply: &Value, index: usize) -> Option<&str> {
 }
 
 #[test]
-fn items_run_in_order_and_by_themselves() {
+fn items_run_in_order_and_independently() {
     // REQ-BAT-01 to REQ-BAT-05, REQ-CON-05
     let board = board();
     let reply = ask(
@@ -113,7 +113,7 @@ fn items_know_params_and_top_level_names_like_single_requests() {
 }
 
 #[test]
-fn every_door_takes_batches_and_judges_item_by_item() {
+fn every_endpoint_accepts_batches_and_checks_each_item() {
     // REQ-BAT-07, REQ-EPT-15
     let operations = json!({ "operations": [
         item("create_task", json!({ "title": "Milk" })),
@@ -158,7 +158,7 @@ fn batches_can_be_switched_off() {
 }
 
 #[test]
-fn a_batch_keeps_to_the_limit_of_replies_and_says_what_ran() {
+fn a_batch_respects_the_response_limit_and_reports_what_ran() {
     // REQ-ENC-09, REQ-BAT-02
     let limits = Limits { max_response_size: 1 << 20, ..Limits::default() };
     let board = builder().limits(limits).build().unwrap();
@@ -177,7 +177,7 @@ fn a_batch_keeps_to_the_limit_of_replies_and_says_what_ran() {
 }
 
 #[test]
-fn encoding_holds_for_each_item_and_for_what_is_beside_them() {
+fn encoding_rules_apply_to_each_item_and_to_the_batch() {
     // REQ-ENC-02, REQ-BAT-02, REQ-BAT-06
     let board = board();
     let reply = ask(

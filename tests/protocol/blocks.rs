@@ -1,4 +1,4 @@
-//! What a blocked agent's session may still do, and where blocks are kept.
+//! The rights of a blocked agent's session, and the persistence of blocks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::support::{ask_in, code, data, details};
 
-/// How often something was really done.
+/// Counts executed operations.
 #[derive(Clone, Default)]
 struct Garden(Arc<AtomicU32>);
 
@@ -75,7 +75,7 @@ impl Guarded {
         ask_in(&self.adapter, Endpoint::Unified, arguments, scope)
     }
 
-    /// Lets an agent begin, which then wants too much.
+    /// Begins an agent and reports an action that is denied.
     fn block(&self, session: Option<&Session>, agent: &str) {
         data(self.call(session, "execute_agent", json!({ "element_name": agent })));
         if let Some(code) = self.people.last_code() {
@@ -96,7 +96,7 @@ impl Guarded {
         data(self.call(session, "verify_challenge", params));
     }
 
-    /// What is refused as long as an agent of the session is blocked.
+    /// Asserts the operations that are refused while an agent of the session is blocked.
     #[track_caller]
     fn assert_refused(&self, session: Option<&Session>) {
         let done = self.done.load(Ordering::SeqCst);
@@ -119,7 +119,7 @@ impl Guarded {
 }
 
 #[test]
-fn a_blocked_agents_session_only_reads_until_a_person_lets_it_go_on() {
+fn a_blocked_agents_session_may_only_read_until_a_person_lifts_the_block() {
     // REQ-OOB-08, REQ-LOOP-09
     for session in [Some(Session::new()), None] {
         let guarded = Guarded::new(LoopMode::Enforcing, &Arc::default());
@@ -127,16 +127,16 @@ fn a_blocked_agents_session_only_reads_until_a_person_lets_it_go_on() {
         guarded.assert_runs(here);
         guarded.block(here, "tidy");
         guarded.assert_refused(here);
-        // To read changes nothing, and so the agent can tell what happened.
+        // Reads have no effect, so the agent can report its situation.
         data(guarded.call(here, "list_beds", json!({})));
         data(guarded.call(here, "introspect", json!({ "query": "operations" })));
-        // To cancel is to cease; to try again is not.
+        // Cancelling stops work and is allowed. Retrying is not.
         let params = json!({ "execution_id": "e-1" });
         let cancelled = guarded.call(here, "cancel_execution", params.clone());
         assert_eq!(code(&cancelled), Some("NOT_FOUND_RESOURCE"), "{cancelled}");
         let retried = guarded.call(here, "retry_execution", params);
         assert_eq!(code(&retried), Some("PERMISSION_DENIED"), "{retried}");
-        // Others did nothing.
+        // Other sessions are not affected.
         guarded.assert_runs(Some(&Session::new()));
         guarded.verify(here);
         guarded.assert_runs(here);
@@ -144,7 +144,7 @@ fn a_blocked_agents_session_only_reads_until_a_person_lets_it_go_on() {
 }
 
 #[test]
-fn items_of_a_batch_are_refused_one_by_one() {
+fn items_of_a_batch_are_rejected_individually() {
     // REQ-OOB-08
     let guarded = Guarded::new(LoopMode::Enforcing, &Arc::default());
     let session = Session::new();
@@ -166,7 +166,7 @@ fn a_block_outlives_process_and_session() {
 
     let later = Guarded::new(LoopMode::Enforcing, &store);
     let session = Session::new();
-    // Nobody has said yet that the blocked agent is here.
+    // The new process does not know yet that the session belongs to the blocked agent.
     later.assert_runs(Some(&session));
     let reply = later.call(Some(&session), "execute_agent", json!({ "element_name": "tidy" }));
     assert_eq!(details(&reply)["reason"], "blocked", "{reply}");
@@ -181,7 +181,7 @@ fn a_block_outlives_process_and_session() {
 }
 
 #[test]
-fn where_callers_have_no_session_a_block_outlives_the_process_too() {
+fn without_sessions_a_block_outlives_the_process_too() {
     // REQ-OOB-08
     let store = Arc::<MemoryStore>::default();
     Guarded::new(LoopMode::Enforcing, &store).block(None, "tidy");
@@ -193,7 +193,7 @@ fn where_callers_have_no_session_a_block_outlives_the_process_too() {
 }
 
 #[test]
-fn other_modes_refuse_nothing() {
+fn other_modes_reject_no_action() {
     // REQ-LOOP-11
     for mode in [LoopMode::Monitoring, LoopMode::Logging, LoopMode::Disabled] {
         let guarded = Guarded::new(mode, &Arc::default());
@@ -204,14 +204,14 @@ fn other_modes_refuse_nothing() {
 }
 
 #[test]
-fn a_loop_keeps_blocks_in_a_file_or_says_why_it_cannot() {
+fn a_safety_loop_stores_blocks_in_a_file_or_reports_why_it_cannot() {
     // REQ-OOB-08
     let safety = || SafetyLoop::new().channel(MemoryChannel::default());
     let built = |name: &str| Adapter::builder(name).safety_loop(safety()).without_config().build();
     let problems = built("no/folder").unwrap_err().to_string();
     assert!(problems.contains("cannot be the name of a folder"), "{problems}");
     assert!(problems.contains("add a `.store(…)`"), "{problems}");
-    // Nothing is written before it is needed.
+    // No file is written before it is needed.
     built("mcp-aql-test").unwrap();
     let name = Adapter::builder("no/folder").without_config();
     name.store(MemoryStore::default()).safety_loop(safety()).build().unwrap();

@@ -1,5 +1,5 @@
-//! The adapter that most of these tests drive: a board of tasks in memory, and a few operations that
-//! exist to misbehave.
+//! The adapter that most of these tests use: a board of tasks in memory, with some operations that misbehave on
+//! purpose.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,7 @@ pub(crate) struct Task {
     /// Short title.
     #[param(min_length = 1, max_length = 40)]
     pub(crate) title: String,
-    /// Where the work stands.
+    /// Status of the work.
     pub(crate) status: Status,
     /// 1 is most urgent.
     #[param(minimum = 1, maximum = 5)]
@@ -31,11 +31,11 @@ pub(crate) struct Task {
     /// When it is due.
     #[param(format = "date")]
     pub(crate) due_date: Option<String>,
-    /// Who made it, and where.
+    /// Author and origin.
     pub(crate) metadata: Metadata,
     /// Anything else.
     pub(crate) extra: Map<String, Value>,
-    /// When it was made.
+    /// Time of creation.
     #[resource(read_only)]
     pub(crate) created_at: String,
     /// Counts the changes.
@@ -44,11 +44,11 @@ pub(crate) struct Task {
     pub(crate) version: u64,
 }
 
-/// Where the work stands.
+/// Status of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
-    /// Not begun.
+    /// Not started.
     #[default]
     Todo,
     /// Begun.
@@ -57,49 +57,49 @@ pub(crate) enum Status {
     Done,
 }
 
-/// Who made a task, and where.
+/// The author and origin of a task.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub(crate) struct Metadata {
-    /// Who.
+    /// Author.
     #[param(max_length = 10)]
     pub(crate) author: String,
     /// Remark.
     pub(crate) note: Option<String>,
-    /// Where it comes from.
+    /// Origin.
     pub(crate) origin: Origin,
 }
 
-/// Where something comes from.
+/// The origin of a task.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub(crate) struct Origin {
     /// Name of the system.
     pub(crate) system: String,
-    /// Number over there.
+    /// Number in that system.
     pub(crate) number: Option<i64>,
 }
 
-/// Somebody with a password.
+/// An account with a password.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub(crate) struct Account {
     /// Name shown.
     pub(crate) name: String,
-    /// What nobody else may know.
+    /// Password.
     #[param(sensitive, min_length = 8)]
     pub(crate) password: String,
 }
 
-/// A figure, told apart by its kind.
+/// A figure, distinguished by its kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub(crate) enum Figure {
     /// Round.
     Circle {
-        /// How far from the middle.
+        /// Radius.
         radius: f64,
     },
     /// With corners.
     Square {
-        /// How long.
+        /// Length of a side.
         side: u32,
     },
 }
@@ -121,17 +121,17 @@ pub(crate) struct Place {
     pub(crate) x: i32,
     /// To the north.
     pub(crate) y: i32,
-    /// What stands there.
+    /// Label.
     pub(crate) label: Option<String>,
 }
 
-/// Shared by everything that lists.
+/// The parameters of operations that list.
 #[derive(Debug, ParamGroup)]
 pub(crate) struct Paging {
     /// How many to return.
     #[param(default = 2, minimum = 1, maximum = 100)]
     pub(crate) first: u32,
-    /// Where to go on: the 'endCursor' of the page before.
+    /// Cursor to continue from: the 'endCursor' of the previous page.
     pub(crate) after: Option<String>,
 }
 
@@ -165,14 +165,14 @@ impl Board {
 impl Board {
     /// Create a task.
     ///
-    /// It starts with version 1.
+    /// The new task has version 1.
     #[operation(category = "CREATE", example = { "title": "Milk", "priority": 2 })]
     fn create_task(
         &self,
         /// Short title.
         #[param(min_length = 1, max_length = 40)]
         title: String,
-        /// Where the work stands.
+        /// Status of the work.
         #[param(default = "todo")]
         status: Status,
         /// 1 is most urgent.
@@ -184,7 +184,7 @@ impl Board {
         /// When it is due.
         #[param(format = "date")]
         due_date: Option<String>,
-        /// Who made it, and where.
+        /// Author and origin.
         metadata: Option<Metadata>,
         /// Anything else.
         extra: Option<Map<String, Value>>,
@@ -259,7 +259,7 @@ impl Board {
         Ok(task.clone())
     }
 
-    /// Delete a task for good.
+    /// Delete a task permanently.
     #[operation(category = "DELETE")]
     fn delete_task(
         &self,
@@ -274,7 +274,7 @@ impl Board {
     async fn run_report(
         &self,
         context: Context,
-        /// How many steps it takes.
+        /// Number of steps.
         #[param(default = 1, maximum = 100)]
         steps: u32,
     ) -> u32 {
@@ -285,11 +285,11 @@ impl Board {
         steps
     }
 
-    /// Fail as it is told.
+    /// Fail in the given way.
     #[operation(category = "READ", rationale = "It changes nothing")]
     fn fail(
         &self,
-        /// How.
+        /// The way to fail.
         #[param(enum = ["disk", "panic", "missing", "exists", "denied", "limited", "http"])]
         how: String,
     ) -> Result<(), BoardError> {
@@ -304,18 +304,18 @@ impl Board {
         })
     }
 
-    /// Warn as often as it is told.
+    /// Return the given warnings.
     #[operation(category = "READ", rationale = "It changes nothing")]
     fn warn(
         &self,
         context: Context,
-        /// How many different warnings.
+        /// Number of different warnings.
         #[param(default = 1)]
         different: u32,
-        /// How many times each.
+        /// Number of repetitions of each.
         #[param(default = 1)]
         times: u32,
-        /// Whether the operation fails in the end.
+        /// Whether the operation fails after the warnings.
         #[param(default = false)]
         fail: bool,
     ) -> Result<u32, OperationError> {
@@ -350,7 +350,7 @@ impl Board {
     #[operation(category = "EXECUTE", rationale = "It moves a lock")]
     fn open_door(
         &self,
-        /// What opens it.
+        /// The key.
         #[param(sensitive, min_length = 4, pattern = "^[a-z-]+$")]
         password: String,
     ) -> bool {
@@ -358,7 +358,7 @@ impl Board {
     }
 }
 
-/// Give back every value as it arrived.
+/// Return every value as it arrived.
 ///
 /// One parameter of every kind.
 #[operation(category = "READ", rationale = "It changes nothing")]
@@ -381,7 +381,7 @@ pub(crate) fn echo_values(
     /// One of three.
     #[param(enum = ["red", "green", "blue"])]
     colour: Option<String>,
-    /// Where the work stands.
+    /// Status of the work.
     status: Option<Status>,
     /// Some words.
     #[param(min_items = 1, max_items = 3)]
@@ -417,7 +417,7 @@ pub(crate) fn echo_values(
     picture: Option<Binary>,
     /// A number beyond what JSON carries.
     big: Option<BigInteger<u128>>,
-    /// Whatever there is.
+    /// Any JSON value.
     anything: Option<Value>,
 ) -> Value {
     let all = serde_json::json!({
@@ -463,7 +463,7 @@ pub(crate) fn repeat_text(
     vec!["x".repeat(length); times]
 }
 
-/// A board without any configuration around it.
+/// Builds a board without any external configuration.
 pub(crate) fn builder() -> AdapterBuilder {
     Adapter::builder("board")
         .version("1.2.3")
@@ -472,7 +472,7 @@ pub(crate) fn builder() -> AdapterBuilder {
         .operation(find_by_number {})
         .operation(count_calls {})
         .operation(repeat_text {})
-        // What has to be confirmed is the business of `gates.rs`.
+        // Confirmations are tested in `gates.rs`.
         .policy(Policy::allow("delete_task"))
         .without_config()
 }

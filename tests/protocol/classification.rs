@@ -1,4 +1,4 @@
-//! Categories, names, reserved names.
+//! Categories, names and reserved names.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{Method, Operation, OperationSpec, RESERVED_OPERATIONS, SemanticCategory};
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::board::{board, builder};
 use crate::support::{call, code, data};
 
-/// An operation under a name that the protocol keeps for itself.
+/// An operation with a name that the protocol reserves.
 struct Reserved<const INDEX: usize>;
 
 impl<const INDEX: usize> Operation for Reserved<INDEX> {

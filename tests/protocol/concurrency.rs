@@ -1,4 +1,4 @@
-//! Concurrency: the category that is published is the one that is kept; versions of resources.
+//! Concurrency: the published mode is enforced, and resources have versions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 use crate::board::{board, builder};
 use crate::support::{block_on, call, code, data, details};
 
-/// Counts who is inside at the same time.
+/// Counts the calls that run at the same time, and their maximum.
 #[derive(Clone, Default)]
-struct Crowd(Arc<(AtomicU32, AtomicU32)>);
+struct ConcurrencyCounter(Arc<(AtomicU32, AtomicU32)>);
 
-impl Crowd {
+impl ConcurrencyCounter {
     async fn visit(&self) -> u32 {
         let inside = self.0.0.fetch_add(1, Ordering::SeqCst) + 1;
         self.0.1.fetch_max(inside, Ordering::SeqCst);
@@ -29,24 +29,24 @@ impl Crowd {
     }
 }
 
-/// Look around.
+/// Count the concurrent calls.
 #[operation(category = "READ", rationale = "It looks")]
-async fn look(State(crowd): State<Crowd>) -> u32 {
-    crowd.visit().await
+async fn look(State(counter): State<ConcurrencyCounter>) -> u32 {
+    counter.visit().await
 }
 
 /// Make a change.
 #[operation(category = "EXECUTE", rationale = "It changes")]
-async fn change(State(crowd): State<Crowd>) -> u32 {
-    crowd.visit().await
+async fn change(State(counter): State<ConcurrencyCounter>) -> u32 {
+    counter.visit().await
 }
 
 fn most_at_once(category: Concurrency, places: Option<usize>, operations: &[&str]) -> u32 {
-    let crowd = Crowd::default();
-    let mut builder = Adapter::builder("crowd")
+    let counter = ConcurrencyCounter::default();
+    let mut builder = Adapter::builder("counter")
         .operation(look {})
         .operation(change {})
-        .state(crowd.clone())
+        .state(counter.clone())
         .concurrency(category)
         .without_config();
     if let Some(places) = places {
@@ -64,7 +64,7 @@ fn most_at_once(category: Concurrency, places: Option<usize>, operations: &[&str
             assert!(result.unwrap().is_success());
         }
     });
-    crowd.most()
+    counter.most()
 }
 
 #[test]
@@ -110,20 +110,20 @@ fn a_stale_version_changes_nothing() {
     assert_eq!(details(&reply)["actual_version"], "2");
     let task = data(call(&board, "get_task", json!({ "task_id": "t-1" })))["task"].clone();
     assert_eq!((&task["title"], &task["_version"]), (&json!("Bread"), &json!(2)));
-    // Without it, the last one wins.
+    // Without `if_match`, the last write wins.
     let params = json!({ "task_id": "t-1", "input": { "title": "Cheese" } });
     assert_eq!(data(call(&board, "update_task", params))["task"]["_version"], 3);
     assert_eq!(code(&update(json!("3"), "a")), Some("VALIDATION_INVALID_TYPE"));
 }
 
 #[test]
-fn who_gave_up_waiting_stops_a_read_and_not_a_change() {
+fn a_disconnected_caller_cancels_a_read_but_not_a_change() {
     // REQ-RQ-08, REQ-CON-05
-    let crowd = Crowd::default();
-    let adapter = Adapter::builder("crowd")
+    let counter = ConcurrencyCounter::default();
+    let adapter = Adapter::builder("counter")
         .operation(look {})
         .operation(change {})
-        .state(crowd)
+        .state(counter)
         .without_config()
         .build()
         .unwrap();
@@ -131,17 +131,17 @@ fn who_gave_up_waiting_stops_a_read_and_not_a_change() {
         let Value::Object(asked) = json!({ "operation": operation }) else { panic!("no object") };
         let cancellation = CancellationToken::new();
         let scope = CallScope { cancellation: Some(cancellation.clone()), ..CallScope::default() };
-        // The call comes first, and so has begun when it is given up.
+        // The call is polled first, so it has begun when it is dropped.
         let call = adapter.handle(Endpoint::Unified, asked.clone(), scope.clone());
         let (reply, ()) = block_on(async { tokio::join!(call, async { cancellation.cancel() }) });
         assert_eq!(reply.code.map(|code| code.as_str()), expected, "{operation}");
-        // What has not begun by then never does.
+        // A call that has not begun by then never begins.
         let reply = block_on(adapter.handle(Endpoint::Unified, asked, scope));
         assert_eq!(reply.code.map(|code| code.as_str()), Some("INTERNAL_ERROR"), "{operation}");
     }
 }
 
-/// Wait until the end of time.
+/// Wait forever.
 #[operation(category = "EXECUTE", rationale = "It waits")]
 async fn wait() {
     std::future::pending::<()>().await;
@@ -150,7 +150,7 @@ async fn wait() {
 #[test]
 fn a_time_limit_ends_what_takes_too_long() {
     // REQ-RQ-08
-    let adapter = Adapter::builder("crowd")
+    let adapter = Adapter::builder("counter")
         .operation(wait {})
         .time_limit(Duration::from_millis(1))
         .without_config()

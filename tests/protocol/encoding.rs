@@ -1,4 +1,4 @@
-//! Encoding, limits, null.
+//! Encoding, limits and null.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{Adapter, Limits, encoding};
@@ -28,7 +28,7 @@ fn nul_is_refused_in_names_and_values() {
     }
     let reply = ask(&board, json!({ "operation": "get\u{0}task" }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_ENCODING"));
-    // Every other character is text.
+    // Every other character is accepted in text.
     for text in ["", "\u{1}", "\u{7f}", "é", "漢字", "\u{10ffff}", "🦀", "\u{d7ff}\u{e000}"] {
         assert_eq!(data(call(&board, "echo_values", json!({ "text": text })))["text"], text);
     }
@@ -82,7 +82,7 @@ fn numbers_beyond_two_to_the_53_travel_as_text() {
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"));
     let reply = call(&board, "echo_values", json!({ "text": "a", "big": "seven" }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"));
-    // It is documented where it is needed.
+    // The limit is documented where it applies.
     let shown = call(&board, "introspect", json!({ "query": "operations", "name": "echo_values" }));
     let shown = data(shown)["operation"]["parameters"].clone();
     let of = |name: &str| {
@@ -90,9 +90,9 @@ fn numbers_beyond_two_to_the_53_travel_as_text() {
     };
     assert_eq!(of("big")["type"], "string");
     assert_eq!(of("big")["pattern"], "^-?[0-9]+$");
-    // The width of a 64-bit number is no bound that a JSON reader could take exactly.
+    // The range of 64-bit numbers is not published, because JSON readers may not represent its bounds.
     assert_eq!(of("large").get("maximum"), None);
-    // 64-bit numbers that come as numbers are not rounded on our side.
+    // 64-bit numbers that are sent as JSON numbers are not rounded by the adapter.
     let reply = call(&board, "echo_values", json!({ "text": "a", "large": u64::MAX }));
     assert_eq!(data(reply)["large"], u64::MAX);
 }
@@ -125,7 +125,7 @@ fn binary_is_padded_base64_with_what_it_is() {
     assert_eq!((&bytes["type"], &bytes["format"]), (&json!("string"), &json!("byte")));
 }
 
-/// Holds a breach against what the protocol asks of its details.
+/// Checks the error of an exceeded limit and its details.
 #[track_caller]
 fn assert_breach(reply: &Value, limit_type: &str, limit_value: usize, unit: &str) {
     assert_eq!(code(reply), Some("VALIDATION_PAYLOAD_TOO_LARGE"), "{limit_type}");
@@ -279,19 +279,19 @@ fn limits_are_published() {
 fn null_is_left_out_where_a_value_may_be() {
     // REQ-ENC-15
     let board = board();
-    // A parameter that may be left out: null means the same.
+    // For an optional parameter, null means the same as absent.
     let reply =
         call(&board, "create_task", json!({ "title": "a", "priority": null, "tags": null }));
     let task = data(reply)["task"].clone();
     assert_eq!((&task["priority"], &task["tags"]), (&json!(3), &json!([])));
-    // One that may not be left out takes no null.
+    // A required parameter does not accept null.
     let reply = call(&board, "create_task", json!({ "title": null }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"));
     assert_eq!(details(&reply)["actual_type"], "null");
-    // In a reply the field is there and has no value.
+    // In a reply, the field is present and null.
     assert_eq!(task["due_date"], Value::Null);
     assert!(task.as_object().unwrap().contains_key("due_date"));
-    // Where absent and null differ, introspection says what null does.
+    // Where absent and null differ, introspection documents the meaning of null.
     let shown = call(&board, "introspect", json!({ "query": "operations", "name": "update_task" }));
     let input = data(shown)["operation"]["parameters"][1]["description"].clone();
     assert!(input.as_str().unwrap().contains("Null removes"), "{input}");

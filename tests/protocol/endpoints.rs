@@ -1,4 +1,4 @@
-//! Endpoint modes, families, routing.
+//! Endpoint modes, families and routing.
 
 use mcp_aql::SemanticCategory::{Create, Delete, Execute, Read, Update};
 use mcp_aql::prelude::*;
@@ -66,7 +66,7 @@ fn every_operation_has_one_category_and_one_family() {
     for operation in list["operations"].as_array().unwrap() {
         let category = operation["semantic_category"].as_str().unwrap();
         assert_eq!(operation["endpoint"], category.to_ascii_lowercase());
-        // Exactly one of the five doors lets it in.
+        // Exactly one of the five endpoints accepts it.
         let opened = families.iter().filter(|name| {
             let door = family(&board, name);
             let asked = json!({ "operation": operation["name"], "params": { "nonsense": 1 } });
@@ -113,7 +113,7 @@ fn permissions_follow_the_category() {
 }
 
 #[test]
-fn all_doors_check_alike() {
+fn all_endpoints_apply_the_same_checks() {
     // REQ-EPT-07, REQ-EPT-15
     let calls = [
         ("create", json!({ "operation": "create_task", "params": { "title": "Milk" } })),
@@ -216,7 +216,7 @@ fn a_profile_of_ones_own_spreads_the_operations() {
         call(&adapter, "introspect", json!({ "query": "operations", "name": "delete_task" }));
     let shown = data(shown)["operation"].clone();
     assert_eq!(shown["mcpTool"], "mcp_aql_manage");
-    // The permissions stay those of the operation, however mixed its family is.
+    // The permissions are those of the operation, even if its family has several categories.
     assert_eq!(shown["permissions"], json!({ "readOnly": false, "destructive": true }));
 }
 
@@ -242,7 +242,7 @@ fn faulty_profiles_and_prefixes_do_not_start() {
 }
 
 #[test]
-fn a_door_that_does_not_exist_opens_nothing() {
+fn rejects_unknown_endpoint() {
     // REQ-EPT-03
     let board = board();
     let reply = ask_through(&board, Endpoint::Family(99), json!({ "operation": "list_tasks" }));

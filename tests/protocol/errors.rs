@@ -1,4 +1,4 @@
-//! Failures: codes, templates, details, what a client may know.
+//! Errors: codes, templates, details, and information that clients must not receive.
 
 use std::collections::BTreeSet;
 
@@ -21,7 +21,7 @@ fn codes_are_those_of_the_registry() {
         "TOKEN_",
         "CONFIRMATION_",
         "INTERNAL_",
-        // Named outside of the registry: introspection's and the batch's own.
+        // Codes that are defined outside the registry: those of introspection and of batches.
         "INVALID_QUERY_TYPE",
         "INTROSPECTION_ERROR",
         "BATCH_VALIDATION_ERROR",
@@ -33,7 +33,7 @@ fn codes_are_those_of_the_registry() {
         assert!(text.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'), "{text}");
         assert!(seen.insert(text), "{text} twice");
     }
-    // Codes that the protocol keeps for later, or has given up.
+    // Codes that the protocol reserves or has removed.
     for text in [
         "VALIDATION_INVALID_ENUM",
         "VALIDATION_OUT_OF_RANGE",
@@ -88,7 +88,7 @@ fn messages_follow_their_templates() {
 }
 
 #[test]
-fn all_missing_parameters_are_told_at_once() {
+fn all_missing_parameters_are_reported_at_once() {
     // REQ-ERR-05, REQ-ERR-06
     let reply = call(&board(), "update_task", json!({}));
     assert_eq!(code(&reply), Some("VALIDATION_MISSING_PARAM"));
@@ -100,7 +100,7 @@ fn all_missing_parameters_are_told_at_once() {
 }
 
 #[test]
-fn details_have_what_the_registry_asks_for() {
+fn details_have_the_members_that_the_registry_requires() {
     // REQ-ERR-03, REQ-ERR-07, REQ-ERR-10, REQ-UNK-02, REQ-ENC-13
     let board = board();
     data(call(&board, "create_task", json!({ "title": "Milk" })));
@@ -144,7 +144,7 @@ fn details_have_what_the_registry_asks_for() {
 }
 
 #[test]
-fn what_breaks_inside_stays_inside() {
+fn internal_errors_reveal_no_details() {
     // REQ-ERR-04, REQ-ERR-05, REQ-RQ-08
     let board = board();
     for how in ["disk", "panic"] {
@@ -157,12 +157,12 @@ fn what_breaks_inside_stays_inside() {
         let id = details(&reply)["correlation_id"].as_str().unwrap();
         assert!(message(&reply).contains(id), "the log has the rest under this id");
     }
-    // The adapter lives on.
+    // The adapter still works.
     data(call(&board, "list_tasks", json!({})));
 }
 
 #[test]
-fn statuses_of_a_wrapped_api_become_codes() {
+fn statuses_of_a_wrapped_api_map_to_codes() {
     // REQ-ERR-08, REQ-ERR-07, REQ-ERR-09, choice C-13
     for (status, expected) in [
         (400, ErrorCode::ValidationInvalidType),
@@ -185,7 +185,7 @@ fn statuses_of_a_wrapped_api_become_codes() {
 }
 
 #[test]
-fn only_what_a_client_cannot_mend_is_an_error_of_the_tool() {
+fn only_errors_that_a_client_cannot_correct_are_tool_errors() {
     // REQ-MCP-10, REQ-MCP-11, REQ-ERR-02, choices C-11, C-12
     for code in ErrorCode::ALL {
         assert_eq!(code.is_recoverable(), code.as_str() != "INTERNAL_ERROR", "{code}");
@@ -207,7 +207,7 @@ fn only_what_a_client_cannot_mend_is_an_error_of_the_tool() {
     }
 }
 
-/// An error of the author's own.
+/// An error type of the author.
 #[derive(Debug, thiserror::Error, OperationError)]
 enum ShopError {
     #[error("no shop '{0}'")]

@@ -1,4 +1,4 @@
-//! Examples are calls that the author's own types accept, and replacements are there.
+//! Examples must be calls that the author's types accept, and replacements must exist.
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU32;
@@ -20,7 +20,7 @@ impl TryFrom<String> for Colour {
     }
 }
 
-/// Text that no guess hits.
+/// Text that no generated example matches.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(try_from = "String")]
 struct Checksum(#[expect(dead_code, reason = "only its form counts")] String);
@@ -50,7 +50,7 @@ impl TryFrom<u32> for Hundreds {
     }
 }
 
-/// Where a host is.
+/// The address of a host.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 struct Place {
     /// Its address.
@@ -64,15 +64,15 @@ struct Place {
 /// Reach a host.
 #[operation(category = "READ")]
 fn reach_host(
-    /// Where it is.
+    /// Address of the host.
     place: Place,
-    /// Where it listens.
+    /// Socket that it listens on.
     socket: SocketAddr,
-    /// How it is shown.
+    /// Colour in which it is shown.
     colour: Colour,
-    /// How many.
+    /// Number of hundreds.
     hundreds: Hundreds,
-    /// How often.
+    /// Number of repetitions.
     times: NonZeroU32,
 ) {
     drop((place, socket, colour, hundreds, times));
@@ -83,7 +83,7 @@ fn reach_host(
 fn check_file(
     /// Its checksum.
     checksum: Checksum,
-    /// Where it is, so that an example would be shown.
+    /// Location, so that an example would be shown.
     place: Place,
 ) {
     drop((checksum, place));
@@ -105,7 +105,7 @@ fn update_host(
     /// Which one.
     host_id: String,
     input: Update<Host>,
-    /// Where it is now.
+    /// New location.
     place: Place,
 ) {
     drop((host_id, input, place));
@@ -143,14 +143,14 @@ fn generated_examples_are_accepted_by_the_types_of_their_parameters() {
 }
 
 #[test]
-fn an_example_that_no_attempt_makes_is_left_out() {
+fn examples_that_cannot_be_generated_are_omitted() {
     // REQ-INT-25
     let adapter =
         Adapter::builder("files").operation(check_file {}).without_config().build().unwrap();
     assert_eq!(examples(&adapter, "check_file"), Value::Null);
 }
 
-/// Ask for a host.
+/// Find a host by its address.
 #[operation(category = "READ", example = { "address": "example" })]
 fn get_host(
     /// Its address.
@@ -159,7 +159,7 @@ fn get_host(
     let _ = address;
 }
 
-/// Ask for a host or for this machine.
+/// Find a host or this machine.
 #[operation(category = "READ")]
 fn find_host(
     /// Its address.
@@ -169,7 +169,7 @@ fn find_host(
     let _ = address;
 }
 
-/// The problems that keep an adapter from starting.
+/// Returns the problems that prevent an adapter from starting.
 fn problems(builder: mcp_aql::AdapterBuilder) -> Vec<String> {
     builder.without_config().build().err().map_or_else(Vec::new, |error| error.problems().to_vec())
 }

@@ -1,4 +1,4 @@
-//! Long-running operations: their states, what moves them, who sees them, and how they end.
+//! Background executions: their states and transitions, their visibility, and their end.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,13 +20,13 @@ use crate::support::{entry_names, names};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What was exported.
+/// The result of an export.
 #[derive(serde::Serialize, JsonSchema)]
 struct Export {
     rooms: u32,
 }
 
-/// Operations that take their time.
+/// Operations that take time.
 #[derive(Clone, Default)]
 struct Works {
     tries: Arc<AtomicU32>,
@@ -152,7 +152,7 @@ async fn state(adapter: &Adapter, id: &str) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_is_answered_at_once_and_its_end_can_be_awaited() {
+async fn a_call_returns_at_once_and_its_end_can_be_awaited() {
     // REQ-LIF-01, REQ-LIF-04, REQ-LIF-06
     let adapter = adapter();
     let begun = Instant::now();
@@ -179,7 +179,7 @@ async fn a_call_is_answered_at_once_and_its_end_can_be_awaited() {
         Some("VALIDATION_INVALID_VALUE")
     );
     assert_eq!(ask(&adapter, "get_execution", "exec_0").await.code(), Some("NOT_FOUND_RESOURCE"));
-    // Checks come before it begins.
+    // The arguments are checked before the execution begins.
     let refused = adapter.call("execute_export", json!({})).await;
     assert_eq!(refused.code(), Some("VALIDATION_MISSING_PARAM"));
 }
@@ -196,7 +196,7 @@ async fn call_with_progress(client: &Client, operation: &str, params: Value) -> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_asks_for_progress_waits_for_the_end() {
+async fn calls_with_a_progress_token_wait_for_the_end() {
     // REQ-MCP-13 to REQ-MCP-15, REQ-LIF-06
     let adapter = adapter();
     let client = Client::connect(&adapter).await.unwrap();
@@ -231,7 +231,7 @@ async fn whoever_asks_for_progress_waits_for_the_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_ever() {
+async fn pending_calls_time_out() {
     // REQ-MCP-13, REQ-LIF-04
     let options = ExecutionOptions::new().wait(2 * SECOND);
     let adapter = builder(&Works::default()).executions(options).build().unwrap();
@@ -242,7 +242,7 @@ async fn nobody_waits_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_gives_up_a_call_stops_what_it_began() {
+async fn dropping_a_call_cancels_its_operation() {
     // REQ-LIF-02, REQ-MCP-13
     let adapter = adapter();
     let client = Client::connect(&adapter).await.unwrap();
@@ -260,13 +260,13 @@ async fn whoever_gives_up_a_call_stops_what_it_began() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_execution_ends_as_its_function_lets_it() {
+async fn a_cancelled_execution_ends_according_to_its_function() {
     // REQ-LIF-02, REQ-LIF-03, REQ-LIF-08
     let adapter = adapter();
     for (operation, params, seconds, status) in [
         ("execute_export", json!({ "rooms": 9 }), 0, "cancelled"),
         ("execute_stubborn", json!({}), 5, "cancelled"),
-        // It has done all that it should, since it did not look.
+        // The execution completes, because it does not check for cancellation.
         ("execute_deaf", json!({}), 2, "completed"),
     ] {
         let id = begin(&adapter, operation, params).await;
@@ -278,7 +278,7 @@ async fn a_cancelled_execution_ends_as_its_function_lets_it() {
         assert_eq!(ended.get("result").is_some(), status == "completed", "{operation}");
         let again = ask(&adapter, "cancel_execution", &id).await;
         match status {
-            // Twice is as good as once.
+            // Cancelling twice has the same effect as once.
             "cancelled" => assert_eq!(data(again), ended),
             _ => assert_eq!(again.code(), Some("VALIDATION_INVALID_VALUE")),
         }
@@ -290,7 +290,7 @@ async fn a_cancelled_execution_ends_as_its_function_lets_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_makes_no_sense_is_refused() {
+async fn rejects_invalid_configurations() {
     // REQ-LIF-02, REQ-LIF-03, choice C-65
     let adapter = adapter();
     let flaky = begin(&adapter, "execute_flaky", json!({})).await;
@@ -318,7 +318,7 @@ async fn what_makes_no_sense_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_has_the_form_of_any_and_can_be_tried_again() {
+async fn a_failed_execution_has_an_ordinary_error_and_can_be_retried() {
     // REQ-LIF-02, REQ-LIF-05
     let works = Works::default();
     let adapter = builder(&works).build().unwrap();
@@ -360,7 +360,7 @@ async fn a_panic_and_a_time_limit_are_failures() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn secrets_stay_in_the_process_that_was_told() {
+async fn secrets_stay_in_the_process_that_received_them() {
     // REQ-LIF-02
     let store = Arc::new(MemoryStore::default());
     let works = Works::default();
@@ -394,11 +394,11 @@ async fn executions_end_with_the_session_that_began_them() {
     }
     sleep(SECOND).await;
     client.close().await.unwrap();
-    // Whoever serves the client has waited for it.
+    // The server waited for them before it ended the session.
     for (id, status) in ids.iter().zip(["cancelled", "cancelled", "running"]) {
         assert_eq!(state(&adapter, id).await["status"], status);
     }
-    // A client that vanishes is no different, but nobody waits.
+    // A client that disconnects without notice is handled in the same way, but no caller waits.
     drop(other);
     sleep(7 * SECOND).await;
     assert_eq!(state(&adapter, &ids[2]).await["status"], "cancelled");
@@ -415,7 +415,7 @@ async fn the_end_of_serving_is_the_end_of_what_runs() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_sees_its_own_in_a_list_and_whoever_knows_an_id_sees_that_one() {
+async fn a_session_lists_its_own_executions_and_an_id_grants_access_to_one() {
     // REQ-LIF-04, REQ-SES-06
     let adapter = adapter();
     let (one, two) =
@@ -459,7 +459,7 @@ async fn a_session_sees_its_own_in_a_list_and_whoever_knows_an_id_sees_that_one(
     let known =
         two.call("mcp_aql_read", "get_execution", json!({ "execution_id": ids[0] })).await.unwrap();
     assert_eq!(known.data()["result"]["export"]["rooms"], 1);
-    // Calls without a session have a list too.
+    // Calls without a session share a list.
     let id = begin(&adapter, "execute_flaky", json!({})).await;
     let listed = data(adapter.call("list_executions", json!({})).await);
     assert_eq!(
@@ -510,7 +510,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
         cursor = info["startCursor"].clone();
     }
     assert_eq!((&forwards, &backwards), (&ids, &ids));
-    // Any size is answered: none for 0, and 100 at most, with a warning.
+    // Any page size is accepted: 0 returns no rows, and more than 100 returns 100 with a warning.
     let (none, info) = page(json!({ "first": 0 })).await;
     assert_eq!((none.len(), &info["hasNextPage"]), (0, &json!(true)));
     for (params, warns) in [(json!({ "first": 100 }), false), (json!({ "last": 101 }), true)] {
@@ -518,7 +518,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
         assert_eq!(reply.data()["items"].as_array().unwrap().len(), 7, "{params}");
         assert_eq!(!reply.warnings().is_empty(), warns, "{params}");
     }
-    // A cursor is one of this list: of this session, and of these conditions.
+    // A cursor is valid only for this list: this session and these conditions.
     let own = page(json!({ "first": 1 })).await.1["endCursor"].clone();
     let filtered = page(json!({ "first": 1, "status": "completed" })).await.1["endCursor"].clone();
     for params in [
@@ -535,7 +535,7 @@ async fn executions_are_listed_page_by_page_in_both_directions() {
     let params = json!({ "first": 1, "after": own });
     let reply = client.call("mcp_aql_read", "list_executions", params).await.unwrap();
     assert_eq!(reply.code(), Some("VALIDATION_INVALID_VALUE"));
-    // Controls that contradict each other are refused.
+    // Contradictory controls are rejected.
     for params in [
         json!({ "first": 1, "last": 1 }),
         json!({ "after": own }),
@@ -556,7 +556,7 @@ async fn an_execution_holds_its_place() {
     let second = begin(&adapter, "execute_export", json!({ "rooms": 3 })).await;
     let third = begin(&adapter, "execute_export", json!({ "rooms": 3 })).await;
     sleep(SECOND).await;
-    // What steers them waits for nobody.
+    // Operations that control executions do not wait for a free slot.
     let waiting = state(&adapter, &second).await;
     assert_eq!(waiting["status"], "pending");
     assert!(waiting.get("started_at").is_none(), "{waiting}");
@@ -587,14 +587,14 @@ async fn two_processes_share_executions() {
     data(ask(&there, "retry_execution", &failed).await);
     sleep(SECOND).await;
     assert_eq!(state(&here, &failed).await["status"], "completed");
-    // Another adapter on the same store knows nothing of them.
+    // Another adapter on the same store does not own them.
     let other =
         Adapter::builder("other").operations(works).store(store).without_config().build().unwrap();
     assert_eq!(ask(&other, "get_execution", &id).await.code(), Some("NOT_FOUND_RESOURCE"));
 }
 
 #[test]
-fn what_a_dead_process_ran_has_failed() {
+fn executions_of_a_dead_process_have_failed() {
     // REQ-LIF-05, REQ-LIF-10
     let store = Arc::new(MemoryStore::default());
     let clock = Arc::new(AtomicU32::new(0));
@@ -609,7 +609,7 @@ fn what_a_dead_process_ran_has_failed() {
             .unwrap()
     };
     let adapter = start();
-    // With its runtime all of its tasks are gone at once, as in a crash.
+    // All tasks end with their runtime, as in a crash.
     let id = crate::support::block_on(begin(&adapter, "execute_stubborn", json!({})));
     let again = start();
     let status = || crate::support::block_on(state(&again, &id));
@@ -625,7 +625,7 @@ fn what_a_dead_process_ran_has_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn introspection_tells_how_an_execution_moves() {
+async fn introspection_describes_the_states_of_executions() {
     // REQ-LIF-07, REQ-LIF-09, REQ-LIF-11, REQ-INT-10
     let adapter = adapter();
     let show = async |query: &str, name: &str| {
@@ -671,7 +671,7 @@ async fn introspection_tells_how_an_execution_moves() {
 }
 
 #[test]
-fn operations_that_steer_come_only_with_what_they_steer() {
+fn execution_operations_exist_only_with_executions() {
     // REQ-LIF-09
     struct Only;
     impl Operations for Only {
@@ -695,7 +695,7 @@ fn operations_that_steer_come_only_with_what_they_steer() {
 }
 
 #[test]
-fn build_tells_what_cannot_be() {
+fn build_reports_impossible_configurations() {
     // REQ-CLS-13
     struct Wrong;
     impl Operations for Wrong {
@@ -717,7 +717,7 @@ fn build_tells_what_cannot_be() {
     }
 }
 
-/// The audit log's lines.
+/// Records the lines of the audit log.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<Value>>>);
 
@@ -768,7 +768,7 @@ async fn the_audit_log_has_every_step() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_execution_warns_of_is_part_of_its_state() {
+async fn warnings_of_an_execution_are_part_of_its_state() {
     // REQ-LIF-04, REQ-WRN-11
     struct Wary;
     impl Operations for Wary {
@@ -807,7 +807,7 @@ async fn what_an_execution_warns_of_is_part_of_its_state() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_a_retry_confirmed_has_confirmed_what_it_runs_again() {
+async fn confirming_a_retry_confirms_the_operation() {
     // REQ-GATE-04, REQ-LIF-02
     let works = Works::default();
     let policies = |builder: AdapterBuilder, policies: &[Policy]| {
@@ -817,7 +817,7 @@ async fn what_has_a_retry_confirmed_has_confirmed_what_it_runs_again() {
     let outer = Policy::confirm("retry_execution").because(reason);
     for (alias, with) in [
         ("_confirmation", vec![outer.clone()]),
-        // Both ask, and one token answers.
+        // Both policies require confirmation, and one token satisfies them.
         ("confirmation_token", vec![outer.clone(), Policy::confirm("execute_flaky")]),
     ] {
         let adapter = policies(builder(&works), &with);
@@ -841,7 +841,7 @@ async fn what_has_a_retry_confirmed_has_confirmed_what_it_runs_again() {
         let again = data(retry(json!({ "execution_id": id, alias: token })).await);
         assert_eq!(again["attempt"], 2);
     }
-    // What is denied stays so.
+    // A denied operation stays denied.
     let denied = policies(builder(&works), &[Policy::deny("retry_execution")]);
     let refused = ask(&denied, "retry_execution", "exec_0").await;
     assert_eq!(refused.code(), Some("PERMISSION_DENIED"));
@@ -884,7 +884,7 @@ async fn a_retry_passes_the_gates_of_what_it_runs_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_executions_run_than_may_and_nothing_is_used_up_for_one_too_many() {
+async fn the_execution_limit_holds_and_rejected_ones_use_nothing_up() {
     // REQ-LIF-04, REQ-RATE-01, REQ-RATE-02, REQ-TOK-10
     use mcp_aql::limits::{ApiLimit, RateLimits};
     let options = ExecutionOptions::new().max_running(3).max_running_per_session(2);
@@ -921,7 +921,7 @@ async fn no_more_executions_run_than_may_and_nothing_is_used_up_for_one_too_many
             assert_eq!((&details["scope"], &details["limit"]), (&json!("session"), &json!(2)));
         }
     }
-    // The adapter is full: nobody is asked about one more.
+    // The adapter is at its limit: no confirmation is requested for another execution.
     let full = export(&other, None).await;
     assert_eq!(full.code(), Some("RATE_LIMIT_EXCEEDED"), "{full:?}");
     let details = &full.error().unwrap().details;
@@ -929,7 +929,7 @@ async fn no_more_executions_run_than_may_and_nothing_is_used_up_for_one_too_many
         (&details["scope"], &details["retry_after_seconds"]),
         (&json!("adapter"), &json!(5))
     );
-    // One that ends makes room. The token is good, and of the four places of the limit three are taken.
+    // The end of one frees a slot. The token is still valid, and three of the four places of the limit are used.
     data(
         one.call("mcp_aql_execute", "cancel_execution", json!({ "execution_id": ids[0] }))
             .await
@@ -951,7 +951,7 @@ async fn a_retry_counts_once_however_many_try_it() {
     assert_eq!(state(&adapter, &id).await["status"], "failed");
     let paused = ask(&adapter, "retry_execution", &id).await;
     assert_eq!(paused.code(), Some("RATE_LIMIT_QUOTA_PAUSE"), "{paused:?}");
-    // Eight tokens for one retry: seven of them come too late, whoever is first.
+    // Eight tokens for one retry: only the first one to arrive is accepted.
     let mut tokens = vec![paused.error().unwrap().details["confirmation_token"].clone()];
     for _ in 0..7 {
         let paused = ask(&adapter, "retry_execution", &id).await;

@@ -1,4 +1,4 @@
-//! Danger and trust, policies, confirmation tokens, and what a batch makes of them.
+//! Danger and trust levels, policies and confirmation tokens, also in batches.
 
 use std::io;
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use crate::board::Account;
 use crate::support::{block_on, code, data, message};
 
-/// How often something was really done.
+/// Counts executed operations.
 #[derive(Clone, Default)]
 struct Beds(Arc<AtomicU32>);
 
@@ -84,7 +84,7 @@ impl Operations for Beds {
     ];
 }
 
-/// A garden whose clock and audit log are in the test's hands.
+/// A garden with a controlled clock and audit log.
 struct Garden {
     adapter: Adapter,
     beds: Beds,
@@ -139,7 +139,7 @@ impl Garden {
         crate::support::ask_in(&self.adapter, Endpoint::Unified, arguments, scope)
     }
 
-    /// The token that a call asks for.
+    /// Requests a confirmation token for a call.
     #[track_caller]
     fn token(&self, operation: &str, params: Value) -> String {
         let reply = self.call(operation, params);
@@ -183,7 +183,7 @@ fn danger_decides_where_no_trust_is_declared() {
 }
 
 #[test]
-fn a_confirmation_is_asked_for_with_all_that_a_person_needs_and_runs_the_call_once() {
+fn a_confirmation_request_is_complete_and_runs_the_call_once() {
     // REQ-TOK-01, REQ-TOK-06, REQ-TOK-08, REQ-TOK-10, REQ-DNG-05
     let garden = Garden::new(|builder| builder);
     let reply = garden.call("delete_bed", json!({ "bed_id": "b-1", "password": "rosebud" }));
@@ -241,7 +241,7 @@ fn a_question_shows_no_secret_that_is_inside_of_a_parameter() {
 }
 
 #[test]
-fn a_call_is_checked_before_anybody_is_asked() {
+fn a_call_is_validated_before_confirmation_is_requested() {
     // REQ-GATE-01, REQ-GATE-02
     let garden = Garden::new(|builder| builder);
     for (operation, params, expected) in [
@@ -263,7 +263,7 @@ fn a_call_is_checked_before_anybody_is_asked() {
 }
 
 #[test]
-fn a_token_is_good_for_one_call_of_one_session() {
+fn a_token_is_valid_for_one_call_of_one_session() {
     // REQ-TOK-03, REQ-TOK-07, REQ-TOK-15, REQ-GATE-03
     let garden = Garden::new(|builder| builder);
     let token = garden.token("delete_bed", bed("b-1"));
@@ -282,13 +282,13 @@ fn a_token_is_good_for_one_call_of_one_session() {
         assert_eq!(details["requested_operation"], operation);
         assert!(!reply.to_string().contains("b-1"), "parameters are not repeated: {reply}");
     }
-    // What was refused did not use it up, and what is the same by default is the same.
+    // Refused attempts did not use the token up, and explicit default values are equal to omitted ones.
     let params = json!({ "bed_id": "b-1", "force": false, "_confirmation": token });
     assert_eq!(data(garden.call("delete_bed", params))["times"], 1);
 }
 
 #[test]
-fn another_adapters_token_is_none() {
+fn rejects_token_of_another_adapter() {
     // REQ-TOK-07
     let store = Arc::new(MemoryStore::default());
     let adapter = |name: &str| {
@@ -300,7 +300,7 @@ fn another_adapters_token_is_none() {
     let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
     let reply = crate::support::call(&other, "delete_bed", confirmed("b-1", token));
     assert_eq!(code(&reply), Some("TOKEN_SCOPE_MISMATCH"));
-    // A second process of the same adapter takes it.
+    // A second process of the same adapter accepts the token.
     let twin = adapter("one");
     assert_eq!(
         data(crate::support::call(&twin, "delete_bed", confirmed("b-1", token)))["times"],
@@ -409,12 +409,12 @@ fn validity_keeps_to_the_protocols_bounds() {
         reply["error"]["details"]["expires_at"].as_str().unwrap().to_owned()
     };
     assert_eq!(expires("delete_bed"), "2030-03-17T18:01:40.000Z");
-    // `forbidden` is never confirmed for more than five minutes.
+    // Confirmations of `forbidden` operations expire after at most five minutes.
     assert_eq!(expires("reset_garden"), "2030-03-17T17:51:40.000Z");
 }
 
 #[test]
-fn of_many_retries_with_one_token_one_runs() {
+fn one_of_many_retries_with_the_same_token_runs() {
     // REQ-TOK-10
     let garden = Garden::new(|builder| builder);
     let token = garden.token("delete_bed", bed("b-1"));
@@ -437,7 +437,7 @@ fn of_many_retries_with_one_token_one_runs() {
     let mut refused = codes.iter().flatten();
     assert!(refused.all(|code| code == "TOKEN_ALREADY_USED"), "{codes:?}");
     assert_eq!(garden.times(), 1);
-    // Retries are not guesses: another token is good at once.
+    // Retries do not count as guesses: another token is accepted immediately.
     let token = garden.token("delete_bed", bed("b-2"));
     assert_eq!(data(garden.call("delete_bed", confirmed("b-2", &token)))["times"], 2);
 }
@@ -526,7 +526,7 @@ fn policies_decide_and_the_strictest_wins() {
     assert_eq!(code(&reply), Some("PERMISSION_DENIED"));
     assert_eq!(reply["error"]["details"]["reason"], "roses are for keeps");
     assert_eq!(code(&garden.call("create_bed", bed("b-1"))), Some("CONFIRMATION_REQUIRED"));
-    // No policy lets through what trust forbids.
+    // No policy allows an operation that the trust level forbids.
     let garden = Garden::new(|builder| {
         builder.trust(Trust::new(TrustLevel::Generated)).policy(Policy::allow("delete_bed"))
     });
@@ -554,7 +554,7 @@ fn a_policy_that_names_nothing_real_keeps_the_adapter_from_starting() {
 }
 
 #[test]
-fn a_confirmation_may_count_for_the_session() {
+fn a_confirmation_may_apply_to_the_session() {
     // REQ-GATE-08
     let garden = Garden::new(|builder| {
         builder
@@ -566,7 +566,7 @@ fn a_confirmation_may_count_for_the_session() {
     let token = reply["error"]["details"]["confirmation_token"].as_str().unwrap();
     let reply = garden.call_in(Some(&session), "delete_bed", confirmed("b-1", token));
     assert_eq!(data(reply)["times"], 1);
-    // Any call of that operation in that session, and none else.
+    // Any call of that operation in that session, and no other.
     assert_eq!(data(garden.call_in(Some(&session), "delete_bed", bed("b-2")))["times"], 2);
     let asked = Some("CONFIRMATION_REQUIRED");
     assert_eq!(code(&garden.call_in(Some(&session), "remove_row", bed("b-2"))), asked);
@@ -577,7 +577,7 @@ fn a_confirmation_may_count_for_the_session() {
 }
 
 #[test]
-fn the_end_of_a_session_takes_its_tokens_back() {
+fn the_end_of_a_session_revokes_its_tokens() {
     // REQ-GATE-08, REQ-TOK-11, REQ-TOK-12, REQ-SES-02
     let store = Arc::new(MemoryStore::default());
     let shared = Arc::clone(&store);
@@ -597,7 +597,7 @@ fn the_end_of_a_session_takes_its_tokens_back() {
 }
 
 #[test]
-fn tokens_can_be_taken_back() {
+fn tokens_can_be_revoked() {
     // REQ-TOK-12, choice C-22
     let garden = Garden::new(|builder| builder);
     let (one, other) = (garden.token("delete_bed", bed("1")), garden.token("delete_bed", bed("2")));
@@ -632,7 +632,7 @@ fn a_thousand_tokens_are_live_at_once_and_expired_ones_go() {
 }
 
 #[test]
-fn what_has_expired_is_forgotten_although_no_runtime_lives_on() {
+fn expired_records_are_purged_without_a_running_runtime() {
     // REQ-TOK-13
     let store = Arc::new(MemoryStore::default());
     let shared = Arc::clone(&store);
@@ -646,7 +646,7 @@ fn what_has_expired_is_forgotten_although_no_runtime_lives_on() {
 }
 
 #[test]
-fn what_is_confirmed_for_a_session_counts_for_one_adapter_until_it_is_taken_back() {
+fn session_confirmations_apply_to_one_adapter_until_revoked() {
     // REQ-GATE-08, REQ-TOK-12
     let policy = || Policy::confirm("delete_bed").for_session(Duration::from_secs(600));
     let garden = Garden::new(|builder| builder.policy(policy()));
@@ -663,14 +663,14 @@ fn what_is_confirmed_for_a_session_counts_for_one_adapter_until_it_is_taken_back
 }
 
 #[test]
-fn one_token_that_cannot_be_read_spares_none_of_the_others() {
+fn unreadable_tokens_do_not_protect_others_from_revocation() {
     // REQ-TOK-12
     use mcp_aql::store::{Expected, NewRecord};
     let store = Arc::new(MemoryStore::default());
     let shared = Arc::clone(&store);
     let garden = Garden::new(|builder| builder.store(shared));
     let token = garden.token("delete_bed", bed("b-1"));
-    // Before any hash.
+    // Its key sorts before every hash.
     let odd = Change::put("confirmation_tokens", "", Expected::Any, NewRecord::new("{}"));
     assert!(block_on(store.write(vec![odd])).unwrap());
     block_on(garden.adapter.revoke_confirmations()).unwrap();
@@ -694,7 +694,7 @@ fn the_number_of_confirmations_in_a_minute_can_be_set() {
 }
 
 #[test]
-fn whoever_asks_or_guesses_too_often_waits() {
+fn frequent_requests_and_guesses_are_delayed() {
     // REQ-TOK-17
     let garden = Garden::new(|builder| builder);
     let refused = |reply: &Value| code(reply) == Some("RATE_LIMIT_EXCEEDED");
@@ -706,9 +706,9 @@ fn whoever_asks_or_guesses_too_often_waits() {
     let token = garden.token("delete_bed", bed("b-1"));
     let guess = || garden.call("delete_bed", confirmed("b-1", "conf_AAAAAAAA"));
     assert!((0..100).any(|_| refused(&guess())));
-    // Not even the right one: nobody can go on guessing.
+    // Not even the right token is accepted, so that guessing cannot continue.
     assert!(refused(&garden.call("delete_bed", confirmed("b-1", &token))));
-    // Others are not held up.
+    // Other sessions are not affected.
     let session = Session::new();
     let reply = garden.call_in(Some(&session), "delete_bed", confirmed("b-1", "conf_AAAAAAAA"));
     assert_eq!(code(&reply), Some("TOKEN_INVALID"));
@@ -771,8 +771,8 @@ fn every_decision_and_token_is_in_the_audit_log() {
     assert_eq!(reasons[2]["reason"], "PERMISSION_DANGER_LEVEL_DENIED");
 }
 
-/// A token event has the members and the words of confirmation-tokens §6.4, and an event of a gate the
-/// result of gatekeeper §5.2.
+/// A token event has the members and names of confirmation-tokens §6.4, and a gate event the result of
+/// gatekeeper §5.2.
 fn check_token_event(line: &Value) {
     let gate = line["result"].as_str();
     match line["event"].as_str().unwrap() {
@@ -796,7 +796,7 @@ fn check_token_event(line: &Value) {
 }
 
 #[test]
-fn every_token_event_names_its_token_in_the_words_of_the_protocol() {
+fn token_events_have_the_members_of_the_protocol() {
     // REQ-TOK-16, REQ-TOK-15
     let garden = Garden::new(|builder| builder);
     let call = |token: &str, operation: &str, id: &str| {
@@ -836,7 +836,7 @@ fn every_token_event_names_its_token_in_the_words_of_the_protocol() {
         .filter(|line| line["event"] == "TOKEN_ISSUED" || line["event"] == "TOKEN_REJECTED")
         .map(|line| line["token_id"].as_str().unwrap())
         .collect();
-    // Each rejection has the id under which the token was issued, even if the store has forgotten it.
+    // Each rejection has the id under which the token was issued, even after the store has purged it.
     let [used_id, revoked_id, old_id, other_id, early_id] = [0, 1, 2, 3, 4].map(|it| ids[it]);
     let unknown_id = ids[10];
     assert_eq!(
@@ -845,7 +845,7 @@ fn every_token_event_names_its_token_in_the_words_of_the_protocol() {
     );
     let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
     assert_eq!(distinct.len(), 7, "{ids:?}");
-    // Text that was sent in place of a token may be a secret.
+    // Text that was sent instead of a token may be a secret.
     let text = Value::Array(lines).to_string();
     for token in [&*used, &revoked, &old, &other, &early, &unknown, secret] {
         assert!(!text.contains(token), "{token}: {text}");
@@ -853,7 +853,7 @@ fn every_token_event_names_its_token_in_the_words_of_the_protocol() {
 }
 
 #[test]
-fn a_caller_that_is_held_to_a_rate_is_in_the_audit_log() {
+fn rate_limited_calls_are_in_the_audit_log() {
     // REQ-TOK-17, REQ-TOK-16, REQ-GATE-09
     let garden = Garden::new(|builder| builder);
     let refused = |reply: Value| code(&reply) == Some("RATE_LIMIT_EXCEEDED");
@@ -874,7 +874,7 @@ fn a_caller_that_is_held_to_a_rate_is_in_the_audit_log() {
 }
 
 #[test]
-fn what_is_confirmed_for_a_session_does_not_satisfy_a_stricter_policy() {
+fn session_confirmations_do_not_satisfy_a_stricter_policy() {
     // REQ-GATE-05, REQ-GATE-08
     let minutes = |count: u64| Duration::from_secs(count * 60);
     let forced = || Condition::equals("force", true);
@@ -885,7 +885,7 @@ fn what_is_confirmed_for_a_session_does_not_satisfy_a_stricter_policy() {
     for policies in [
         [lenient(), strict()],
         [strict(), lenient()],
-        // Equally strict, and still another question.
+        // Equally strict, but a different question.
         [lenient(), same()],
         [same(), lenient()],
         [each_time(), lenient()],
@@ -931,7 +931,7 @@ fn each_policy_about_a_call_is_satisfied() {
             .policy(Policy::confirm("delete_*"))
     });
     let session = Session::new();
-    // A person confirms, as one policy says, and each call, as the other one says.
+    // One policy requires a person, and the other one a confirmation of each call.
     for _ in 0..2 {
         let asked = garden.call_in(Some(&session), "delete_bed", bed("b-1"));
         assert_eq!(code(&asked), Some("PERMISSION_DENIED"), "{asked}");
@@ -1013,12 +1013,12 @@ fn the_store_is_ready_before_the_first_audit_entry() {
     }
     let garden = Garden::new(|builder| builder.store(Slow::default()).audit_in_store(true));
     data(garden.call("list_beds", bed("b-1")));
-    // For gates too: once for all.
+    // The configuration is applied to gates once.
     garden.token("delete_bed", bed("b-1"));
 }
 
 #[test]
-fn danger_is_told_before_a_call() {
+fn danger_is_published_before_a_call() {
     // REQ-DNG-04, REQ-DNG-08, REQ-RQ-16, choice C-02
     let garden = Garden::new(|builder| {
         builder
@@ -1041,7 +1041,7 @@ fn danger_is_told_before_a_call() {
     assert_eq!(operations.len(), 10);
     let of = |name: &str| operations.iter().find(|each| each["name"] == name).unwrap();
     assert_eq!(of("purge_weeds")["inferred_from"], "purge_*");
-    // What a policy says of every call is told; that others are about some calls, as well.
+    // A policy for every call is published in full. A policy for some calls is only mentioned.
     let told = |name: &str| (of(name)["permission"].clone(), of(name)["has_policies"].clone());
     assert_eq!(told("water_bed"), (json!("deny"), Value::Null));
     assert_eq!(told("purge_weeds"), (json!("allow"), Value::Null));
@@ -1064,7 +1064,7 @@ fn danger_is_told_before_a_call() {
 }
 
 #[test]
-fn a_batch_halts_before_what_has_to_be_confirmed_and_goes_on_with_the_token() {
+fn a_batch_halts_before_a_confirmation_and_continues_with_the_token() {
     // REQ-BAT-08 to REQ-BAT-11
     let garden = Garden::new(|builder| builder);
     let item = |operation: &str, params: Value| json!({ "operation": operation, "params": params });
@@ -1095,7 +1095,7 @@ fn a_batch_halts_before_what_has_to_be_confirmed_and_goes_on_with_the_token() {
         json!({ "total": 5, "succeeded": 1, "failed": 1, "halted": 1, "pending": 2 })
     );
     assert_eq!(garden.times(), 1);
-    // A new batch from the gated item on, with its token.
+    // A new batch starts at the gated item, with its token.
     let details = &reply["halted_at"]["result"]["error"]["details"];
     let token = details["confirmation_token"].as_str().unwrap();
     let mut rest = vec![item("delete_bed", confirmed("b-2", token))];
@@ -1114,7 +1114,7 @@ fn a_batch_halts_before_what_has_to_be_confirmed_and_goes_on_with_the_token() {
 }
 
 #[test]
-fn a_token_is_taken_wherever_a_parameter_may_be() {
+fn a_token_is_accepted_wherever_a_parameter_is() {
     // REQ-RQ-03, REQ-TOK-06
     let garden = Garden::new(|builder| builder);
     let token = || garden.token("delete_bed", bed("b-1"));
@@ -1129,13 +1129,13 @@ fn a_token_is_taken_wherever_a_parameter_may_be() {
         request["operation"] = json!("delete_bed");
         let reply = garden.ask(None, request.clone());
         assert_eq!(code(&reply), None, "{request}");
-        // In a batch the same, inside of the item.
+        // The same rule applies inside the item of a batch.
         let mut item = form(&token());
         item["operation"] = json!("delete_bed");
         let reply = garden.ask(None, json!({ "operations": [item] }));
         assert_eq!(reply["summary"]["succeeded"], 1, "{request}");
     }
-    // Beside a batch it belongs to none of the items, which is said.
+    // A token beside a batch belongs to none of the items, which the error explains.
     let item = json!({ "operation": "delete_bed", "params": bed("b-1") });
     let request = json!({ "operations": [item], "_confirmation": token() });
     let reply = garden.ask(None, request);
@@ -1181,7 +1181,7 @@ fn a_pending_item_that_was_not_read_as_it_was_sent_cannot_be_sent_again() {
         r#"{"operation":"water_bed","params":{"bed_id":"b-5","force":12345678901234567890123}}"#,
         r#"{"operation":"water_bed","params":{"bed_id":"b-5","force":1e999}}"#,
         r#"{"operation":"water_bed","params":{"bed_id":"b-5\ud800"}}"#,
-        // Another fault comes first, and hides the member that is repeated.
+        // Another error is reported first and hides the repeated member.
         r#"{"operation":"water_bed","params":{"bed_id":"b-4","bed_id":"b-5","x":"\u0000"}}"#,
     ] {
         let ask = |items: &str| {
@@ -1203,7 +1203,7 @@ fn a_pending_item_that_was_not_read_as_it_was_sent_cannot_be_sent_again() {
         assert!(!text.contains("b-4") && !text.contains("b-5"), "{text}");
         let reply = ask(&json!([{ "operation": "", "params": {} }]).to_string());
         assert_eq!(reply["summary"]["failed"], 1, "{reply}");
-        // An item that is refused in its turn shows no value of a repeated member either.
+        // An item that is refused later shows no value of a repeated member either.
         let reply = ask(&format!("[{item}]"));
         let refused = &reply["results"][0];
         let is_repeated = item.matches(r#""operation""#).count() > 1;
@@ -1254,7 +1254,7 @@ fn gates_can_be_set_in_the_configuration_file() {
 }
 
 #[test]
-fn whoever_declares_a_question_is_asked_at_any_level() {
+fn a_declared_confirmation_message_requires_confirmation_at_any_level() {
     // REQ-DNG-05, REQ-DNG-10
     let garden = Garden::new(|builder| builder);
     let reply = garden.call("pay_gardener", bed("b-1"));

@@ -1,4 +1,4 @@
-//! Introspection: its payloads member by member, and whether they tell the truth.
+//! Introspection: its payloads member by member, and their agreement with the behaviour.
 
 use mcp_aql::{Adapter, Concurrency, EndpointMode, Session, operation};
 use serde_json::{Value, json};
@@ -33,7 +33,7 @@ fn type_names(adapter: &Adapter) -> Vec<String> {
     entry_names(&types).into_iter().map(str::to_owned).collect()
 }
 
-/// `must` are there, and nothing beyond `may`.
+/// Checks that the required members exist, and no members beyond the allowed ones.
 #[track_caller]
 fn members(of: &str, object: &Value, must: &[&str], may: &[&str]) {
     let found = names(object);
@@ -162,7 +162,7 @@ fn the_list_has_an_entry_for_every_operation() {
 }
 
 #[test]
-fn the_list_tells_of_the_protocol() {
+fn the_list_describes_the_protocol() {
     // REQ-INT-04 to REQ-INT-08, REQ-INT-30, REQ-CNF-01, choices C-31, C-32
     let adapter = builder()
         .mode(EndpointMode::All)
@@ -178,12 +178,12 @@ fn the_list_tells_of_the_protocol() {
     assert_eq!(protocol["max_concurrent_requests"], 16);
     assert_eq!(protocol["supports_etag"], true);
     let capabilities = protocol["capabilities"].as_object().unwrap();
-    // What is not offered is not named.
+    // Capabilities that are not offered are absent.
     assert_eq!(capabilities["batch"], true);
     assert_eq!(capabilities["warnings"], true);
     assert!(capabilities.values().all(|offered| *offered == json!(true)), "{capabilities:?}");
     assert_eq!(protocol.get("profile"), None, "the standard profile is not named");
-    // Nothing else carries `_protocol`.
+    // No other reply carries `_protocol`.
     for params in [
         json!({ "query": "operations", "name": "get_task" }),
         json!({ "query": "types" }),
@@ -193,7 +193,7 @@ fn the_list_tells_of_the_protocol() {
     }
     let without = builder().batch(false).build().unwrap();
     assert_eq!(list(&without)["_protocol"]["capabilities"].get("batch"), None);
-    // A part of the list has what it must have.
+    // Each part of the list has its required members.
     let part = introspect(&adapter, json!({ "query": "operations", "category": "CREATE" }));
     assert_eq!(data(part)["_protocol"], json!({ "version": "1.0.0-draft" }));
 }
@@ -287,7 +287,7 @@ fn constraints_are_shown_as_they_are_enforced() {
     ] {
         assert_eq!(shown(name), expected, "{name}");
     }
-    // What the protocol has no member for is said in words.
+    // Facts without a member in the protocol are stated in the description.
     let words = details["parameters"].as_array().unwrap();
     let words = words.iter().find(|each| each["name"] == "words").unwrap();
     assert!(words["description"].as_str().unwrap().contains("1 to 3 items"), "{words}");
@@ -432,7 +432,7 @@ fn types_in_full_have_the_members_of_their_kind() {
     }
     assert!(kinds.is_superset(&["enum", "object", "union"].map(str::to_owned).into()), "{kinds:?}");
     assert_eq!(type_of(&board, "Status")["values"], json!(["todo", "doing", "done"]));
-    assert_eq!(type_of(&board, "Status")["description"], "Where the work stands.");
+    assert_eq!(type_of(&board, "Status")["description"], "Status of the work.");
     assert_eq!(
         type_of(&board, "SemanticCategory")["values"],
         json!(["CREATE", "READ", "UPDATE", "DELETE", "EXECUTE"])
@@ -482,7 +482,7 @@ fn every_type_that_is_named_is_described() {
 }
 
 #[test]
-fn results_are_what_their_type_says() {
+fn results_match_their_declared_type() {
     // REQ-INT-14, REQ-INT-22, REQ-RSP-11
     let board = board();
     let returns = details_of(&board, "create_task")["returns"].clone();
@@ -519,7 +519,7 @@ fn answers_are_stable() {
         let before = introspect(&board, params.clone());
         data(call(&board, "create_task", json!({ "title": "Milk" })));
         assert_eq!(introspect(&board, params.clone()), before);
-        // Another adapter of the same make says the same.
+        // Another adapter built in the same way returns the same list.
         assert_eq!(introspect(&crate::board::board(), params), before);
     }
 }
@@ -568,14 +568,14 @@ fn long_lists_can_be_narrowed_and_paged() {
         before = info["startCursor"].clone();
     }
     assert_eq!(paged, operation_names(&board));
-    // A page of any size is answered.
+    // Any page size is accepted.
     for (size, len) in [(0, 0), (101, paged.len()), (1_000_000, paged.len())] {
         for control in ["first", "last"] {
             let page = data(introspect(&board, json!({ "query": "operations", control: size })));
             assert_eq!(entry_names(&page["operations"]).len(), len, "{control} {size}");
         }
     }
-    // A cursor is one of this list: neither a name, nor a cursor of a list of other operations.
+    // A cursor is valid only for this list: neither a name nor a cursor of another list is accepted.
     let page = json!({ "query": "operations", "first": 1 });
     let cursor = data(introspect(&board, page))["_protocol"]["pageInfo"]["endCursor"].clone();
     for (after, category) in [(json!("introspect"), Value::Null), (cursor, json!("READ"))] {
@@ -607,7 +607,7 @@ fn long_lists_can_be_narrowed_and_paged() {
 }
 
 #[test]
-fn a_list_can_tell_what_its_operations_take() {
+fn lists_can_include_parameters() {
     // REQ-INT-03, REQ-INT-20, REQ-INT-21, REQ-INT-29
     let board = board();
     let listed = |params: Value| data(introspect(&board, params))["operations"].clone();
@@ -630,7 +630,7 @@ fn a_list_can_tell_what_its_operations_take() {
             assert!(line.ends_with(parameter["description"].as_str().unwrap()), "{line}");
         }
     }
-    // A name that is not there is said to be unknown, with what may have been meant.
+    // An unknown name is reported with a suggestion.
     let wrong = json!({ "query": "operations", "names": ["create_task", "creat_task"] });
     let reply = introspect(&board, wrong);
     assert_eq!(code(&reply), Some("INTROSPECTION_ERROR"));
@@ -645,7 +645,7 @@ struct Spot {
     north: f64,
 }
 
-/// Go somewhere.
+/// Go to a place.
 #[operation(category = "EXECUTE")]
 fn execute_trip(
     /// Where to.
@@ -655,23 +655,23 @@ fn execute_trip(
 }
 
 #[test]
-fn what_says_nothing_is_left_out() {
+fn empty_members_are_omitted() {
     // REQ-INT-13, REQ-INT-14, REQ-INT-15, REQ-INT-25
     let board = builder().operation(execute_trip {}).build().unwrap();
     let member = |name: &str, path: &str| details_of(&board, name).pointer(path).cloned();
-    // A call with plain values is the table once more; one with objects shows what to send.
+    // An example with plain values would repeat the table. One with objects shows their form.
     assert_eq!(member("get_task", "/examples"), None);
     assert_eq!(member("update_task", "/examples"), None);
     assert_eq!(
         member("execute_trip", "/examples/0/request/params"),
         Some(json!({ "to": { "north": 1.5 } }))
     );
-    // A result is in the member named after its type unless something else is said.
+    // The result is in the member named after its type, unless declared otherwise.
     assert_eq!(member("create_task", "/returns/description"), None);
 }
 
 #[test]
-fn deprecation_is_told_in_the_description() {
+fn deprecation_is_part_of_the_description() {
     // REQ-INT-32
     let board = board();
     let details = details_of(&board, "find_by_number");

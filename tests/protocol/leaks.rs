@@ -1,4 +1,4 @@
-//! No message looks like a leak, and no secret leaves: every way to fail, provoked and screened.
+//! No message contains internals and no secret is revealed: every error is provoked and its message is screened.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use tracing_subscriber::layer::{Context as LayerContext, SubscriberExt as _};
 use crate::board::{Account, board, builder};
 use crate::support::{ask, ask_in, ask_with_session, call, code, family};
 
-/// Words of a client that would make a message look like a leak, if it repeated them.
+/// Words of a client that would make a message look like a leak if the message repeated them.
 const NASTY: &[&str] = &[
     "at x",
     "look at /src/main.rs:12",
@@ -42,7 +42,7 @@ const NASTY: &[&str] = &[
     "",
 ];
 
-/// Every message of a reply: its own, those of its items, and those of its warnings.
+/// Collects every message of a reply, including those of its items and warnings.
 fn messages(reply: &Value, found: &mut Vec<(String, String)>) {
     match reply {
         Value::Object(members) => {
@@ -82,7 +82,7 @@ impl Screen {
     }
 }
 
-/// A type that refuses everything while it is decoded, in the words of a programming language.
+/// A type whose deserialization always fails, with a message that mentions Rust.
 #[derive(Debug, Clone, JsonSchema, serde::Serialize)]
 #[schemars(with = "String")]
 struct Stubborn(String);
@@ -93,7 +93,7 @@ impl<'de> serde::Deserialize<'de> for Stubborn {
     }
 }
 
-/// Take something stubborn.
+/// Accept a value that cannot be decoded.
 #[operation(category = "READ", rationale = "It takes nothing")]
 fn take_stubborn(
     /// Look at this format x.
@@ -104,13 +104,13 @@ fn take_stubborn(
     format!("{thing:?} {things:?}")
 }
 
-/// Find something by a place whose names read like leaks.
+/// Find a thing by a selector whose names look like leaks.
 #[operation(category = "READ")]
 fn find_place(
     /// Where to look at it.
     #[param(enum = ["at home", "at work"])]
     place: String,
-    /// What that matches.
+    /// The matching text.
     #[param(pattern = "^at [a-z]+$")]
     pattern: Option<String>,
 ) -> Result<String, OperationError> {
@@ -130,7 +130,7 @@ fn adapter() -> Adapter {
     builder().operation(take_stubborn {}).operation(find_place {}).limits(limits).build().unwrap()
 }
 
-/// Calls that fail, each in its own way.
+/// Returns calls that fail, each in a different way.
 fn failing_calls() -> Vec<Value> {
     let op = |operation: &str, params: Value| json!({ "operation": operation, "params": params });
     let echo = |name: &str, value: Value| {
@@ -255,7 +255,7 @@ fn no_message_looks_like_a_leak() {
     ));
     assert!(screen.leaks.is_empty(), "{:#?}", screen.leaks);
     assert!(screen.seen > 1_000, "{}", screen.seen);
-    // The screen has seen every code that the runtime gives by itself.
+    // The screen has seen every code that the runtime itself returns.
     for code in [
         "VALIDATION_MISSING_PARAM",
         "VALIDATION_INVALID_TYPE",
@@ -304,7 +304,7 @@ fn constructors_keep_a_leaking_word_out_of_the_message() {
 }
 
 thread_local! {
-    /// What this thread has logged since `logged` began, as text.
+    /// The text that this thread has logged since `logged` began.
     static LOG: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -316,8 +316,8 @@ impl Visit for Writer<'_> {
     }
 }
 
-/// Writes into `LOG`. One for the whole process: whether an event is on at all is asked once and kept,
-/// by whichever thread comes first, so a subscriber of one thread's own would miss some at random.
+/// A subscriber that writes into `LOG`. It is global, because tracing caches whether a callsite is enabled when any
+/// thread first reaches it, so a thread-local subscriber would miss events at random.
 struct Log;
 
 impl Log {
@@ -347,14 +347,14 @@ impl<S: tracing::Subscriber> Layer<S> for Log {
     }
 }
 
-/// What is logged on this thread while this runs.
+/// Returns the text that is logged on this thread while `run` runs.
 pub(crate) fn logged(run: impl FnOnce()) -> String {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
         let subscriber = tracing_subscriber::registry().with(Log);
         tracing::subscriber::set_global_default(subscriber).unwrap();
     });
-    // For what another thread met first just while the subscriber was being installed.
+    // Callsites that another thread registered during the installation are re-evaluated.
     tracing::callsite::rebuild_interest_cache();
     LOG.set(Some(String::new()));
     run();
@@ -394,20 +394,20 @@ fn secrets_stay_out_of_replies_and_out_of_the_log() {
     });
     assert!(!replies.contains("xyzzy") && !replies.contains("12345678"), "{replies}");
     assert!(!log.contains("xyzzy") && !log.contains("12345678"), "{log}");
-    // The log had the chance.
+    // The arguments were logged.
     assert!(log.contains("[redacted]") && log.contains("Ada"), "{log}");
 }
 
-/// Who a thing belongs to.
+/// The owner of a thing.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[expect(dead_code, reason = "what is in it is only taken")]
 enum Owner {
-    /// Somebody known.
+    /// A known account.
     Account(Account),
-    /// Somebody with a key.
+    /// An owner with a key.
     Key {
-        /// What opens it.
+        /// The key.
         #[schemars(extend("sensitive" = true))]
         code: String,
     },
@@ -415,11 +415,11 @@ enum Owner {
     Name(String),
 }
 
-/// Somebody for a while.
+/// A temporary guest.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[expect(dead_code, reason = "what is in it is only taken")]
 struct Guest {
-    /// Where.
+    /// Room.
     room: u32,
     #[serde(flatten)]
     account: Account,
@@ -436,21 +436,21 @@ fn update_account(
     account_id
 }
 
-/// Delete a thing of somebody.
+/// Delete a thing.
 #[operation(category = "DELETE")]
 fn delete_thing(
-    /// Who has it.
+    /// The owner.
     owner: Owner,
-    /// Who has a part of it.
+    /// Owners of parts of it.
     owners: Option<Vec<Owner>>,
-    /// Who has used it.
+    /// The guest that has used it.
     guest: Option<Guest>,
 ) -> String {
     format!("{} {} {}", matches!(owner, Owner::Key { .. }), owners.is_some(), guest.is_some())
 }
 
 #[test]
-fn secrets_inside_of_variants_stay_out_of_the_log_and_of_what_people_see() {
+fn secrets_in_variants_are_neither_logged_nor_shown() {
     // REQ-ERR-05
     let account = || json!({ "name": "Ada", "password": "xyzzy-long-enough" });
     let guest = json!({ "room": 7, "name": "Bo", "password": "xyzzy-long-enough" });
@@ -485,10 +485,10 @@ fn secrets_inside_of_variants_stay_out_of_the_log_and_of_what_people_see() {
     assert!(shown[2].contains("Cy") && shown[2].contains("Bo"), "{shown:?}");
 }
 
-/// Read a file that is not there.
+/// Read a file that does not exist.
 #[operation(category = "READ")]
 fn get_file(
-    /// How its absence is reported.
+    /// The way in which its absence is reported.
     how: String,
 ) -> Result<String, OperationError> {
     let reason = "the vault in /srv/vault is locked";
@@ -501,7 +501,7 @@ fn get_file(
 }
 
 #[test]
-fn an_error_of_another_crate_is_logged_and_not_told() {
+fn errors_of_other_crates_are_logged_and_not_revealed() {
     // REQ-ERR-04, REQ-ERR-07
     let adapter =
         Adapter::builder("files").operation(get_file {}).without_config().build().unwrap();
@@ -520,7 +520,7 @@ fn an_error_of_another_crate_is_logged_and_not_told() {
 }
 
 #[test]
-fn the_log_has_what_the_client_does_not_get() {
+fn the_log_has_details_that_the_client_does_not_receive() {
     // REQ-ERR-07, REQ-SES-06
     let board = board();
     let session = Session::new();

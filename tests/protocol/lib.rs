@@ -1,2 +1,1 @@
-//! The protocol's requirements, shown through adapters in memory: the tests are in `main.rs` and beside
-//! it.
+//! Shows that the protocol's requirements are met by in-memory adapters. The tests are in `main.rs` and beside it.

@@ -1,4 +1,4 @@
-//! Rate limits and quotas, as an agent meets them.
+//! Rate limits and quotas, as an agent experiences them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -27,11 +27,11 @@ fn list_rooms() -> Vec<String> {
     Vec::new()
 }
 
-/// Describe a room in many words.
+/// Describe a room at length.
 #[operation(category = "READ", rationale = "it computes and stores nothing")]
 async fn describe_room(
     context: Context,
-    /// How many.
+    /// Number of words.
     words: u64,
 ) -> u64 {
     context.report_usage(Usage::tokens(words).cost(0.5));
@@ -103,7 +103,7 @@ fn no_window_has_more_calls_than_declared() {
     );
     clock.pass(20);
     data(call(&hotel, "list_rooms", json!({})));
-    // A fixed window would begin anew here; this one still holds the last two calls.
+    // A fixed window would restart here. The sliding one still contains the last two calls.
     assert_eq!(code(&call(&hotel, "list_rooms", json!({}))), Some("RATE_LIMIT_EXCEEDED"));
 }
 
@@ -152,7 +152,7 @@ fn a_limit_is_paced_where_it_has_a_burst() {
 }
 
 #[test]
-fn items_of_a_batch_count_one_by_one() {
+fn items_of_a_batch_count_individually() {
     // REQ-RATE-01, REQ-BAT-05
     let hotel = hotel(RateLimits::new().limit(ApiLimit::global(2)), &Clock::new());
     let item = json!({ "operation": "list_rooms" });
@@ -178,7 +178,7 @@ fn a_batch_halts_where_a_quota_pauses() {
     let paused = &halted["result"];
     assert_eq!(code(paused), Some("RATE_LIMIT_QUOTA_PAUSE"));
     assert_eq!(reply["pending_operations"][0]["params"], json!({ "nights": 3 }));
-    // It goes on from there with the token, up to the next call that the quota pauses.
+    // The batch continues there with the token, up to the next call that the quota pauses.
     let mut again = item(2);
     again["params"]["_quota_continue"] = details(paused)["confirmation_token"].clone();
     let reply = ask(&hotel, json!({ "operations": [again, item(3)] }));
@@ -243,7 +243,7 @@ fn a_quota_warns_pauses_and_stops() {
     data(call(&hotel, "book_room", json!({})));
 }
 
-/// A client that is connected, and its adapter.
+/// A connected client and its adapter.
 async fn connected(limits: RateLimits, clock: &Clock) -> (Client, Adapter) {
     let hotel = hotel(limits, clock);
     (Client::connect(&hotel).await.unwrap(), hotel)
@@ -265,11 +265,11 @@ fn a_token_continues_one_call_once() {
         assert_eq!(paused.code(), Some("RATE_LIMIT_QUOTA_PAUSE"));
         let token = &paused.error().unwrap().details["confirmation_token"];
         let with = |nights: u32| json!({ "nights": nights, "_quota_continue": token });
-        // Not for another call, nor for another session.
+        // The token is not valid for another call or another session.
         assert_eq!(create(&client, with(3)).await.code(), Some("TOKEN_SCOPE_MISMATCH"));
         let other = Client::connect(&hotel).await.unwrap();
         assert_eq!(create(&other, with(2)).await.code(), Some("TOKEN_SCOPE_MISMATCH"));
-        // Once, by many at the same time.
+        // The token is accepted once, even if many calls use it concurrently.
         let tries = (0..64).map(|_| create(&client, with(2)));
         let results: Vec<_> = futures_util::future::join_all(tries).await;
         let ran = results.iter().filter(|result| result.is_success()).count();
@@ -281,7 +281,7 @@ fn a_token_continues_one_call_once() {
                 result.error()
             );
         }
-        // The next call is asked about anew, and its token expires.
+        // The next call requires a new confirmation, whose token expires.
         clock.pass(120);
         let paused = create(&client, json!({})).await;
         assert_eq!(paused.code(), Some("RATE_LIMIT_QUOTA_PAUSE"));
@@ -314,7 +314,7 @@ fn a_confirmation_is_not_used_up_by_a_call_that_limits_refuse() {
 }
 
 #[test]
-fn no_person_is_asked_about_a_call_that_limits_refuse_and_no_approval_is_used_up() {
+fn calls_that_limits_reject_request_no_approval_and_use_none_up() {
     // REQ-RATE-01, REQ-GATE-03, REQ-GATE-10
     use mcp_aql::operator::MemoryChannel;
     use mcp_aql::safety_loop::SafetyLoop;
@@ -361,13 +361,13 @@ fn a_call_may_need_both_tokens() {
 }
 
 #[test]
-fn every_metric_counts_what_it_says_and_as_long() {
+fn every_metric_counts_its_unit_over_its_period() {
     // REQ-RATE-05
     for metric in Metric::ALL {
         let clock = Clock::new();
         let limits = RateLimits::new().quota(Quota::new(metric).hard_stop(2));
         let hotel = hotel(limits.cost(CostModel::PerCall(0.5)), &clock);
-        // Two requests, two tokens, or twice the price and what each reports.
+        // Two requests, two tokens, or twice the price and the reported amount.
         for _ in 0..2 {
             data(call(&hotel, "describe_room", json!({ "words": 1 })));
         }
@@ -379,7 +379,7 @@ fn every_metric_counts_what_it_says_and_as_long() {
             "minute" => 60,
             "hour" => 3_600,
             "day" => 86_400,
-            // To the first of June.
+            // Until the first of June.
             _ => 26 * 86_400 - 7 * 3_600,
         };
         assert_eq!(wait, expected, "{metric:?}");
@@ -389,7 +389,7 @@ fn every_metric_counts_what_it_says_and_as_long() {
 }
 
 #[test]
-fn quota_status_tells_how_everything_stands() {
+fn quota_status_reports_all_quotas() {
     // REQ-RATE-08, choice C-35
     let clock = Clock::new();
     let limits = RateLimits::new()
@@ -443,7 +443,7 @@ fn quota_status_tells_how_everything_stands() {
 }
 
 #[test]
-fn counters_are_kept_over_sessions() {
+fn counters_apply_across_sessions() {
     // REQ-RATE-09
     block_on(async {
         let limits = RateLimits::new().limit(ApiLimit::global(1));

@@ -1,7 +1,7 @@
-//! The protocol, requirement by requirement, through `Adapter::call` and `Adapter::handle`.
+//! Tests of the protocol, requirement by requirement, through `Adapter::call` and `Adapter::handle`.
 //!
-//! Every test cites the requirements that it shows; `tests/coverage.rs` holds the citations against
-//! the book's page on spec coverage.
+//! Every test cites the requirements that it shows. `tests/coverage.rs` compares the citations with the book's page on
+//! spec coverage.
 
 #![expect(
     clippy::unwrap_used,

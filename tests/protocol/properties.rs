@@ -1,6 +1,6 @@
-//! Any arguments in, a reply out: no panic, no hang, and always a result of the protocol.
+//! Arbitrary arguments always produce a result of the protocol, without panics or hangs.
 //!
-//! `support::ask` holds every reply against the result union.
+//! `support::ask` checks every reply against the result union.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ use crate::board::builder;
 use crate::shape;
 use crate::support::{ask, block_on, call, code};
 
-/// A few names that exist and a few that do not.
+/// Some names that exist and some that do not.
 fn name() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         "operation",
@@ -131,7 +131,7 @@ fn object() -> impl Strategy<Value = Value> {
         .prop_map(|members| Value::Object(members.into_iter().collect()))
 }
 
-/// A request that names its operation as requests do, with anything around it.
+/// Generates a request with a well-formed operation name and arbitrary other members.
 fn request() -> impl Strategy<Value = Value> {
     (operation(), object(), object()).prop_map(|(operation, params, mut around)| {
         around["operation"] = operation.into();
@@ -143,10 +143,10 @@ fn request() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Made once: the operations keep nothing that could get in each other's way.
+/// Built once: the operations share no state that could affect other cases.
 static BOARD: LazyLock<Adapter> = LazyLock::new(adapter);
 
-/// For what must find its task again: nothing deletes here.
+/// An adapter without deletions, for cases that must find their task again.
 static KEPT: LazyLock<Adapter> = LazyLock::new(adapter);
 
 fn adapter() -> Adapter {
@@ -154,7 +154,7 @@ fn adapter() -> Adapter {
     builder().limits(limits).build().expect("the board is sound")
 }
 
-/// Parameters of `echo_values` that are right by construction.
+/// Generates valid parameters of `echo_values`.
 fn valid_params() -> impl Strategy<Value = Map<String, Value>> {
     let optional = |name: &'static str, values: BoxedStrategy<Value>| {
         prop::option::of(values).prop_map(move |value| value.map(|value| (name, value)))
@@ -259,7 +259,7 @@ proptest! {
         if reply["success"] == true {
             prop_assert_eq!(reply["results"].as_array().map(Vec::len), Some(count));
         } else {
-            // What concerns the request as a whole.
+            // An error of the request as a whole.
             let code = code(&reply);
             let whole = ["VALIDATION_INVALID_ENCODING", "VALIDATION_PAYLOAD_TOO_LARGE"];
             prop_assert!(code.is_some_and(|code| whole.contains(&code)), "{reply}");
@@ -272,7 +272,7 @@ proptest! {
         let reply = call(&BOARD, "echo_values", params.clone().into());
         prop_assert_eq!(code(&reply), None, "{}", reply);
         for (name, value) in params {
-            // Optional values that are null count as left out; numbers may change their spelling.
+            // Optional null values count as absent, and numbers may be written differently.
             let echoed = &reply["data"][&name];
             let same = value.is_null() || *echoed == value || value.is_number() || !value["radius"].is_null();
             prop_assert!(same, "{name}: {value} became {echoed}");
@@ -280,7 +280,7 @@ proptest! {
     }
 
     #[test]
-    fn a_missing_parameter_is_missed(mut params in valid_params()) {
+    fn rejects_missing_parameter(mut params in valid_params()) {
         // REQ-RQ-07, REQ-UPD-02
         params.remove("text");
         let reply = call(&BOARD, "echo_values", params.into());
@@ -288,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn a_wrong_type_is_seen(mut params in valid_params(), at in any::<prop::sample::Index>()) {
+    fn rejects_wrong_type(mut params in valid_params(), at in any::<prop::sample::Index>()) {
         // REQ-RQ-07
         params.remove("anything");
         let names: Vec<String> = params.keys().cloned().collect();
@@ -300,7 +300,7 @@ proptest! {
     }
 
     #[test]
-    fn an_unknown_name_is_refused(mut params in valid_params(), unknown in "[a-z]{1,3}_[a-z]{1,3}", top in any::<bool>()) {
+    fn rejects_unknown_parameter(mut params in valid_params(), unknown in "[a-z]{1,3}_[a-z]{1,3}", top in any::<bool>()) {
         // REQ-UNK-01, REQ-UNK-04
         let mut arguments = json!({ "operation": "echo_values" });
         if top {
@@ -314,7 +314,7 @@ proptest! {
     }
 
     #[test]
-    fn a_broken_constraint_is_seen(mut params in valid_params(), which in 0..8_usize) {
+    fn rejects_violated_constraint(mut params in valid_params(), which in 0..8_usize) {
         // REQ-RQ-07
         let broken = [
             ("small", json!(6)), ("ratio", json!(0.4)), ("word", json!("ABC")),
@@ -328,7 +328,7 @@ proptest! {
     }
 
     #[test]
-    fn an_update_touches_what_it_names_and_nothing_else(input in object()) {
+    fn an_update_changes_named_fields_only(input in object()) {
         // REQ-UPD-08, REQ-UPD-10, REQ-UPD-11
         let made = call(&KEPT, "create_task", json!({ "title": "Milk" }));
         let task_id = made["data"]["task"]["task_id"].clone();

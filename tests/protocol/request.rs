@@ -1,4 +1,4 @@
-//! Requests: form, parameter resolution, order of the checks, defaults.
+//! Requests: form, parameter resolution, order of checks and defaults.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{
@@ -62,13 +62,13 @@ fn params_come_before_the_top_level() {
         arguments["operation"] = json!("echo_values");
         assert_eq!(data(ask(&board, arguments.clone())), expected, "{arguments}");
     }
-    // The value in `params` counts even when it is the faulty one.
+    // The value in `params` is used even if it is the invalid one.
     let reply =
         ask(&board, json!({ "operation": "echo_values", "text": "fine", "params": { "text": 1 } }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_TYPE"));
 }
 
-/// An operation written by hand, with whatever name and parameter a macro would refuse.
+/// An operation written by hand, with a name or parameter that the macros would reject.
 struct ByHand<const KIND: u8>;
 
 const CAMEL_CASE: &[ParameterEntry] =
@@ -124,7 +124,7 @@ fn published_parameter_names_are_snake_case() {
             let specs: &[ParameterSpec] = match entry {
                 ParameterEntry::One(one) => std::slice::from_ref(one),
                 ParameterEntry::Group(group) => group,
-                // Names of these are not the author's.
+                // Reserved names, which authors cannot use.
                 _ => continue,
             };
             for spec in specs {
@@ -147,7 +147,7 @@ fn camel_case_is_an_alias_only_where_it_is_switched_on() {
     let lenient = builder().camel_case_aliases(true).build().unwrap();
     let reply = call(&lenient, "get_task", json!({ "taskId": "t-1" }));
     assert_eq!(code(&reply), Some("NOT_FOUND_RESOURCE"));
-    // The real name comes first, and the published one stays as it is.
+    // The original name has precedence, and the published alias stays unchanged.
     let reply = call(&lenient, "get_task", json!({ "taskId": "t-1", "task_id": "t-2" }));
     assert_eq!(details(&reply)["resource_id"], "t-2");
     let shown = call(&lenient, "introspect", json!({ "query": "operations", "name": "get_task" }));
@@ -160,7 +160,7 @@ fn routing_comes_before_validation_and_validation_before_the_operation() {
     let board = board();
     let read = family(&board, "read");
     let create = family(&board, "create");
-    // Unknown operation, wrong endpoint, faulty parameters: each hides what comes after it.
+    // Unknown operation, wrong endpoint, invalid parameters: each error hides the next.
     let faulty = json!({ "titel": 1, "priority": "high" });
     for (endpoint, operation, expected) in [
         (read, "make_task", "NOT_FOUND_OPERATION"),
@@ -170,7 +170,7 @@ fn routing_comes_before_validation_and_validation_before_the_operation() {
         let arguments = json!({ "operation": operation, "params": faulty });
         assert_eq!(code(&ask_through(&board, endpoint, arguments)), Some(expected), "{operation}");
     }
-    // None of them created anything.
+    // None of them created a task.
     assert_eq!(data(call(&board, "list_tasks", json!({})))["items"], json!([]));
 }
 
@@ -196,7 +196,7 @@ fn checks_run_in_the_protocols_order() {
 }
 
 #[test]
-fn all_faults_of_one_kind_are_told_at_once() {
+fn all_errors_of_one_kind_are_reported_at_once() {
     // REQ-RQ-07, REQ-ERR-05
     let board = board();
     let reply = call(&board, "echo_values", json!({ "text": 1, "flag": "yes", "words": ["a", 2] }));
@@ -264,7 +264,7 @@ fn types_are_json_types() {
         let reply = call(&board, "echo_values", params);
         assert_eq!(code(&reply), expected, "{name} = {value}: {reply}");
         match expected {
-            // Not given back letter by letter: null members, whole numbers as fractions.
+            // These values are normalised: null members and whole numbers written as fractions.
             None if name == "place" || value == json!(1) => {}
             None if name == "figure" => {}
             None => assert_eq!(reply["data"][name], value, "{name}"),
@@ -287,7 +287,7 @@ fn defaults_are_applied_and_seen() {
     ));
     assert_eq!(task["task"]["priority"], 1);
     assert_eq!(task["task"]["status"], "done");
-    // What introspection documents is what applies.
+    // The documented defaults are applied.
     let shown = call(&board, "introspect", json!({ "query": "operations", "name": "create_task" }));
     let parameters = data(shown)["operation"]["parameters"].clone();
     let default = |name: &str| {
@@ -311,7 +311,7 @@ fn every_operation_has_a_category_and_a_description() {
     }
 }
 
-/// Values of the right types for what must be there.
+/// Values of the right types for the required parameters.
 fn plain_values(parameters: &[Value]) -> Value {
     let required = parameters.iter().filter(|parameter| parameter["required"] == json!(true));
     let value = |parameter: &Value| match parameter["type"].as_str().unwrap() {
@@ -340,7 +340,7 @@ fn one_table_serves_validation_and_introspection() {
             let of = parameter["name"].as_str().unwrap();
             assert!(parameter["type"].is_string(), "{name}.{of}");
             let required = parameter["required"].as_bool().unwrap();
-            // Left out.
+            // Absent.
             let mut params = valid.clone();
             params.as_object_mut().unwrap().remove(of);
             let reply = call(&board, name, params);
@@ -396,7 +396,7 @@ fn a_group_is_one_definition_for_several_operations() {
 }
 
 #[test]
-fn the_unified_door_takes_every_operation() {
+fn the_unified_endpoint_accepts_every_operation() {
     // REQ-EPT-07
     let board = board();
     for operation in board.operations() {

@@ -1,4 +1,4 @@
-//! Replies: the result union, wrapping, metadata.
+//! Replies: the result union, wrapping and metadata.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{CallScope, Endpoint, Session};
@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use crate::board::board;
 use crate::support::{ask, ask_with_session, block_on, call, code, data, names};
 
-/// Nothing.
+/// Return nothing.
 #[operation(category = "READ")]
 fn get_nothing() {}
 
-/// Perhaps a number.
+/// Return an optional number.
 #[operation(category = "READ")]
 fn get_maybe() -> Option<u32> {
     None
@@ -22,7 +22,7 @@ fn get_maybe() -> Option<u32> {
 struct BigThing {
     /// Its number.
     number: u32,
-    /// Perhaps more.
+    /// Optional further number.
     more: Option<u32>,
 }
 
@@ -68,7 +68,7 @@ struct Receipt {
     total: u32,
 }
 
-/// A thing with a field called as the one of a page.
+/// A thing with a field named like the one of a page.
 #[derive(serde::Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct Sheet {
@@ -76,7 +76,7 @@ struct Sheet {
     page_info: String,
 }
 
-/// A page under a name of its own.
+/// A page under a type alias.
 type Numbers = Page<u32>;
 
 /// A basket.
@@ -85,7 +85,7 @@ fn get_basket() -> Basket {
     Basket { items: vec![1], total: 2 }
 }
 
-/// Perhaps a basket.
+/// Return an optional basket.
 #[operation(category = "READ")]
 fn get_perhaps() -> Option<std::sync::Arc<Basket>> {
     Some(std::sync::Arc::new(get_basket()))
@@ -115,7 +115,7 @@ fn list_numbers() -> Result<Numbers, OperationError> {
     Ok(Page::new(vec![1], PageInfo::new(false, false)))
 }
 
-/// Perhaps a page of numbers.
+/// Return an optional page of numbers.
 #[operation(category = "READ")]
 fn list_perhaps() -> Option<Box<Numbers>> {
     list_numbers().ok().map(Box::new)
@@ -151,7 +151,7 @@ fn the_place_of_a_result_follows_from_its_type_and_not_from_its_fields() {
     }
 }
 
-/// An error that could be data: it serializes, and it has a schema.
+/// An error type that could be data: it implements `Serialize` and `JsonSchema`.
 #[derive(Debug, serde::Serialize, JsonSchema, OperationError)]
 #[operation_error(code = "CONFLICT_ALREADY_EXISTS", message = "The shelf is full")]
 struct ShelfFull {
@@ -159,7 +159,7 @@ struct ShelfFull {
     books: u32,
 }
 
-/// A result under a name of its own.
+/// A `Result` under a type alias.
 type Shelved<T> = Result<T, ShelfFull>;
 
 /// Put a book on the shelf.
@@ -331,7 +331,7 @@ fn a_success_has_data_and_a_failure_has_an_error() {
 }
 
 #[test]
-fn data_is_there_even_when_there_is_nothing() {
+fn data_is_present_even_without_a_result() {
     // REQ-RSP-02, REQ-ENC-15
     for operation in ["get_nothing", "get_maybe"] {
         let reply = call(&things(), operation, json!({}));
@@ -349,7 +349,7 @@ fn replies_have_no_member_but_the_protocols() {
     assert_eq!(names(&failed), ["error", "success"]);
     let batch = ask(&board, json!({ "operations": [{ "operation": "warn" }] }));
     assert_eq!(names(&batch), ["data", "results", "success", "summary", "warnings"]);
-    // What belongs to the call of a failure goes into its details.
+    // Information about the failed call is in the error's details.
     let session = Session::new();
     let asked = json!({ "operation": "get_task", "params": { "task_id": "t-9" } });
     let failed = ask_with_session(&board, &session, asked);

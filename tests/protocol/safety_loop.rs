@@ -1,4 +1,4 @@
-//! The safety loop, the evaluator and verification out of band, as a client's agent meets them.
+//! The safety loop, the evaluator and out-of-band verification, as an agent experiences them.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::leaks::logged;
 use crate::support::{block_on, names};
 
-/// An adapter with a loop, people, a clock and a store that outlives it.
+/// An adapter with a safety loop, human channels, a clock and a store that outlives it.
 struct Guard {
     adapter: Adapter,
     people: MemoryChannel,
@@ -59,7 +59,7 @@ impl Guard {
             .unwrap()
     }
 
-    /// The process is gone, and another one takes its place.
+    /// Replaces the process by another one.
     fn restart(&mut self) {
         self.pass(20);
         self.adapter = Self::adapter(policy(), &self.people, &self.now, &self.store);
@@ -73,7 +73,7 @@ impl Guard {
         Agent::of(&self.adapter, name).await
     }
 
-    /// An agent that a person has let begin.
+    /// Returns an agent that an operator has allowed to begin.
     async fn begun(&self, name: &str) -> Agent {
         let agent = self.agent(name).await;
         agent.start().await;
@@ -96,7 +96,7 @@ impl Guard {
     }
 }
 
-/// A client with an agent, and everything that it was ever sent.
+/// A client with an agent, and everything that it received.
 struct Agent {
     name: String,
     client: Client,
@@ -139,7 +139,7 @@ impl Agent {
         self.ask("record_execution_step", params).await
     }
 
-    /// The directive for a step.
+    /// Returns the directive for a step.
     async fn directive(&self, hint: &str) -> Value {
         let reply = self.step(hint).await;
         assert_eq!(reply["success"], true, "{hint}: {reply}");
@@ -179,7 +179,7 @@ fn error(reply: &Value) -> &str {
 }
 
 #[test]
-fn without_a_loop_nothing_of_it_is_there() {
+fn without_a_safety_loop_its_operations_are_absent() {
     // REQ-LOOP-01, REQ-LOOP-02, REQ-LOOP-03
     let adapter = Adapter::builder("plain").without_config().build().unwrap();
     assert!(adapter.operator().is_none());
@@ -195,7 +195,7 @@ fn without_a_loop_nothing_of_it_is_there() {
 }
 
 #[test]
-fn introspection_tells_the_mode_the_operations_and_the_settings() {
+fn introspection_reports_mode_operations_and_settings() {
     // REQ-LOOP-02, REQ-LOOP-03, REQ-LOOP-04, REQ-LOOP-07, REQ-AUT-06, REQ-AUT-17, REQ-CLS-11
     for mode in [LoopMode::Enforcing, LoopMode::Monitoring, LoopMode::Logging, LoopMode::Disabled] {
         let guard = Guard::with(policy().mode(mode));
@@ -259,7 +259,7 @@ fn introspection_tells_the_mode_the_operations_and_the_settings() {
 }
 
 #[test]
-fn an_agent_begins_when_a_person_lets_it() {
+fn an_agent_begins_after_approval() {
     // REQ-LOOP-05, REQ-LOOP-06, REQ-AUT-16
     let guard = Guard::new();
     block_on(async {
@@ -273,7 +273,7 @@ fn an_agent_begins_when_a_person_lets_it() {
         assert_eq!(begun["data"]["request_id"], request.id.as_str());
         assert!(begun["data"]["next"].as_str().unwrap().contains("confirm_operation"));
 
-        // Asking again asks nobody anew, and nothing is allowed before the answer.
+        // Reporting again requests no second approval, and nothing is allowed before the answer.
         let again = agent.ask("execute_agent", asked).await;
         assert_eq!(again["data"]["execution_id"], begun["data"]["execution_id"]);
         assert_eq!(guard.people.requests().len(), 1);
@@ -282,7 +282,7 @@ fn an_agent_begins_when_a_person_lets_it() {
         assert!(held["reason"].as_str().unwrap().contains(&request.id), "{held}");
         assert_eq!(error(&agent.end("complete_execution").await), "PERMISSION_DENIED");
 
-        // What the agent knows is no code.
+        // Identifiers that the agent knows are not codes.
         for guess in [request.id.as_str(), begun["data"]["execution_id"].as_str().unwrap(), "mover"]
         {
             assert_eq!(error(&agent.confirm(guess).await), "TOKEN_INVALID");
@@ -293,10 +293,10 @@ fn an_agent_begins_when_a_person_lets_it() {
         let directive = agent.directive("read_file notes").await;
         assert_eq!(directive["continue"], true);
         assert_eq!(kinds(&directive), ["status"]);
-        // It is no free pass.
+        // The approval does not cover other actions.
         assert!(!agent.go_on("deploy_site").await);
 
-        // A person's no ends it, and the desk's yes begins it.
+        // A denial ends it, and an approval from the console begins it.
         let other = guard.agent("other").await;
         other.start().await;
         guard.operator().deny(&guard.last_id(), "test").await.unwrap();
@@ -308,7 +308,7 @@ fn an_agent_begins_when_a_person_lets_it() {
 }
 
 #[test]
-fn clients_are_told_how_much_to_ask() {
+fn introspection_suggests_client_permissions() {
     // REQ-LOOP-14
     let guard = Guard::new();
     block_on(async {
@@ -334,7 +334,7 @@ fn clients_are_told_how_much_to_ask() {
 }
 
 #[test]
-fn steps_are_judged_one_by_one() {
+fn steps_are_evaluated_individually() {
     // REQ-LOOP-06 to REQ-LOOP-10, REQ-LOOP-12, REQ-AUT-01, REQ-AUT-02, REQ-AUT-04, REQ-AUT-08,
     // REQ-AUT-09, REQ-GATE-11
     let guard = Guard::new();
@@ -348,7 +348,7 @@ fn steps_are_judged_one_by_one() {
             (&json!(4), &json!("advisory"))
         );
 
-        // The protocol's own names, and no others.
+        // Exactly the protocol's names.
         let literal = json!({ "element_name": "a", "nextActionHint": "read_file b",
                               "stepDescription": "wrote a", "outcome": "success", "findings": "none" });
         let reply = agent.ask("record_execution_step", literal).await;
@@ -367,7 +367,7 @@ fn steps_are_judged_one_by_one() {
             assert_eq!(error(&agent.step(vague).await), "VALIDATION_INVALID_VALUE", "{vague}");
         }
 
-        // No progress without a person, whatever else is reported; then that action, once.
+        // The agent cannot proceed before an operator approves, whatever it reports. Then the action is allowed once.
         let paused = agent.directive("run git push origin main").await;
         assert_eq!((&paused["continue"], paused.get("stopped")), (&json!(false), None));
         assert_eq!(kinds(&paused), ["autonomy_pause"]);
@@ -415,7 +415,7 @@ fn the_step_limit_counts_from_the_last_person() {
 }
 
 #[test]
-fn risk_and_tolerance_decide_what_no_pattern_does() {
+fn risk_and_tolerance_decide_if_no_pattern_matches() {
     // REQ-AUT-03, REQ-AUT-10, REQ-AUT-11, REQ-AUT-17, REQ-OOB-01
     let scorer = |action: &Action| {
         let score = action.text().rsplit(' ').next().and_then(|last| last.parse().ok());
@@ -476,7 +476,7 @@ fn monitoring_advises_logging_writes_and_disabled_counts() {
 }
 
 #[test]
-fn a_challenge_pauses_until_it_is_met_or_expires() {
+fn a_challenge_pauses_until_it_is_answered_or_expires() {
     // REQ-OOB-01, REQ-OOB-03, REQ-OOB-04, REQ-OOB-06, REQ-OOB-07, REQ-OOB-10, REQ-OOB-11, REQ-AUT-12 to REQ-AUT-15
     let guard = Guard::new();
     block_on(async {
@@ -490,11 +490,11 @@ fn a_challenge_pauses_until_it_is_met_or_expires() {
             .as_str()
             .unwrap();
         timestamp.parse::<DateTime<Utc>>().unwrap();
-        // Still pending: told again with the next step, and the id is in the reason.
+        // Still pending: it is announced again with the next step, and the reason contains its id.
         let held = agent.directive("read_file x").await;
         assert!(held["reason"].as_str().unwrap().contains(&id), "{held}");
         assert_eq!(kinds(&held), ["autonomy_pause"]);
-        // Its code is no confirmation.
+        // Its code is not a confirmation token.
         assert_eq!(error(&agent.confirm(&guard.code()).await), "TOKEN_SCOPE_MISMATCH");
         assert_eq!(
             agent.verify(&id, &guard.code().to_lowercase()).await["data"]["confirmed"],
@@ -503,27 +503,27 @@ fn a_challenge_pauses_until_it_is_met_or_expires() {
         let passed = agent.directive(action).await;
         assert_eq!((&passed["continue"], kinds(&passed)), (&json!(true), vec!["status"]));
 
-        // An expired one counts as failed, lifts the pause, and the action makes a fresh one.
+        // An expired challenge counts as failed and lifts the pause. The action creates a new one.
         let id = verification_id(&agent.directive(action).await, "autonomy_pause");
         guard.pass(301);
         assert_eq!(error(&agent.verify(&id, &guard.code()).await), "PERMISSION_DENIED");
         assert!(agent.go_on("read_file x").await);
         let fresh = verification_id(&agent.directive(action).await, "autonomy_pause");
         assert_ne!(fresh, id);
-        // A wrong code burns it, and burning is no way out.
+        // A wrong code invalidates the challenge, which does not lift the block.
         let code = guard.code();
         assert_eq!(error(&agent.verify(&fresh, "WRONG").await), "PERMISSION_DENIED");
         assert_eq!(error(&agent.verify(&fresh, &code).await), "PERMISSION_DENIED");
         assert!(!agent.go_on("read_file x").await);
         assert_ne!(guard.last_id(), fresh);
-        // It bars no new execution.
+        // The wrong code does not prevent new executions.
         agent.end("abort_execution").await;
         assert_eq!(agent.start().await["data"]["status"], "pending");
     });
 }
 
 #[test]
-fn a_block_holds_for_everything_until_a_person_lifts_it() {
+fn a_block_applies_to_everything_until_a_person_lifts_it() {
     // REQ-OOB-01, REQ-OOB-02, REQ-OOB-06, REQ-OOB-08, REQ-OOB-09, REQ-LOOP-09
     let mut guard = Guard::new();
     block_on(async {
@@ -536,7 +536,7 @@ fn a_block_holds_for_everything_until_a_person_lifts_it() {
         let id = verification_id(&stopped, "danger_zone");
         assert_eq!(id, guard.last_id());
 
-        // Told to all that execute as long as it lasts, again and again.
+        // Announced to all executing agents as long as it lasts.
         for _ in 0..2 {
             let told = bystander.directive("read_file x").await;
             assert_eq!(
@@ -556,7 +556,7 @@ fn a_block_holds_for_everything_until_a_person_lifts_it() {
             assert_eq!(refused["error"]["details"]["challenge_id"], id.as_str());
         }
         assert_eq!(error(&agent.step("read_file x").await), "PERMISSION_DENIED");
-        // Another session does not help, nor another way to write the name, nor another name here.
+        // The block also applies in another session, with another spelling of the name, and under another name in this session.
         let again = guard.agent("Mover\u{200b}").await;
         assert_eq!(error(&again.start().await), "PERMISSION_DENIED");
         let renamed = agent.ask("execute_agent", json!({ "element_name": "innocent" })).await;
@@ -571,7 +571,7 @@ fn a_block_holds_for_everything_until_a_person_lifts_it() {
         assert_eq!(overview.blocks[0].agent, "mover");
         assert_eq!(overview.agents.iter().filter(|seen| seen.status == "running").count(), 0);
 
-        // The code of the process that is gone is still good, once; a wrong one burns it.
+        // The code issued by the previous process is still valid once. A wrong one invalidates it.
         let old = guard
             .people
             .requests()
@@ -592,7 +592,7 @@ fn a_block_holds_for_everything_until_a_person_lifts_it() {
 }
 
 #[test]
-fn the_desk_sees_and_decides() {
+fn the_console_shows_and_decides_requests() {
     // REQ-OOB-09, REQ-OOB-13, REQ-AUT-16
     let guard = Guard::new();
     block_on(async {
@@ -615,7 +615,7 @@ fn the_desk_sees_and_decides() {
         );
         assert!(!serde_json::to_string(&seen).unwrap().contains(&guard.code()));
 
-        // The block's news are over for everybody once it is lifted.
+        // The announcement of the block stops for all agents once it is lifted.
         assert_eq!(kinds(&other.directive("read_x").await), ["status", "danger_zone"]);
         desk.unblock("a", "test").await.unwrap();
         assert!(desk.unblock("a", "test").await.is_err());
@@ -623,7 +623,7 @@ fn the_desk_sees_and_decides() {
         assert!(agent.go_on("read_x").await);
         assert!(!agent.go_on("rm -rf /").await, "an override approves nothing");
 
-        // An expired challenge can be renewed, a denied one leaves the block.
+        // An expired challenge can be renewed. A denied one keeps the block.
         let id = guard.last_id();
         guard.pass(301);
         assert!(desk.approve(&id, "test").await.is_err());
@@ -658,7 +658,7 @@ fn another_session_cannot_use_up_a_challenge() {
         assert_eq!(error(&other.verify(&id, "WRONG").await), "RATE_LIMIT_EXCEEDED");
         let overview = guard.operator().overview().await.unwrap();
         assert_eq!(overview.requests[0].void, None, "its code is still good");
-        // The audit log has who has tried, and not who was meant.
+        // The audit log records the session that tried, not the one that was blocked.
         let failed: Vec<_> = overview
             .audit
             .iter()
@@ -672,7 +672,7 @@ fn another_session_cannot_use_up_a_challenge() {
         assert_eq!(agent.verify(&id, &guard.code()).await["data"]["confirmed"], true);
         assert!(agent.go_on("read_x").await);
 
-        // The agent's own session uses its challenge up, and any session may have the right code.
+        // The agent's own session uses its challenge up, and any session may submit the right code.
         let id = verification_id(&agent.directive("drop_table orders").await, "danger_zone");
         assert_eq!(error(&agent.verify(&id, "WRONG").await), "PERMISSION_DENIED");
         assert_eq!(error(&agent.verify(&id, &guard.code()).await), "PERMISSION_DENIED");
@@ -692,7 +692,7 @@ fn a_session_cannot_lock_another_one_out_of_a_challenge() {
         let agent = guard.begun("mover").await;
         agent.directive("drop_table users").await;
     });
-    // No session has the agent any longer.
+    // The agent no longer belongs to a session.
     guard.restart();
     guard.pass(20);
     block_on(async {
@@ -719,7 +719,7 @@ fn failed_confirmations_are_counted_for_agents_over_restarts_and_for_each_sessio
             assert_eq!(error(&agent.confirm("WRONG").await), "TOKEN_INVALID");
         }
         assert_eq!(error(&agent.confirm("WRONG").await), "RATE_LIMIT_EXCEEDED");
-        // A session without an agent has a count of its own, and locks out no other session.
+        // A session without an agent has its own count and delays no other session.
         let guesser = guard.agent("guesser").await;
         for _ in 0..10 {
             assert_eq!(error(&guesser.confirm("WRONG").await), "TOKEN_INVALID");
@@ -743,7 +743,7 @@ fn failed_confirmations_are_counted_for_agents_over_restarts_and_for_each_sessio
         agent.start().await;
         let code = guard.code();
         assert_eq!(error(&agent.confirm(&code).await), "RATE_LIMIT_EXCEEDED");
-        // Another agent is not held up by it.
+        // Another agent is not delayed by it.
         let other = guard.begun("other").await;
         assert!(other.go_on("read_x").await);
         guard.pass(61);
@@ -834,8 +834,8 @@ fn no_code_reaches_an_agent_or_a_log() {
                 agent.step(hint).await;
                 other.step("read_x").await;
                 let id = guard.last_id();
-                // The right code through the wrong door, a wrong one, the right one too late, an
-                // unknown challenge: none is echoed.
+                // The right code in the wrong operation, a wrong code, an expired code and an unknown challenge: none is
+                // echoed.
                 agent.confirm(&guard.code()).await;
                 agent.verify("unknown", &guard.code()).await;
                 if hint == "rm -rf /" {
@@ -887,7 +887,7 @@ fn no_code_reaches_an_agent_or_a_log() {
 }
 
 #[test]
-fn guessing_is_slowed_down() {
+fn repeated_guesses_are_delayed() {
     // REQ-OOB-12
     let guard = Guard::new();
     block_on(async {
@@ -901,7 +901,7 @@ fn guessing_is_slowed_down() {
         assert_eq!(refused["error"]["details"]["retry_after_seconds"], 60);
         guard.pass(60);
         assert_eq!(error(&agent.verify("unknown", "x").await), "PERMISSION_DENIED");
-        // Nor are people asked without end.
+        // The number of requests to people is limited.
         for round in 0..20 {
             agent.step("drop_table x").await;
             let id = guard.last_id();
@@ -913,7 +913,7 @@ fn guessing_is_slowed_down() {
 }
 
 #[test]
-fn what_cannot_work_is_told_when_the_adapter_is_built() {
+fn build_rejects_resources_that_cannot_work() {
     // REQ-AUT-17, REQ-OOB-07, REQ-OOB-09
     let faulty = SafetyLoop::new().deny(["a["]).challenge_timeout(Duration::from_secs(1));
     let error = Adapter::builder("guard").without_config().safety_loop(faulty).build().unwrap_err();
@@ -922,7 +922,7 @@ fn what_cannot_work_is_told_when_the_adapter_is_built() {
     }
     let plain = SafetyLoop::new().mode(LoopMode::Monitoring);
     assert!(Adapter::builder("guard").without_config().safety_loop(plain.clone()).build().is_ok());
-    // Blocks outlive the process unless somebody says otherwise: there must be a place for them.
+    // Blocks are persistent unless configured otherwise, so a store is required.
     let nowhere = Adapter::builder("../x").without_config().safety_loop(plain.clone()).build();
     let error = nowhere.unwrap_err().to_string();
     assert!(error.contains("add a `.store(…)`"), "{error}");

@@ -1,4 +1,4 @@
-//! Sessions as operations see them. How they open and end is the transports' part.
+//! Sessions as operations see them. Opening and closing them is tested with the transports.
 
 use mcp_aql::{CallScope, Endpoint, Session};
 use serde_json::json;
@@ -19,7 +19,7 @@ fn state_belongs_to_one_session() {
 }
 
 #[test]
-fn without_a_session_it_is_said_so() {
+fn the_absence_of_a_session_is_reported() {
     // REQ-SES-01
     let reply = call(&board(), "count_calls", json!({}));
     assert_eq!(code(&reply), Some("PERMISSION_DENIED"));
@@ -52,7 +52,7 @@ fn the_id_is_in_protocol_and_in_errors() {
 }
 
 #[test]
-fn what_a_client_says_of_itself_is_a_label() {
+fn client_info_is_only_a_label() {
     // REQ-SES-05
     let board = board();
     let session = Session::new();
@@ -67,9 +67,9 @@ fn what_a_client_says_of_itself_is_a_label() {
         });
         data(ask_in(&board, Endpoint::Unified, asked, scope))
     };
-    // Whatever it says, it is the same session.
+    // The session does not depend on the arguments of the call.
     assert_eq!((as_other("ada"), as_other("root")), (json!(1), json!(2)));
-    // And it makes no session where there is none.
+    // A call without a session stays without one.
     let reply =
         ask(&board, json!({ "operation": "count_calls", "_meta": { "session_id": session.id() } }));
     assert_eq!(code(&reply), Some("PERMISSION_DENIED"));

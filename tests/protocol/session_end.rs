@@ -1,4 +1,4 @@
-//! The work that is due when a session ends: it is done when serving ends.
+//! The work that is pending when a session ends is completed before serving ends.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ fn delete_bed(
     bed_id
 }
 
-/// An audit log that takes its time over every line.
+/// An audit log that is slow.
 #[derive(Default)]
 struct SlowLog(Mutex<Vec<Value>>);
 

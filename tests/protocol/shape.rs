@@ -1,11 +1,11 @@
-//! The result union, member by member. Every reply in these tests is held against it.
+//! Checks replies against the result union, member by member. Every reply in these tests is checked.
 //!
 //! REQ-RSP-01 to REQ-RSP-07, REQ-RSP-09, REQ-WRN-01, REQ-WRN-02, REQ-BAT-03 to REQ-BAT-06
 
 use mcp_aql::{ErrorCode, Reply};
 use serde_json::{Map, Value};
 
-/// Parses a reply and panics unless it is exactly what the protocol allows.
+/// Parses a reply and panics unless it conforms to the protocol.
 pub(crate) fn checked(asked: &Value, reply: &Reply) -> Value {
     let value: Value = match serde_json::from_str(&reply.text) {
         Ok(value) => value,
@@ -19,7 +19,7 @@ pub(crate) fn checked(asked: &Value, reply: &Reply) -> Value {
     value
 }
 
-/// Everything that is wrong with a reply.
+/// Returns every violation in a reply.
 pub(crate) fn faults(reply: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     result(reply, &mut faults, false);
@@ -41,7 +41,7 @@ fn success(members: &Map<String, Value>, faults: &mut Vec<String>, in_batch: boo
     if !members.contains_key("data") {
         faults.push("a success has data".to_owned());
     }
-    // `_meta` is allowed as well and not offered.
+    // `_meta` is also allowed, but not offered.
     let allowed: &[&str] = if in_batch {
         &["success", "data"]
     } else {
@@ -60,7 +60,7 @@ fn success(members: &Map<String, Value>, faults: &mut Vec<String>, in_batch: boo
 }
 
 fn failure(members: &Map<String, Value>, faults: &mut Vec<String>) {
-    // `confirmation` and the deprecation members are allowed as well and not offered.
+    // `confirmation` and the deprecation members are also allowed, but not offered.
     only(members, &["success", "error"], "a failure", faults);
     let Some(error) = members.get("error").and_then(Value::as_object) else {
         return faults.push("a failure has an error".to_owned());
@@ -172,7 +172,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_not_a_result_is_seen() {
+    fn invalid_replies_are_detected() {
         let item = |result: Value| {
             json!({
                 "success": true, "data": null,

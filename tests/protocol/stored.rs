@@ -1,5 +1,5 @@
-//! A request that is accepted stores nothing that cannot be read, and one that is refused says why and
-//! where.
+//! An accepted request stores only data that can be read back, and a rejected one reports the reason and the
+//! location.
 
 use std::sync::Mutex;
 
@@ -373,7 +373,7 @@ fn ids(page: &Value) -> Vec<u64> {
 }
 
 #[test]
-fn a_page_made_by_hand_leaves_out_what_is_too_large_and_says_which_size_fits() {
+fn a_hand_made_page_omits_rows_that_are_too_large_and_suggests_a_size() {
     // REQ-ENC-09, REQ-WRN-08
     let adapter = with_notes(&[10, 2 << 20, 300_000, 300_000, 300_000, 300_000]);
     let reply = call(&adapter, "show_shelf", json!({ "size": 4 }));
@@ -587,7 +587,7 @@ fn a_repeated_member_is_refused_wherever_it_is() {
 }
 
 #[test]
-fn a_faulty_value_fails_its_item_and_no_other() {
+fn an_invalid_value_fails_only_its_item() {
     // REQ-BAT-02, REQ-ENC-02, REQ-ENC-05
     let adapter = adapter(Limits { max_array_elements: 100, ..Limits::default() });
     let long = vec!["1"; 101].join(",");
@@ -747,7 +747,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 192, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_stored_can_be_read_and_whatever_is_refused_says_where(
+    fn stored_data_can_be_read_and_rejections_name_the_location(
         value in any_value(),
         form in 0..3_usize,
         depth in prop::sample::select(vec![8_usize, 32, 64]),

@@ -1,4 +1,4 @@
-//! How the tests ask an adapter.
+//! Helpers to call an adapter.
 
 use std::future::Future;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::shape;
 
-/// Runs a future to its end on this thread.
+/// Runs a future to completion on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -16,14 +16,14 @@ pub(crate) fn block_on<F: Future>(future: F) -> F::Output {
         .block_on(future)
 }
 
-/// The tool of a family.
+/// Returns the endpoint of a family.
 pub(crate) fn family(adapter: &Adapter, name: &str) -> Endpoint {
     let families = adapter.profile().families();
     let place = families.iter().position(|family| family.name() == name);
     Endpoint::Family(place.expect("the family exists"))
 }
 
-/// Sends tool arguments to the tool that takes everything.
+/// Sends tool arguments to the tool that accepts every operation.
 pub(crate) fn ask(adapter: &Adapter, arguments: Value) -> Value {
     ask_through(adapter, Endpoint::Unified, arguments)
 }
@@ -33,13 +33,13 @@ pub(crate) fn ask_through(adapter: &Adapter, endpoint: Endpoint, arguments: Valu
     ask_in(adapter, endpoint, arguments, CallScope::default())
 }
 
-/// Sends tool arguments as a client with a session.
+/// Sends tool arguments in a session.
 pub(crate) fn ask_with_session(adapter: &Adapter, session: &Session, arguments: Value) -> Value {
     let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
     ask_in(adapter, Endpoint::Unified, arguments, scope)
 }
 
-/// Sends tool arguments and checks the form of the reply, whatever it is.
+/// Sends tool arguments and checks the form of the reply.
 pub(crate) fn ask_in(
     adapter: &Adapter,
     endpoint: Endpoint,
@@ -57,30 +57,30 @@ pub(crate) fn call(adapter: &Adapter, operation: &str, params: Value) -> Value {
     ask(adapter, json!({ "operation": operation, "params": params }))
 }
 
-/// The data of a success.
+/// Returns the data of a successful reply.
 #[track_caller]
 pub(crate) fn data(reply: Value) -> Value {
     assert_eq!(reply["success"], true, "{reply}");
     reply["data"].clone()
 }
 
-/// The code of a failure; `None` for a success.
+/// Returns the code of a failed reply, or `None` for a success.
 pub(crate) fn code(reply: &Value) -> Option<&str> {
     reply["error"]["code"].as_str()
 }
 
-/// The message of a failure.
+/// Returns the message of a failed reply.
 #[track_caller]
 pub(crate) fn message(reply: &Value) -> &str {
     reply["error"]["message"].as_str().expect("a failure has a message")
 }
 
-/// The details of a failure.
+/// Returns the details of a failed reply.
 pub(crate) fn details(reply: &Value) -> &Value {
     &reply["error"]["details"]
 }
 
-/// The names of an object's members, sorted.
+/// Returns the names of an object's members, sorted.
 #[track_caller]
 pub(crate) fn names(object: &Value) -> Vec<&str> {
     let mut names: Vec<_> =
@@ -89,7 +89,7 @@ pub(crate) fn names(object: &Value) -> Vec<&str> {
     names
 }
 
-/// `name` of every entry of a list.
+/// Returns the member `name` of every entry of a list.
 #[track_caller]
 pub(crate) fn entry_names(list: &Value) -> Vec<&str> {
     let entries = list.as_array().expect("a list");

@@ -1,4 +1,4 @@
-//! Unknown parameters: refused, named, and never by guesswork.
+//! Unknown parameters are rejected with a suggestion, and never guessed.
 
 use mcp_aql::Adapter;
 use serde_json::json;
@@ -97,7 +97,7 @@ fn lenient_mode_warns_instead() {
     assert_eq!(reply["warnings"][0]["code"], "VALIDATION_UNKNOWN_PARAM_WARNING");
     assert!(reply["warnings"][0]["message"].as_str().unwrap().contains("'colour'"));
     data(reply);
-    // Unset and enabled mean refusal.
+    // The strict mode is the default.
     for strict in [board(), builder().strict_mode(true).build().unwrap()] {
         let reply = call(&strict, "create_task", json!({ "title": "a", "colour": 1 }));
         assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"));

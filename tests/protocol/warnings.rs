@@ -1,4 +1,4 @@
-//! Warnings: form, order, cap, duplicates, the ones that come by themselves.
+//! Warnings: form, order, limit, duplicates, and the ones that the framework adds.
 
 use mcp_aql::{Severity, Warning};
 use serde_json::{Value, json};
@@ -45,12 +45,12 @@ fn the_most_urgent_come_first() {
         severities(&reply["warnings"]),
         ["high", "high", "high", "medium", "medium", "medium", "low", "low", "low"]
     );
-    // A warning without severity ranks as medium; see also the order in `operation/warning.rs`.
+    // A warning without severity ranks as medium. See also the order in `warning/mod.rs`.
     assert!(Severity::High < Severity::Medium && Severity::Medium < Severity::Low);
 }
 
 #[test]
-fn ten_are_the_most_and_the_cut_is_told() {
+fn at_most_ten_warnings_are_returned_and_the_rest_is_counted() {
     // REQ-WRN-10, REQ-WRN-08
     let reply = call(&board(), "warn", json!({ "different": 30 }));
     let warnings = reply["warnings"].as_array().unwrap();
@@ -119,7 +119,7 @@ fn deprecated_names_warn_by_themselves() {
 }
 
 #[test]
-fn the_protocols_warnings_grade_themselves() {
+fn warnings_of_the_protocol_have_their_severity() {
     // REQ-WRN-05, REQ-WRN-08, REQ-WRN-09
     let shown = |warning: &Warning| serde_json::to_value(warning).unwrap();
     for (found, kept, severity) in

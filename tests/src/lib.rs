@@ -1,5 +1,5 @@
-//! Tests of the workspace; see the files beside this folder. This library holds what compile-fail
-//! cases share, so that each of them shows its fault and little else.
+//! The tests of the workspace, in the files beside this folder. This library holds the code that compile-fail cases
+//! share, so that each case contains little more than its error.
 
 use mcp_aql::query::ComputedFields;
 use mcp_aql::{Identified, Operation, Operations, Resource, UpdateInput};
@@ -7,19 +7,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use serde_json::Value as Json;
 
-/// Stands for `AdapterBuilder::operation`.
+/// A stand-in for `AdapterBuilder::operation`.
 pub fn register<O: Operation>(_: O) {}
 
-/// Stands for `AdapterBuilder::operations`.
+/// A stand-in for `AdapterBuilder::operations`.
 pub fn register_all<O: Operations>(_: O) {}
 
-/// Stands for an operation that lists resources.
+/// A stand-in for an operation that lists resources.
 pub fn identified<T: Identified>() {}
 
-/// Stands for a resource's model, which reads what is computed.
+/// A stand-in for a resource's model, which reads computed fields.
 pub fn computed<T: ComputedFields>() {}
 
-/// A resource with one field that may change.
+/// A resource with one updatable field.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, UpdateInput)]
 pub struct Task {
     /// Identifier.
@@ -29,7 +29,7 @@ pub struct Task {
     pub title: String,
 }
 
-/// Stands for a crate that has a feature `serde` and that schemars does not know.
+/// A stand-in for a crate with a feature `serde` that schemars does not support.
 pub mod foreign {
     use serde::{Deserialize, Serialize};
 

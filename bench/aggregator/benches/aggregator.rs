@@ -1,10 +1,10 @@
-//! `cargo bench` in `bench/aggregator`: measures what queries and rankings cost, and prints one table.
+//! Benchmarks of queries and ranking: `cargo bench` in `bench/aggregator` prints one table.
 //!
 //! ```console
 //! $ cargo bench                       # everything
-//! $ cargo bench -- rank-1000          # what has this in its name
+//! $ cargo bench -- rank-1000          # only measurements whose name contains this
 //! $ cargo bench -- --out target/bench # also as JSON and as a chart, in a folder of the repository
-//! $ cargo bench -- --rounds 5         # fewer rounds, for a look
+//! $ cargo bench -- --rounds 5         # fewer rounds, for a quick look
 //! ```
 
 use std::process::ExitCode;

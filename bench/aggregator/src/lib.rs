@@ -1,10 +1,11 @@
-//! Measures the aggregator: what a query costs, in time and memory, how fast results are ranked beside other
-//! engines (`cargo bench`), and how well (`src/bin/quality.rs`).
+//! Benchmarks of the aggregator: the time and memory of a query and the ranking speed beside other
+//! engines (`cargo bench`), and the ranking quality (`src/bin/quality.rs`).
 //!
-//! Queries are those of a client: lines to and from a process, which asks ten other processes.
+//! Queries are measured as a client sees them: request and reply lines of a process that queries
+//! ten other processes.
 //!
-//! Of ranking, ours reads the results, scores them and joins copies; a peer puts them into an index in memory
-//! and searches that. All get the same results and the same query.
+//! Ranking covers reading the results, scoring them and joining copies. A peer indexes the same
+//! results in memory and searches the index with the same query.
 
 mod peers;
 mod rows;
@@ -19,19 +20,19 @@ use std::path::PathBuf;
 pub use mcp_aql_bench::{Error, Result};
 pub use rows::measure;
 
-/// What a measurement has at hand.
+/// The parameters of a benchmark run.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Rounds of each comparison.
+    /// The number of rounds of each comparison.
     pub rounds: usize,
-    /// How many results are ranked, in each of three comparisons.
+    /// The number of ranked results in each of the three comparisons.
     pub results: [usize; 3],
-    /// How many queries are asked of each kind; the ones that wait for a server that hangs are fewer.
+    /// The number of queries of each kind. Measurements that wait for a hanging server run fewer.
     pub queries: usize,
-    /// The aggregator.
+    /// The path of the aggregator's executable.
     pub aggregator: PathBuf,
-    /// What it asks.
+    /// The path of the scripted server's executable.
     pub server: PathBuf,
-    /// The program that tells what memory a query takes.
+    /// The path of the program that measures the memory of a query.
     pub query_memory: PathBuf,
 }

@@ -1,4 +1,5 @@
-//! Other engines, used as their documentation has it, in the form that is fastest for one query.
+//! Other search engines, each used as documented and in its fastest configuration for a single
+//! query.
 
 use bm25::{Language, SearchEngineBuilder};
 use mcp_aql_bench::Result;
@@ -8,19 +9,21 @@ use tantivy::query::QueryParser;
 use tantivy::schema::{IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::{Index, TantivyDocument};
 
-/// Hits that are asked for, as of ours.
+/// The number of hits requested, the same as for the aggregator's ranking.
 pub(crate) const HITS: usize = 30;
-/// The least that tantivy's writer takes.
+/// The smallest buffer that tantivy's writer accepts.
 const WRITER_BYTES: usize = 15_000_000;
 
-/// The places of the best results, by the crate `bm25` with its English tokenizer.
+/// Returns the indices of the best results according to the crate `bm25` with its English
+/// tokenizer.
 pub(crate) fn bm25(query: &str, results: &[String]) -> Vec<usize> {
     let corpus = results.iter().map(String::as_str);
     let engine = SearchEngineBuilder::<u32>::with_corpus(Language::English, corpus).build();
     engine.search(query, HITS).into_iter().map(|hit| hit.document.id as usize).collect()
 }
 
-/// The same by tantivy, in memory: one segment, English stems, no positions, nothing stored.
+/// Returns the indices of the best results according to tantivy: in memory, one segment, English
+/// stems, no positions, nothing stored.
 pub(crate) fn tantivy(query: &str, results: &[String]) -> Result<Vec<usize>> {
     let mut schema = Schema::builder();
     let indexing = TextFieldIndexing::default()
@@ -40,6 +43,6 @@ pub(crate) fn tantivy(query: &str, results: &[String]) -> Result<Vec<usize>> {
     let searcher = index.reader()?.searcher();
     let query = QueryParser::for_index(&index, vec![field]).parse_query(query)?;
     let hits = searcher.search(&query, &TopDocs::with_limit(HITS).order_by_score())?;
-    // One segment: documents keep the order in which they came.
+    // A single segment keeps documents in insertion order.
     Ok(hits.into_iter().map(|(_, at)| at.doc_id as usize).collect())
 }

@@ -1,4 +1,4 @@
-//! Programs on the other end of two pipes, spoken to in lines: the aggregator, and servers.
+//! Child processes that speak MCP in lines over two pipes: the aggregator and servers.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::Result;
 
-/// What is asked: a result has all of these words, and hundreds of others.
+/// The query text. Every result contains all of these words and hundreds of others.
 pub const QUERY: &str = "refund of a cancelled ferry";
 
-/// A configuration of servers with these scripts, which this program serves.
+/// Returns a configuration with one server per script, all run by the program `server`.
 pub fn configuration<'s>(server: &Path, scripts: impl IntoIterator<Item = &'s str>) -> String {
     let servers = scripts.into_iter().enumerate().map(|(at, script)| {
         let how = json!({ "command": server, "env": { mcp_aql_upstreams::SCRIPT: script } });
@@ -21,21 +21,21 @@ pub fn configuration<'s>(server: &Path, scripts: impl IntoIterator<Item = &'s st
     json!({ "mcpServers": servers.collect::<serde_json::Map<_, _>>() }).to_string()
 }
 
-/// The first line of a client.
+/// The `initialize` request of a client.
 pub const INITIALIZE: &str = concat!(
     r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","#,
     r#""capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#,
     "\n"
 );
-/// The second one.
+/// The notification that completes the handshake.
 pub const INITIALIZED: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
 
-/// The query, as a line for the aggregator.
+/// Returns the query as a request line to the aggregator.
 pub fn query() -> String {
     call(TOOL)
 }
 
-/// The query, as a line for a server.
+/// Returns the query as a request line to a server.
 pub(crate) fn search() -> String {
     call("search_docs")
 }
@@ -46,10 +46,11 @@ fn call(tool: &str) -> String {
         + "\n"
 }
 
-/// The answer of the aggregator to a query, with the statuses of all servers in their order.
+/// Parses the aggregator's reply to a query into the answer and the status of each server, in
+/// order.
 ///
 /// # Errors
-/// When it is none.
+/// When the line is not such a reply.
 pub fn answer(line: &str) -> Result<(Value, Vec<String>)> {
     let mut reply: Value = serde_json::from_str(line)?;
     let wrong = || format!("no answer: {line}");
@@ -61,22 +62,22 @@ pub fn answer(line: &str) -> Result<(Value, Vec<String>)> {
     Ok((answer, statuses))
 }
 
-/// A program that speaks MCP.
+/// A running program that speaks MCP.
 pub(crate) struct Program {
     child: Child,
-    /// None when it is to end.
+    /// The standard input; `None` while the program is being shut down.
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     line: String,
 }
 
 impl Program {
-    /// The aggregator, with servers that are ready.
+    /// Starts the aggregator.
     pub(crate) fn aggregator(program: &Path, configuration: &str) -> Result<Self> {
         Self::start(Command::new(program).arg(configuration))
     }
 
-    /// A server by itself.
+    /// Starts a single server.
     pub(crate) fn server(program: &Path, script: &str) -> Result<Self> {
         Self::start(Command::new(program).env(mcp_aql_upstreams::SCRIPT, script))
     }
@@ -97,10 +98,10 @@ impl Program {
     }
 
     pub(crate) fn send(&mut self, line: &str) -> Result {
-        Ok(self.input.as_mut().ok_or("it has ended")?.write_all(line.as_bytes())?)
+        Ok(self.input.as_mut().ok_or("the program has ended")?.write_all(line.as_bytes())?)
     }
 
-    /// The next line.
+    /// Returns the next line of output.
     pub(crate) fn receive(&mut self) -> Result<&str> {
         self.line.clear();
         if self.output.read_line(&mut self.line)? == 0 {

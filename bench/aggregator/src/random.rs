@@ -1,11 +1,11 @@
-//! Numbers that look random, and are the same in every run.
+//! A deterministic random number generator.
 
 /// SplitMix64.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// Begins at a seed.
+    /// Creates a generator from a seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -17,17 +17,17 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    /// From 0 to less than 1.
+    /// Returns a number from 0 up to, but not including, 1.
     pub fn fraction(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Less than this.
+    /// Returns an integer below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         ((self.fraction() * bound as f64) as usize).min(bound.saturating_sub(1))
     }
 
-    /// A place, each as likely as its share.
+    /// Returns an index with a probability proportional to its share.
     pub fn weighted(&mut self, shares: &[f64]) -> usize {
         let mut left = self.fraction() * shares.iter().sum::<f64>();
         for (place, share) in shares.iter().enumerate() {

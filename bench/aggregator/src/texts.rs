@@ -1,18 +1,19 @@
-//! Results of servers that do not exist.
+//! Generated results of fictional servers.
 
 use crate::random::Random;
 
-/// What is asked. A result has some of these words, since it was found by them.
+/// The query text. Every result contains some of these words.
 pub const QUERY: &str =
     "refund cancelled ferry booking passenger weather notice timetable connection pool";
 
-/// Words that hold sentences together, more often the earlier they stand here.
+/// Function words, the more frequent ones first.
 const COMMON: &[&str] = &[
     "the", "of", "and", "to", "a", "in", "is", "that", "it", "for", "was", "on", "with", "as",
     "by", "at", "from", "this", "are", "which", "be", "or", "an", "when", "not", "has", "its",
     "can",
 ];
-/// Beginnings and ends of words that no language has; the ends are English, so that they are stemmed.
+/// Syllables and endings of artificial words. The endings are English, so that the words are
+/// stemmed.
 const SYLLABLES: &[&str] = &[
     "ban", "cor", "del", "fin", "gar", "hol", "jun", "kel", "lor", "mir", "nov", "pel", "ras",
     "sel", "tor", "vin", "wal", "zan", "bro", "cre", "dro", "fla", "gri", "pla", "sto", "tra",
@@ -20,8 +21,8 @@ const SYLLABLES: &[&str] = &[
 const ENDINGS: &[&str] =
     &["", "", "", "s", "ed", "ing", "er", "ation", "ly", "ness", "ment", "able"];
 
-/// Results with about so many bytes each; one in twenty is a copy of one before, and one in twenty is
-/// such a copy with one word in twenty changed.
+/// Generates results of about `bytes` bytes. One in twenty is a copy of an earlier result, and one
+/// in twenty is a copy with about one word in twenty changed.
 pub fn results(count: usize, bytes: usize) -> Vec<String> {
     let mut random = Random::new(count as u64);
     let mut results: Vec<String> = Vec::with_capacity(count);
@@ -34,7 +35,8 @@ pub fn results(count: usize, bytes: usize) -> Vec<String> {
         };
         results.push(text);
     }
-    // One answers better than all others, so that whoever ranks can be checked.
+    // One result answers the query better than all others, so that each engine's first hit can be
+    // checked.
     if let Some(best) = results.get_mut(count / 2) {
         *best = [QUERY; 12].join(". ");
         best.push_str(". ");
@@ -61,7 +63,7 @@ fn text(bytes: usize, random: &mut Random) -> String {
     text
 }
 
-/// One of some 200,000, the frequent ones often.
+/// Appends one of about 200,000 words, the frequent ones more often.
 fn word(text: &mut String, random: &mut Random) {
     for _ in 0..2 {
         text.push_str(SYLLABLES.get(few(SYLLABLES.len(), random)).copied().unwrap_or_default());
@@ -72,7 +74,7 @@ fn word(text: &mut String, random: &mut Random) {
     text.push_str(ENDINGS.get(random.below(ENDINGS.len())).copied().unwrap_or_default());
 }
 
-/// Less than this, small numbers more often.
+/// Returns an integer below `bound`; smaller ones are more likely.
 fn few(bound: usize, random: &mut Random) -> usize {
     (random.fraction().powi(2) * bound as f64) as usize
 }

@@ -1,4 +1,4 @@
-//! Everything that is measured can be measured, on few results.
+//! Runs every measurement once, with few results.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -37,7 +37,7 @@ fn every_row_can_be_measured() {
     );
     for row in &table.rows {
         for value in row.turns.ours.iter().chain(&row.turns.peer) {
-            // What is added may be nothing.
+            // The added time may be zero or negative.
             assert!(
                 value.is_finite() && (*value > 0.0 || row.name == "cost"),
                 "{}: {value}",
@@ -45,7 +45,7 @@ fn every_row_can_be_measured() {
             );
         }
     }
-    // What a query takes is no matter of the machine: this target holds everywhere.
+    // The memory of a query does not depend on the machine, so its target holds everywhere.
     let memory = table.rows.iter().find(|row| row.name == "memory").unwrap();
     assert!(memory.is_met(), "{:?}", memory.turns);
 }

@@ -1,10 +1,10 @@
-//! `cargo bench -p mcp-aql-gates-bench`: measures gates, and prints one table.
+//! `cargo bench -p mcp-aql-gates-bench`: measures gates and prints one table.
 //!
 //! ```console
 //! $ cargo bench -p mcp-aql-gates-bench                       # everything
-//! $ cargo bench -p mcp-aql-gates-bench -- step               # what has this in its name
-//! $ cargo bench -p mcp-aql-gates-bench -- --out target/bench # also as JSON and as a chart, in a folder of the workspace
-//! $ cargo bench -p mcp-aql-gates-bench -- --rounds 5         # fewer rounds, for a look
+//! $ cargo bench -p mcp-aql-gates-bench -- step               # measurements whose name contains "step"
+//! $ cargo bench -p mcp-aql-gates-bench -- --out target/bench # also writes JSON and a chart to a folder of the workspace
+//! $ cargo bench -p mcp-aql-gates-bench -- --rounds 5         # fewer rounds, for a quick look
 //! ```
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! The adapters that are compared.
+//! The adapters under comparison.
 
 use mcp_aql::prelude::*;
 use mcp_aql::{AdapterBuilder, CallScope, Endpoint};
@@ -36,7 +36,7 @@ fn delete_room(
     number
 }
 
-/// An adapter with these settings.
+/// Builds an adapter with these settings.
 pub(crate) fn adapter(settings: impl FnOnce(AdapterBuilder) -> AdapterBuilder) -> Result<Adapter> {
     let builder = Adapter::builder("rooms")
         .operation(get_room {})
@@ -50,7 +50,7 @@ pub(crate) fn runtime() -> Result<Runtime> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?)
 }
 
-/// The arguments of a call.
+/// Returns the arguments of a call.
 pub(crate) fn arguments(operation: &str, params: Value) -> Map<String, Value> {
     let mut map = Map::new();
     map.insert("operation".to_owned(), operation.into());
@@ -58,7 +58,7 @@ pub(crate) fn arguments(operation: &str, params: Value) -> Map<String, Value> {
     map
 }
 
-/// A reply, as JSON.
+/// Returns a reply as JSON.
 pub(crate) fn reply(
     runtime: &Runtime,
     adapter: &Adapter,
@@ -68,7 +68,7 @@ pub(crate) fn reply(
     Ok(serde_json::from_str(&reply.text)?)
 }
 
-/// The call itself.
+/// Runs a call.
 pub(crate) fn handle(
     adapter: &Adapter,
     arguments: Map<String, Value>,
@@ -76,12 +76,12 @@ pub(crate) fn handle(
     adapter.handle(Endpoint::Unified, arguments, CallScope::default())
 }
 
-/// Whether it is a success.
+/// Reports whether the reply is a success.
 pub(crate) fn good(reply: &mcp_aql::Reply) -> bool {
     reply.text.starts_with("{\"success\":true")
 }
 
-/// A room to create.
+/// Returns the params of a new room.
 pub(crate) fn room() -> Map<String, Value> {
     arguments("create_room", json!({ "name": "Blue", "seats": 8 }))
 }

@@ -1,4 +1,4 @@
-//! Calls that pass, beside the same calls without gates.
+//! Measures calls that gates allow, against the same calls without gates.
 
 use mcp_aql::limits::{ApiLimit, RateLimits, Window};
 use mcp_aql::{Adapter, Condition, Policy, Trust, TrustLevel};
@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::Setup;
 use crate::adapters::{adapter, arguments, good, handle, room, runtime};
 
-/// What a gate may add to a call.
-const MOST: f64 = 2_000.0;
+/// The maximum time that gates may add to a call, in nanoseconds.
+const MAX_ADDED_NANOS: f64 = 2_000.0;
 
 fn turns(
     setup: Setup,
@@ -32,7 +32,7 @@ fn turns(
     in_turns(setup.rounds, || turn(gated), || turn(plain))
 }
 
-/// Trust is declared, and two policies are asked about what is created.
+/// Measures declared trust levels, and two policies that decide on CREATE operations.
 pub(crate) fn gates(setup: Setup) -> Result<Outcome> {
     let plain = adapter(|builder| builder)?;
     let trusted = adapter(|builder| builder.trust(Trust::new(TrustLevel::Certified)))?;
@@ -49,7 +49,7 @@ pub(crate) fn gates(setup: Setup) -> Result<Outcome> {
             what: what.to_owned(),
             unit: Unit::Nanoseconds,
             turns: turns(setup, gated, &plain, call)?,
-            target: Target::AddsAtMost(MOST),
+            target: Target::AddsAtMost(MAX_ADDED_NANOS),
         })
     };
     Ok(Outcome::Rows(vec![
@@ -63,7 +63,7 @@ pub(crate) fn gates(setup: Setup) -> Result<Outcome> {
     ]))
 }
 
-/// Limits that are far away.
+/// Measures limits that are never reached.
 pub(crate) fn limits(setup: Setup) -> Result<Outcome> {
     let plain = adapter(|builder| builder)?;
     let limited = adapter(|builder| {

@@ -1,4 +1,4 @@
-//! A confirmed call: refused with a token, and made again with it.
+//! Measures a confirmed call: one that is refused with a token, and its repetition with the token.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -14,8 +14,8 @@ use serde_json::{Map, Value};
 use crate::Setup;
 use crate::adapters::{adapter, arguments, good, handle, runtime};
 
-/// A caller may ask for so many tokens in a minute.
-const A_MINUTE: usize = 100;
+/// The maximum number of tokens that a caller may request per minute.
+const MAX_TOKENS_PER_MINUTE: usize = 100;
 
 pub(crate) fn run(setup: Setup) -> Result<Outcome> {
     let folder = tempfile::tempdir()?;
@@ -47,7 +47,7 @@ fn turns(setup: Setup, gated: &Adapter, clock: &Clock, plain: &Adapter) -> Resul
     let gated = || {
         let mut elapsed = Duration::ZERO;
         for number in 0..setup.steps {
-            if number % A_MINUTE == 0 {
+            if number % MAX_TOKENS_PER_MINUTE == 0 {
                 clock.0.fetch_add(61, Ordering::Relaxed);
             }
             let first = call(number);
@@ -91,7 +91,7 @@ fn delete(number: usize, token: Option<Value>) -> Map<String, Value> {
     arguments("delete_room", params.into())
 }
 
-/// A clock that can be put forward.
+/// A clock that can be advanced.
 #[derive(Clone, Default)]
 struct Clock(Arc<AtomicI64>);
 

@@ -1,7 +1,7 @@
-//! Measures gates: `cargo bench -p mcp-aql-gates-bench`.
+//! Measures the cost of gates: `cargo bench -p mcp-aql-gates-bench`.
 //!
-//! Each row makes the same call of two adapters in turns, one with gates and one without, in process:
-//! from the arguments to the finished reply.
+//! Each row runs the same call in two adapters in turns, one with gates and one without, in process: from the
+//! arguments to the finished reply.
 
 mod adapters;
 mod calls;
@@ -12,20 +12,20 @@ use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::Table;
 pub use mcp_aql_bench::{Error, Result};
 
-/// How much a measurement does.
+/// The size of the measurements.
 #[derive(Debug, Clone, Copy)]
 pub struct Setup {
     /// Rounds of each comparison.
     pub rounds: usize,
-    /// Calls in a turn.
+    /// Calls per turn.
     pub calls: usize,
-    /// Reported steps, or confirmations, in a turn.
+    /// Reported steps, or confirmations, per turn.
     pub steps: usize,
 }
 
 type Measurement = fn(Setup) -> Result<Outcome>;
 
-/// All measurements with their names, which begin the names of their rows.
+/// All measurements by name. The names of their rows start with it.
 const ALL: &[(&str, Measurement)] = &[
     ("gate", calls::gates),
     ("step", steps::run),
@@ -33,10 +33,10 @@ const ALL: &[(&str, Measurement)] = &[
     ("confirmation", confirmation::run),
 ];
 
-/// Measures everything whose name contains `filter`.
+/// Runs every measurement whose name contains `filter`.
 ///
 /// # Errors
-/// When a reply is wrong.
+/// Returns an error if a reply is wrong.
 pub fn measure(setup: Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
     let mut table = Table::new(setup.rounds, "shared with whatever else runs");
     for (name, run) in ALL {

@@ -1,4 +1,4 @@
-//! A reported step with all five stages, beside one that is not evaluated.
+//! Measures a reported step that all five stages evaluate, against one that is not evaluated.
 
 use mcp_aql::Adapter;
 use mcp_aql::operator::MemoryChannel;
@@ -12,15 +12,15 @@ use serde_json::{Map, Value, json};
 use crate::Setup;
 use crate::adapters::{adapter, arguments, handle, reply, runtime};
 
-/// What an evaluation may take.
-const MOST: f64 = 20_000.0;
-/// How many patterns there are, in three lists.
+/// The maximum time of an evaluation, in nanoseconds.
+const MAX_ADDED_NANOS: f64 = 20_000.0;
+/// The number of patterns, in three lists.
 const PATTERNS: usize = 200;
 
-/// A pattern of this number.
+/// Returns the pattern with this number.
 type Pattern = fn(usize) -> String;
 
-/// As people write them. None has anything in common with what is reported.
+/// Typical patterns, which have nothing in common with the reported action.
 fn usual(number: usize) -> String {
     match number % 6 {
         0 => format!("drop_table_{number}*"),
@@ -32,7 +32,7 @@ fn usual(number: usize) -> String {
     }
 }
 
-/// Each begins as what is reported does, and has to be tried to its end.
+/// Patterns that share their beginning with the reported action and must be matched to the end.
 fn alike(number: usize) -> String {
     format!("writing the summary of chapter *{number}_")
 }
@@ -40,7 +40,7 @@ fn alike(number: usize) -> String {
 fn guarded(mode: LoopMode, pattern: Pattern) -> Result<Adapter> {
     let list = |first: usize| (first..PATTERNS).step_by(3).map(pattern);
     adapter(|builder| {
-        // Else blocks would be kept in a file.
+        // Without a store, blocks would be written to a file.
         builder.store(MemoryStore::default()).safety_loop(
             SafetyLoop::new()
                 .mode(mode)
@@ -86,15 +86,15 @@ fn row(setup: Setup, name: &str, told: &str, pattern: Pattern) -> Result<Row> {
         unit: Unit::Nanoseconds,
         turns: in_turns(
             setup.rounds,
-            // The score is taken when all patterns were tried.
+            // The score is computed after all patterns were matched.
             || turn(evaluated, "risk "),
             || turn(logged, "nothing is evaluated"),
         )?,
-        target: Target::AddsAtMost(MOST),
+        target: Target::AddsAtMost(MAX_ADDED_NANOS),
     })
 }
 
-/// What an agent reports: a usual sentence, each time another.
+/// Returns a typical action of an agent, different for each number.
 fn step(number: usize) -> Map<String, Value> {
     let hint = format!("writing the summary of chapter {number} into notes/summary-{number}.md");
     arguments(

@@ -1,4 +1,4 @@
-//! Everything that is measured can be measured, in few calls.
+//! Runs every measurement with few calls.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 

@@ -1,10 +1,10 @@
-//! `cargo bench -p mcp-aql-queries-bench`: measures queries, and prints one table.
+//! `cargo bench -p mcp-aql-queries-bench`: measures queries and prints one table.
 //!
 //! ```console
 //! $ cargo bench -p mcp-aql-queries-bench                       # everything
-//! $ cargo bench -p mcp-aql-queries-bench -- group              # what has this in its name
-//! $ cargo bench -p mcp-aql-queries-bench -- --out target/bench # also as JSON and as a chart, in a folder of the workspace
-//! $ cargo bench -p mcp-aql-queries-bench -- --rounds 5         # fewer rounds, for a look
+//! $ cargo bench -p mcp-aql-queries-bench -- group              # measurements whose name contains "group"
+//! $ cargo bench -p mcp-aql-queries-bench -- --out target/bench # also writes JSON and a chart to a folder of the workspace
+//! $ cargo bench -p mcp-aql-queries-bench -- --rounds 5         # fewer rounds, for a quick look
 //! $ scripts/postgres.sh cargo bench -p mcp-aql-queries-bench   # with PostgreSQL
 //! ```
 

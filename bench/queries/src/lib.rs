@@ -1,7 +1,7 @@
 //! Measures queries: `cargo bench -p mcp-aql-queries-bench`.
 //!
-//! Each comparison answers the same question twice, with a query and in another way, in turns within
-//! one run. What both say is compared before the clock counts.
+//! Each comparison computes the same answer twice, with a query and in another way, in turns within one run. The
+//! answers are compared before the clock starts.
 
 mod loops;
 mod postgres;
@@ -14,15 +14,15 @@ use std::path::PathBuf;
 
 pub use mcp_aql_bench::{Error, Result};
 
-/// What a measurement has at hand.
+/// The parameters of the measurements.
 #[derive(Debug, Clone)]
 pub struct Setup {
     /// Rounds of each comparison.
     pub rounds: usize,
     /// Rows in the large collection.
     pub rows: usize,
-    /// The page that is compared with the first.
+    /// The number of the page that is compared with the first.
     pub deep_page: usize,
-    /// The program that tells what memory a page takes.
+    /// The program that prints the memory of a page.
     pub page_memory: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The same answers by hand: what somebody writes who has one question and one slice.
+//! The same answers computed by hand-written loops over a slice.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -6,10 +6,10 @@ use std::hash::Hash;
 
 use crate::sales::Sale;
 
-/// How many rows a page has.
+/// The number of rows of a page.
 pub(crate) const PAGE: usize = 20;
 
-/// How many sales pass, and the numbers of the first ones. The slice is in their order.
+/// Returns how many sales pass, and the numbers of the first ones. The slice is in the order of the numbers.
 pub(crate) fn filtered(sales: &[Sale], passes: impl Fn(&Sale) -> bool) -> (u64, Vec<u64>) {
     let mut count = 0;
     let mut first = Vec::with_capacity(PAGE);
@@ -24,7 +24,7 @@ pub(crate) fn filtered(sales: &[Sale], passes: impl Fn(&Sale) -> bool) -> (u64, 
     (count, first)
 }
 
-/// What the sales that pass come to, by group.
+/// Returns the sums of the sales that pass, by group.
 pub(crate) fn summed<'a, K: Hash + Eq>(
     sales: &'a [Sale],
     passes: impl Fn(&Sale) -> bool,
@@ -39,7 +39,7 @@ pub(crate) fn summed<'a, K: Hash + Eq>(
     sums
 }
 
-/// The numbers of the sales with the largest keys; of equal ones, the smallest numbers.
+/// Returns the numbers of the sales with the largest keys. Ties are broken by the smaller number.
 pub(crate) fn top<K: Ord>(sales: &[Sale], key: impl Fn(&Sale) -> K) -> Vec<u64> {
     let mut heap = BinaryHeap::with_capacity(PAGE + 1);
     for sale in sales {

@@ -1,4 +1,4 @@
-//! Sales in PostgreSQL, in a table that the connection takes with it.
+//! Sales in PostgreSQL, in a temporary table.
 
 use tokio::runtime::Runtime;
 use tokio_postgres::{Client, NoTls};
@@ -15,17 +15,17 @@ const TABLE: &str = "CREATE TEMPORARY TABLE sales (
 const INSERT: &str = "INSERT INTO sales
     SELECT * FROM jsonb_populate_recordset(NULL::sales, CAST(CAST($1 AS text) AS jsonb))";
 
-/// So many sales travel at a time.
-const TOGETHER: usize = 10_000;
+/// The number of sales per INSERT statement.
+const INSERT_BATCH_SIZE: usize = 10_000;
 
-/// A connection to the database at an address, with these sales in a table of its own.
+/// Connects to the database at an address, and creates a temporary table with these sales.
 pub(crate) fn filled(runtime: &Runtime, address: &str, sales: &[Sale]) -> Result<Client> {
     runtime.block_on(async {
         let (client, connection) = tokio_postgres::connect(address, NoTls).await?;
-        // It ends with the client.
+        // The task ends with the client.
         tokio::spawn(connection);
         client.batch_execute(TABLE).await?;
-        for some in sales.chunks(TOGETHER) {
+        for some in sales.chunks(INSERT_BATCH_SIZE) {
             client.execute(INSERT, &[&serde_json::to_string(some)?]).await?;
         }
         client

@@ -1,4 +1,4 @@
-//! The rows: a struct of twelve fields, filled by a generator that always gives the same.
+//! The rows: a struct of twelve fields, filled by a deterministic generator.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use mcp_aql::query::QueryOptions;
@@ -9,62 +9,62 @@ use serde_json::Value;
 
 use crate::Result;
 
-/// How far a sale has come.
+/// The progress of a sale.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It was ordered.
+    /// Ordered.
     Ordered,
-    /// It was paid.
+    /// Paid.
     Paid,
-    /// It is on its way.
+    /// Shipped.
     Shipped,
-    /// It arrived.
+    /// Delivered.
     Delivered,
-    /// It came back.
+    /// Returned.
     Returned,
 }
 
-/// Something that was sold.
+/// A sale.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Resource)]
 #[resource(default_sort(sale_id))]
 pub struct Sale {
-    /// Its number.
+    /// Number of the sale.
     #[resource(id, filter, sort)]
     pub sale_id: u64,
-    /// Who bought it, one of a thousand.
+    /// Customer, one of a thousand.
     #[resource(filter, sort, group)]
     pub customer: String,
-    /// Where, one of twelve regions.
+    /// Region, one of twelve.
     #[resource(filter, sort, group)]
     pub region: String,
-    /// How far it has come.
+    /// Progress.
     #[resource(filter, sort, group)]
     pub status: Status,
-    /// How many pieces.
+    /// Number of pieces.
     #[resource(filter, sort, numeric)]
     pub quantity: u32,
-    /// What it cost.
+    /// Price.
     #[resource(filter, sort, numeric)]
     pub cents: i64,
-    /// What it weighs, in kilograms.
+    /// Weight in kilograms.
     #[resource(filter, sort, numeric)]
     pub weight: f64,
-    /// When it has to arrive.
+    /// Promised day of delivery.
     #[resource(filter, sort)]
     pub due: NaiveDate,
-    /// When it was sold.
+    /// Time of the sale.
     #[resource(filter, sort)]
     pub sold_at: DateTime<Utc>,
-    /// Words to find it by.
+    /// Tags.
     #[resource(filter)]
     pub tags: Vec<String>,
-    /// What the customer wrote.
+    /// Message of the customer.
     #[resource(filter)]
     pub note: Option<String>,
-    /// What it was cheaper by, in cents.
+    /// Discount in cents.
     #[resource(filter, sort, numeric)]
     pub discount: Option<i32>,
 }
@@ -98,7 +98,7 @@ impl Random {
     }
 }
 
-/// The first sales of the collection, in the order of their numbers.
+/// Returns the first sales of the collection, ordered by number.
 pub fn sales(count: usize) -> Vec<Sale> {
     let mut random = Random(4);
     let first_day = NaiveDate::default() + Days::new(19_000);
@@ -129,12 +129,12 @@ pub fn sales(count: usize) -> Vec<Sale> {
     (0..count).map(&mut one).collect()
 }
 
-/// Reads a query.
+/// Parses a query.
 pub(crate) fn query(params: &Value, key: &CursorKey) -> Result<CollectionQuery<Sale>> {
     read(&QueryOptions::new(), params, key)
 }
 
-/// Reads a query that does not count what matches.
+/// Parses a query that does not count the matching rows.
 pub(crate) fn uncounted(params: &Value, key: &CursorKey) -> Result<CollectionQuery<Sale>> {
     read(&QueryOptions::new().without_count(), params, key)
 }
@@ -144,7 +144,7 @@ fn read(options: &QueryOptions, params: &Value, key: &CursorKey) -> Result<Colle
     CollectionQuery::parse(options, params, key).map_err(|error| format!("{error:?}").into())
 }
 
-/// Reads a query and answers it.
+/// Parses a query and runs it.
 pub(crate) fn page(params: &Value, key: &CursorKey, rows: &[Sale]) -> Result<Page<Sale>> {
     query(params, key)?.run(rows).map_err(|error| format!("{error:?}").into())
 }

@@ -1,4 +1,4 @@
-//! Everything that is measured can be measured, on few rows.
+//! Runs every measurement with few rows.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -40,7 +40,7 @@ fn every_row_can_be_measured() {
             assert!(value.is_finite() && *value > 0.0, "{}: {value}", row.name);
         }
     }
-    // What a page takes is no matter of the machine: this target holds everywhere.
+    // The memory of a page does not depend on the machine, so its target applies everywhere.
     let memory = table.rows.iter().find(|row| row.name == "memory").unwrap();
     assert!(memory.is_met(), "{:?}", memory.turns);
 }

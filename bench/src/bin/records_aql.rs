@@ -1,4 +1,4 @@
-//! The fifty operations with mcp-aql: on standard input and output, or `serve --http ADDRESS`.
+//! Serves the fifty operations with mcp-aql: on standard input and output, or with `serve --http ADDRESS`.
 
 #[tokio::main]
 async fn main() -> mcp_aql::Result<()> {

@@ -1,4 +1,4 @@
-//! The fifty operations with plain rmcp: on standard input and output, or `serve --http ADDRESS`.
+//! Serves the fifty operations with plain rmcp: on standard input and output, or with `serve --http ADDRESS`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// As mcp-aql does it: at `/mcp`, with rmcp's defaults and TCP_NODELAY.
+/// Like mcp-aql: at `/mcp`, with rmcp's defaults and TCP_NODELAY.
 async fn serve_http(server: Arc<Records>, address: &str) -> Result<(), Box<dyn Error>> {
     let listener = tokio::net::TcpListener::bind(address).await?;
     eprintln!("MCP on http://{}/mcp", listener.local_addr()?);

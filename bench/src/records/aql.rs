@@ -60,7 +60,7 @@ macro_rules! adapter {
             }
         )+
 
-        /// All records.
+        /// The records of all kinds.
         #[derive(Debug, Default)]
         pub struct Records {
             $($records: Store<$Record>,)+
@@ -147,14 +147,14 @@ macro_rules! adapter {
 
 kinds!(adapter);
 
-/// The adapter, with an empty store.
+/// Builds the adapter with an empty store.
 ///
 /// # Errors
-/// When the operations do not fit together.
+/// Returns an error if the operations are inconsistent.
 pub fn adapter() -> Result<Adapter, mcp_aql::BuildError> {
     Adapter::builder("records")
         .operations(Records::default())
-        // As in the other program, which asks nobody either.
+        // No confirmation, as in the other program.
         .policy(mcp_aql::Policy::allow("delete_*"))
         .build()
 }

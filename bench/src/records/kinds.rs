@@ -1,9 +1,9 @@
-//! Ten kinds of record, each stated once.
+//! The ten kinds of record, each defined once.
 
-/// Hands all kinds to a macro that makes operations of them.
+/// Passes all kinds to a macro that generates operations from them.
 ///
-/// A kind is: its type, the place it is stored in, its identifier, the field that lists are narrowed
-/// by; then its five operations; then its fields.
+/// A kind consists of its type, the field of the store, its identifier, the field that lists filter by, its five
+/// operations, and its fields.
 macro_rules! kinds {
     ($define:ident) => {
         $define! {

@@ -1,5 +1,5 @@
-//! The fifty operations as discrete tools with rmcp's macros, in the form that serves them best: the
-//! router is built once, unknown arguments are refused, and the answer is written as one text.
+//! The fifty operations as discrete tools with rmcp's macros, in their most efficient form: the router is built once,
+//! unknown arguments are rejected, and the answer is written as one text.
 
 use std::sync::Arc;
 
@@ -111,17 +111,17 @@ macro_rules! tools {
             }
         )+
 
-        /// All records.
+        /// The records of all kinds.
         #[derive(Debug)]
         pub struct Records {
-            /// The tools.
+            /// The router of the tools.
             pub tool_router: ToolRouter<Self>,
             $($records: Store<$Record>,)+
         }
 
         #[tool_router]
         impl Records {
-            /// The server, with an empty store.
+            /// Builds the server with an empty store.
             pub fn server() -> Arc<Self> {
                 Arc::new(Self {
                     tool_router: Self::tool_router(),
@@ -204,7 +204,7 @@ impl ServerHandler for Records {
     }
 }
 
-/// How many records a list has, unless the caller says otherwise.
+/// The default number of records of a list.
 fn fifty() -> u32 {
     50
 }

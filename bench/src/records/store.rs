@@ -1,17 +1,17 @@
-//! Where both programs keep their records.
+//! The in-memory store of both programs.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What all kinds of record have in common.
+/// The members that all kinds of record share.
 pub trait Record: Clone {
-    /// What a record is called in messages.
+    /// The name of the kind in messages.
     const KIND: &'static str;
 
-    /// The version, which grows with every change.
+    /// Returns the version, which grows with every change.
     fn version(&mut self) -> &mut u64;
-    /// Whether the record was put away.
+    /// Returns whether the record is archived.
     fn archived(&mut self) -> &mut bool;
 }
 
@@ -25,24 +25,24 @@ impl<T> Default for Store<T> {
     }
 }
 
-/// Why a record cannot be had.
+/// The reason why a record is not returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// There is none of this number.
+    /// No record has this number.
     Missing {
         /// The kind of record.
         kind: &'static str,
         /// The number.
         id: u64,
     },
-    /// It has another version than the caller said.
+    /// The version differs from the expected one.
     Changed {
         /// The caller's version.
         expected: u64,
         /// The stored one.
         actual: u64,
     },
-    /// It is not newer than the caller said.
+    /// The version is not newer than the given one.
     Unchanged(u64),
 }
 
@@ -63,7 +63,7 @@ impl<T: Record> Store<T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds the record that is made of the next number.
+    /// Adds the record that `make` creates from the next number.
     pub fn add(&self, make: impl FnOnce(u64) -> T) -> T {
         let mut records = self.open();
         let id = records.last_key_value().map_or(1, |(last, _)| last + 1);
@@ -72,7 +72,7 @@ impl<T: Record> Store<T> {
         record
     }
 
-    /// One record, unless it was put away or is not newer than that.
+    /// Returns a record, unless it is archived or not newer than the given version.
     pub fn get(&self, id: u64, archived: bool, newer_than: Option<u64>) -> Result<T, Fault> {
         let mut records = self.open();
         let record = find(&mut records, id)?;
@@ -85,7 +85,7 @@ impl<T: Record> Store<T> {
         }
     }
 
-    /// The records that pass, at most `limit` of them, in the order of their numbers.
+    /// Returns the records that pass, at most `limit`, ordered by number.
     pub fn list(&self, archived: bool, limit: usize, passes: impl Fn(&T) -> bool) -> Vec<T> {
         self.open()
             .values_mut()
@@ -111,7 +111,7 @@ impl<T: Record> Store<T> {
         Ok(record.clone())
     }
 
-    /// Removes a record, or puts it away.
+    /// Removes or archives a record.
     pub fn delete(&self, id: u64, if_match: Option<u64>, archive: bool) -> Result<T, Fault> {
         let mut records = self.open();
         let record = matching(&mut records, id, if_match)?;

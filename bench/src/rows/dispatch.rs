@@ -1,4 +1,4 @@
-//! A call in process: from the arguments to the finished reply.
+//! Measures an in-process call: from the arguments to the finished reply.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::records::{TASK, aql};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// The tool that takes READ operations, by its place among the five.
+/// The endpoint of READ operations, by its index among the five.
 pub(super) const READ: Endpoint = Endpoint::Family(1);
 
-/// Three parameters, all given.
+/// Three parameters, all present.
 fn parameters() -> Value {
     json!({ "task_id": 1, "archived": false, "newer_than": 0 })
 }
@@ -107,7 +107,7 @@ fn task() -> Result<Value> {
     Ok(serde_json::from_str(TASK)?)
 }
 
-/// The text of a successful answer.
+/// Returns the text of a successful answer.
 fn text(response: &CallToolResponse) -> Option<&str> {
     let CallToolResponse::Complete(result) = response else { return None };
     match result.is_error {

@@ -1,5 +1,5 @@
-//! Calls over HTTP, to real child processes, by a client that does as little as it can: requests are
-//! ready-made bytes, and a body is looked at once.
+//! Measures calls over HTTP to child processes, with a minimal client: requests are prepared bytes, and each body is
+//! scanned once.
 
 use std::time::Instant;
 
@@ -16,20 +16,20 @@ use crate::server::{HttpServer, INITIALIZE, INITIALIZED, Side, line};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// What a reply may take at the most: less than the 40 ms that a delayed acknowledgement costs.
-const STALL: f64 = 35e6;
+/// The maximum latency of a reply in nanoseconds: below the 40 ms of a delayed TCP acknowledgement.
+const MAX_LATENCY_NANOS: f64 = 35e6;
 
-/// How clients and servers talk.
+/// The mode of the HTTP transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Form {
-    /// A session for each connection, replies as server-sent events: versions up to 2025-11-25.
+    /// One session per connection, with replies as server-sent events: MCP versions up to 2025-11-25.
     Session,
-    /// Each request by itself: version 2026-07-28.
+    /// Independent requests: MCP version 2026-07-28.
     Stateless,
 }
 
 impl Form {
-    /// A call in this form.
+    /// Returns a call in this form.
     fn call(
         self,
         side: Side,
@@ -68,7 +68,7 @@ fn post(host: &str, headers: &str, body: &str) -> Vec<u8> {
 /// A connection that is kept alive.
 struct Connection {
     stream: TcpStream,
-    /// What has come and was not looked at yet.
+    /// Received bytes that have not been parsed.
     come: Vec<u8>,
     head: String,
     body: Vec<u8>,
@@ -81,7 +81,7 @@ impl Connection {
         Ok(Self { stream, come: Vec::new(), head: String::new(), body: Vec::new() })
     }
 
-    /// Sends a request and reads the whole response into `head` and `body`.
+    /// Sends a request and reads the complete response into `head` and `body`.
     async fn ask(&mut self, request: &[u8]) -> Result {
         self.stream.write_all(request).await?;
         let end = self.find(b"\r\n\r\n", 0).await?;
@@ -116,7 +116,7 @@ impl Connection {
         }
     }
 
-    /// Moves so many bytes into the body.
+    /// Moves a number of bytes into the body.
     async fn take(&mut self, count: usize) -> Result {
         while self.come.len() < count {
             self.more().await?;
@@ -125,7 +125,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Where a mark begins.
+    /// Returns the position of a marker.
     async fn find(&mut self, mark: &[u8], from: usize) -> Result<usize> {
         let mut from = from;
         loop {
@@ -145,7 +145,7 @@ impl Connection {
         }
     }
 
-    /// The reply in the body: all of it, or the last event of a stream.
+    /// Returns the reply in the body: the whole body, or the last event of a stream.
     fn reply(&self) -> Result<&[u8]> {
         let line = self.body.rsplit(|byte| *byte == b'\n').find_map(|line| match line {
             [b'{', ..] => Some(line),
@@ -155,7 +155,7 @@ impl Connection {
     }
 }
 
-/// A connection with its request, and the reply that it always gets.
+/// A connection with its request and the expected reply.
 struct Caller {
     connection: Connection,
     request: Vec<u8>,
@@ -196,7 +196,7 @@ impl Caller {
     }
 }
 
-/// A server with the callers that are connected to it.
+/// A server with connected callers.
 struct Served {
     callers: Vec<Caller>,
     _server: HttpServer,
@@ -212,7 +212,7 @@ impl Served {
         Ok(Self { callers, _server: server })
     }
 
-    /// All connections call as often as they can; calls in a second.
+    /// Runs calls on all connections concurrently and returns the calls per second.
     async fn all_at_once(&mut self, calls: usize) -> Result<f64> {
         let connections = self.callers.len();
         let each = calls.div_ceil(connections);
@@ -232,7 +232,7 @@ impl Served {
         Ok((each * connections) as f64 / clock.elapsed().as_secs_f64())
     }
 
-    /// One connection calls, one call after the other; the longest in nanoseconds.
+    /// Runs calls on one connection sequentially and returns the longest latency in nanoseconds.
     async fn longest(&mut self, calls: usize) -> Result<f64> {
         let caller = self.callers.first_mut().ok_or("nobody is connected")?;
         let mut longest = 0.0_f64;
@@ -282,7 +282,7 @@ fn rows(setup: &Setup, form: Form, name: &str, what: &str) -> Result<Outcome> {
             what: format!("{what}, longest of {calls} calls; rmcp"),
             unit: Unit::Nanoseconds,
             turns: longest,
-            target: Target::Below(STALL),
+            target: Target::Below(MAX_LATENCY_NANOS),
         },
     ]))
 }

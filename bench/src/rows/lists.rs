@@ -1,4 +1,4 @@
-//! Lists that are ready before anyone asks.
+//! Measures lists that the adapter prepares in advance.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::server::{INITIALIZE, INITIALIZED};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// How many calls of the usual number are made here, where one takes longer.
+/// Runs a fraction of the usual number of calls, because one takes longer.
 const SHARE: usize = 8;
 
-/// The list of operations, as `introspect` has it.
+/// The reply of `introspect` with the list of operations.
 #[derive(Serialize)]
 struct Reply<'a> {
     success: bool,
@@ -41,7 +41,7 @@ struct Info<'a> {
     description: String,
 }
 
-/// Makes and writes the list from the tables, as a server does that keeps no text.
+/// Builds and serializes the list from the tables, as a server without a cached text would.
 fn list_anew(adapter: &Adapter) -> String {
     let operations = adapter
         .operations()
@@ -71,9 +71,9 @@ pub(super) fn introspect(setup: &Setup) -> Result<Outcome> {
     let anew = list_anew(&adapter);
     let [told, made] = [&reply.text, &anew].map(|text| serde_json::from_str::<Value>(text));
     let (told, made) = (told?, made?);
-    let [told_list, made_list] = [&told, &made].map(|reply| reply.pointer("/data/operations"));
+    let [cached_list, made_list] = [&told, &made].map(|reply| reply.pointer("/data/operations"));
     // `introspect` itself is listed too.
-    if told_list != made_list || told_list.and_then(Value::as_array).map(Vec::len) != Some(51) {
+    if cached_list != made_list || cached_list.and_then(Value::as_array).map(Vec::len) != Some(51) {
         return Err(format!("{told} is not {made}").into());
     }
     let ours = || {
@@ -95,14 +95,14 @@ pub(super) fn introspect(setup: &Setup) -> Result<Outcome> {
     }]))
 }
 
-/// A client in memory that sends lines and reads lines.
+/// An in-memory client that sends and receives lines.
 struct Client {
     stream: BufReader<DuplexStream>,
     line: String,
 }
 
 impl Client {
-    /// Shakes hands with a server that is spawned here.
+    /// Initializes a session with a server that is spawned here.
     async fn of<F: Future<Output = ()> + Send + 'static>(
         serve: impl FnOnce(DuplexStream) -> F,
     ) -> Result<Self> {
@@ -143,7 +143,7 @@ pub(super) fn tools_list(setup: &Setup) -> Result<Outcome> {
     let adapter = aql::adapter()?;
     let server = Records::server();
     let mut ours = runtime.block_on(Client::of(|stream| async move {
-        // Ends with the stream.
+        // The task ends with the stream.
         let _ = adapter.serve(stream).await;
     }))?;
     let mut peer = runtime.block_on(Client::of(|stream| async move {

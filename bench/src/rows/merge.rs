@@ -1,4 +1,4 @@
-//! The deep merge of JSON, beside json-patch.
+//! Measures the deep merge of JSON against json-patch.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use crate::measure::{in_turns, nanos_each};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// A board of tasks, about as many bytes long.
+/// Returns a board of tasks of about this many bytes.
 fn document(size: usize) -> Value {
     let tasks: Map<String, Value> = (0..size / 250)
         .map(|index| {
@@ -28,7 +28,7 @@ fn document(size: usize) -> Value {
     json!({ "tasks": tasks })
 }
 
-/// Changes every so-manieth task: a value, a nested one, one that goes and one that is new.
+/// Returns changes to every n-th task: a value, a nested value, a removed one and a new one.
 fn patch(size: usize, every: usize) -> Value {
     let tasks: Map<String, Value> = (0..size / 250)
         .step_by(every)
@@ -62,7 +62,7 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
             if merged != expected || merged == document {
                 return Err(format!("{size} bytes are merged wrongly").into());
             }
-            // Whoever does not consume the patch drops it.
+            // An implementation that does not consume the patch drops it.
             let ours = || {
                 let merge = |(mut document, patch)| {
                     mcp_aql::merge_json(&mut document, patch);

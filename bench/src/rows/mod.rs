@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements of this benchmark.
 
 mod dispatch;
 mod http;
@@ -12,19 +12,19 @@ mod typed;
 use crate::table::Row;
 use crate::{Result, Setup};
 
-/// What a measurement comes to.
+/// The result of a measurement.
 #[derive(Debug)]
 pub enum Outcome {
     /// Rows of the table.
     Rows(Vec<Row>),
-    /// This machine cannot tell, and why.
+    /// The measurement is not possible on this machine, for this reason.
     Skipped(&'static str),
 }
 
 /// A measurement.
 pub type Measurement = fn(&Setup) -> Result<Outcome>;
 
-/// All measurements with their names, which begin the names of their rows.
+/// All measurements by name. The names of their rows start with it.
 pub const ALL: &[(&str, Measurement)] = &[
     ("dispatch", dispatch::run),
     ("routing", routing::run),

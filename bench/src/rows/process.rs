@@ -1,4 +1,4 @@
-//! The programs as processes: how soon they answer, how much memory they take, how large they are.
+//! Measures the programs as processes: start-up time, memory and size.
 
 use std::path::Path;
 use std::time::Instant;
@@ -35,7 +35,7 @@ pub(super) fn start(setup: &Setup) -> Result<Outcome> {
     }]))
 }
 
-/// The most memory that a process has had, where the system tells.
+/// Returns the peak memory of a process, if the system reports it.
 fn peak(process: u32) -> Option<f64> {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -1,4 +1,4 @@
-//! Few operations and many: what a look-up by name costs, and what building costs.
+//! Measures how look-up by name and building depend on the number of operations.
 
 use std::time::Instant;
 
@@ -14,11 +14,11 @@ use crate::measure::{Turns, in_turns, nanos_each_async, runtime};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// As many operations, with tables written by hand, as `#[operations]` would write them.
+/// An adapter with `N` operations, whose tables are written by hand as `#[operations]` generates them.
 struct Many<const N: usize>;
 
 const FEW: usize = 5;
-const MOST: usize = 10_000;
+const MANY: usize = 10_000;
 const PARAMETERS: &[ParameterEntry] =
     &[ParameterEntry::One(ParameterSpec::required::<u64>("number", "Number to be returned."))];
 
@@ -54,10 +54,10 @@ const fn spec(index: usize) -> OperationSpec {
 
 /// `get_n0000` and so on.
 #[expect(clippy::indexing_slicing, reason = "in a constant it is checked while compiling")]
-const NAMES: &[[u8; 9]; MOST] = &{
-    let mut names = [*b"get_n0000"; MOST];
+const NAMES: &[[u8; 9]; MANY] = &{
+    let mut names = [*b"get_n0000"; MANY];
     let mut index = 0;
-    while index < MOST {
+    while index < MANY {
         let (mut rest, mut digit) = (index, 9);
         while rest > 0 {
             digit -= 1;
@@ -82,7 +82,7 @@ fn adapter<const N: usize>() -> Result<Adapter> {
 }
 
 pub(super) fn run(setup: &Setup) -> Result<Outcome> {
-    if setup.scale.many_operations { rows::<MOST>(setup) } else { rows::<100>(setup) }
+    if setup.scale.many_operations { rows::<MANY>(setup) } else { rows::<100>(setup) }
 }
 
 fn rows<const N: usize>(setup: &Setup) -> Result<Outcome> {
@@ -90,7 +90,7 @@ fn rows<const N: usize>(setup: &Setup) -> Result<Outcome> {
     let calls = setup.scale.calls;
     let few = adapter::<FEW>()?;
     let many = adapter::<N>()?;
-    // Five names from all over the table, so that the look-up differs and nothing else.
+    // Five names from the whole table, so that only the look-up differs.
     let turn = |adapter: &Adapter, count: usize| {
         nanos_each_async(
             &runtime,

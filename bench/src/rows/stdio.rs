@@ -1,4 +1,4 @@
-//! Calls over pipes, to real child processes.
+//! Measures calls over pipes to child processes.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::server::{Server, Side, line};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
-/// Calls in flight at a time.
+/// The number of concurrent calls.
 const WINDOW: usize = 64;
 
 fn get_task(side: Side, id: usize) -> String {
@@ -18,7 +18,7 @@ fn get_task(side: Side, id: usize) -> String {
     line(id, "tools/call", &side.tool("get_task", params))
 }
 
-/// One call after the other.
+/// Measures sequential calls.
 fn one_by_one(server: &mut Server, side: Side, calls: usize) -> Result<f64> {
     let request = get_task(side, 1);
     let expected = server.ask(&request)?.to_owned();
@@ -43,13 +43,13 @@ fn check(side: Side, reply: &str) -> Result {
     Ok(())
 }
 
-/// A slot of the window: its request, the reply that it always gets.
+/// A slot of the window, with its request and the expected reply.
 struct Slot {
     request: String,
     reply: Vec<u8>,
 }
 
-/// Many calls in flight, told apart by their ids; a slot asks again when it was answered.
+/// Concurrent calls, distinguished by their ids. A slot sends its request again after each answer.
 pub(super) struct Flight {
     slots: Vec<Slot>,
 }
@@ -66,7 +66,7 @@ impl Flight {
         Ok(Self { slots })
     }
 
-    /// Makes so many calls, and tells how many that are in a second.
+    /// Runs a number of calls and returns the calls per second.
     pub(super) fn fly(&self, server: &mut Server, calls: usize) -> Result<f64> {
         let mut left = calls.saturating_sub(WINDOW);
         let mut asked: String = self.slots.iter().map(|slot| slot.request.as_str()).collect();
@@ -95,7 +95,7 @@ impl Flight {
     }
 }
 
-/// The id of a reply, which stands near its beginning.
+/// Returns the id of a reply, which is near its beginning.
 fn id_of(reply: &[u8]) -> Option<usize> {
     let start = reply.windows(5).position(|part| part == b"\"id\":")? + 5;
     let digits = reply.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! An update of a struct with twenty fields: by the derived table, and through JSON.
+//! Measures an update of a struct with twenty fields: with the derived table, and through JSON.
 
 use mcp_aql::{Update, UpdateInput};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use crate::{Result, Setup};
 
 macro_rules! resource {
     ($name:ident { $($doc:literal $field:ident: $type:ty = $value:expr,)+ }) => {
-        /// A customer with all that a shop knows of one.
+        /// A customer of a shop.
         #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
         struct $name {
             $(#[doc = $doc] $field: $type,)+
@@ -62,7 +62,7 @@ fn input() -> Value {
     })
 }
 
-/// The way through JSON: write, merge, read.
+/// Updates through JSON: serialize, merge, deserialize.
 fn through_json<T: Serialize + DeserializeOwned>(resource: &mut T, input: &Value) -> Result {
     let mut json = serde_json::to_value(&*resource)?;
     json_patch::merge(&mut json, input);

@@ -1,10 +1,10 @@
-//! Whether what a model reads is enough to find an operation, judged by a plain ranking.
+//! Measures whether the texts that a model reads are sufficient to find an operation, with a simple ranking.
 //!
-//! Each operation is a document: its name, its description, the names and descriptions of its
-//! parameters and of the fields of its `input`. Documents are ranked for a sentence by the sum of two
-//! BM25 scores over the stems of words: that of the name, counted twice, and that of the rest. The verb
-//! that a name begins with stands for its everyday synonyms too, from one list for both sides. There is no model in it, and no understanding: a better
-//! reader finds more, never less. What it shows is whether a text that got shorter still has the words.
+//! Each operation is a document: its name, its description, and the names and descriptions of its parameters and of the
+//! fields of its `input`. For a sentence, documents are ranked by the sum of two BM25 scores over word stems: that of the
+//! name, counted twice, and that of the rest. The verb at the beginning of a name also matches its everyday synonyms, from
+//! the same list for both sides. No model is involved: a better reader finds more, never less. The measurement shows
+//! whether a shortened text still contains the words that users search for.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -13,27 +13,27 @@ use serde_json::Value;
 use super::{SENTENCES, Sentence, Texts};
 use crate::Result;
 
-/// How the sentences fared with one kind of text.
+/// The results of the sentences with one kind of text.
 #[derive(Debug, Clone)]
 pub struct Found {
     /// The text that was read.
     pub read: &'static str,
-    /// How often the operation that is meant came first.
+    /// The number of sentences whose operation ranked first.
     pub first: usize,
-    /// How often it was among the first three.
+    /// The number of sentences whose operation ranked among the first three.
     pub in_three: usize,
-    /// How often all parameters that are needed were there, each with a description.
+    /// The number of sentences whose required parameters are all present and described.
     pub parameters: usize,
-    /// Sentences whose operation did not come first, with its place and with what did.
+    /// The sentences whose operation did not rank first, with its rank and the first operation.
     pub misses: Vec<String>,
 }
 
-/// An operation as it is read.
+/// The text of an operation.
 #[derive(Debug, Default, Clone)]
 struct Document {
     name: String,
     text: String,
-    /// Parameters and fields of `input` that are described.
+    /// The described parameters and fields of `input`.
     parameters: Vec<String>,
 }
 
@@ -47,12 +47,12 @@ pub(super) fn all(texts: &Texts) -> Result<Vec<Found>> {
     ])
 }
 
-/// The names of the operations on a list, without `introspect`.
+/// Returns the names of the operations on a list, without `introspect`.
 pub(super) fn operations(list: &str) -> Result<Vec<String>> {
     Ok(from_list(list)?.into_iter().map(|document| document.name).collect())
 }
 
-/// The names of the types that `input` parameters tell of.
+/// Returns the names of the types that `input` parameters refer to.
 pub(super) fn input_types(details: &BTreeMap<String, String>) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for text in details.values() {
@@ -62,7 +62,7 @@ pub(super) fn input_types(details: &BTreeMap<String, String>) -> Result<Vec<Stri
     Ok(names)
 }
 
-/// `Fields to change (TaskUpdate): …`
+/// Parses `Fields to change (TaskUpdate): …`.
 fn input_type(reply: &Value) -> Option<&str> {
     let parameters = reply.pointer("/data/operation/parameters")?.as_array()?;
     let input = parameters.iter().find(|parameter| text_of(parameter, "name") == "input")?;
@@ -75,7 +75,7 @@ fn from_list(list: &str) -> Result<Vec<Document>> {
     let entries = reply.pointer("/data/operations").and_then(Value::as_array).ok_or("no list")?;
     let document = |entry: &Value| {
         let text = text_of(entry, "description").to_owned();
-        // With parameters, each is a line that begins with its name; `input` has a list of fields.
+        // With parameters, each line starts with a name. `input` has a list of fields.
         let mut parameters = Vec::new();
         for line in text.lines().skip(1) {
             let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -145,7 +145,7 @@ impl Document {
         }
     }
 
-    /// The stems of its name, with what people say for its verb.
+    /// Returns the stems of the name, with synonyms of its verb.
     fn name_stems(&self) -> Vec<String> {
         let verb = self.name.split('_').next().unwrap_or_default();
         let synonyms = SYNONYMS.iter().find(|(known, _)| *known == verb);
@@ -157,7 +157,7 @@ impl Document {
     }
 }
 
-/// What people say for what names begin with.
+/// Synonyms of the verbs in names.
 const SYNONYMS: [(&str, &str); 5] = [
     ("create", "add new make put open start write enter place record register book file report"),
     ("get", "read show see look open say tell what who where when how much details about"),
@@ -169,12 +169,12 @@ const SYNONYMS: [(&str, &str); 5] = [
     ("delete", "remove cancel drop throw out off take away get rid erase"),
 ];
 
-/// Words that say nothing of what is meant.
+/// Words without meaning for the ranking.
 const STOP_WORDS: &str = "a an the of to in on at it its is are be was i we me my our you your for and \
                           or with by that this as from not do does did has have had still please so \
                           far one them they into up down";
 
-/// The stems of a text's words, without those that say nothing.
+/// Returns the stems of a text's words, without stop words.
 fn words(text: &str) -> Vec<String> {
     text.split(|each: char| !each.is_alphanumeric())
         .map(str::to_lowercase)
@@ -183,7 +183,7 @@ fn words(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A word without the ending that English gives it.
+/// Removes the inflectional ending of an English word.
 fn stem(word: &str) -> String {
     for (ending, instead) in
         [("ies", "y"), ("sses", "ss"), ("ing", ""), ("ed", ""), ("es", ""), ("s", ""), ("e", "")]
@@ -227,7 +227,7 @@ fn miss(sentence: &Sentence, place: Option<usize>, first: Option<&&str>) -> Stri
     format!("\"{}\": {} is {place}, behind {first}", sentence.says, sentence.operation)
 }
 
-/// Documents by their names and by their texts.
+/// The index of documents by their names and by their texts.
 struct Index<'a> {
     names: Vec<&'a str>,
     by_name: Field,
@@ -243,8 +243,8 @@ impl<'a> Index<'a> {
         }
     }
 
-    /// The names of the documents, best first; those without a score are left out. Between equals the
-    /// order of the alphabet decides, so that nothing depends on chance.
+    /// Returns the names of the documents, best first, without those that score zero. Ties are in alphabetical order,
+    /// so that the result is deterministic.
     fn ranked(&self, sentence: &str) -> Vec<&'a str> {
         let mut asked = words(sentence);
         asked.sort_unstable();
@@ -260,14 +260,14 @@ impl<'a> Index<'a> {
     }
 }
 
-/// BM25 over one text of each document.
+/// A BM25 index over one text per document.
 struct Field {
-    /// How often each stem occurs, and how many there are.
+    /// The frequency of each stem, and their total number, per text.
     texts: Vec<(HashMap<String, f64>, f64)>,
-    /// In how many texts a stem occurs.
+    /// The number of texts that contain a stem.
     spread: HashMap<String, f64>,
     average: f64,
-    /// How much a long text is held against it.
+    /// The weight of length normalization.
     length_counts: f64,
 }
 

@@ -1,8 +1,8 @@
-//! How many tokens a model reads before and between its calls: `cargo bench -p mcp-aql-tokens`. The
-//! tokenizer is the caller's, so that nothing but that bench and its test link one.
+//! Counts the tokens that a model reads before and between its calls: `cargo bench -p mcp-aql-tokens`. The caller
+//! supplies the tokenizer, so that only that bench and its test depend on one.
 //!
-//! Everything is asked for in MCP over a stream in memory and counted as it was sent: the `result` of
-//! `tools/list`, and the text item of an `introspect` call, which is what a model gets to read.
+//! All texts are requested with MCP over an in-memory stream and counted as sent: the `result` of `tools/list`, and
+//! the text item of an `introspect` call, which is the part that a model reads.
 
 mod find;
 mod parts;
@@ -24,7 +24,7 @@ use crate::Result;
 /// Counts the tokens of a text.
 pub type Count<'a> = &'a dyn Fn(&str) -> usize;
 
-/// The ten operations of the whole task: all that can be done with two kinds of record.
+/// The ten operations of the whole task: all operations on two kinds of record.
 const OF_THE_TASK: [&str; 10] = [
     "create_task",
     "get_task",
@@ -38,45 +38,45 @@ const OF_THE_TASK: [&str; 10] = [
     "delete_invoice",
 ];
 
-/// What one side of a comparison costs.
+/// The costs of both sides of a comparison.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// The name, for programs.
     pub name: &'static str,
-    /// What is counted.
+    /// The counted text.
     pub what: &'static str,
     /// Tokens with mcp-aql.
     pub ours: usize,
     /// Tokens with discrete tools, for the same knowledge.
     pub peer: Option<usize>,
-    /// What ours may be at most.
+    /// The limit of mcp-aql, if there is one.
     pub limit: Option<usize>,
 }
 
 impl Row {
-    /// Whether the limit is kept, where there is one.
+    /// Reports whether the limit is met, if there is one.
     pub fn is_met(&self) -> Option<bool> {
         self.limit.map(|limit| self.ours <= limit)
     }
 }
 
-/// What a text is made of, in tokens.
+/// The tokens of a text by part.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parts {
     /// The text.
     pub of: &'static str,
-    /// Its parts; the last is the rest: JSON's own signs and the names of members.
+    /// The parts. The last is the rest: JSON punctuation and member names.
     pub parts: Vec<(&'static str, usize)>,
 }
 
-/// Everything that is counted.
+/// All results.
 #[derive(Debug, Clone)]
 pub struct Figures {
     /// The comparisons.
     pub rows: Vec<Row>,
-    /// What the dearest texts are made of.
+    /// The parts of the most expensive texts.
     pub parts: Vec<Parts>,
-    /// How well the texts serve to find an operation.
+    /// The success of finding operations with the texts.
     pub found: Vec<Found>,
 }
 
@@ -86,21 +86,21 @@ struct Texts {
     tools: String,
     instructions: String,
     list: String,
-    /// The details of all operations, in the order of the list.
+    /// The details of all operations, in list order.
     details: BTreeMap<String, String>,
-    /// The fields of what UPDATE operations take, by the type's name.
+    /// The fields of the inputs of UPDATE operations, by type name.
     inputs: BTreeMap<String, String>,
     task_in_brief: String,
     all_in_brief: String,
-    /// For each prefix: its operations, the list of them, and the list with parameters.
+    /// For each prefix: its operations, their list, and the list with parameters.
     narrowed: Vec<(Vec<String>, String, String)>,
     peer_tools: String,
 }
 
-/// Asks both servers, and counts.
+/// Queries both servers and counts the tokens.
 ///
 /// # Errors
-/// When a server does not answer as expected.
+/// Returns an error if a server sends an unexpected answer.
 pub async fn figures(count: Count<'_>) -> Result<Figures> {
     let texts = Texts::ask().await?;
     Ok(Figures {
@@ -148,7 +148,7 @@ impl Texts {
         })
     }
 
-    /// The sum of the details of some operations.
+    /// Returns the sum of the details of some operations.
     fn details_of(&self, names: &[impl AsRef<str>], count: Count<'_>) -> Result<usize> {
         names.iter().try_fold(0, |sum, name| {
             let text = self.details.get(name.as_ref()).ok_or("an operation has no details")?;

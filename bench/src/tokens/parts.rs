@@ -1,4 +1,4 @@
-//! What the dearest texts are made of.
+//! Counts the parts of the most expensive texts.
 
 use serde_json::Value;
 
@@ -16,9 +16,8 @@ pub(super) fn of(texts: &Texts, count: Count<'_>) -> Result<Vec<Parts>> {
     ])
 }
 
-/// What the whole task in full cannot go below: the tools, the instructions and the list as they are,
-/// but for a `_protocol` with the version alone, and the details without any member that may be left
-/// out, descriptions of parameters included.
+/// Returns the lower bound of the whole task in full: tools, instructions and list unchanged, but a `_protocol` with
+/// the version only, and details without any optional member, including descriptions of parameters.
 fn least(texts: &Texts, count: Count<'_>) -> Result<Parts> {
     let mut list: Value = serde_json::from_str(&texts.list)?;
     if let Some(protocol) = list.pointer_mut("/data/_protocol").and_then(Value::as_object_mut) {
@@ -34,13 +33,13 @@ fn least(texts: &Texts, count: Count<'_>) -> Result<Parts> {
         ("details", details),
     ];
     let sum = parts.iter().map(|(_, tokens)| tokens).sum();
-    Ok(with_rest(LEAST, sum, parts))
+    Ok(with_rest(LOWER_BOUND, sum, parts))
 }
 
-/// The name of what cannot be less.
-pub(super) const LEAST: &str = "whole task in full, with nothing that may be left out";
+/// The name of the lower bound.
+pub(super) const LOWER_BOUND: &str = "whole task in full, with nothing that may be left out";
 
-/// The details of an operation with nothing but the members that the protocol requires.
+/// Returns the details of an operation with the members that the protocol requires.
 fn required_alone(details: &str) -> Result<String> {
     let mut reply: Value = serde_json::from_str(details)?;
     let operation = reply.pointer_mut("/data/operation").and_then(Value::as_object_mut);
@@ -53,7 +52,7 @@ fn required_alone(details: &str) -> Result<String> {
     Ok(reply.to_string())
 }
 
-/// Adds what is left of the whole.
+/// Adds the rest of the whole as the last part.
 fn with_rest(of: &'static str, whole: usize, mut parts: Vec<(&'static str, usize)>) -> Parts {
     let known: usize = parts.iter().map(|(_, tokens)| tokens).sum();
     parts.push(("the rest", whole.saturating_sub(known)));
@@ -85,7 +84,7 @@ fn of_list(text: &str, count: Count<'_>) -> Result<Parts> {
     Ok(with_rest("introspect: the list", count(text), parts))
 }
 
-/// Ten operations in full: what the protocol requires, and what else is said.
+/// Splits ten operations in full into required members and others.
 fn of_details(texts: &Texts, count: Count<'_>) -> Result<Parts> {
     let (mut whole, mut required, mut described) = (0, 0, 0);
     for name in OF_THE_TASK {

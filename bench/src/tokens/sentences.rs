@@ -1,14 +1,14 @@
-//! What users say, and what has to be found for it.
+//! Sentences of users, and the operations that they refer to.
 
-/// A sentence, the operation that does what it says, and the parameters, or fields of `input`, that
-/// its words go into.
+/// A sentence, the operation that does what it asks for, and the parameters or fields of `input` that its words
+/// provide.
 #[derive(Debug, Clone, Copy)]
 pub struct Sentence {
-    /// As a user says it.
+    /// The text of the user.
     pub says: &'static str,
-    /// The operation that is meant.
+    /// The operation that the user means.
     pub operation: &'static str,
-    /// What has to be filled in.
+    /// The parameters that must be filled in.
     pub parameters: &'static [&'static str],
 }
 
@@ -20,7 +20,7 @@ const fn sentence(
     Sentence { says, operation, parameters }
 }
 
-/// Four for each kind of record, or three; each of the five things to do comes seven or eight times.
+/// Three or four sentences per kind of record. Each of the five verbs occurs seven or eight times.
 pub const SENTENCES: [Sentence; 37] = [
     sentence("What is still to do on our board?", "list_tasks", &["status"]),
     sentence(

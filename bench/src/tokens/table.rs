@@ -1,4 +1,4 @@
-//! What a run prints and writes.
+//! Formats the results.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Figures, SENTENCES};
 
 impl Figures {
-    /// As text, for a terminal.
+    /// Formats the results as text.
     pub fn text(&self) -> String {
         let mut text =
             String::from("Tokens of what a model reads, fifty operations, o200k_base\n\n");
@@ -57,7 +57,7 @@ impl Figures {
         text
     }
 
-    /// As JSON, for programs.
+    /// Formats the results as JSON.
     pub fn json(&self) -> Value {
         let rows: Vec<_> = self
             .rows
@@ -96,7 +96,7 @@ impl Figures {
     }
 }
 
-/// The share of one count in another.
+/// Returns the share of one count in another, formatted.
 fn share(of: usize, whole: usize) -> f64 {
     of as f64 / whole as f64
 }

@@ -1,4 +1,4 @@
-//! A client that keeps what it gets as text.
+//! A client that keeps the received texts.
 
 use mcp_aql::{Adapter, EndpointMode};
 use rmcp::ServiceExt as _;
@@ -21,10 +21,10 @@ pub struct Wire {
 }
 
 impl Wire {
-    /// The fifty operations as an adapter.
+    /// Connects to the fifty operations as an adapter.
     ///
     /// # Errors
-    /// When the adapter does not start or does not answer.
+    /// Returns an error if the adapter does not start or answer.
     pub async fn to_adapter(mode: EndpointMode) -> Result<Self> {
         let adapter = Adapter::builder("records")
             .without_config()
@@ -37,10 +37,10 @@ impl Wire {
         Self::shake_hands(ours, tool).await
     }
 
-    /// The same as discrete tools.
+    /// Connects to the fifty operations as discrete tools.
     ///
     /// # Errors
-    /// When the server does not answer.
+    /// Returns an error if the server does not answer.
     pub async fn to_tools() -> Result<Self> {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move {
@@ -68,23 +68,23 @@ impl Wire {
         Ok(wire)
     }
 
-    /// What the server says of itself to a model.
+    /// Returns the instructions that the server has for a model.
     pub fn instructions(&self) -> &str {
         &self.instructions
     }
 
-    /// The result of `tools/list`, as it was sent.
+    /// Returns the result of `tools/list` as sent.
     ///
     /// # Errors
-    /// When there is none.
+    /// Returns an error if the result is missing.
     pub async fn tools(&mut self) -> Result<String> {
         self.request("tools/list", json!({})).await
     }
 
-    /// The text item of an `introspect` call.
+    /// Returns the text item of an `introspect` call.
     ///
     /// # Errors
-    /// When it does not succeed.
+    /// Returns an error if the call fails.
     pub async fn introspect(&mut self, params: Value) -> Result<String> {
         let arguments = json!({ "operation": "introspect", "params": params });
         let call = json!({ "name": self.tool, "arguments": arguments });
@@ -114,7 +114,7 @@ impl Wire {
     }
 }
 
-/// A session's id is random, and so would be its tokens: one id stands for all.
+/// Replaces the random session id, whose token count would vary.
 fn with_a_fixed_session(text: &str) -> String {
     const ID: &str = "s-7044b5d21da56edf";
     const BEFORE: &str = r#""session_id":""#;

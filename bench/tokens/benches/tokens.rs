@@ -14,7 +14,7 @@ use mcp_aql_bench::tokens::figures;
 
 const USAGE: &str = "cargo bench -p mcp-aql-tokens [-- --out DIR]";
 
-/// The workspace, in which a relative folder lies: cargo runs this in the package's folder.
+/// The workspace root, against which relative folders are resolved. Cargo runs the bench in the package's folder.
 const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 #[tokio::main(flavor = "current_thread")]
@@ -41,12 +41,12 @@ async fn run() -> Result {
     Ok(())
 }
 
-/// Where the JSON goes, if it is wanted.
+/// Returns the path of the JSON output, if requested.
 fn folder(mut arguments: impl Iterator<Item = String>) -> Result<Option<PathBuf>> {
     let mut folder = None;
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
-            // Cargo says so on its own.
+            // Cargo adds this argument.
             "--bench" => {}
             "--out" => folder = Some(Path::new(ROOT).join(arguments.next().ok_or(USAGE)?)),
             _ => return Err(USAGE.into()),

@@ -1,2 +1,2 @@
-//! Counts tokens for `mcp-aql-bench`, in a package of its own: what the counter brings along would
-//! otherwise be built into the programs that are measured.
+//! Counts tokens for `mcp-aql-bench`. A separate package keeps the tokenizer's dependencies out of the measured
+//! programs.

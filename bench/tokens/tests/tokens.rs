@@ -1,4 +1,4 @@
-//! What a model reads stays short, and stays enough to find things by.
+//! Checks that the texts for models stay short and sufficient to find operations.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test stops at what it did not expect")]
 
@@ -23,7 +23,7 @@ async fn texts_keep_to_their_limits_and_still_have_the_words() {
         let row = of(name);
         assert_eq!(row.is_met(), Some(true), "{}: {} tokens", row.what, row.ours);
     }
-    // What the protocol requires is more than these two may be; they are to get no worse.
+    // The required members alone exceed the goal of these two, so the test prevents further growth.
     assert!(of("task_in_full").ours <= 3_400, "{:?}", of("task_in_full"));
     assert!(of("task_narrowed_in_full").ours <= 2_400, "{:?}", of("task_narrowed_in_full"));
     for row in &figures.rows {
@@ -40,7 +40,7 @@ async fn texts_keep_to_their_limits_and_still_have_the_words() {
         assert!(found.in_three >= in_three, "{found:#?}");
         assert_eq!(found.parameters, parameters, "{found:#?}");
     }
-    // Shorter than the peer's, and as good to find things by.
+    // Shorter than the peer's, and at least as good for finding operations.
     assert!(full.first >= discrete.first && full.in_three >= discrete.in_three, "{discrete:#?}");
 
     let text = figures.text();
@@ -51,7 +51,7 @@ async fn texts_keep_to_their_limits_and_still_have_the_words() {
 }
 
 #[test]
-fn sentences_are_about_everything_and_name_no_operation() {
+fn sentences_cover_all_operations_and_name_none() {
     let adapter = records::aql::adapter().unwrap();
     let known: BTreeSet<_> = adapter.operations().map(|operation| operation.name).collect();
     let mut kinds = BTreeSet::new();

@@ -1,4 +1,4 @@
-//! Opens the file and brings its layout up to date.
+//! Opens the database file and migrates its layout.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -9,14 +9,14 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use super::rows::{self, Words};
 use crate::error::TaskError;
 
-/// Marks a file as ours; SQLite keeps it in the header.
-const APPLICATION: i32 = 0x7461_736b;
+/// SQLite's application id of our files, which identifies them in the header.
+const APPLICATION_ID: i32 = 0x7461_736b;
 
-/// How a file comes from each layout to the next. A file without any has layout 0.
-const STEPS: &[Step] = &[first, searchable];
+/// The migrations from each layout version to the next. A new file has version 0.
+const MIGRATIONS: &[Migration] = &[first, searchable];
 
-/// Brings a file one layout further.
-type Step = fn(&Connection) -> Result<(), TaskError>;
+/// A migration to the next layout version.
+type Migration = fn(&Connection) -> Result<(), TaskError>;
 
 fn first(connection: &Connection) -> Result<(), TaskError> {
     connection.execute_batch(
@@ -42,7 +42,7 @@ fn first(connection: &Connection) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// The columns that queries look at, the links, and the secret of cursors.
+/// Adds the columns that queries use, the links, and the key of cursors.
 fn searchable(connection: &Connection) -> Result<(), TaskError> {
     connection.execute_batch(
         "
@@ -80,22 +80,22 @@ fn searchable(connection: &Connection) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// The secret of the file's cursors.
+/// Returns the key of the file's cursors.
 pub(super) fn cursor_key(connection: &Connection) -> Result<CursorKey, TaskError> {
     let key = connection.query_row("SELECT cursor_key FROM secret", [], |row| row.get(0))?;
     Ok(CursorKey::new(key))
 }
 
-/// How long to wait for another process that writes.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// How long between two tries.
-const PAUSE: Duration = Duration::from_millis(1);
+/// The maximum time to wait for another process that writes.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The delay between two attempts.
+const BUSY_RETRY_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Opens or creates the file and makes it ready for use.
+/// Opens or creates the file and migrates it.
 pub(super) fn open(path: &Path) -> Result<Connection, TaskError> {
     let cannot = |source| TaskError::Open { path: path.to_owned(), source };
     let mut connection = connect(path).map_err(cannot)?;
-    // Before anything is written: a file that is not ours stays untouched.
+    // Checked before anything is written, so that the files of other programs stay untouched.
     layout(&connection, path)?;
     let mode = write_ahead(&connection).map_err(cannot)?;
     if mode != "wal" {
@@ -105,37 +105,36 @@ pub(super) fn open(path: &Path) -> Result<Connection, TaskError> {
     Ok(connection)
 }
 
-/// One more connection to a file that [`open`] has made ready.
+/// Opens another connection to a file that [`open`] has prepared.
 pub(super) fn connect(path: &Path) -> Result<Connection, rusqlite::Error> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     connection.busy_handler(Some(wait))?;
-    // A commit returns when the data is on the disk: what was answered survives a power loss.
+    // A commit returns when the data is on the disk, so that acknowledged changes survive a power loss.
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
 }
 
-/// Waits for another process that writes. SQLite's own pauses grow to a tenth of a second, in which
-/// a busy process takes the file ten times over; short ones give each its turn.
+/// Waits for another process that writes. SQLite's own delays grow to a tenth of a second, in which a busy process
+/// acquires the lock ten times; short delays are fairer.
 fn wait(times: i32) -> bool {
-    std::thread::sleep(PAUSE);
-    PAUSE.saturating_mul(times.unsigned_abs()) < PATIENCE
+    std::thread::sleep(BUSY_RETRY_INTERVAL);
+    BUSY_RETRY_INTERVAL.saturating_mul(times.unsigned_abs()) < BUSY_TIMEOUT
 }
 
-/// Turns on write-ahead logging: readers and the writer do not wait for each other.
+/// Enables write-ahead logging, so that readers and the writer do not block each other.
 ///
-/// Two processes that create one file at once get in each other's way here, and SQLite does not wait
-/// by itself.
+/// Two processes that create the same file at once conflict here, and SQLite does not retry by itself.
 fn write_ahead(connection: &Connection) -> Result<String, rusqlite::Error> {
     let start = Instant::now();
     loop {
         let mode = connection
             .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
         match mode {
-            Err(error) if is_busy(&error) && start.elapsed() < PATIENCE => {
-                std::thread::sleep(PAUSE);
+            Err(error) if is_busy(&error) && start.elapsed() < BUSY_TIMEOUT => {
+                std::thread::sleep(BUSY_RETRY_INTERVAL);
             }
             other => return other,
         }
@@ -146,7 +145,7 @@ fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// The file's layout, if this version can work with it.
+/// Returns the layout version of the file, if this program supports it.
 fn layout(connection: &Connection, path: &Path) -> Result<usize, TaskError> {
     let cannot = |source| TaskError::Open { path: path.to_owned(), source };
     let (application, found, is_empty) = connection
@@ -157,30 +156,30 @@ fn layout(connection: &Connection, path: &Path) -> Result<usize, TaskError> {
             |row| Ok((row.get::<_, i32>(0)?, row.get::<_, u32>(1)?, row.get::<_, bool>(2)?)),
         )
         .map_err(cannot)?;
-    if application != APPLICATION && !is_empty {
+    if application != APPLICATION_ID && !is_empty {
         return Err(TaskError::Foreign { path: path.to_owned() });
     }
     match usize::try_from(found) {
-        Ok(found) if found <= STEPS.len() => Ok(found),
+        Ok(found) if found <= MIGRATIONS.len() => Ok(found),
         _ => Err(TaskError::Newer { path: path.to_owned(), found, known: newest() }),
     }
 }
 
-/// The layout that this version writes.
+/// Returns the layout version that this program writes.
 fn newest() -> u32 {
-    u32::try_from(STEPS.len()).unwrap_or(u32::MAX)
+    u32::try_from(MIGRATIONS.len()).unwrap_or(u32::MAX)
 }
 
-/// Takes the steps that the file lacks, all or none.
+/// Runs the missing migrations in one transaction.
 fn migrate(connection: &mut Connection, path: &Path) -> Result<(), TaskError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    // Once more, now that nobody else can take a step.
+    // Checked again inside the transaction, which excludes other processes.
     let found = layout(&transaction, path)?;
-    if found < STEPS.len() {
-        for step in STEPS.iter().skip(found) {
+    if found < MIGRATIONS.len() {
+        for step in MIGRATIONS.iter().skip(found) {
             step(&transaction)?;
         }
-        transaction.pragma_update(None, "application_id", APPLICATION)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
         transaction.pragma_update(None, "user_version", newest())?;
     }
     transaction.commit()?;

@@ -1,4 +1,4 @@
-//! How tasks hang together. Each function runs inside of its caller's transaction.
+//! The links between tasks. Each function runs inside its caller's transaction.
 
 use mcp_aql::query::{Edge, EdgesAt, Element, Side};
 use rusqlite::types::Value;
@@ -9,7 +9,7 @@ use super::rows::{id_of, number_of, text_of};
 use crate::error::TaskError;
 use crate::model::Link;
 
-/// What a task is called among the elements of a graph.
+/// The element type of tasks in a relationship graph.
 const TYPE: &str = "task";
 
 /// Adds a link.
@@ -33,7 +33,7 @@ pub(super) fn insert(connection: &Connection, link: Link) -> Result<Link, TaskEr
     }
 }
 
-/// Removes the links of a task that goes.
+/// Removes the links of a deleted task.
 pub(super) fn delete(connection: &Connection, number: i64) -> Result<(), TaskError> {
     let delete = "DELETE FROM link WHERE source = ?1 OR target = ?1";
     connection.prepare_cached(delete)?.execute([number])?;
@@ -49,7 +49,7 @@ pub(super) fn delete_done(connection: &Connection) -> Result<(), TaskError> {
     Ok(())
 }
 
-/// The task with this identifier, as the start of a walk.
+/// Checks that the root of a walk is an existing task.
 pub(super) fn check(connection: &Connection, element: &Element) -> Result<(), TaskError> {
     if element.element_type == TYPE {
         existing(connection, &element.element_name).map(drop)
@@ -58,8 +58,8 @@ pub(super) fn check(connection: &Connection, element: &Element) -> Result<(), Ta
     }
 }
 
-/// The links that a walk asks for.
-pub(super) fn at(connection: &Connection, asked: &Asked) -> Result<Vec<Edge>, TaskError> {
+/// Returns the links at the given elements.
+pub(super) fn at(connection: &Connection, asked: &EdgeRequest) -> Result<Vec<Edge>, TaskError> {
     let numbers = asked.nodes.iter().filter_map(|node| number_of(&node.element_name));
     let numbers: Vec<_> = numbers.map(Value::from).collect();
     let (near, far) = match asked.side {
@@ -82,15 +82,15 @@ pub(super) fn at(connection: &Connection, asked: &Asked) -> Result<Vec<Edge>, Ta
     Ok(select.query_map(params_from_iter(values), edge)?.collect::<Result<_, _>>()?)
 }
 
-/// What a walk asks for, to be taken to another thread.
-pub(super) struct Asked {
+/// An owned copy of an edge request, which can be sent to another thread.
+pub(super) struct EdgeRequest {
     nodes: Vec<Element>,
     side: Side,
     relationship: Option<String>,
     limit: usize,
 }
 
-impl From<EdgesAt<'_>> for Asked {
+impl From<EdgesAt<'_>> for EdgeRequest {
     fn from(at: EdgesAt<'_>) -> Self {
         Self {
             nodes: at.nodes.to_vec(),
@@ -101,7 +101,7 @@ impl From<EdgesAt<'_>> for Asked {
     }
 }
 
-/// The number of a task that exists.
+/// Returns the number of an existing task.
 fn existing(connection: &Connection, task_id: &str) -> Result<i64, TaskError> {
     let mut select =
         connection.prepare_cached("SELECT EXISTS (SELECT 1 FROM task WHERE number = ?1)")?;

@@ -1,13 +1,13 @@
-//! Where the tasks are kept: one SQLite file, which several processes may share.
+//! The storage of tasks: one SQLite file, which several processes may share.
 //!
-//! | part | job |
+//! | module | responsibility |
 //! |---|---|
-//! | `database` | opens the file and brings its layout up to date |
+//! | `database` | opens the file and migrates its layout |
 //! | `writer` | one connection and one thread for all changes of this process |
-//! | `readers` | a few connections that read while others write |
-//! | `rows` | the statements for one task |
-//! | `query` | the statements for many, made of what a caller asks |
-//! | `links` | how tasks hang together |
+//! | `readers` | a few connections for concurrent reads |
+//! | `rows` | the statements about one task |
+//! | `query` | the statements about many tasks, generated from queries |
+//! | `links` | the links between tasks |
 
 mod database;
 mod links;
@@ -26,14 +26,14 @@ use mcp_aql::{OperationError, Page};
 
 use crate::error::TaskError;
 use crate::model::{Link, NewTask, Task};
-use links::Asked;
+use links::EdgeRequest;
 pub(crate) use query::capabilities;
 use readers::Readers;
 use writer::Writer;
 
-/// The tasks of one file. Cheap to clone; the clones share their connections.
+/// The tasks of one file. Cloning is cheap, and the clones share their connections.
 ///
-/// A change that was answered is on the disk: it survives a crash of the process and of the machine.
+/// An acknowledged change is on the disk: it survives a crash of the process and of the machine.
 #[derive(Clone)]
 pub(crate) struct TaskStore {
     writer: Writer,
@@ -57,12 +57,12 @@ impl TaskStore {
         self.writer.write(move |connection| rows::insert(connection, task)).await
     }
 
-    /// The task of this identifier.
+    /// Returns the task with this identifier.
     pub(crate) async fn get(&self, task_id: String) -> Result<Task, TaskError> {
         self.readers.read(move |connection| rows::find(connection, &task_id)).await
     }
 
-    /// What a query asks of all tasks.
+    /// Runs a query on all tasks.
     pub(crate) async fn list(
         &self,
         query: CollectionQuery<Task>,
@@ -75,14 +75,14 @@ impl TaskStore {
         self.writer.write(move |connection| links::insert(connection, link)).await
     }
 
-    /// What cursors are made with: it belongs to the file, so they outlive the process.
+    /// Returns the key of cursors. It belongs to the file, so cursors outlive the process.
     pub(crate) async fn cursor_key(&self) -> Result<CursorKey, TaskError> {
         self.readers.read(database::cursor_key).await
     }
 
-    /// Reads a task, lets `change` work on it and writes it back, with nobody else in between.
+    /// Reads a task, applies `change` and writes the task back, in one transaction.
     ///
-    /// When `change` refuses, nothing changes; when it leaves the task as it was, nothing is written.
+    /// If `change` returns an error, nothing changes. If it leaves the task unchanged, nothing is written.
     pub(crate) async fn change(
         &self,
         task_id: String,
@@ -96,17 +96,17 @@ impl TaskStore {
         self.writer.write(move |connection| rows::delete(connection, &task_id)).await
     }
 
-    /// Removes all tasks that are done; tells how many.
+    /// Deletes all tasks that are done and returns their number.
     pub(crate) async fn delete_done(&self) -> Result<u32, TaskError> {
         self.writer.write(rows::delete_done).await
     }
 
-    /// How many tasks there are.
+    /// Returns the number of tasks.
     pub(crate) async fn count(&self) -> Result<u32, TaskError> {
         self.readers.read(rows::count).await
     }
 
-    /// Up to `most` tasks behind this number, with their numbers, the oldest first.
+    /// Returns up to `most` tasks after this number, with their numbers, the oldest first.
     pub(crate) async fn after(
         &self,
         number: i64,
@@ -120,7 +120,7 @@ impl RelationshipSource for TaskStore {
     type Error = TaskError;
 
     async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, TaskError> {
-        let asked = Asked::from(at);
+        let asked = EdgeRequest::from(at);
         self.readers.read(move |connection| links::at(connection, &asked)).await
     }
 
@@ -130,7 +130,7 @@ impl RelationshipSource for TaskStore {
     }
 }
 
-/// Runs what blocks, such as SQLite, where it holds up nobody.
+/// Runs blocking work, such as a statement, on a thread for blocking work.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, TaskError> + Send + 'static,
 ) -> Result<T, TaskError> {

@@ -1,4 +1,4 @@
-//! Queries of the collection: the database answers them.
+//! Runs queries of the collection in the database.
 
 use std::sync::LazyLock;
 
@@ -12,10 +12,10 @@ use rusqlite::{Connection, ToSql, params_from_iter};
 use crate::error::TaskError;
 use crate::model::Task;
 
-/// How long a day is in the unit of our instants.
-const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+/// The length of a day in microseconds, the unit of stored instants.
+const MICROS_PER_DAY: i64 = 24 * 60 * 60 * 1_000_000;
 
-/// Where the fields of a task are.
+/// The SQL expressions of a task's fields.
 static TASKS: LazyLock<SqlTable<Task>> = LazyLock::new(|| {
     SqlTable::new(Dialect::Sqlite, "task")
         .column("_version", "version")
@@ -25,7 +25,9 @@ static TASKS: LazyLock<SqlTable<Task>> = LazyLock::new(|| {
         .folded("description", "description_words")
         .folded("tags", "tags_words")
         .expression("_computed.age_days", |now| {
-            Expr::val(now.instant().timestamp_micros()).sub(Expr::col("created_at")).div(DAY)
+            Expr::val(now.instant().timestamp_micros())
+                .sub(Expr::col("created_at"))
+                .div(MICROS_PER_DAY)
         })
         .expression("_computed.is_overdue", |now| {
             let today = now.instant().date_naive().to_string();
@@ -34,12 +36,12 @@ static TASKS: LazyLock<SqlTable<Task>> = LazyLock::new(|| {
         })
 });
 
-/// What queries of tasks can do.
+/// Returns the query capabilities of the database.
 pub(crate) fn capabilities() -> Capabilities {
     TASKS.capabilities()
 }
 
-/// Answers a query from one moment's state: the caller's transaction.
+/// Answers a query from one snapshot: the caller's transaction.
 pub(super) fn run(
     connection: &Connection,
     query: &CollectionQuery<Task>,
@@ -61,7 +63,7 @@ fn execute(
     rows.collect()
 }
 
-/// A value on its way to the database.
+/// A value that is bound to a statement.
 struct Parameter<'a>(&'a SqlValue);
 
 impl ToSql for Parameter<'_> {
@@ -76,7 +78,7 @@ impl ToSql for Parameter<'_> {
     }
 }
 
-/// A value on its way back.
+/// Converts a value of a result row.
 fn cell(value: ValueRef<'_>, column: usize) -> rusqlite::Result<SqlValue> {
     Ok(match value {
         ValueRef::Null => SqlValue::Null,

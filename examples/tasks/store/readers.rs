@@ -1,4 +1,4 @@
-//! A few connections that read while others write.
+//! A small pool of connections for concurrent reads.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,10 +9,10 @@ use tokio::sync::Semaphore;
 use super::{blocking, database};
 use crate::error::TaskError;
 
-/// The most connections, and so the most reads at a time.
-const CONNECTIONS: usize = 4;
+/// The maximum number of connections, and so of concurrent reads.
+const MAX_CONNECTIONS: usize = 4;
 
-/// Hands out connections.
+/// A pool of connections.
 #[derive(Clone)]
 pub(super) struct Readers(Arc<Inner>);
 
@@ -23,13 +23,13 @@ struct Inner {
 }
 
 impl Readers {
-    /// Connections to a file that is ready; they are made when first needed.
+    /// Creates a pool for a prepared file. Connections are opened on first use.
     pub(super) fn new(path: PathBuf) -> Self {
-        let places = Arc::new(Semaphore::new(CONNECTIONS));
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         Self(Arc::new(Inner { path, places, idle: Mutex::default() }))
     }
 
-    /// Reads. All that `read` sees is of one moment.
+    /// Runs `read` on a consistent snapshot.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Connection) -> Result<T, TaskError> + Send + 'static,
@@ -37,7 +37,7 @@ impl Readers {
         let inner = Arc::clone(&self.0);
         let place = Arc::clone(&inner.places).acquire_owned().await;
         blocking(move || {
-            // Kept until the read is done, even if nobody waits for it any more.
+            // Held until the read is done, even if the caller no longer waits for it.
             let _place = place;
             let mut connection = inner.take()?;
             let transaction = connection.transaction()?;

@@ -1,4 +1,4 @@
-//! The statements for one task. Each runs inside of its caller's transaction.
+//! The statements about one task. Each function runs inside its caller's transaction.
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use mcp_aql::OperationError;
@@ -12,7 +12,7 @@ use super::links;
 use crate::error::TaskError;
 use crate::model::{NewTask, Task};
 
-/// What [`task`] reads, in this order.
+/// The columns that [`task`] reads, in order.
 pub(super) const COLUMNS: &str = "number, title, description, status, priority, tags, metadata, due_date, \
                        created_at, updated_at, version";
 
@@ -76,7 +76,7 @@ pub(super) fn change(
     if task == before {
         return Ok(before);
     }
-    // The clock may have been set back; time in a task never runs backwards.
+    // The clock may have been set back, but `updated_at` never decreases.
     task.updated_at = now().max(before.updated_at);
     task.version = before.version.saturating_add(1);
     let update = "UPDATE task SET title = :title, description = :description, status = :status,
@@ -138,8 +138,8 @@ pub(super) fn after(
     rows.collect::<Result<_, _>>().map_err(TaskError::from)
 }
 
-/// Now, or a microsecond after the newest task: tasks are created one after the other, whatever the
-/// clock says.
+/// Returns the current time, or a microsecond after the newest task, so that `created_at` increases even if the clock
+/// was set back.
 fn next_instant(connection: &Connection) -> Result<DateTime<Utc>, TaskError> {
     let mut newest = connection.prepare_cached("SELECT max(created_at) FROM task")?;
     let newest = newest.query_row([], |row| row.get::<_, Option<i64>>(0))?;
@@ -147,7 +147,7 @@ fn next_instant(connection: &Connection) -> Result<DateTime<Utc>, TaskError> {
     Ok(next.map_or(now(), |next| next.max(now())))
 }
 
-/// What is searched of a task.
+/// The searchable text of a task.
 pub(super) struct Words {
     pub(super) title: String,
     pub(super) description: Option<String>,
@@ -203,7 +203,7 @@ fn unreadable(column: usize, error: serde_json::Error) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, Type::Text, Box::new(error))
 }
 
-/// The text that a unit variant is on the wire.
+/// Returns the JSON text of a unit variant.
 pub(super) fn text_of(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
@@ -212,13 +212,13 @@ pub(super) fn id_of(number: i64) -> String {
     format!("t-{number}")
 }
 
-/// The number inside of an identifier, if it has the form that we give out.
+/// Parses the number in an identifier of the form that `id_of` produces.
 pub(super) fn number_of(task_id: &str) -> Option<i64> {
     let number = task_id.strip_prefix("t-")?.parse().ok()?;
     (id_of(number) == task_id).then_some(number)
 }
 
-/// Now, to the microsecond, which is what the file keeps.
+/// Returns the current time in microseconds, the precision of the file.
 fn now() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(6)
 }

@@ -1,3 +1,5 @@
+//! Tests of the storage: durability, concurrent writers, pages, searches and migrations.
+
 use std::path::PathBuf;
 
 use mcp_aql::query::sql::Record;
@@ -11,7 +13,7 @@ use super::TaskStore;
 use crate::error::TaskError;
 use crate::model::{Link, NewTask, Relationship, Status, Task};
 
-/// A file that goes away with its directory.
+/// Creates a temporary directory and a file name in it.
 fn file() -> (TempDir, PathBuf) {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("tasks.db");
@@ -42,7 +44,7 @@ fn merge(input: Value) -> impl FnOnce(&mut Task) -> Result<(), mcp_aql::Operatio
     }
 }
 
-/// What a query with these parameters gives.
+/// Runs a query with these parameters.
 async fn list(store: &TaskStore, params: Value) -> Page<Record<Task>> {
     let key = CursorKey::new([7; 16]);
     let options = QueryOptions::new().text(TextControl::Optional).max_page_size(1_000);
@@ -51,7 +53,7 @@ async fn list(store: &TaskStore, params: Value) -> Page<Record<Task>> {
     store.list(query).await.unwrap()
 }
 
-/// The titles of a page.
+/// Returns the titles of a page.
 fn titles(page: &Page<Record<Task>>) -> Vec<String> {
     page.items.iter().map(|task| task.get("title").unwrap().as_str().unwrap().to_owned()).collect()
 }
@@ -84,7 +86,7 @@ async fn a_task_is_the_same_after_the_file_was_closed_and_opened() {
 }
 
 #[tokio::test]
-async fn an_update_touches_what_it_names() {
+async fn an_update_changes_only_named_fields() {
     // REQ-UPD-07, REQ-UPD-08, REQ-UPD-10, REQ-UPD-11
     let (_directory, store) = store().await;
     let before = store
@@ -110,13 +112,13 @@ async fn an_update_touches_what_it_names() {
     assert_eq!(after, expected);
     assert_eq!(store.get(after.task_id.clone()).await.unwrap(), expected);
 
-    // The same once more changes nothing, so nothing is written.
+    // The same input changes nothing, so nothing is written.
     let again = store.change(after.task_id.clone(), merge(input)).await.unwrap();
     assert_eq!(again, after);
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn missing_tasks_are_not_found() {
     let (_directory, store) = store().await;
     let task = store.create(titled("Write")).await.unwrap();
     store.delete(task.task_id.clone()).await.unwrap();
@@ -136,7 +138,7 @@ async fn what_is_not_there_is_not_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn handles_on_one_file_lose_no_write() {
-    // Two handles share nothing but the file, as two processes do.
+    // The two handles share only the file, like two processes.
     let (_directory, path) = file();
     let stores = [TaskStore::open(&path).await.unwrap(), TaskStore::open(&path).await.unwrap()];
     let shared = stores[0].create(titled("Shared")).await.unwrap().task_id;
@@ -163,7 +165,7 @@ async fn handles_on_one_file_lose_no_write() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_those_who_read_one_version_one_writes() {
+async fn one_of_many_writers_of_a_version_succeeds() {
     // REQ-CON-02, REQ-CON-03
     let (_directory, path) = file();
     let stores = [TaskStore::open(&path).await.unwrap(), TaskStore::open(&path).await.unwrap()];
@@ -193,7 +195,7 @@ async fn of_those_who_read_one_version_one_writes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_that_fails_leaves_the_others_alone() {
+async fn a_failed_change_does_not_affect_the_others() {
     let (_directory, store) = store().await;
     let id = store.create(titled("Write")).await.unwrap().task_id;
     let mut work = JoinSet::new();
@@ -247,7 +249,7 @@ async fn pages_neither_repeat_nor_skip_while_tasks_come_and_go() {
     let page = list(&store, json!({ "first": 4 })).await;
     assert!(page.page_info.has_next_page && !page.page_info.has_previous_page);
 
-    // Before, at and after the cursor; then a new task and a changed one.
+    // Deletes tasks before, at and after the cursor, then adds one and changes one.
     for gone in [1, 3, 5] {
         store.delete(ids[gone].clone()).await.unwrap();
     }
@@ -274,11 +276,11 @@ async fn pages_neither_repeat_nor_skip_while_tasks_come_and_go() {
 }
 
 #[tokio::test]
-async fn tasks_are_listed_as_they_were_created_whatever_the_clock_says() {
+async fn tasks_are_listed_in_order_of_creation_even_if_the_clock_is_set_back() {
     let (_directory, path) = file();
     let store = TaskStore::open(&path).await.unwrap();
     store.create(titled("0")).await.unwrap();
-    // As if the clock had been set back since.
+    // A later creation time simulates a clock that was set back since.
     let other = rusqlite::Connection::open(&path).unwrap();
     other.execute("UPDATE task SET created_at = created_at + 3600000000", []).unwrap();
     drop(other);
@@ -305,7 +307,7 @@ async fn a_search_finds_any_word_and_exact_phrases() {
         ("REPORT", vec!["Write the report", "Water the plants"]),
         ("invoice plants", vec!["Read the invoice", "Water the plants"]),
         ("\"the report\"", vec!["Write the report"]),
-        // A phrase counts more than a word.
+        // A phrase scores higher than a word.
         ("\"the report\" ölwerk", vec!["Write the report", "Read the invoice"]),
         ("garden", vec!["Water the plants"]),
         ("100% _ ' --", vec![]),
@@ -335,7 +337,7 @@ async fn a_changed_task_is_found_by_its_new_words() {
 }
 
 #[tokio::test]
-async fn a_task_takes_its_links_along() {
+async fn deleting_a_task_deletes_its_links() {
     let (_directory, path) = file();
     let store = TaskStore::open(&path).await.unwrap();
     let mut ids = Vec::new();
@@ -408,7 +410,7 @@ async fn a_file_that_is_not_ours_stays_as_it_is() {
 
 #[tokio::test]
 async fn a_commit_waits_for_the_disk() {
-    // A test cannot cut the power: these are the settings under which SQLite promises to survive it.
+    // A test cannot cut the power. It checks the settings under which SQLite guarantees durability.
     let (_directory, path) = file();
     drop(super::database::open(&path).unwrap());
     let connection = super::database::connect(&path).unwrap();

@@ -1,7 +1,7 @@
 //! One connection and one thread for all changes of this process.
 //!
-//! Waiting for the disk is what a change takes longest for. So changes that arrive while it is busy
-//! are committed together, and wait for it once.
+//! Most of a change's duration is the wait for the disk. Changes that arrive during it are committed together, with a
+//! single wait.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::error::TaskError;
 
-/// The most changes in one commit: other processes want their turn.
-const BATCH: usize = 64;
+/// The maximum number of changes in one commit, so that other processes can acquire the lock.
+const MAX_BATCH_SIZE: usize = 64;
 
-/// Hands changes to the thread.
+/// A handle that sends changes to the thread.
 #[derive(Clone)]
 pub(super) struct Writer(Arc<Handle>);
 
@@ -24,11 +24,11 @@ struct Handle {
     thread: Option<JoinHandle<()>>,
 }
 
-/// A change on its way.
+/// A queued change.
 trait Job: Send {
-    /// Makes the change, or nothing of it.
+    /// Applies the change completely or not at all.
     fn run(&mut self, transaction: &mut Transaction<'_>);
-    /// Tells the caller, now that the disk has it or failed.
+    /// Reports the result to the caller, after the commit succeeded or failed.
     fn finish(self: Box<Self>, committed: Result<(), Arc<rusqlite::Error>>);
 }
 
@@ -39,9 +39,9 @@ struct Change<F, T> {
 }
 
 impl Writer {
-    /// Starts the thread. It ends with the last handle.
+    /// Starts the thread, which ends when the last handle is dropped.
     pub(super) fn start(connection: Connection) -> Result<Self, TaskError> {
-        let (sender, receiver) = mpsc::channel(BATCH);
+        let (sender, receiver) = mpsc::channel(MAX_BATCH_SIZE);
         let thread = std::thread::Builder::new()
             .name("tasks-writer".to_owned())
             .spawn(move || serve(connection, receiver))
@@ -49,7 +49,7 @@ impl Writer {
         Ok(Self(Arc::new(Handle { jobs: Some(sender), thread: Some(thread) })))
     }
 
-    /// Makes a change and returns when it is on the disk. All of it happens or nothing.
+    /// Applies a change and returns when it is on the disk. A change is applied completely or not at all.
     pub(super) async fn write<T: Send + 'static>(
         &self,
         change: impl FnOnce(&Connection) -> Result<T, TaskError> + Send + 'static,
@@ -62,7 +62,7 @@ impl Writer {
     }
 }
 
-/// Waits until the file is closed. SQLite then leaves one file, where all that was written is in.
+/// Waits until the file is closed. SQLite then leaves a single file that contains all changes.
 impl Drop for Handle {
     fn drop(&mut self) {
         drop(self.jobs.take());
@@ -80,7 +80,7 @@ where
 {
     fn run(&mut self, transaction: &mut Transaction<'_>) {
         let Some(change) = self.change.take() else { return };
-        // A change that panics fails by itself and takes nobody along.
+        // A change that panics fails alone and does not affect the others of its batch.
         let outcome = catch_unwind(AssertUnwindSafe(|| {
             let savepoint = transaction.savepoint()?;
             let value = change(&savepoint)?;
@@ -93,10 +93,10 @@ where
     fn finish(self: Box<Self>, committed: Result<(), Arc<rusqlite::Error>>) {
         let outcome = match committed {
             Ok(()) => self.outcome,
-            // Why a change failed by itself is worth more than that the others failed too.
+            // The change's own error is more useful than that of the commit.
             Err(error) => self.outcome.and(Err(TaskError::NotCommitted(error))),
         };
-        // A caller that no longer waits is no fault.
+        // The caller may have stopped waiting.
         let _ = self.caller.send(outcome);
     }
 }
@@ -111,19 +111,19 @@ fn serve(mut connection: Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     }
 }
 
-/// Runs the first job of the batch and those that wait behind it, and commits.
+/// Runs the first job of the batch and the queued ones, and commits.
 fn commit(
     connection: &mut Connection,
     batch: &mut Vec<Box<dyn Job>>,
     jobs: &mut mpsc::Receiver<Box<dyn Job>>,
 ) -> Result<(), rusqlite::Error> {
-    // IMMEDIATE: what a change reads, no other process can alter before the change is written.
+    // IMMEDIATE: no other process can alter data between its being read and the change being written.
     let mut transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     for job in batch.iter_mut() {
         job.run(&mut transaction);
     }
-    // On a full disk, SQLite ends the transaction by itself; nothing may run outside of one.
-    while batch.len() < BATCH
+    // On a full disk, SQLite ends the transaction itself, and no change may run outside one.
+    while batch.len() < MAX_BATCH_SIZE
         && !transaction.is_autocommit()
         && let Ok(mut job) = jobs.try_recv()
     {

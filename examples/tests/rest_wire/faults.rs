@@ -1,4 +1,4 @@
-//! What becomes of a service's faults, of slow answers, and of callers who give up.
+//! Faults of the service, slow answers, and callers that disconnect.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ fn new(reference: &str) -> Value {
     json!({"reference": reference, "weight_g": 900, "recipient": recipient})
 }
 
-/// No word of the service's own, and nothing of its kind.
+/// Asserts that the error contains no text of the service and nothing about its implementation.
 fn assert_discreet(error: &Value) {
     let text = error.to_string();
     for leak in [SECRET, "srv", "IoError", "Ignore", "127.0.0.1", "Connect", "<html>"] {
@@ -33,7 +33,7 @@ fn assert_discreet(error: &Value) {
 }
 
 #[tokio::test]
-async fn every_status_has_its_code_and_none_tells_what_the_service_said() {
+async fn every_status_has_its_code_without_the_text_of_the_service() {
     // REQ-ERR-04, REQ-ERR-07, REQ-ERR-08, REQ-MCP-10, REQ-MCP-11
     let (_upstream, url) = Upstream::start().await;
     let rest = in_front_of(&url, "60").await;
@@ -85,7 +85,7 @@ async fn every_status_has_its_code_and_none_tells_what_the_service_said() {
 }
 
 #[tokio::test]
-async fn a_service_that_wants_to_be_left_alone_is() {
+async fn rate_limits_of_the_service_are_respected() {
     // REQ-RATE-01, REQ-RATE-09
     let (upstream, url) = Upstream::start().await;
     let rest = in_front_of(&url, "60").await;
@@ -104,7 +104,7 @@ async fn a_service_that_wants_to_be_left_alone_is() {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_are_faults_of_the_service() {
+async fn invalid_answers_are_errors_of_the_service() {
     // REQ-ERR-04, REQ-ERR-07
     let (upstream, url) = Upstream::start().await;
     let rest = in_front_of(&url, "60").await;
@@ -122,7 +122,7 @@ async fn answers_that_are_none_are_faults_of_the_service() {
     let log = rest.close().await;
     assert!(log.contains("the answer has more than 1048576 bytes"), "{log}");
 
-    // Nobody is there.
+    // No process listens there.
     let rest = in_front_of("http://127.0.0.1:1/", "60").await;
     let error = rest.error(READ, "list_parcels", json!({})).await;
     assert_eq!(error["code"], "INTERNAL_ERROR");
@@ -131,7 +131,7 @@ async fn answers_that_are_none_are_faults_of_the_service() {
 }
 
 #[tokio::test]
-async fn a_complaint_is_read_and_only_what_is_known_gets_through() {
+async fn a_complaint_is_parsed_and_only_known_parts_are_forwarded() {
     // REQ-ERR-09
     let (_upstream, url) = Upstream::start().await;
     let rest = in_front_of(&url, "60").await;
@@ -172,7 +172,7 @@ async fn an_update_goes_out_as_a_merge_patch() {
 }
 
 #[tokio::test]
-async fn an_answer_that_takes_too_long_is_not_waited_for() {
+async fn a_slow_answer_times_out() {
     let (upstream, url) = Upstream::start().await;
     let rest = in_front_of(&url, "1").await;
     let started = Instant::now();
@@ -188,13 +188,13 @@ async fn an_answer_that_takes_too_long_is_not_waited_for() {
     }
     assert!(started.elapsed() < Duration::from_secs(30), "{:?}", started.elapsed());
     rest.data(READ, "get_parcel", id(parcel::FINE)).await;
-    // The service is told by a hang-up.
+    // The connection is closed, so the service notices.
     upstream.ended((1, 2)).await;
     rest.close().await;
 }
 
 #[tokio::test]
-async fn a_caller_who_gives_up_ends_the_request_of_a_read() {
+async fn a_cancelled_read_ends_its_request() {
     let (upstream, url) = Upstream::start().await;
     let rest = in_front_of(&url, "600").await;
     let handle = rest.begin(READ, "get_parcel", id(parcel::NEVER_ANSWERS)).await;

@@ -1,4 +1,4 @@
-//! `rest` as its users meet it, in front of services that behave and services that do not.
+//! End-to-end tests of `rest`, with well-behaved and faulty services.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What callers can do with parcels of the service that the example starts by itself.
+//! Operations on parcels of the service that the example starts itself.
 
 use serde_json::{Value, json};
 
@@ -98,7 +98,7 @@ async fn a_parcel_is_handed_in_changed_and_withdrawn() {
 }
 
 #[tokio::test]
-async fn what_the_service_refuses_is_told_in_the_protocols_words() {
+async fn refusals_of_the_service_have_messages_of_the_protocol() {
     // REQ-ERR-02, REQ-ERR-08, REQ-ERR-09
     let rest = rest().await;
     let change = |input: Value| json!({"parcel_id": "p-4", "input": input});
@@ -152,7 +152,7 @@ async fn what_the_service_refuses_is_told_in_the_protocols_words() {
 }
 
 #[tokio::test]
-async fn what_does_not_fit_into_a_request_is_refused_before_it_is_sent() {
+async fn invalid_values_are_rejected_before_a_request_is_sent() {
     let rest = rest().await;
     for id in ["p-1/position", "../p-1", "p-", "P-1", "p-1\r\nx: y"] {
         let error = rest.error(READ, "get_parcel", json!({"parcel_id": id})).await;

@@ -1,4 +1,4 @@
-//! A parcel service that does as the number of the parcel says.
+//! A parcel service whose answers depend on the parcel's number.
 
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -10,16 +10,16 @@ use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::{Value, json};
 
-/// What must never reach a client: it stands in every refusal.
+/// A text that no client may receive. Every refusal contains it.
 pub(crate) const SECRET: &str = "hunter2";
 
-/// Longer than anything here may take.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The maximum duration of any step.
+const TEST_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// How long the parcels take that take long.
-const SLOW: Duration = Duration::from_secs(2);
+/// The delay of slow answers.
+const SLOW_ANSWER_DELAY: Duration = Duration::from_secs(2);
 
-/// `p-404` answers with that status, and so on. The others:
+/// The parcels of the service. A number of three digits is the status of the answer, for example `p-404`.
 pub(crate) mod parcel {
     pub(crate) const FINE: &str = "p-1";
     pub(crate) const NEVER_ANSWERS: &str = "p-2";
@@ -34,20 +34,20 @@ pub(crate) mod parcel {
     pub(crate) const BREAKS_OFF: &str = "p-11";
 }
 
-/// The service, and what it has seen.
+/// The service and a record of its requests.
 #[derive(Clone, Default)]
 pub(crate) struct Upstream {
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<RequestLog>>,
 }
 
 #[derive(Default)]
-struct Seen {
+struct RequestLog {
     requests: Vec<Request>,
     finished: usize,
     hung_up: usize,
 }
 
-/// What arrived.
+/// A request as it arrived.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) method: Method,
@@ -57,7 +57,7 @@ pub(crate) struct Request {
 }
 
 impl Upstream {
-    /// Starts the service; gives it and its URL.
+    /// Starts the service and returns it with its URL.
     pub(crate) async fn start() -> (Self, String) {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/api/", listener.local_addr().unwrap());
@@ -67,28 +67,28 @@ impl Upstream {
         (upstream, url)
     }
 
-    /// Everything that arrived so far.
+    /// Returns all requests so far.
     pub(crate) fn requests(&self) -> Vec<Request> {
         self.seen.lock().unwrap().requests.clone()
     }
 
-    /// Requests that were answered to the end, and requests that the client left.
+    /// Returns the number of requests that were answered completely, and of those that the client aborted.
     pub(crate) fn ends(&self) -> (usize, usize) {
         let seen = self.seen.lock().unwrap();
         (seen.finished, seen.hung_up)
     }
 
-    /// Waits until that many requests were answered to the end, and that many left.
+    /// Waits for these numbers of answered and aborted requests.
     pub(crate) async fn ended(&self, expected: (usize, usize)) {
         let started = Instant::now();
         while self.ends() != expected {
             let ends = self.ends();
-            assert!(started.elapsed() < PATIENCE, "{ends:?} in place of {expected:?}");
+            assert!(started.elapsed() < TEST_TIMEOUT, "{ends:?} in place of {expected:?}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
-    /// Waits until a request has arrived.
+    /// Waits for the first request.
     pub(crate) async fn reached(&self) {
         while self.requests().is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -96,7 +96,7 @@ impl Upstream {
     }
 }
 
-/// Notes how a request ended: the server drops the handler when its client hangs up.
+/// Records the end of a request. The server drops the handler if its client disconnects.
 struct End {
     upstream: Upstream,
     finished: bool,
@@ -123,7 +123,7 @@ async fn handle(
     let path = uri.path().to_owned();
     let id = path.trim_start_matches("/api/parcels/").trim_end_matches("/position").to_owned();
     let posted: Option<Value> = serde_json::from_slice(&body).ok();
-    // A new parcel has no number yet, its reference says what happens.
+    // A new parcel has no number yet, so its reference selects the answer.
     let id = posted
         .filter(|_| method == Method::POST)
         .and_then(|parcel| parcel["reference"].as_str().map(str::to_owned))
@@ -155,7 +155,7 @@ async fn answer(id: &str) -> Response {
         parcel::FINE => fine(),
         parcel::NEVER_ANSWERS => std::future::pending().await,
         parcel::SLOW => {
-            tokio::time::sleep(SLOW).await;
+            tokio::time::sleep(SLOW_ANSWER_DELAY).await;
             fine()
         }
         parcel::NO_JSON => format!("<html>{SECRET}").into_response(),

@@ -1,4 +1,4 @@
-//! A small MCP client: one adapter process, driven over its standard input and output.
+//! A small MCP client that drives an adapter process over its standard input and output.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::program::program;
 
-/// Longer than any answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum time to wait for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// One adapter process and the connection to it.
+/// An adapter process and the connection to it.
 pub(crate) struct Client {
     process: Child,
     input: Option<ChildStdin>,
@@ -22,14 +22,14 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// Starts an example with these arguments and shakes hands with it.
+    /// Starts an example with these arguments and initializes the session.
     pub(crate) fn start(example: &str, directory: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new(program(example));
         command.args(arguments).current_dir(directory);
         Self::run(example, command)
     }
 
-    /// As [`start`](Self::start), by a command that starts the example in its way.
+    /// Like [`start`](Self::start), with a command that starts the example.
     pub(crate) fn run(example: &str, mut command: Command) -> Self {
         let mut process = command
             .stdin(Stdio::piped())
@@ -41,9 +41,9 @@ impl Client {
         let mut lines = BufReader::new(process.stdout.take().unwrap());
         std::thread::spawn(move || {
             let mut line = String::new();
-            // Where a process is killed, its last line may be half a line.
+            // The last line of a killed process may be incomplete.
             while lines.read_line(&mut line).is_ok() && line.ends_with('\n') {
-                // Whatever is no JSON does not belong on standard output.
+                // A line that is not JSON must not appear on standard output.
                 if sender.send(serde_json::from_str(&line).unwrap()).is_err() {
                     break;
                 }
@@ -65,8 +65,7 @@ impl Client {
         client
     }
 
-    /// Runs an operation through the tool of a family and returns the reply. Its user agrees to
-    /// whatever has to be confirmed.
+    /// Runs an operation through the tool of a family and returns the reply. Confirms the operation if necessary.
     pub(crate) fn call(&mut self, family: &str, operation: &str, mut params: Value) -> Value {
         let reply = self.call_once(family, operation, params.clone());
         if reply["error"]["code"] != "CONFIRMATION_REQUIRED" {
@@ -76,7 +75,7 @@ impl Client {
         self.call_once(family, operation, params)
     }
 
-    /// As [`call`](Self::call), for a client that asks nobody.
+    /// Like [`call`](Self::call), without confirming the operation.
     pub(crate) fn call_once(&mut self, family: &str, operation: &str, params: Value) -> Value {
         let id = self.send(family, operation, params);
         let answer = self.receive().expect("an answer");
@@ -84,30 +83,30 @@ impl Client {
         reply(&answer)
     }
 
-    /// As [`call`](Self::call), of what must succeed: gives `data`.
+    /// Like [`call`](Self::call) for a call that must succeed. Returns `data`.
     pub(crate) fn data(&mut self, family: &str, operation: &str, params: Value) -> Value {
         let mut reply = self.call(family, operation, params);
         assert_eq!(reply["success"], true, "{operation}: {reply}");
         reply["data"].take()
     }
 
-    /// As [`call`](Self::call), of what must fail: gives `error`.
+    /// Like [`call`](Self::call) for a call that must fail. Returns `error`.
     pub(crate) fn error(&mut self, family: &str, operation: &str, params: Value) -> Value {
         let mut reply = self.call(family, operation, params);
         assert_eq!(reply["success"], false, "{operation}: {reply}");
         reply["error"].take()
     }
 
-    /// Sends a call without waiting; gives the request's id.
+    /// Sends a call without waiting and returns the request's id.
     pub(crate) fn send(&mut self, family: &str, operation: &str, params: Value) -> u64 {
         let arguments = json!({"operation": operation, "params": params});
         let params = json!({"name": format!("mcp_aql_{family}"), "arguments": arguments});
         self.send_request("tools/call", &params)
     }
 
-    /// The next answer, or `None` when the process is gone.
+    /// Returns the next answer, or `None` if the process has ended.
     pub(crate) fn receive(&self) -> Option<Value> {
-        self.output.recv_timeout(PATIENCE).ok()
+        self.output.recv_timeout(ANSWER_TIMEOUT).ok()
     }
 
     /// Sends a request and returns its answer.
@@ -125,17 +124,17 @@ impl Client {
 
     fn write(&mut self, message: &Value) {
         let input = self.input.as_mut().expect("an open connection");
-        // A process that was killed no longer reads.
+        // A killed process no longer reads.
         let _ = writeln!(input, "{message}").and_then(|()| input.flush());
     }
 
-    /// Ends the process as a crash does: it gets no chance to clean up.
+    /// Kills the process, which gets no chance to clean up.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
         self.process.wait().unwrap();
     }
 
-    /// Hangs up and waits for the process to end by itself.
+    /// Closes standard input and waits for the process to exit.
     pub(crate) fn close(mut self) {
         drop(self.input.take());
         assert!(self.process.wait().unwrap().success());
@@ -149,7 +148,7 @@ impl Drop for Client {
     }
 }
 
-/// The operation's reply inside of the answer to a tool call.
+/// Returns the operation's reply inside the answer to a tool call.
 pub(crate) fn reply(answer: &Value) -> Value {
     let content = answer["result"]["content"].as_array().expect("a tool's result");
     assert_eq!(content.len(), 1, "{answer}");

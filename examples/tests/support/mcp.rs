@@ -1,4 +1,4 @@
-//! An adapter process on the other end of a client that was not written here.
+//! An adapter process driven by rmcp's client.
 
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
@@ -17,16 +17,16 @@ use tokio::process::Command;
 
 use crate::program::program;
 
-/// Longer than any answer may take.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum time to wait for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A connected client, and the process that it talks to.
+/// A connected client and its adapter process.
 pub(crate) struct Mcp {
     service: RunningService<RoleClient, Listener>,
     log: tokio::task::JoinHandle<String>,
 }
 
-/// Keeps what the adapter reports meanwhile.
+/// Records the progress notifications of the adapter.
 #[derive(Clone, Default)]
 struct Listener(Arc<Mutex<Vec<ProgressNotificationParam>>>);
 
@@ -41,7 +41,7 @@ impl ClientHandler for Listener {
 }
 
 impl Mcp {
-    /// Starts an example with these arguments and variables, and shakes hands with it.
+    /// Starts an example with these arguments and variables, and initializes the session.
     pub(crate) async fn start(
         example: &str,
         arguments: &[&str],
@@ -52,7 +52,7 @@ impl Mcp {
         Self::run(command).await
     }
 
-    /// As [`start`](Self::start), by a command that starts the example in its way.
+    /// Like [`start`](Self::start), with a command that starts the example.
     pub(crate) async fn run(command: Command) -> Self {
         let (process, stderr) =
             TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn().unwrap();
@@ -66,13 +66,12 @@ impl Mcp {
         Self { service, log }
     }
 
-    /// The tools that a client sees.
+    /// Returns the list of tools.
     pub(crate) async fn tools(&self) -> Vec<Tool> {
         self.service.list_all_tools().await.unwrap()
     }
 
-    /// Runs an operation through a tool; gives the reply, and whether MCP calls it an error. Its user
-    /// agrees to whatever has to be confirmed.
+    /// Runs an operation through a tool. Returns the reply and MCP's error flag. Confirms the operation if necessary.
     pub(crate) async fn call(
         &self,
         tool: &str,
@@ -87,7 +86,7 @@ impl Mcp {
         self.call_once(tool, operation, params).await
     }
 
-    /// As [`call`](Self::call), for a client that asks nobody.
+    /// Like [`call`](Self::call), without confirming the operation.
     pub(crate) async fn call_once(
         &self,
         tool: &str,
@@ -95,18 +94,18 @@ impl Mcp {
         params: Value,
     ) -> (Value, bool) {
         let answer = self.service.call_tool(request(tool, operation, params));
-        reply(&tokio::time::timeout(PATIENCE, answer).await.expect("an answer").unwrap())
+        reply(&tokio::time::timeout(ANSWER_TIMEOUT, answer).await.expect("an answer").unwrap())
     }
 
-    /// As [`call`](Self::call), of what must succeed: gives `data`.
+    /// Like [`call`](Self::call) for a call that must succeed. Returns `data`.
     pub(crate) async fn data(&self, tool: &str, operation: &str, params: Value) -> Value {
         let (mut reply, is_error) = self.call(tool, operation, params).await;
         assert_eq!((&reply["success"], is_error), (&json!(true), false), "{operation}: {reply}");
         reply["data"].take()
     }
 
-    /// As [`call`](Self::call), of what must fail: gives `error`. MCP calls it an error where no
-    /// other call would help.
+    /// Like [`call`](Self::call) for a call that must fail. Returns `error`. MCP's error flag is set if no other call would
+    /// help.
     pub(crate) async fn error(&self, tool: &str, operation: &str, params: Value) -> Value {
         let (mut reply, is_error) = self.call(tool, operation, params).await;
         assert_eq!(reply["success"], false, "{operation}: {reply}");
@@ -129,12 +128,12 @@ impl Mcp {
             .unwrap()
     }
 
-    /// What the adapter reported so far.
+    /// Returns the progress notifications so far.
     pub(crate) fn progress(&self) -> Vec<ProgressNotificationParam> {
         self.service.service().0.lock().unwrap().clone()
     }
 
-    /// Hangs up; gives what the process wrote to standard error.
+    /// Closes the connection and returns what the process wrote to standard error.
     pub(crate) async fn close(self) -> String {
         self.service.cancel().await.unwrap();
         self.log.await.unwrap()

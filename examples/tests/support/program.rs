@@ -1,8 +1,8 @@
-//! Where the examples are.
+//! Locates the programs of the examples.
 
 use std::path::{Path, PathBuf};
 
-/// The example's program, which cargo puts beside the directory of this test's own.
+/// Returns the path of the example's program, which cargo builds beside the directory of the test binary.
 pub(crate) fn program(example: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.parent().and_then(Path::parent).unwrap();

@@ -60,7 +60,7 @@ fn random_item(random: &mut Rng, family: &str, stored: &mut Stored, last: &mut u
 }
 
 #[test]
-fn a_batch_runs_its_items_in_order_and_each_by_itself() {
+fn a_batch_runs_its_items_in_order_and_independently() {
     // REQ-BAT-01 to REQ-BAT-05, REQ-BAT-08 to REQ-BAT-10
     let (mut random, seed) = generator("batches");
     for set in 0..CASES / PER_SET {

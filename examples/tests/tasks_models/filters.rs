@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::random::{WORDS, chance, day, one, text};
 
-/// How the values of a field are compared.
+/// The comparison rule of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -82,7 +82,7 @@ fn compare(kind: Kind, left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Whether a row satisfies a filter.
+/// Reports whether a row satisfies a filter.
 pub(crate) fn holds(row: &Value, filter: &Value) -> bool {
     filter.as_object().expect("an object").iter().all(|(name, asked)| match name.as_str() {
         "and" => asked.as_array().unwrap().iter().all(|filter| holds(row, filter)),
@@ -252,7 +252,7 @@ fn order(left: &Value, right: &Value, keys: &[Key]) -> Ordering {
     by_keys.into_iter().find(|order| order.is_ne()).unwrap_or_else(by_id)
 }
 
-/// A word or a phrase that is looked for.
+/// A word or a phrase of a search.
 #[derive(PartialEq)]
 struct Term {
     words: Vec<String>,

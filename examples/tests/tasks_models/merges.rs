@@ -73,7 +73,7 @@ fn fault(random: &mut Rng) -> (&'static str, Value, &'static str) {
 }
 
 #[test]
-fn a_stored_task_is_what_the_merges_make_of_it() {
+fn a_stored_task_equals_the_model_after_merges() {
     // REQ-UPD-03 to REQ-UPD-11
     let (mut random, seed) = generator("merges");
     let mut tasks = Tasks::start();

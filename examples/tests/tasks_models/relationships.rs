@@ -80,7 +80,7 @@ fn links_of(data: &Value) -> BTreeMap<Link, u64> {
 }
 
 #[test]
-fn a_walk_meets_what_the_model_meets() {
+fn a_walk_equals_that_of_the_model() {
     // REQ-REL-01, REQ-REL-02, REQ-REL-04, REQ-REL-06
     let (mut random, seed) = generator("relationships");
     for round in 0..CASES / PER_GRAPH {

@@ -5,14 +5,14 @@ use std::process::{Command, Output, Stdio};
 
 use crate::program::program;
 
-struct Desk(tempfile::TempDir);
+struct Workspace(tempfile::TempDir);
 
-impl Desk {
+impl Workspace {
     fn new() -> Self {
-        let desk = Self(tempfile::tempdir().unwrap());
-        fs::create_dir(desk.0.path().join("project")).unwrap();
-        fs::create_dir_all(desk.0.path().join("config/mcp-aql/tasks")).unwrap();
-        desk
+        let workspace = Self(tempfile::tempdir().unwrap());
+        fs::create_dir(workspace.0.path().join("project")).unwrap();
+        fs::create_dir_all(workspace.0.path().join("config/mcp-aql/tasks")).unwrap();
+        workspace
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -48,16 +48,16 @@ impl Desk {
 #[test]
 fn a_file_in_the_working_directory_can_only_make_the_adapter_stricter() {
     // REQ-GATE-03
-    let desk = Desk::new();
-    desk.create();
-    desk.write("profile", "export PATH\n");
-    desk.write(
+    let workspace = Workspace::new();
+    workspace.create();
+    workspace.write("profile", "export PATH\n");
+    workspace.write(
         "project/mcp-aql.toml",
         "audit_log = '../profile'\nstrict_mode = false\n\
          [limits]\nmax_request_size = 2000000\n\
          [[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'allow'\n",
     );
-    let (deleted, log) = desk.delete(&[]);
+    let (deleted, log) = workspace.delete(&[]);
     assert!(!deleted, "nobody has confirmed it");
     for named in [
         "project/mcp-aql.toml` was found in the working directory",
@@ -69,34 +69,34 @@ fn a_file_in_the_working_directory_can_only_make_the_adapter_stricter() {
     ] {
         assert!(log.contains(named), "{named}: {log}");
     }
-    assert_eq!(fs::read_to_string(desk.0.path().join("profile")).unwrap(), "export PATH\n");
+    assert_eq!(fs::read_to_string(workspace.0.path().join("profile")).unwrap(), "export PATH\n");
 
     // The same settings are in force where they are the user's, or where the user has named the file.
     fs::rename(
-        desk.0.path().join("project/mcp-aql.toml"),
-        desk.0.path().join("config/mcp-aql/tasks/mcp-aql.toml"),
+        workspace.0.path().join("project/mcp-aql.toml"),
+        workspace.0.path().join("config/mcp-aql/tasks/mcp-aql.toml"),
     )
     .unwrap();
-    let (deleted, log) = desk.delete(&[]);
+    let (deleted, log) = workspace.delete(&[]);
     assert!(deleted && !log.contains("working directory"), "{log}");
-    let written = fs::read_to_string(desk.0.path().join("profile")).unwrap();
+    let written = fs::read_to_string(workspace.0.path().join("profile")).unwrap();
     assert!(written.contains("OPERATION_ALLOWED"), "{written}");
 
-    desk.create();
-    desk.write(
+    workspace.create();
+    workspace.write(
         "project/mcp-aql.toml",
         "[[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'deny'\n",
     );
     let delete = ["call", "delete_task", "-p", "task_id=t-2"];
-    let denied = desk.tasks(&delete);
+    let denied = workspace.tasks(&delete);
     assert!(!denied.status.success());
     let log = String::from_utf8(denied.stderr).unwrap();
     assert!(log.contains("found in the working directory and applied"), "{log}");
-    desk.write(
+    workspace.write(
         "project/own.toml",
         "[[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'allow'\n",
     );
-    let named = desk.tasks(&[&["--config", "own.toml"], &delete[..]].concat());
+    let named = workspace.tasks(&[&["--config", "own.toml"], &delete[..]].concat());
     assert!(named.status.success(), "{named:?}");
 }
 
@@ -106,18 +106,19 @@ fn loose_rights_are_reported_when_the_adapter_starts() {
     // REQ-GATE-03
     use std::os::unix::fs::PermissionsExt as _;
 
-    let desk = Desk::new();
+    let workspace = Workspace::new();
     let allow = |path: &str, mode| {
-        fs::set_permissions(desk.0.path().join(path), fs::Permissions::from_mode(mode)).unwrap();
+        fs::set_permissions(workspace.0.path().join(path), fs::Permissions::from_mode(mode))
+            .unwrap();
     };
-    desk.create();
+    workspace.create();
     // Asks for a confirmation, of which the state keeps the hash.
-    let state = || desk.delete(&[]).1;
+    let state = || workspace.delete(&[]).1;
     assert!(!state().contains("not safe"), "the store makes its file for its user alone");
-    desk.write("own.toml", "audit_log = '../audit.jsonl'\n");
-    desk.write("audit.jsonl", "");
+    workspace.write("own.toml", "audit_log = '../audit.jsonl'\n");
+    workspace.write("audit.jsonl", "");
     let list = || {
-        let listed = desk.tasks(&["--config", "../own.toml", "call", "list_tasks"]);
+        let listed = workspace.tasks(&["--config", "../own.toml", "call", "list_tasks"]);
         assert!(listed.status.success(), "{listed:?}");
         String::from_utf8(listed.stderr).unwrap()
     };

@@ -1,4 +1,4 @@
-//! What was answered lasts, whatever becomes of the process, and processes do not undo each other.
+//! Acknowledged changes survive crashes, and processes do not overwrite each other's changes.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use crate::client::{Client, reply};
 use crate::program::program;
 
-/// Every title in the file, page by page.
+/// Returns every title in the file, page by page.
 fn titles(client: &mut Client) -> Vec<String> {
     let mut titles = Vec::new();
     let mut after = Value::Null;
@@ -46,21 +46,21 @@ fn tasks_outlive_the_process() {
     assert!(titles(&mut client).is_empty());
 }
 
-/// Processes that are killed in the test below; `KILLS=1000` kills so many.
+/// The number of processes that the test kills; the variable `KILLS` overrides it.
 const KILLS: usize = 24;
-/// Clients that write at a time, each by a process of its own, all into one file.
+/// The number of concurrent clients, each with its own process, all on one file.
 const CLIENTS: usize = 3;
 
-/// What was asked for.
+/// An acknowledged change.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Change {
-    /// A task of this title.
+    /// A task with this title was created.
     Created(String),
-    /// The task of this number has this in its metadata.
+    /// The metadata of the task with this number contains this value.
     Updated(i64, String),
 }
 
-/// Numbers without a pattern (xorshift).
+/// A xorshift random number generator.
 struct Random(u64);
 
 impl Random {
@@ -72,7 +72,7 @@ impl Random {
     }
 }
 
-/// Writes without a pause until it is killed; gives what was answered by then.
+/// Writes continuously until the process is killed, and returns the acknowledged changes.
 fn write_until_killed(directory: &Path, name: &str, mut random: Random) -> Vec<Change> {
     let mut client = Client::start("tasks", directory, &[]);
     let title = format!("{name} first");
@@ -116,7 +116,7 @@ fn kill_at_the_start(directory: &Path, mut random: Random) {
     process.wait().unwrap();
 }
 
-/// The answered changes that are not in the file, which has to be sound.
+/// Checks the integrity of the file and returns the acknowledged changes that are missing.
 fn lost(file: &Path, answered: &BTreeSet<Change>) -> Vec<Change> {
     let database = Connection::open(file).unwrap();
     let sound: String = database.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
@@ -137,11 +137,11 @@ fn lost(file: &Path, answered: &BTreeSet<Change>) -> Vec<Change> {
 }
 
 #[test]
-fn what_was_answered_survives_every_kill() {
+fn acknowledged_changes_survive_every_kill() {
     let wanted = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let (mut kills, mut checks, mut changes, mut round) = (0, 0, 0, 0_u64);
     while kills < wanted {
-        // A new file now and then, so that files are killed while they are new, too.
+        // Some files are new, so that processes are also killed while they create one.
         let directory = TempDir::new().unwrap();
         let mut answered = BTreeSet::new();
         for _ in 0..8 {
@@ -162,7 +162,7 @@ fn what_was_answered_survives_every_kill() {
             });
             kills += CLIENTS + 1;
             round += 1;
-            // In between, it is the adapter that has to recover the file.
+            // In between, the adapter itself must recover the file.
             if round % 2 == 0 {
                 let lost = lost(&directory.path().join("tasks.db"), &answered);
                 assert!(lost.is_empty(), "after {kills} kills {} lost: {lost:?}", lost.len());
@@ -184,10 +184,10 @@ fn what_was_answered_survives_every_kill() {
 /// A process whose files cannot grow, as on a full disk.
 #[cfg(unix)]
 #[test]
-fn a_full_disk_is_told_and_nothing_answered_is_lost() {
+fn a_full_disk_is_reported_and_loses_no_acknowledged_change() {
     let directory = TempDir::new().unwrap();
     let mut command = Command::new("sh");
-    // Without the trap the system ends a process that goes beyond its limit.
+    // Without the trap, the signal terminates a process that exceeds the limit.
     let limited = r#"trap "" XFSZ; ulimit -f 600; exec "$0""#;
     command.args(["-c", limited]).arg(program("tasks")).current_dir(directory.path());
     let mut client = Client::run("tasks", command);
@@ -205,7 +205,7 @@ fn a_full_disk_is_told_and_nothing_answered_is_lost() {
     assert_eq!(error["code"], "INTERNAL_ERROR", "{error}");
     assert!(!error.to_string().contains("disk"), "the cause is for the log: {error}");
     assert!(answered.len() > 10, "{}", answered.len());
-    // Whoever reads is served, and further changes fail one by one.
+    // Reads succeed, and further changes fail one by one.
     for _ in 0..20 {
         let id = &answered[0]["task_id"];
         assert_eq!(client.data("read", "get_task", json!({"task_id": id}))["task"], answered[0]);
@@ -214,7 +214,7 @@ fn a_full_disk_is_told_and_nothing_answered_is_lost() {
         assert_eq!(client.error("update", "update_task", params)["code"], "INTERNAL_ERROR");
     }
     client.close();
-    // There is room again: what was answered is there, and what failed is not.
+    // With space available again, acknowledged changes are present and failed ones are not.
     let mut client = Client::start("tasks", directory.path(), &[]);
     for task in &answered {
         let read = client.data("read", "get_task", json!({"task_id": task["task_id"]}));

@@ -1,10 +1,10 @@
-//! The size of the tool list that the book states.
+//! Checks the size of the tool list that the book states.
 
 use serde_json::json;
 
 use crate::mcp::Mcp;
 
-/// Bytes of the tool list as compact JSON, with how many tools it has.
+/// Returns the bytes of the tool list as compact JSON, and the number of tools.
 async fn tools(mode: &str) -> (usize, usize) {
     let folder = tempfile::tempdir().unwrap();
     let db = folder.path().join("tasks.db");

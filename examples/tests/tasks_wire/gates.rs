@@ -1,4 +1,4 @@
-//! What has to be confirmed, and what runs in the background.
+//! Confirmations and background executions.
 
 use std::time::Duration;
 
@@ -52,7 +52,7 @@ async fn a_task_is_deleted_after_confirmation_alone() {
 }
 
 #[tokio::test]
-async fn all_that_is_done_goes_at_once_after_confirmation() {
+async fn all_done_tasks_are_deleted_after_confirmation() {
     let folder = tempfile::tempdir().unwrap();
     let client = start(&folder).await;
     add(&client, 3).await;
@@ -71,7 +71,7 @@ async fn all_that_is_done_goes_at_once_after_confirmation() {
     client.close().await;
 }
 
-/// The state of an execution once it has ended.
+/// Waits for the end of an execution and returns its state.
 async fn ended(client: &Mcp, id: &Value) -> Value {
     let params = json!({ "execution_id": id, "wait_seconds": 30 });
     client.data(READ, "get_execution", params).await
@@ -97,12 +97,12 @@ async fn an_export_runs_in_the_background() {
 }
 
 #[tokio::test]
-async fn whoever_asks_for_progress_gets_it() {
+async fn progress_is_sent_on_request() {
     // REQ-MCP-13, REQ-MCP-15
     let folder = tempfile::tempdir().unwrap();
     let client = start(&folder).await;
     add(&client, 10).await;
-    // rmcp's client sends a progress token with every request of this kind.
+    // rmcp's client sends a progress token with every such request.
     let handle = client.begin(EXECUTE, "execute_export", json!({ "format": "json" })).await;
     tokio::time::timeout(Duration::from_secs(30), handle.await_response()).await.unwrap().unwrap();
     let told = client.progress();
@@ -111,7 +111,7 @@ async fn whoever_asks_for_progress_gets_it() {
 }
 
 #[tokio::test]
-async fn what_has_ended_cannot_be_cancelled_and_its_result_outlives_the_process() {
+async fn ended_executions_cannot_be_cancelled_and_their_results_persist() {
     // REQ-LIF-02, REQ-LIF-03
     let folder = tempfile::tempdir().unwrap();
     let client = start(&folder).await;
@@ -130,7 +130,7 @@ async fn what_has_ended_cannot_be_cancelled_and_its_result_outlives_the_process(
     client.close().await;
 }
 
-/// Many tasks, like the only one that there is.
+/// Copies the only task of the file.
 fn multiply(folder: &tempfile::TempDir, times: u32) {
     let db = rusqlite::Connection::open(folder.path().join("tasks.db")).unwrap();
     let columns = "title, description, status, priority, tags, metadata, due_date, created_at, \
@@ -149,7 +149,7 @@ async fn an_export_can_be_cancelled() {
     let client = start(&folder).await;
     add(&client, 1).await;
     multiply(&folder, 100_000);
-    // This client always asks for progress, and so its call waits.
+    // This client always requests progress, so its call waits.
     let waiting = client.begin(EXECUTE, "execute_export", json!({ "format": "json" })).await;
     let begun = loop {
         let list = client.data(READ, "list_executions", json!({ "status": "running" })).await;

@@ -1,4 +1,4 @@
-//! `tasks` as its users meet it: a process that speaks MCP.
+//! End-to-end tests of `tasks`: a process that speaks MCP.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! What callers can do with tasks.
+//! Operations on tasks.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -11,7 +11,7 @@ fn tasks() -> (TempDir, Client) {
     (directory, client)
 }
 
-/// The names of a task's fields.
+/// Returns the names of a task's fields.
 fn fields(task: &Value) -> Vec<&str> {
     task.as_object().unwrap().keys().map(String::as_str).collect()
 }
@@ -133,7 +133,7 @@ fn updates_merge() {
 }
 
 #[test]
-fn a_faulty_call_is_refused_and_changes_nothing() {
+fn an_invalid_call_is_rejected_and_changes_nothing() {
     let (_directory, mut client) = tasks();
     let created = client.data("create", "create_task", json!({"title": "Write"}))["task"].take();
     let id = &created["task_id"];
@@ -316,7 +316,7 @@ fn a_search_is_paged_too() {
 }
 
 #[test]
-fn what_is_published_is_what_is_there() {
+fn introspection_lists_all_operations() {
     // REQ-INT-25, REQ-UPD-12
     let (_directory, mut client) = tasks();
     let data = client.data("read", "introspect", json!({"query": "operations"}));

@@ -1,11 +1,11 @@
-//! What callers can ask of many tasks.
+//! Queries of the collection of tasks.
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::client::Client;
 
-/// A board with some work on it.
+/// Creates a board with some tasks.
 fn board() -> (TempDir, Client) {
     let directory = TempDir::new().unwrap();
     let mut client = Client::start("tasks", directory.path(), &[]);
@@ -79,7 +79,7 @@ fn one_request_combines_all_controls() {
 }
 
 #[test]
-fn filters_find_what_they_say() {
+fn filters_find_matching_tasks() {
     // REQ-COL-04, REQ-CMP-03
     let (_directory, mut client) = board();
     for (filter, found) in [
@@ -105,7 +105,7 @@ fn filters_find_what_they_say() {
 }
 
 #[test]
-fn orders_put_what_is_missing_last() {
+fn missing_values_are_sorted_last() {
     // REQ-COL-05
     let (_directory, mut client) = board();
     for (sort, found) in [
@@ -129,7 +129,7 @@ fn orders_put_what_is_missing_last() {
                 "Sleep",
             ],
         ),
-        // A status has the order of the work.
+        // A status is ordered by progress.
         (
             json!([{ "field": "status", "order": "desc" }, { "field": "title" }]),
             [
@@ -147,7 +147,7 @@ fn orders_put_what_is_missing_last() {
 }
 
 #[test]
-fn fields_are_cut_down() {
+fn fields_select_parts_of_rows() {
     // REQ-FLD-01, REQ-FLD-02, REQ-FLD-06, REQ-FLD-07, REQ-CMP-01
     let (_directory, mut client) = board();
     let names =
@@ -171,7 +171,7 @@ fn fields_are_cut_down() {
     let params = json!({ "fields": ["metadata.ticket.id", "title"], "first": 1 });
     let item = client.data("read", "list_tasks", params)["items"][0].take();
     assert_eq!(item, json!({ "title": "Write the report", "metadata": { "ticket": { "id": 7 } } }));
-    // A path ends at a plain value, also in a database, and the caller is warned of it.
+    // A path ends at a plain value, also in a database, and the caller receives a warning.
     for (operation, params) in [
         ("list_tasks", json!({ "fields": ["metadata.owner.name"], "first": 1 })),
         ("get_task", json!({ "fields": ["metadata.owner.name"], "task_id": "t-1" })),
@@ -241,7 +241,7 @@ fn pages_go_both_ways_and_over_restarts() {
     };
     let one = ask(&mut client, json!({ "first": 2 }));
     client.close();
-    // Another process with the same file knows the cursor.
+    // Another process with the same file accepts the cursor.
     let mut client = Client::start("tasks", directory.path(), &[]);
     let two = ask(&mut client, json!({ "first": 2, "after": one["pageInfo"]["endCursor"] }));
     let three = ask(&mut client, json!({ "first": 2, "after": two["pageInfo"]["endCursor"] }));
@@ -252,14 +252,14 @@ fn pages_go_both_ways_and_over_restarts() {
     assert_eq!(back["items"], two["items"]);
     let end = ask(&mut client, json!({ "last": 2 }));
     assert_eq!(titles(&end), ["Écrire le rapport", "Sleep"]);
-    // A file of one's own has a secret of its own.
+    // A different file has a different key.
     let mut other = Client::start("tasks", directory.path(), &["--db", "other.db"]);
     let params = json!({ "first": 2, "after": one["pageInfo"]["endCursor"] });
     assert_eq!(other.error("read", "list_tasks", params)["details"]["param_name"], "after");
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_what_can() {
+fn rejects_impossible_queries_with_a_correction() {
     // REQ-COL-04, REQ-COL-05, REQ-COL-07, REQ-AGG-08, REQ-FLD-09, REQ-PAG-02, REQ-PAG-03
     let (_directory, mut client) = board();
     let end =

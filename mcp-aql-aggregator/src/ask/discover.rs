@@ -1,238 +1,64 @@
-//! Finds tools that are for searching, and surely change nothing.
+//! Discovery of search tools that are certain not to change anything.
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value, json};
 
-use super::schema::{self, Bounds};
+use super::schema::{self, ArgumentLimits};
 use super::template::ArgumentsTemplate;
-use super::{CallPlan, MOST_RESULTS, MOST_TOOLS, Why};
-use crate::config::Discovery;
-use crate::items::Places;
+use super::vocabulary::{CHANGING, LIMITS, NOUNS, PEOPLE, QUERIES, READING, SEARCHING};
+use super::{CallPlan, Discovery, MAX_RESULTS, MAX_TOOLS, Why};
+use crate::items::ItemLocation;
 
-/// What the one argument is called that the query goes to, the surest first.
-const QUERIES: [&str; 17] = [
-    "query",
-    "q",
-    "search_query",
-    "search",
-    "searchterm",
-    "search_term",
-    "search_text",
-    "question",
-    "text",
-    "keywords",
-    "keyword",
-    "terms",
-    "term",
-    "queries",
-    "query_text",
-    "search_terms",
-    "phrase",
-];
-/// One of these is in the name of a tool for searching, the surest first.
-const SEARCHING: [&str; 6] = ["search", "find", "lookup", "retrieve", "recall", "ask"];
-/// None of these is in it: whoever searches and replaces is not asked.
-const CHANGING: [&str; 78] = [
-    "add",
-    "append",
-    "apply",
-    "approve",
-    "archive",
-    "assign",
-    "book",
-    "build",
-    "buy",
-    "call",
-    "cancel",
-    "change",
-    "checkout",
-    "clear",
-    "close",
-    "commit",
-    "configure",
-    "copy",
-    "create",
-    "delete",
-    "deploy",
-    "destroy",
-    "disable",
-    "download",
-    "drop",
-    "edit",
-    "enable",
-    "erase",
-    "exec",
-    "execute",
-    "fill",
-    "fork",
-    "grant",
-    "human",
-    "import",
-    "insert",
-    "install",
-    "invoke",
-    "kill",
-    "launch",
-    "login",
-    "logout",
-    "mark",
-    "merge",
-    "modify",
-    "move",
-    "navigate",
-    "order",
-    "patch",
-    "pay",
-    "post",
-    "publish",
-    "purge",
-    "push",
-    "put",
-    "register",
-    "remove",
-    "rename",
-    "replace",
-    "reset",
-    "restart",
-    "restore",
-    "run",
-    "save",
-    "send",
-    "set",
-    "start",
-    "stop",
-    "store",
-    "submit",
-    "subscribe",
-    "sync",
-    "trigger",
-    "uninstall",
-    "update",
-    "upload",
-    "upsert",
-    "write",
-];
-/// Of those, what is a noun elsewhere than at the beginning: `search_order`, `find_commit`.
-const NOUNS: [&str; 17] = [
-    "archive", "book", "build", "call", "change", "commit", "copy", "download", "fork", "import",
-    "mark", "merge", "order", "patch", "post", "run", "store",
-];
-/// Behind "and" nothing else is done by a tool that only reads: `search_and_rank`.
-const READING: [&str; 25] = [
-    "ask",
-    "browse",
-    "compare",
-    "count",
-    "explain",
-    "fetch",
-    "filter",
-    "find",
-    "get",
-    "group",
-    "list",
-    "lookup",
-    "match",
-    "query",
-    "rank",
-    "read",
-    "recall",
-    "rerank",
-    "retrieve",
-    "score",
-    "search",
-    "show",
-    "sort",
-    "summarize",
-    "view",
-];
-/// Whoever is asked there is no server: it would cost a person's time, query by query.
-const PEOPLE: [&str; 14] = [
-    "admin",
-    "colleague",
-    "customer",
-    "expert",
-    "friend",
-    "human",
-    "me",
-    "operator",
-    "owner",
-    "people",
-    "person",
-    "someone",
-    "team",
-    "user",
-];
-/// What the argument is called that says how many results there may be.
-const LIMITS: [&str; 17] = [
-    "limit",
-    "top_k",
-    "topk",
-    "k",
-    "max_results",
-    "maxresults",
-    "num_results",
-    "numresults",
-    "n_results",
-    "nresults",
-    "result_limit",
-    "page_size",
-    "pagesize",
-    "per_page",
-    "perpage",
-    "top_n",
-    "first",
-];
-
-/// The calls of the tools that are found, the surest first.
+/// Returns the calls of the search tools found, the most certain first.
 pub(super) fn calls(tools: &[Tool], discovery: Discovery) -> Vec<CallPlan> {
     let mut found: Vec<_> = tools
         .iter()
         .filter_map(|tool| {
             let why = only_reads(tool, discovery)?;
             let name = searching(tool)?;
-            let (argument, sureness) = query_argument(tool)?;
+            let (argument, certainty) = query_argument(tool)?;
             let call = CallPlan {
                 tool: tool.name.clone().into_owned(),
                 arguments: with_limit(template(tool, argument), tool),
                 again: is_text(tool, argument)
                     .then(|| with_limit(ArgumentsTemplate::of_keyword(argument), tool)),
-                items: Places::default(),
-                bounds: Bounds::of(tool, MOST_RESULTS),
+                items: ItemLocation::default(),
+                bounds: ArgumentLimits::of(tool, MAX_RESULTS),
                 why,
             };
-            Some(((name, sureness), call))
+            Some(((name, certainty), call))
         })
         .collect();
-    // Stable: else as the server lists them.
-    found.sort_by_key(|(sureness, _)| *sureness);
-    found.truncate(MOST_TOOLS);
+    // The sort is stable, so equally certain tools keep the server's order.
+    found.sort_by_key(|(certainty, _)| *certainty);
+    found.truncate(MAX_TOOLS);
     found.into_iter().map(|(_, call)| call).collect()
 }
 
-/// The tool that is most likely one for searching, though it does not say that it only reads, or takes more
-/// than a query: as it would be configured.
-pub(super) fn maybe(tools: &[Tool]) -> Option<Value> {
+/// Returns the tool that is most likely a search tool although it is not annotated as read-only or
+/// requires more than a query, in the form of a configured call.
+pub(super) fn likely_call(tools: &[Tool]) -> Option<Value> {
     let likely = tools.iter().filter(|tool| !says_it_writes(tool));
     let (tool, _) = likely
         .filter_map(|tool| Some((tool, searching(tool)?)))
-        // Those that need no arguments written first.
-        .min_by_key(|(tool, sureness)| (arguments(tool).is_none(), *sureness))?;
-    let name = super::told_name(&tool.name);
+        // Tools whose arguments can be inferred come first.
+        .min_by_key(|(tool, certainty)| (arguments(tool).is_none(), *certainty))?;
+    let name = super::display_name(&tool.name);
     if arguments(tool).is_some() {
         return Some(json!({ "tool": name }));
     }
     let required: Map<_, _> = schema::required(tool)
         .map(|argument| {
             let is_query = is_query(tool, argument) || argument == "pattern";
-            (super::told_name(argument), if is_query { "{query}" } else { "…" }.into())
+            (super::display_name(argument), if is_query { "{query}" } else { "…" }.into())
         })
         .collect();
     Some(json!({ "tool": name, "arguments": required }))
 }
 
-/// The names of tools that take a text and do not say that they change something: whoever configures a
-/// server may choose among them.
-pub(super) fn takers(tools: &[Tool]) -> Vec<String> {
+/// Returns the names of tools that accept a text and do not declare that they change something, as
+/// suggestions for the configuration.
+pub(super) fn text_tools(tools: &[Tool]) -> Vec<String> {
     let takes_text = |tool: &&Tool| {
         let mut names = schema::properties(tool);
         names.any(|name| {
@@ -242,10 +68,11 @@ pub(super) fn takers(tools: &[Tool]) -> Vec<String> {
     };
     let found = tools.iter().filter(takes_text);
     let found = found.filter(|tool| !says_it_writes(tool) && !sounds_changing(&tool.name));
-    found.map(|tool| super::told_name(&tool.name)).collect()
+    found.map(|tool| super::display_name(&tool.name)).collect()
 }
 
-/// The arguments of a tool that was chosen by its name, if it is clear where the query goes.
+/// Returns the arguments of a tool that the configuration names, if the argument for the query is
+/// unambiguous.
 pub(super) fn arguments(tool: &Tool) -> Option<ArgumentsTemplate> {
     let argument = match query_argument(tool) {
         Some((argument, _)) => argument,
@@ -254,7 +81,7 @@ pub(super) fn arguments(tool: &Tool) -> Option<ArgumentsTemplate> {
                 .filter(|name| schema::property(tool, name).is_some_and(schema::is_free_text));
             let all = schema::required(tool).count();
             texts.next().filter(|_| all == 1).or_else(|| {
-                // Nothing is required, and one is called like it.
+                // No argument is required, and exactly one has the name of a query.
                 let mut named = schema::properties(tool).filter(|name| is_query(tool, name));
                 named.next().filter(|_| all == 0 && named.next().is_none())
             })?
@@ -291,7 +118,7 @@ fn is_number(schema: &serde_json::Value) -> bool {
     schema::is_a(schema, "integer") || schema::is_a(schema, "number")
 }
 
-/// Whether it surely changes nothing.
+/// Returns why the tool is certain not to change anything, or `None` if it is not certain.
 fn only_reads(tool: &Tool, discovery: Discovery) -> Option<Why> {
     let hints = tool.annotations.as_ref();
     if hints.is_some_and(|hints| hints.destructive_hint == Some(true)) {
@@ -307,7 +134,7 @@ fn only_reads(tool: &Tool, discovery: Discovery) -> Option<Why> {
     }
 }
 
-/// Whether no other thing is joined to the search but further reading.
+/// Returns whether the name joins only other reading verbs to the search.
 fn does_one_thing(name: &str) -> bool {
     let words = words(name);
     let is_joint = |word: &str| matches!(word, "and" | "or" | "then" | "n");
@@ -317,7 +144,7 @@ fn does_one_thing(name: &str) -> bool {
     }) && !words.last().is_some_and(|word| is_joint(word))
 }
 
-/// `ask_user`, `askAHuman`
+/// Returns whether the name is that of a tool that asks people: `ask_user`, `askAHuman`.
 fn asks_people(name: &str) -> bool {
     let words = words(name);
     let behind = words.iter().skip_while(|word| *word != "ask").skip(1);
@@ -327,13 +154,15 @@ fn asks_people(name: &str) -> bool {
     })
 }
 
-/// Whether a tool says nothing of whether it changes something, and is called as if it did.
+/// Returns whether a tool is not annotated as read-only and has the name of one that changes
+/// something.
 pub(super) fn may_change(tool: &Tool) -> bool {
     let only_reads = tool.annotations.as_ref().and_then(|hints| hints.read_only_hint) == Some(true);
     !only_reads && sounds_changing(&tool.name)
 }
 
-/// Whether a tool says of itself that it changes something, not merely fails to say that it does not.
+/// Returns whether a tool is annotated as one that changes something. A missing annotation does not
+/// count.
 pub(super) fn says_it_writes(tool: &Tool) -> bool {
     tool.annotations.as_ref().is_some_and(|hints| {
         hints.read_only_hint == Some(false)
@@ -341,7 +170,7 @@ pub(super) fn says_it_writes(tool: &Tool) -> bool {
     })
 }
 
-/// How surely its name is that of a tool for searching.
+/// Returns how certain it is that the tool's name is that of a search tool; 0 is the most certain.
 fn searching(tool: &Tool) -> Option<usize> {
     let words = words(&tool.name);
     if sounds_changing(&tool.name) {
@@ -350,7 +179,7 @@ fn searching(tool: &Tool) -> Option<usize> {
     SEARCHING.iter().position(|searching| words.iter().any(|word| word == searching))
 }
 
-/// Whether a name is, or may be, that of something that changes something.
+/// Returns whether a name is, or may be, that of something that makes changes.
 pub(super) fn sounds_changing(name: &str) -> bool {
     let mut may_be_verb = true;
     words(name).iter().any(|word| {
@@ -361,7 +190,7 @@ pub(super) fn sounds_changing(name: &str) -> bool {
     })
 }
 
-/// The words of a name: `searchDocs`, `search-docs`, `HTTPSearch`.
+/// Splits a name into words: `searchDocs`, `search-docs`, `HTTPSearch`.
 pub(super) fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
@@ -383,24 +212,25 @@ pub(super) fn words(name: &str) -> Vec<String> {
     words
 }
 
-/// The one argument that is required, if it is a text that is called like a query, and how surely it is.
+/// Returns the only required argument if it is a text with the name of a query, and how certain
+/// that is; 0 is the most certain.
 fn query_argument(tool: &Tool) -> Option<(&str, usize)> {
     let mut required = schema::required(tool);
     let argument = required.next()?;
     if required.next().is_some() || !is_query(tool, argument) {
         return None;
     }
-    Some((argument, sureness(argument)?))
+    Some((argument, certainty(argument)?))
 }
 
 fn is_query(tool: &Tool, name: &str) -> bool {
-    sureness(name).is_some()
+    certainty(name).is_some()
         && schema::property(tool, name)
             .is_some_and(|property| schema::is_free_text(property) || schema::is_texts(property))
 }
 
-/// How surely an argument is the query, by its name alone.
-pub(super) fn sureness(name: &str) -> Option<usize> {
+/// Returns how certain it is that an argument of this name is the query; 0 is the most certain.
+pub(super) fn certainty(name: &str) -> Option<usize> {
     let name = words(name).join("_");
     QUERIES.iter().position(|query| *query == name)
 }

@@ -1,36 +1,36 @@
-//! What is done to a query before it is put into an argument.
+//! Filters that encode a query before it is inserted into an argument.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-use crate::config::nearest;
+use crate::names::nearest;
 
-/// All but the characters that RFC 3986 calls unreserved.
+/// Every character that RFC 3986 does not call unreserved.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// A filter: `{query|regex}`.
+/// A filter, as in `{query|regex}`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Filter {
-    /// For a regular expression that finds the text as it is.
+    /// A regular expression that matches the text literally.
     Regex,
-    /// For one that finds any of the words.
+    /// A regular expression that matches any of the words.
     RegexOr,
-    /// For a pattern of file names.
+    /// A file name pattern.
     Glob,
-    /// For a full-text query of SQLite that finds any of the words.
+    /// An SQLite full-text query that matches any of the words.
     Fts5Or,
-    /// For between single quotes in SQL.
+    /// The inside of a single-quoted SQL string.
     SqlString,
-    /// One segment of the path of a URL, or one value in its query.
+    /// One segment of a URL's path, or one value in its query.
     PathSegment,
     /// One word of a POSIX shell.
     ShellWord,
-    /// As it is.
+    /// The text unchanged.
     Raw,
 }
 
-/// What a filter gets: a text, or the words that matter of one.
+/// The input of a filter: a text, or the content words of one.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Filled<'q> {
+pub(super) enum FilterInput<'q> {
     Text(&'q str),
     Words(&'q [String]),
 }
@@ -52,7 +52,7 @@ impl Filter {
         found.ok_or_else(|| {
             let names = || Self::ALL.iter().map(|(name, _)| *name);
             let hint = nearest(names(), name).map_or_else(
-                || format!("there are {}", names().collect::<Vec<_>>().join(", ")),
+                || format!("the filters are {}", names().collect::<Vec<_>>().join(", ")),
                 |near| format!("did you mean `{near}`?"),
             );
             format!("the filter `{name}` is unknown: {hint}")
@@ -63,17 +63,17 @@ impl Filter {
         Self::ALL.iter().find(|(_, each)| *each == self).map_or("", |(name, _)| name)
     }
 
-    /// One after the other.
-    pub(super) fn run(filters: &[Self], filled: Filled<'_>) -> String {
+    /// Applies the filters in order.
+    pub(super) fn run(filters: &[Self], filled: FilterInput<'_>) -> String {
         let Some((first, rest)) = filters.split_first() else {
             return match filled {
-                Filled::Text(text) => text.to_owned(),
-                Filled::Words(words) => words.join(" "),
+                FilterInput::Text(text) => text.to_owned(),
+                FilterInput::Words(words) => words.join(" "),
             };
         };
         let first = match filled {
-            Filled::Text(text) => first.of_text(text),
-            Filled::Words(words) => first.of_words(words.iter().map(String::as_str)),
+            FilterInput::Text(text) => first.of_text(text),
+            FilterInput::Words(words) => first.of_words(words.iter().map(String::as_str)),
         };
         rest.iter().fold(first, |text, filter| filter.of_text(&text))
     }
@@ -107,18 +107,19 @@ impl Filter {
     }
 }
 
-/// Escapes what is special in every dialect, and nothing that is an error to escape in one of them.
+/// Escapes the characters that are special in every dialect, but none whose escape is an error in
+/// one of them.
 fn regex(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for each in text.chars() {
         match each {
-            // Programs would take it for an option.
+            // Programs would parse a leading hyphen as an option.
             '-' if escaped.is_empty() => escaped.push_str("[-]"),
             '\\' | '.' | '+' | '*' | '?' | '(' | ')' | '|' | '[' | ']' | '{' | '}' | '^' | '$' => {
                 escaped.push('\\');
                 escaped.push(each);
             }
-            // Programs that look line by line refuse these.
+            // Programs that search line by line reject line breaks.
             '\n' | '\r' => escaped.push(' '),
             _ => escaped.push(each),
         }
@@ -126,8 +127,8 @@ fn regex(text: &str) -> String {
     escaped
 }
 
-/// Dialects differ in how they escape; `?` finds any one character in all of them. No way out of a folder
-/// is left either.
+/// Replaces special characters with `?`, which matches any one character in all dialects; the
+/// dialects differ in how they escape. The result cannot leave a folder.
 fn glob(text: &str) -> String {
     let mut before = '.';
     text.chars()
@@ -141,13 +142,13 @@ fn glob(text: &str) -> String {
         .collect()
 }
 
-/// Backslashes go: in some databases they could take the quote's meaning away.
+/// Doubles single quotes and removes backslashes, which escape a quote in some databases.
 fn sql_string(text: &str) -> String {
     text.replace('\'', "''").replace(['\\', '\0'], " ")
 }
 
-/// Percent-encodes a text, so that it is one segment: no `/`, no `\`, no NUL. A segment of dots alone would
-/// name another folder, also where it is percent-encoded, so that its dots become `_`.
+/// Percent-encodes a text into one segment without `/`, `\` and NUL. A segment that consists only
+/// of dots would name another folder even when percent-encoded, so its dots become `_`.
 fn path_segment(text: &str) -> String {
     if !text.is_empty() && text.chars().all(|each| each == '.') {
         return "_".repeat(text.len());
@@ -155,13 +156,15 @@ fn path_segment(text: &str) -> String {
     utf8_percent_encode(&text.replace('\0', " "), RESERVED).to_string()
 }
 
-/// Puts a text between single quotes, where a shell takes every character as it is. No argument of a
-/// program can hold NUL, and one that starts with `-` would be an option.
+/// Single-quotes a text, because a shell takes every character between single quotes literally. NUL
+/// is replaced because a program's argument cannot contain it, and a leading `-` is removed because
+/// it would start an option.
 fn shell_word(text: &str) -> String {
     format!("'{}'", unlike_option(text.replace('\0', " ")).replace('\'', r"'\''"))
 }
 
-/// Tools hand what they get to programs, which would take `-x` for an option.
+/// Makes a text not start with `-`. Tools pass it on to programs, which would parse `-x` as an
+/// option.
 pub(super) fn unlike_option(text: String) -> String {
     let plain = text.trim_start_matches(|each: char| each == '-' || each.is_whitespace());
     match plain {

@@ -1,13 +1,15 @@
-//! What to ask a server: which of its tools, and with what arguments.
+//! Call plans: the tools to call on a server, and their arguments.
 
 mod adapter;
 mod discover;
+mod fill;
 mod filters;
 mod parse;
 mod schema;
 mod template;
 #[cfg(test)]
 mod tests;
+mod vocabulary;
 
 use std::fmt;
 
@@ -15,38 +17,49 @@ use rmcp::model::Tool;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-pub(crate) use adapter::Learning;
+pub(crate) use adapter::AdapterDiscovery;
 pub(crate) use template::ArgumentsTemplate;
 
-use crate::config::{Discovery, ServerSettings, listed, nearest};
-use crate::items::Places;
-use schema::Bounds;
-use template::Asked;
+use crate::items::ItemLocation;
+use crate::names::{listed, nearest};
+use fill::QueryValues;
+use schema::ArgumentLimits;
 
-/// So many tools, or operations, of a server are asked without being configured.
-const MOST_TOOLS: usize = 4;
-/// So many results are asked for where nobody configured how many: more cost time, and are seldom better.
-const MOST_RESULTS: usize = 30;
-/// So much of a name from a server is told.
-const LONGEST_NAME: usize = 100;
+/// The maximum number of tools, or operations, that discovery selects per server.
+const MAX_TOOLS: usize = 4;
+/// The number of results requested when none is configured. More cost time and are seldom better.
+const MAX_RESULTS: usize = 30;
+/// The maximum length of a server's name for something, in characters.
+const MAX_NAME_CHARS: usize = 100;
 
-/// A call as the configuration has it.
+/// The selection of tools that are called although the configuration does not name them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Discovery {
+    /// Search tools annotated as read-only.
+    Annotated,
+    /// Also tools without annotations that have the name of a search tool.
+    Named,
+    /// No tool.
+    Off,
+}
+
+/// A call from the configuration.
 #[derive(Debug, Clone)]
 pub(crate) struct CallTemplate {
     pub(crate) tool: String,
-    /// None: the query for the one argument that is a text.
+    /// `None` means that the query goes to the only text argument.
     pub(crate) arguments: Option<ArgumentsTemplate>,
-    /// Where the items are in an answer.
-    pub(crate) items: Places,
-    /// The tool is called even if it says that it changes something.
+    /// The location of the items in an answer.
+    pub(crate) items: ItemLocation,
+    /// Whether the tool is called even if it declares that it changes something.
     pub(crate) may_write: bool,
 }
 
-/// What a server is asked, whatever the query.
+/// The calls to make on a server for any query.
 #[derive(Debug, Clone)]
 pub(crate) struct Plan {
     calls: Vec<CallPlan>,
-    /// What was configured and cannot be.
+    /// Configured calls that cannot be made.
     problems: Vec<Problem>,
 }
 
@@ -54,34 +67,34 @@ pub(crate) struct Plan {
 struct CallPlan {
     tool: String,
     arguments: ArgumentsTemplate,
-    /// What is asked where nothing was found.
+    /// The arguments of the retry after no call found anything.
     again: Option<ArgumentsTemplate>,
-    items: Places,
-    bounds: Bounds,
+    items: ItemLocation,
+    bounds: ArgumentLimits,
     why: Why,
 }
 
-/// Why a tool is asked.
+/// The reason why a tool is called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Why {
     /// The configuration names it.
     Configured,
-    /// It is for searching, and says that it only reads.
+    /// The tool is a search tool annotated as read-only.
     Annotated,
-    /// It is called like one for searching.
+    /// The tool has the name of a search tool.
     Named,
-    /// It is an operation of an MCP-AQL adapter.
+    /// The call is an operation of an MCP-AQL adapter.
     Operation,
 }
 
-/// A call for one query. Its `Debug` shows no values: they may be secret.
+/// A call for one query. Its `Debug` output omits argument values, which may be secret.
 #[derive(Clone, PartialEq)]
 pub(crate) struct PlannedCall {
     pub(crate) tool: String,
     pub(crate) arguments: Map<String, Value>,
-    /// Where the items are in the answer, as far as that is known.
-    pub(crate) items: Places,
+    /// The location of the items in the answer, if known.
+    pub(crate) items: ItemLocation,
 }
 
 impl fmt::Debug for PlannedCall {
@@ -91,51 +104,52 @@ impl fmt::Debug for PlannedCall {
     }
 }
 
-/// What a plan says of itself. Nothing secret is in it.
+/// A description of a call for people. It contains no secrets.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Told {
+pub(crate) struct CallDescription {
     pub(crate) tool: String,
     pub(crate) why: Why,
-    /// As it is written in the configuration, or could be.
+    /// The arguments as the configuration contains or could contain them.
     pub(crate) arguments: Value,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) items: Option<String>,
-    /// What is between them.
+    /// The separator between items.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) split: Option<String>,
 }
 
-/// A configured call that cannot be made.
+/// A reason why a configured call cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// There is no such tool.
+    /// The server has no such tool.
     NoTool { tool: String, instead: Option<String> },
-    /// It says that it changes something.
+    /// The tool declares that it changes something.
     Writes { tool: String },
-    /// It is called as if it changed something, and does not say that it only reads.
+    /// The tool has the name of one that changes something and is not annotated as read-only.
     MayWrite { tool: String },
-    /// Nothing says where the query goes.
+    /// The argument for the query is ambiguous.
     NoArguments { tool: String, takes: String },
-    /// The tool asks for more than is configured.
+    /// The tool requires an argument that is not configured.
     Lacks { tool: String, argument: String },
-    /// The tool would not know what to do with an argument, or ignore it.
+    /// The tool does not know a configured argument.
     Takes { tool: String, argument: String, instead: Option<String> },
 }
 
 impl Problem {
-    /// The same without any word of the server: for logs, and for whoever else looks.
+    /// Describes the problem without any text from the server, for logs and other clients.
     pub(crate) fn in_brief(&self) -> String {
         match self {
+            // The tool's name comes from the configuration.
             Self::NoTool { tool, .. } => format!("the server has no tool `{tool}`"),
             Self::Writes { .. } | Self::MayWrite { .. } => self.to_string(),
             Self::NoArguments { tool, .. } => {
-                format!("where the query goes is not clear: write `arguments` for `{tool}`")
+                format!("the argument for the query is ambiguous: write `arguments` for `{tool}`")
             }
             Self::Lacks { tool, .. } => {
-                format!("the tool `{tool}` needs more than is written to `arguments`")
+                format!("the tool `{tool}` requires more than `arguments` contains")
             }
             Self::Takes { tool, argument, .. } => {
-                format!("the tool `{tool}` takes no `{argument}`")
+                format!("the tool `{tool}` does not accept `{argument}`")
             }
         }
     }
@@ -152,45 +166,45 @@ impl fmt::Display for Problem {
             }
             Self::Writes { tool } => write!(
                 formatter,
-                "the tool `{tool}` says that it changes something: write \"mayWrite\": true beside it \
-                 if that does no harm"
+                "the tool `{tool}` declares that it changes something: write \"mayWrite\": true beside it \
+                 if the call is safe"
             ),
             Self::MayWrite { tool } => write!(
                 formatter,
-                "the tool `{tool}` is called as if it changed something, and does not say that it only \
-                 reads: write \"mayWrite\": true beside it if it does no harm"
+                "the tool `{tool}` has the name of one that changes something and is not annotated as \
+                 read-only: write \"mayWrite\": true beside it if the call is safe"
             ),
             Self::NoArguments { tool, takes } => write!(
                 formatter,
-                "where the query goes is not clear: write `arguments` for `{tool}`, which takes {takes}"
+                "the argument for the query is ambiguous: write `arguments` for `{tool}`, which accepts {takes}"
             ),
             Self::Lacks { tool, argument } => {
-                write!(formatter, "the tool `{tool}` needs `{argument}`: write it to `arguments`")
+                write!(formatter, "the tool `{tool}` requires `{argument}`: add it to `arguments`")
             }
             Self::Takes { tool, argument, instead: None } => {
-                write!(formatter, "the tool `{tool}` takes no `{argument}`")
+                write!(formatter, "the tool `{tool}` does not accept `{argument}`")
             }
             Self::Takes { tool, argument, instead: Some(instead) } => write!(
                 formatter,
-                "the tool `{tool}` takes no `{argument}`: did you mean `{instead}`?"
+                "the tool `{tool}` does not accept `{argument}`: did you mean `{instead}`?"
             ),
         }
     }
 }
 
-/// Why there is nothing to ask a server.
+/// A reason why no call can be made on a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum NoPlan {
-    /// Nothing is configured, and nothing is to be found out.
+    /// No call is configured, and discovery is off.
     Off,
-    /// No tool is one for searching that surely changes nothing.
+    /// Discovery found no search tool that is certain not to change anything.
     NoTool {
-        /// What may be one, as a configuration would have it.
-        maybe: Option<Value>,
-        /// These take a text, and could be named.
-        takers: Vec<String>,
+        /// The most likely search tool, as a configured call.
+        likely_call: Option<Value>,
+        /// The names of tools that accept a text.
+        text_tools: Vec<String>,
     },
-    /// All that is configured cannot be.
+    /// None of the configured calls can be made.
     Configured(Vec<Problem>),
 }
 
@@ -200,19 +214,19 @@ impl fmt::Display for NoPlan {
             Self::Off => formatter.write_str(
                 "no call is configured, and discovery is off: write `aggregator.servers.NAME.calls`",
             ),
-            Self::NoTool { maybe: Some(call), .. } => write!(
+            Self::NoTool { likely_call: Some(call), .. } => write!(
                 formatter,
-                "no tool of it is surely one for searching; if this one is, write \"calls\": [{call}] for \
+                "discovery found no tool that is certainly a search tool; if this one is, write \"calls\": [{call}] for \
                  this server into `aggregator.servers`",
             ),
-            Self::NoTool { takers, .. } if takers.is_empty() => {
-                formatter.write_str("no tool of it is one for searching")
+            Self::NoTool { text_tools, .. } if text_tools.is_empty() => {
+                formatter.write_str("the server has no search tool")
             }
-            Self::NoTool { takers, .. } => write!(
+            Self::NoTool { text_tools, .. } => write!(
                 formatter,
-                "no tool of it is surely one for searching: name one in \
-                 `aggregator.servers.NAME.calls`; a text is taken by {}",
-                listed(takers.iter().map(String::as_str))
+                "discovery found no tool that is certainly a search tool: name one in \
+                 `aggregator.servers.NAME.calls`; these accept a text: {}",
+                listed(text_tools.iter().map(String::as_str))
             ),
             Self::Configured(problems) => {
                 let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
@@ -223,34 +237,35 @@ impl fmt::Display for NoPlan {
 }
 
 impl Plan {
-    /// What the configuration names; else what discovery finds among the tools.
+    /// Builds the plan from the configured calls, or else from the tools that discovery finds.
     pub(crate) fn of(
         tools: &[Tool],
-        server: &ServerSettings,
+        configured: &[CallTemplate],
         discovery: Discovery,
     ) -> Result<Self, NoPlan> {
-        Self::with(tools, server, discovery, Vec::new())
+        Self::with(tools, configured, discovery, Vec::new())
     }
 
-    /// The same, with the operations of an adapter that were learnt of.
+    /// Builds the plan like [`of`](Self::of), with `calls` for the operations of an adapter in
+    /// addition.
     fn with(
         tools: &[Tool],
-        server: &ServerSettings,
+        configured: &[CallTemplate],
         discovery: Discovery,
         mut calls: Vec<CallPlan>,
     ) -> Result<Self, NoPlan> {
-        if !server.calls.is_empty() {
-            return Self::configured(tools, &server.calls);
+        if !configured.is_empty() {
+            return Self::configured(tools, configured);
         }
-        match server.discovery.unwrap_or(discovery) {
+        match discovery {
             Discovery::Off => return Err(NoPlan::Off),
             discovery => calls.extend(discover::calls(tools, discovery)),
         }
-        calls.truncate(MOST_TOOLS);
+        calls.truncate(MAX_TOOLS);
         if calls.is_empty() {
             return Err(NoPlan::NoTool {
-                maybe: discover::maybe(tools),
-                takers: discover::takers(tools),
+                likely_call: discover::likely_call(tools),
+                text_tools: discover::text_tools(tools),
             });
         }
         Ok(Self { calls, problems: Vec::new() })
@@ -272,43 +287,45 @@ impl Plan {
         }
     }
 
-    /// The calls for a query, each for at most so many results.
+    /// Returns the calls for a query, each for at most `limit` results.
     pub(crate) fn calls(&self, query: &str, limit: usize) -> Vec<PlannedCall> {
-        let asked = Asked::new(query, limit);
+        let asked = QueryValues::new(query, limit);
         self.calls.iter().flat_map(|call| call.calls(&asked)).collect()
     }
 
-    /// The calls to make where all of [`calls`](Self::calls) found nothing: some servers look for the query
-    /// as it stands, so tools that discovery has found are asked for its words one by one.
+    /// Returns the calls to make if none of [`calls`](Self::calls) found anything. Some servers
+    /// search for the query as one phrase, so tools found by discovery are queried for its words
+    /// one by one.
     pub(crate) fn again(&self, query: &str, limit: usize) -> Vec<PlannedCall> {
-        let asked = Asked::new(query, limit);
-        if !asked.has_words() {
+        let asked = QueryValues::new(query, limit);
+        if !asked.has_separate_words() {
             return Vec::new();
         }
         self.calls.iter().flat_map(|call| call.again(&asked)).collect()
     }
 
-    /// What [`calls`](Self::calls) and then [`again`](Self::again) give, to be shown: with variables of the
-    /// environment as they are written. Each with the place of its tool in [`told`](Self::told).
+    /// Returns the calls of [`calls`](Self::calls) and then [`again`](Self::again) for display,
+    /// with variables of the environment unexpanded. Each comes with the index of its tool in
+    /// [`describe`](Self::describe).
     pub(crate) fn sample(&self, query: &str, limit: usize) -> Vec<(usize, PlannedCall)> {
-        let asked = Asked::new(query, limit);
+        let asked = QueryValues::new(query, limit);
         let calls = || self.calls.iter().enumerate();
         let first = calls().flat_map(|(place, call)| {
             let filled = call.arguments.show(&asked, &call.bounds).into_iter();
             filled.map(move |arguments| (place, call.planned(arguments)))
         });
-        let again = calls().filter(|_| asked.has_words()).flat_map(|(place, call)| {
+        let again = calls().filter(|_| asked.has_separate_words()).flat_map(|(place, call)| {
             call.again(&asked).into_iter().map(move |planned| (place, planned))
         });
         first.chain(again).collect()
     }
 
-    /// Which tools are asked, why and with what.
-    pub(crate) fn told(&self) -> Vec<Told> {
+    /// Describes the calls: the tools, the reasons and the arguments.
+    pub(crate) fn describe(&self) -> Vec<CallDescription> {
         self.calls
             .iter()
-            .map(|call| Told {
-                tool: told_name(&call.tool),
+            .map(|call| CallDescription {
+                tool: display_name(&call.tool),
                 why: call.why,
                 arguments: call.arguments.raw(),
                 items: call.items.path.clone(),
@@ -317,7 +334,7 @@ impl Plan {
             .collect()
     }
 
-    /// What is configured and cannot be.
+    /// Returns the configured calls that cannot be made.
     pub(crate) fn problems(&self) -> &[Problem] {
         &self.problems
     }
@@ -325,14 +342,14 @@ impl Plan {
 
 impl CallPlan {
     fn configured(tools: &[Tool], template: &CallTemplate) -> Result<Self, Problem> {
-        let name = || told_name(&template.tool);
+        let name = || display_name(&template.tool);
         let Some(tool) = tools.iter().find(|tool| tool.name == template.tool) else {
             let names = || tools.iter().map(|tool| tool.name.as_ref());
             let near = nearest(names(), &template.tool);
             let instead = match near {
-                Some(near) => Some(format!("did you mean `{}`?", told_name(near))),
+                Some(near) => Some(format!("did you mean `{}`?", display_name(near))),
                 None if tools.is_empty() => None,
-                None => Some(format!("there are {}", crate::text::clean(&listed(names())))),
+                None => Some(format!("the tools are {}", crate::text::clean(&listed(names())))),
             };
             return Err(Problem::NoTool { tool: name(), instead });
         };
@@ -346,19 +363,19 @@ impl CallPlan {
                 if let Some(argument) = schema::required(tool).find(|argument| {
                     !given.contains(argument) && !schema::has_default(tool, argument)
                 }) {
-                    let argument = told_name(argument);
+                    let argument = display_name(argument);
                     return Err(Problem::Lacks { tool: name(), argument });
                 }
-                // A schema need not tell all that a tool takes, but what is misspelt is not among it.
+                // A schema need not list every argument, but a misspelt one is a mistake even so.
                 let is_all = schema::is_closed(tool);
                 for argument in &given {
                     if schema::properties(tool).any(|known| known == *argument) {
                         continue;
                     }
                     let others = schema::properties(tool).filter(|known| !given.contains(known));
-                    let instead = nearest(others, argument).map(told_name);
+                    let instead = nearest(others, argument).map(display_name);
                     if is_all || instead.is_some() {
-                        let argument = told_name(argument);
+                        let argument = display_name(argument);
                         return Err(Problem::Takes { tool: name(), argument, instead });
                     }
                 }
@@ -374,16 +391,16 @@ impl CallPlan {
             arguments,
             again: None,
             items: template.items.clone(),
-            bounds: Bounds::of(tool, if is_found { MOST_RESULTS } else { usize::MAX }),
+            bounds: ArgumentLimits::of(tool, if is_found { MAX_RESULTS } else { usize::MAX }),
             why: Why::Configured,
         })
     }
 
-    fn calls(&self, asked: &Asked<'_>) -> Vec<PlannedCall> {
+    fn calls(&self, asked: &QueryValues<'_>) -> Vec<PlannedCall> {
         self.arguments.fill(asked, &self.bounds).into_iter().map(|it| self.planned(it)).collect()
     }
 
-    fn again(&self, asked: &Asked<'_>) -> Vec<PlannedCall> {
+    fn again(&self, asked: &QueryValues<'_>) -> Vec<PlannedCall> {
         let filled = self.again.as_ref().map(|template| template.fill(asked, &self.bounds));
         filled.into_iter().flatten().map(|arguments| self.planned(arguments)).collect()
     }
@@ -393,19 +410,19 @@ impl CallPlan {
     }
 }
 
-/// What speaks against a configured call: that it changes something, as far as anything tells.
+/// Rejects a configured call that changes something, or may change something.
 fn writes(tool: &Tool, template: &CallTemplate) -> Result<(), Problem> {
-    // Through the one tool of an adapter everything is done: there, the operation tells.
+    // All operations go through the only tool of an adapter, so the operation decides.
     let operation = template
         .arguments
         .as_ref()
-        .filter(|_| adapter::is_single_door(tool))
+        .filter(|_| adapter::is_single_endpoint(tool))
         .and_then(ArgumentsTemplate::operation);
     let is_name = |operation: &String| {
-        // Not `{query}`: whoever asks would choose what is done.
+        // A placeholder such as `{query}` would let the caller choose the operation.
         !operation.contains(|each: char| !each.is_ascii_alphanumeric() && each != '_')
     };
-    let name = || told_name(&tool.name);
+    let name = || display_name(&tool.name);
     match operation.filter(is_name) {
         Some(operation) if discover::sounds_changing(&operation) => {
             Err(Problem::Writes { tool: name() })
@@ -417,7 +434,11 @@ fn writes(tool: &Tool, template: &CallTemplate) -> Result<(), Problem> {
     }
 }
 
-/// A name from a server, as it may be told.
-pub(crate) fn told_name(name: &str) -> String {
-    crate::text::clean(name).chars().filter(|each| !each.is_control()).take(LONGEST_NAME).collect()
+/// Cleans and shortens a name from a server for display.
+pub(crate) fn display_name(name: &str) -> String {
+    crate::text::clean(name)
+        .chars()
+        .filter(|each| !each.is_control())
+        .take(MAX_NAME_CHARS)
+        .collect()
 }

@@ -1,22 +1,26 @@
-//! Reads the arguments of a call as the configuration has them.
+//! Parses the arguments of a configured call.
 
 use serde_json::{Map, Value};
 
 use super::discover;
 use super::filters::Filter;
-use super::template::{ArgumentsTemplate, Secret, Segment, Source, Template, Text, place};
-use crate::config::{Piece, Variables, nearest, pieces};
+use super::template::{
+    ArgumentsTemplate, PlaceholderSource, Secret, Segment, Template, Text, looks_like_placeholder,
+    place,
+};
+use crate::names::nearest;
+use crate::variables::{Piece, Variables, pieces};
 
-/// Where in the arguments, and what is wrong there.
+/// The location of a fault in the arguments, and its message.
 pub(crate) type TemplateFault = (String, String);
 
 impl ArgumentsTemplate {
-    /// Reads `arguments` of the configuration.
+    /// Parses `arguments` of the configuration.
     pub(crate) fn read(
         value: &Value,
         variables: Variables<'_>,
     ) -> Result<Self, Vec<TemplateFault>> {
-        let mut reading = Reading { variables, faults: Vec::new() };
+        let mut reading = TemplateParser { variables, faults: Vec::new() };
         let members = match value {
             Value::Object(members) => reading.members(members, ""),
             _ => Vec::new(),
@@ -25,24 +29,24 @@ impl ArgumentsTemplate {
     }
 }
 
-/// Reads templates and collects what is wrong with them.
-struct Reading<'v> {
+/// The parser's state: the variables, and the faults found so far.
+struct TemplateParser<'v> {
     variables: Variables<'v>,
     faults: Vec<TemplateFault>,
 }
 
-impl Reading<'_> {
+impl TemplateParser<'_> {
     fn members(&mut self, members: &Map<String, Value>, path: &str) -> Vec<(String, Template)> {
         members
             .iter()
             .map(|(name, value)| {
-                let at = At { path: &format!("{path}.{name}"), name, is_in_list: false };
+                let at = StringContext { path: &format!("{path}.{name}"), name, is_in_list: false };
                 (name.clone(), self.template(value, &at))
             })
             .collect()
     }
 
-    fn template(&mut self, value: &Value, at: &At<'_>) -> Template {
+    fn template(&mut self, value: &Value, at: &StringContext<'_>) -> Template {
         match value {
             Value::String(text) => self.string(text, at),
             Value::Array(items) => {
@@ -51,7 +55,10 @@ impl Reading<'_> {
                     items
                         .map(|(place, item)| {
                             let path = &format!("{}[{place}]", at.path);
-                            self.template(item, &At { path, name: at.name, is_in_list: true })
+                            self.template(
+                                item,
+                                &StringContext { path, name: at.name, is_in_list: true },
+                            )
                         })
                         .collect(),
                 )
@@ -61,7 +68,7 @@ impl Reading<'_> {
         }
     }
 
-    fn string(&mut self, text: &str, at: &At<'_>) -> Template {
+    fn string(&mut self, text: &str, at: &StringContext<'_>) -> Template {
         let path = at.path;
         let mut segments = Vec::new();
         for piece in pieces(text) {
@@ -78,20 +85,22 @@ impl Reading<'_> {
                 }
             }
         }
-        self.judge_places(&segments, at);
+        self.check_placeholders(&segments, at);
         match segments.as_slice() {
-            [Segment::Place(Source::Limit, filters)] if filters.is_empty() => Template::Limit,
-            [Segment::Place(Source::Words, filters)] if at.is_in_list => {
+            [Segment::Placeholder(PlaceholderSource::Limit, filters)] if filters.is_empty() => {
+                Template::Limit
+            }
+            [Segment::Placeholder(PlaceholderSource::Words, filters)] if at.is_in_list => {
                 Template::Words(filters.clone())
             }
             _ => {
-                let has_words = segments
-                    .iter()
-                    .any(|segment| matches!(segment, Segment::Place(Source::Words, _)));
-                if has_words {
+                let has_separate_words = segments.iter().any(|segment| {
+                    matches!(segment, Segment::Placeholder(PlaceholderSource::Words, _))
+                });
+                if has_separate_words {
                     self.fault(
                         path,
-                        "`{words}` stands alone in a list, [\"{words}\"]: elsewhere write `{keywords}`",
+                        "`{words}` is only allowed as an element of a list, [\"{words}\"]: elsewhere write `{keywords}`",
                     );
                 }
                 Template::Text(Text(segments))
@@ -99,7 +108,8 @@ impl Reading<'_> {
         }
     }
 
-    /// The places in a text. `{{query}}` stands for `{query}`, and all other braces for themselves.
+    /// Splits a text into literals and placeholders. `{{query}}` is a literal `{query}`, and all
+    /// other braces are literal.
     fn segments(&mut self, text: &str, path: &str, segments: &mut Vec<Segment>) {
         let mut literal = String::new();
         let mut rest = text;
@@ -108,14 +118,14 @@ impl Reading<'_> {
             rest = after;
             if let Some(quoted) = after.strip_prefix('{')
                 && let Some((inner, after)) = quoted.split_once("}}")
-                && looks_like_place(inner)
+                && looks_like_placeholder(inner)
             {
                 literal.push('{');
                 literal.push_str(inner);
                 literal.push('}');
                 rest = after;
             } else if let Some((inner, after)) = after.split_once('}')
-                && looks_like_place(inner)
+                && looks_like_placeholder(inner)
             {
                 if !literal.is_empty() {
                     segments.push(Segment::Literal(std::mem::take(&mut literal)));
@@ -135,14 +145,17 @@ impl Reading<'_> {
     fn place(&mut self, inner: &str, path: &str) -> Option<Segment> {
         let mut words = inner.split('|');
         let name = words.next().unwrap_or_default();
-        let source = Source::ALL.iter().find(|(each, _)| *each == name).map(|(_, source)| *source);
+        let source = PlaceholderSource::ALL
+            .iter()
+            .find(|(each, _)| *each == name)
+            .map(|(_, source)| *source);
         if source.is_none() {
-            let names = || Source::ALL.iter().map(|(name, _)| *name);
+            let names = || PlaceholderSource::ALL.iter().map(|(name, _)| *name);
             let hint = nearest(names(), name).map(|near| format!("did you mean `{{{near}}}`?"));
             let hint = hint.unwrap_or_else(|| {
                 let names: Vec<_> = names().map(|name| format!("`{{{name}}}`")).collect();
                 format!(
-                    "there are {}; write `{{{{{inner}}}}}` for these very braces",
+                    "the placeholders are {}; write `{{{{{inner}}}}}` for literal braces",
                     names.join(", ")
                 )
             });
@@ -155,14 +168,15 @@ impl Reading<'_> {
                 Err(fault) => self.fault(path, fault),
             }
         }
-        if source == Some(Source::Limit) && !filters.is_empty() {
-            self.fault(path, "`{limit}` is a number: it takes no filter");
+        if source == Some(PlaceholderSource::Limit) && !filters.is_empty() {
+            self.fault(path, "`{limit}` is a number: it does not accept filters");
         }
-        Some(Segment::Place(source?, filters))
+        Some(Segment::Placeholder(source?, filters))
     }
 
-    /// A query comes from a model: it must not get out of its place.
-    fn judge_places(&mut self, segments: &[Segment], at: &At<'_>) {
+    /// Rejects placeholders whose value could escape its context, because a query comes from a
+    /// model.
+    fn check_placeholders(&mut self, segments: &[Segment], at: &StringContext<'_>) {
         let path = at.path;
         let literal: String = segments
             .iter()
@@ -172,7 +186,7 @@ impl Reading<'_> {
             })
             .collect();
         let is_sql = is_sql(&literal);
-        let meaning = Meaning::of(at.name, segments);
+        let meaning = ArgumentRole::of(at.name, segments);
         let (mut quotes, mut double_quotes) = (0, 0);
         for segment in segments {
             let (source, filters) = match segment {
@@ -181,8 +195,10 @@ impl Reading<'_> {
                     double_quotes += text.matches('"').count();
                     continue;
                 }
-                Segment::Variable { .. } | Segment::Place(Source::Limit, _) => continue,
-                Segment::Place(source, filters) => (*source, filters),
+                Segment::Variable { .. } | Segment::Placeholder(PlaceholderSource::Limit, _) => {
+                    continue;
+                }
+                Segment::Placeholder(source, filters) => (*source, filters),
             };
             let with = |filter: Filter| {
                 let mut filters = filters.clone();
@@ -194,7 +210,7 @@ impl Reading<'_> {
                 Some(Filter::SqlString) if !is_within => self.fault(
                     path,
                     format!(
-                        "`sqlString` is for between single quotes: write '{}'",
+                        "`sqlString` is only valid between single quotes: write '{}'",
                         place(source, filters)
                     ),
                 ),
@@ -221,7 +237,7 @@ impl Reading<'_> {
                         place(source, filters)
                     ),
                 ),
-                _ if is_within && meaning == Meaning::Command => self.fault(
+                _ if is_within && meaning == ArgumentRole::Command => self.fault(
                     path,
                     format!(
                         "a query could end these quotes: write {} without quotes around it, or '{}' if \
@@ -233,13 +249,13 @@ impl Reading<'_> {
                 _ if is_within => self.fault(
                     path,
                     format!(
-                        "a query could end these quotes: write '{}', or '{}' if this is no SQL",
+                        "a query could end these quotes: write '{}', or '{}' if this is not SQL",
                         with(Filter::SqlString),
                         with(Filter::Raw)
                     ),
                 ),
                 Some(last) if meaning.is_safe_with(*last) => {}
-                None if meaning == Meaning::Text && segments.len() == 1 => {}
+                None if meaning == ArgumentRole::Text && segments.len() == 1 => {}
                 _ => {
                     let fits: Vec<_> =
                         meaning.filters().iter().map(|it| format!("`{}`", with(*it))).collect();
@@ -262,25 +278,25 @@ impl Reading<'_> {
     }
 }
 
-/// The string that is read.
-struct At<'a> {
+/// The string being parsed.
+struct StringContext<'a> {
     path: &'a str,
-    /// The name of the argument; of a list, the name of the list.
+    /// The name of the argument, or of the list that contains the string.
     name: &'a str,
     is_in_list: bool,
 }
 
 /// The role of an argument for the tool, as far as its name and its text show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Meaning {
-    /// Something that is executed.
+enum ArgumentRole {
+    /// Code to be executed.
     Command,
     Url,
     Path,
     Text,
 }
 
-impl Meaning {
+impl ArgumentRole {
     fn of(name: &str, segments: &[Segment]) -> Self {
         const COMMANDS: [&str; 12] = [
             "bash",
@@ -314,7 +330,8 @@ impl Meaning {
             .iter()
             .any(|segment| matches!(segment, Segment::Literal(text) if text.contains("://")));
         let words = discover::words(name);
-        // `repo_path`, `urls`, `fileName`; but not `file_pattern`.
+        // The last word decides, as in `repo_path`, `urls` and `fileName`, but not in
+        // `file_pattern`.
         let mut words = words.iter().rev().map(|word| word.strip_suffix('s').unwrap_or(word));
         let word = words.next().map(|last| if last == "name" { words.next() } else { Some(last) });
         let word = word.flatten().unwrap_or_default();
@@ -335,7 +352,7 @@ impl Meaning {
         }
     }
 
-    /// The filters that are proposed.
+    /// Returns the filters to suggest.
     const fn filters(self) -> &'static [Filter] {
         match self {
             Self::Command => &[Filter::ShellWord],
@@ -345,13 +362,13 @@ impl Meaning {
         }
     }
 
-    /// Whether a text that this filter was the last to change stays in its place.
+    /// Returns whether a text cannot escape its context after this filter was the last one applied.
     fn is_safe_with(self, last: Filter) -> bool {
         self == Self::Text || self.filters().contains(&last)
     }
 }
 
-/// Whether a text is surely SQL, however it is laid out.
+/// Returns whether a text is certainly SQL, regardless of its layout.
 fn is_sql(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     let mut words = lower
@@ -371,7 +388,7 @@ fn is_sql(text: &str) -> bool {
     }
 }
 
-/// Single quotes, without apostrophes: `don't`.
+/// Counts single quotes other than apostrophes, as in `don't`.
 fn quotes_in(text: &str) -> usize {
     let is_letter = |each: Option<char>| each.is_some_and(char::is_alphabetic);
     let quotes = text.match_indices('\'').filter(|(at, _)| {
@@ -380,33 +397,4 @@ fn quotes_in(text: &str) -> usize {
         !(is_letter(before) && is_letter(behind))
     });
     quotes.count()
-}
-
-/// Whether this, between braces, is meant as a place: names with bars between them, without a blank.
-fn looks_like_place(inner: &str) -> bool {
-    const LONGEST: usize = 100;
-    inner.len() <= LONGEST
-        && inner.split('|').all(|word| {
-            !word.is_empty() && word.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
-        })
-}
-
-/// A literal as a template has it.
-pub(super) fn escape(literal: &str) -> String {
-    let mut escaped = String::new();
-    let mut rest = literal;
-    while let Some((before, after)) = rest.split_once('{') {
-        escaped.push_str(before);
-        escaped.push('{');
-        rest = after;
-        if let Some((inner, after)) = after.split_once('}')
-            && looks_like_place(inner)
-        {
-            escaped.push('{');
-            escaped.push_str(inner);
-            escaped.push_str("}}");
-            rest = after;
-        }
-    }
-    escaped + rest
 }

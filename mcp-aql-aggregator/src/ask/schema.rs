@@ -1,20 +1,20 @@
-//! What is read of a tool's input schema.
+//! Reads a tool's input schema.
 
 use rmcp::model::Tool;
 use serde_json::{Map, Value};
 
-/// What arguments may be: how long a text, how large a number.
+/// Limits of arguments: the length of texts and the range of numbers.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Bounds {
-    /// By path.
+pub(super) struct ArgumentLimits {
+    /// The maximum length of texts, in characters, by path.
     texts: Vec<(Vec<String>, usize)>,
     numbers: Vec<(Vec<String>, (u64, u64))>,
-    /// No larger limit is asked for anyway.
+    /// The largest limit that is ever requested.
     most: usize,
 }
 
-impl Bounds {
-    /// Of the arguments of a tool.
+impl ArgumentLimits {
+    /// Reads the limits of a tool's arguments.
     pub(super) fn of(tool: &Tool, most: usize) -> Self {
         let mut bounds = Self { most, ..Self::default() };
         for (name, property) in members(&tool.input_schema, "properties").into_iter().flatten() {
@@ -23,15 +23,15 @@ impl Bounds {
         bounds
     }
 
-    /// Of nothing yet.
+    /// Creates limits without any argument.
     pub(super) fn new(most: usize) -> Self {
         Self { most, ..Self::default() }
     }
 
-    /// What a schema, or a parameter that introspection tells of, says of an argument.
+    /// Adds the limits of an argument from its schema, or from its parameter in introspection.
     pub(super) fn add(&mut self, path: Vec<String>, schema: &Value) {
         let whole = |schema: &Value, name: &str| schema.get(name).and_then(as_whole);
-        // What is said of the whole holds for each of its choices.
+        // A keyword beside `anyOf` holds for each of its choices.
         let text = of_kind(schema, "string").into_iter().chain([schema]);
         let longest = text.filter_map(|it| whole(it, "maxLength")).min();
         if let Some(longest) = longest.and_then(|most| usize::try_from(most).ok()) {
@@ -50,12 +50,12 @@ impl Bounds {
         }
     }
 
-    /// So many characters are allowed there.
+    /// Returns the maximum length of the argument at a path, in characters.
     pub(super) fn longest(&self, path: &[&str]) -> Option<usize> {
         self.texts.iter().find(|(each, _)| each == path).map(|(_, longest)| *longest)
     }
 
-    /// So many results may be asked for there.
+    /// Returns the number of results to request in the argument at a path.
     pub(super) fn limit(&self, path: &[&str], wanted: usize) -> u64 {
         let wanted = wanted.min(self.most) as u64;
         match self.numbers.iter().find(|(each, _)| each == path) {
@@ -72,34 +72,34 @@ fn members<'s>(
     Some(schema.get(name)?.as_object()?.iter())
 }
 
-/// Whether the tool refuses arguments that its schema does not name.
+/// Returns whether the tool rejects arguments that its schema does not name.
 pub(super) fn is_closed(tool: &Tool) -> bool {
     tool.input_schema.get("additionalProperties") == Some(&Value::Bool(false))
         && !tool.input_schema.contains_key("patternProperties")
 }
 
-/// The names of all arguments.
+/// Returns the names of all arguments.
 pub(super) fn properties(tool: &Tool) -> impl Iterator<Item = &str> {
     members(&tool.input_schema, "properties").into_iter().flatten().map(|(name, _)| name.as_str())
 }
 
-/// What the schema says of an argument.
+/// Returns the schema of an argument.
 pub(super) fn property<'t>(tool: &'t Tool, name: &str) -> Option<&'t Value> {
     tool.input_schema.get("properties")?.get(name)
 }
 
-/// The arguments that there have to be.
+/// Returns the names of the required arguments.
 pub(super) fn required(tool: &Tool) -> impl Iterator<Item = &str> {
     let required = tool.input_schema.get("required").and_then(Value::as_array);
     required.into_iter().flatten().filter_map(Value::as_str)
 }
 
-/// Some schemas say of what has a default that it has to be there.
+/// Returns whether an argument has a default. Some schemas also list such arguments as required.
 pub(super) fn has_default(tool: &Tool, name: &str) -> bool {
     property(tool, name).is_some_and(|property| property.get("default").is_some())
 }
 
-/// A whole number that is none below zero, however it is written.
+/// Returns a number that is whole and not negative, however it is written.
 fn as_whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let number = value.as_f64().filter(|number| (0.0..1e15).contains(number))?;
@@ -112,7 +112,7 @@ fn as_whole(value: &Value) -> Option<u64> {
     })
 }
 
-/// Among the choices of a schema, the one of this type.
+/// Returns the choice of a schema that has this type.
 fn of_kind<'s>(schema: &'s Value, kind: &str) -> Option<&'s Value> {
     ["anyOf", "oneOf"].into_iter().find_map(|either| {
         let choices = schema.get(either)?.as_array()?;
@@ -120,7 +120,7 @@ fn of_kind<'s>(schema: &'s Value, kind: &str) -> Option<&'s Value> {
     })
 }
 
-/// Whether a value may be of this type.
+/// Returns whether a value may be of this type.
 pub(super) fn is_a(schema: &Value, kind: &str) -> bool {
     match schema.get("type") {
         Some(Value::String(each)) => each == kind,
@@ -134,7 +134,7 @@ pub(super) fn is_a(schema: &Value, kind: &str) -> bool {
     }
 }
 
-/// Whether any text will do.
+/// Returns whether any text is valid.
 pub(super) fn is_free_text(schema: &Value) -> bool {
     is_a(schema, "string")
         && of_kind(schema, "string").into_iter().chain([schema]).all(|schema| {
@@ -142,7 +142,7 @@ pub(super) fn is_free_text(schema: &Value) -> bool {
         })
 }
 
-/// Whether a list of texts will do.
+/// Returns whether a list of arbitrary texts is valid.
 pub(super) fn is_texts(schema: &Value) -> bool {
     is_a(schema, "array") && schema.get("items").is_some_and(is_free_text)
 }

@@ -1,86 +1,24 @@
-//! Arguments of a call, with places for the query.
+//! Argument templates with placeholders for the query.
 
-use std::borrow::Cow;
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::filters::{Filled, Filter, unlike_option};
-use super::parse::escape;
-use super::schema::Bounds;
+use super::filters::Filter;
 use crate::secret::sounds_secret;
 
-/// So many calls for `{keyword}`.
-const MOST_KEYWORDS: usize = 4;
-
-/// What a query is made of, for templates.
-pub(super) struct Asked<'q> {
-    query: Cow<'q, str>,
-    keywords: Vec<String>,
-    limit: usize,
-}
-
-impl<'q> Asked<'q> {
-    pub(super) fn new(query: &'q str, limit: usize) -> Self {
-        let query = query.trim();
-        let mut keywords = Vec::new();
-        for word in crate::text::content_words(query) {
-            if !word.is_empty() && !keywords.contains(&word) {
-                keywords.push(word);
-            }
-        }
-        if keywords.is_empty() && !query.is_empty() {
-            keywords.push(query.to_owned());
-        }
-        Self { query: query.into(), keywords, limit }
-    }
-
-    /// Whether the words one by one are something else than the whole.
-    pub(super) fn has_words(&self) -> bool {
-        self.keywords.len() > 1
-            || self.keywords.iter().any(|word| !word.eq_ignore_ascii_case(&self.query))
-    }
-
-    /// The words that are asked for one by one, the longest first: they tell the most.
-    fn single(&self) -> Vec<&str> {
-        let mut words: Vec<&str> = self.keywords.iter().map(String::as_str).collect();
-        words.sort_by_key(|word| std::cmp::Reverse(word.chars().count()));
-        words.truncate(MOST_KEYWORDS);
-        words
-    }
-
-    /// The same with so many words of the beginning, for what would not fit.
-    fn shorter(&self, words: usize) -> Asked<'q> {
-        let query = self.query.split_whitespace().take(words).collect::<Vec<_>>().join(" ");
-        let keywords = self.keywords.iter().take(words).cloned().collect();
-        Asked { query: query.into(), keywords, limit: self.limit }
-    }
-
-    /// The same with so many characters of its beginning, for what has no blanks, or no room for a word.
-    fn begun(&self, chars: usize) -> Asked<'q> {
-        let cut = |text: &str| text.chars().take(chars).collect::<String>();
-        let keywords = self.keywords.first().map(|word| cut(word)).into_iter().collect();
-        Asked { query: cut(&self.query).into(), keywords, limit: self.limit }
-    }
-
-    /// So many words make the whole.
-    fn words(&self) -> usize {
-        self.query.split_whitespace().count().max(self.keywords.len())
-    }
-}
-
-/// The arguments of a call as the configuration has them, or as discovery makes them.
+/// The arguments of a call, from the configuration or from discovery.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ArgumentsTemplate(pub(super) Vec<(String, Template)>);
 
 #[derive(Debug, Clone)]
 pub(super) enum Template {
-    /// A number, a truth value, `null`.
+    /// A number, a boolean or `null`.
     Plain(Value),
     Text(Text),
-    /// `{limit}` alone: a number.
+    /// `{limit}` alone, which becomes a number.
     Limit,
-    /// `{words}` alone in a list: a string each.
+    /// `{words}` alone in a list, which becomes one string per word.
     Words(Vec<Filter>),
     List(Vec<Template>),
     Members(Vec<(String, Template)>),
@@ -92,15 +30,15 @@ pub(super) struct Text(pub(super) Vec<Segment>);
 #[derive(Debug, Clone)]
 pub(super) enum Segment {
     Literal(String),
-    /// From the environment: perhaps a secret, so that `raw` is shown.
+    /// The value of an environment variable. It may be secret, so `raw` is displayed instead.
     Variable {
         raw: String,
         value: Secret,
     },
-    Place(Source, Vec<Filter>),
+    Placeholder(PlaceholderSource, Vec<Filter>),
 }
 
-/// A text that no log gets to see.
+/// A text that is never logged.
 #[derive(Clone)]
 pub(super) struct Secret(pub(super) String);
 
@@ -110,9 +48,9 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is put in.
+/// The value that a placeholder inserts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Source {
+pub(super) enum PlaceholderSource {
     Query,
     Keywords,
     Keyword,
@@ -120,7 +58,7 @@ pub(super) enum Source {
     Limit,
 }
 
-impl Source {
+impl PlaceholderSource {
     pub(super) const ALL: [(&'static str, Self); 5] = [
         ("query", Self::Query),
         ("keywords", Self::Keywords),
@@ -149,7 +87,7 @@ impl Template {
                     Segment::Literal(text) if sounds_secret(name) => {
                         Some((name.to_owned(), text.clone()))
                     }
-                    Segment::Literal(_) | Segment::Place(..) => None,
+                    Segment::Literal(_) | Segment::Placeholder(..) => None,
                 }));
             }
             Self::List(items) => items.iter().for_each(|item| item.secrets(name, found)),
@@ -162,23 +100,23 @@ impl Template {
 }
 
 impl ArgumentsTemplate {
-    /// The query for one argument, and what else is given.
+    /// Creates arguments that pass the query as one argument.
     pub(super) fn of_query(argument: &str) -> Self {
         Self(vec![(argument.to_owned(), Template::Text(Text::query()))])
     }
 
-    /// Its words one by one, for one argument.
+    /// Creates arguments that pass one keyword per call.
     pub(super) fn of_keyword(argument: &str) -> Self {
-        let place = Segment::Place(Source::Keyword, Vec::new());
+        let place = Segment::Placeholder(PlaceholderSource::Keyword, Vec::new());
         Self(vec![(argument.to_owned(), Template::Text(Text(vec![place])))])
     }
 
-    /// Its words, for an argument that is a list.
+    /// Creates arguments that pass the keywords as a list.
     pub(super) fn of_words(argument: &str) -> Self {
         Self(vec![(argument.to_owned(), Template::List(vec![Template::Words(Vec::new())]))])
     }
 
-    /// An operation of an MCP-AQL adapter, with its parameters.
+    /// Creates arguments that call an operation of an MCP-AQL adapter.
     pub(super) fn of_operation(operation: &str, params: Self) -> Self {
         Self(vec![
             ("operation".to_owned(), Template::Plain(operation.into())),
@@ -196,50 +134,31 @@ impl ArgumentsTemplate {
         self
     }
 
-    /// The operation that is asked for, where it is always the same.
+    /// Returns the operation that the template names, if it is fixed.
     pub(super) fn operation(&self) -> Option<String> {
         let (_, template) = self.0.iter().find(|(name, _)| name == "operation")?;
         template.raw().as_str().map(str::to_owned)
     }
 
-    /// The names of the arguments.
+    /// Returns the names of the arguments.
     pub(super) fn names(&self) -> Vec<&str> {
         self.0.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// What nobody else shall see of it: what variables of the environment held, and what stands under names
-    /// of secrets; each with its name.
+    /// Returns the secret texts with their names: the values of environment variables, and values
+    /// under names of secrets.
     pub(crate) fn secrets(&self) -> Vec<(String, String)> {
         let mut found = Vec::new();
         self.0.iter().for_each(|(name, template)| template.secrets(name, &mut found));
         found
     }
 
-    /// The arguments of each call, one for most templates. What is too long is asked with fewer words.
-    pub(super) fn fill(&self, asked: &Asked<'_>, bounds: &Bounds) -> Vec<Map<String, Value>> {
-        self.filled(&Filling { asked, bounds, is_shown: false })
-    }
-
-    /// The same, with variables of the environment as they are written.
-    pub(super) fn show(&self, asked: &Asked<'_>, bounds: &Bounds) -> Vec<Map<String, Value>> {
-        self.filled(&Filling { asked, bounds, is_shown: true })
-    }
-
-    fn filled(&self, filling: &Filling<'_>) -> Vec<Map<String, Value>> {
-        if self.has_keyword() {
-            let words = filling.asked.single().into_iter();
-            words.filter_map(|word| filling.arguments(self, word)).collect()
-        } else {
-            filling.arguments(self, "").into_iter().collect()
-        }
-    }
-
-    /// As it is written in the configuration, or would be.
+    /// Returns the template as the configuration contains it or could contain it.
     pub(crate) fn raw(&self) -> Value {
         raw_members(&self.0)
     }
 
-    fn has_keyword(&self) -> bool {
+    pub(super) fn has_keyword(&self) -> bool {
         self.0.iter().any(|(_, template)| template.has_keyword())
     }
 }
@@ -247,9 +166,9 @@ impl ArgumentsTemplate {
 impl Template {
     fn has_keyword(&self) -> bool {
         match self {
-            Self::Text(text) => {
-                text.0.iter().any(|segment| matches!(segment, Segment::Place(Source::Keyword, _)))
-            }
+            Self::Text(text) => text.0.iter().any(|segment| {
+                matches!(segment, Segment::Placeholder(PlaceholderSource::Keyword, _))
+            }),
             Self::List(items) => items.iter().any(Self::has_keyword),
             Self::Members(members) => members.iter().any(|(_, member)| member.has_keyword()),
             Self::Plain(_) | Self::Limit | Self::Words(_) => false,
@@ -261,7 +180,7 @@ impl Template {
             Self::Plain(value) => value.clone(),
             Self::Text(text) => text.raw().into(),
             Self::Limit => "{limit}".into(),
-            Self::Words(filters) => place(Source::Words, filters).into(),
+            Self::Words(filters) => place(PlaceholderSource::Words, filters).into(),
             Self::List(items) => items.iter().map(Self::raw).collect(),
             Self::Members(members) => raw_members(members),
         }
@@ -273,8 +192,8 @@ fn raw_members(members: &[(String, Template)]) -> Value {
     Value::Object(members.collect())
 }
 
-/// A place as it is written.
-pub(super) fn place(source: Source, filters: &[Filter]) -> String {
+/// Formats a placeholder.
+pub(super) fn place(source: PlaceholderSource, filters: &[Filter]) -> String {
     let mut place = format!("{{{}", source.name());
     for filter in filters {
         place.push('|');
@@ -285,139 +204,48 @@ pub(super) fn place(source: Source, filters: &[Filter]) -> String {
 
 impl Text {
     fn query() -> Self {
-        Self(vec![Segment::Place(Source::Query, Vec::new())])
+        Self(vec![Segment::Placeholder(PlaceholderSource::Query, Vec::new())])
     }
 
     fn raw(&self) -> String {
         self.0
             .iter()
             .map(|segment| match segment {
-                // What looks like a place is written with two braces.
+                // A literal that looks like a placeholder is written with doubled braces.
                 Segment::Literal(text) => escape(text),
                 Segment::Variable { raw, .. } => raw.clone(),
-                Segment::Place(source, filters) => place(*source, filters),
+                Segment::Placeholder(source, filters) => place(*source, filters),
             })
             .collect()
     }
 }
 
-/// Arguments in the making.
-struct Filling<'f> {
-    asked: &'f Asked<'f>,
-    bounds: &'f Bounds,
-    is_shown: bool,
+/// Returns whether the text between braces is meant as a placeholder: names separated by bars,
+/// without blanks.
+pub(super) fn looks_like_placeholder(inner: &str) -> bool {
+    const MAX_PLACEHOLDER_BYTES: usize = 100;
+    inner.len() <= MAX_PLACEHOLDER_BYTES
+        && inner.split('|').all(|word| {
+            !word.is_empty() && word.chars().all(|each| each.is_ascii_alphanumeric() || each == '_')
+        })
 }
 
-impl Filling<'_> {
-    /// None where a text does not fit, however short.
-    fn arguments(&self, template: &ArgumentsTemplate, word: &str) -> Option<Map<String, Value>> {
-        self.members(&template.0, word, &mut Vec::new())
-    }
-
-    fn members<'t>(
-        &self,
-        members: &'t [(String, Template)],
-        word: &str,
-        path: &mut Vec<&'t str>,
-    ) -> Option<Map<String, Value>> {
-        let mut filled = Map::new();
-        for (name, template) in members {
-            path.push(name);
-            filled.insert(name.clone(), self.value(template, word, path)?);
-            path.pop();
-        }
-        Some(filled)
-    }
-
-    fn value<'t>(
-        &self,
-        template: &'t Template,
-        word: &str,
-        path: &mut Vec<&'t str>,
-    ) -> Option<Value> {
-        Some(match template {
-            Template::Plain(value) => value.clone(),
-            Template::Text(text) => self.text(text, word, self.bounds.longest(path))?.into(),
-            Template::Limit => self.bounds.limit(path, self.asked.limit).into(),
-            Template::Words(filters) => self.words(filters).into(),
-            Template::List(items) => {
-                let mut list = Vec::new();
-                for item in items {
-                    match item {
-                        Template::Words(filters) => {
-                            list.extend(self.words(filters).into_iter().map(Value::from));
-                        }
-                        _ => list.push(self.value(item, word, path)?),
-                    }
-                }
-                list.into()
-            }
-            Template::Members(members) => self.members(members, word, path)?.into(),
-        })
-    }
-
-    fn words(&self, filters: &[Filter]) -> Vec<String> {
-        let words = self.asked.keywords.iter();
-        words.map(|word| unlike_option(Filter::run(filters, Filled::Text(word)))).collect()
-    }
-
-    fn text(&self, text: &Text, word: &str, longest: Option<usize>) -> Option<String> {
-        let whole = self.fill(text, self.asked, word);
-        let Some(longest) = longest else { return Some(whole) };
-        let fits = |text: &String| text.chars().count() <= longest;
-        if fits(&whole) {
-            return Some(whole);
-        }
-        // The most words that still fit; of the first, if it does not fit, the most characters.
-        let asked = self.asked;
-        let by_words = most(asked.words(), |words| {
-            Some(self.fill(text, &asked.shorter(words), word)).filter(fits)
-        });
-        let longest_word = asked.query.chars().count().max(word.chars().count());
-        by_words.or_else(|| {
-            most(longest_word + 1, |chars| {
-                let word: String = word.chars().take(chars).collect();
-                Some(self.fill(text, &asked.begun(chars), &word)).filter(fits)
-            })
-        })
-    }
-
-    fn fill(&self, text: &Text, asked: &Asked<'_>, word: &str) -> String {
-        let mut filled = String::new();
-        for (number, segment) in text.0.iter().enumerate() {
-            match segment {
-                Segment::Literal(literal) => filled.push_str(literal),
-                Segment::Variable { raw, value } => {
-                    filled.push_str(if self.is_shown { raw } else { &value.0 });
-                }
-                Segment::Place(source, filters) => {
-                    let put = match source {
-                        Source::Query => Filter::run(filters, Filled::Text(&asked.query)),
-                        Source::Keyword => Filter::run(filters, Filled::Text(word)),
-                        Source::Keywords | Source::Words => {
-                            Filter::run(filters, Filled::Words(&asked.keywords))
-                        }
-                        Source::Limit => asked.limit.to_string(),
-                    };
-                    filled.push_str(&if number == 0 { unlike_option(put) } else { put });
-                }
-            }
-        }
-        filled
-    }
-}
-
-/// What comes of the largest number below this that anything comes of: what is too much for one is too much
-/// for all above.
-fn most<T>(above: usize, make: impl Fn(usize) -> Option<T>) -> Option<T> {
-    let (mut few, mut many) = (0, above);
-    let mut found = None;
-    while few + 1 < many {
-        let middle = few.midpoint(many);
-        match make(middle) {
-            Some(made) => (few, found) = (middle, Some(made)),
-            None => many = middle,
+/// Escapes a literal for a template.
+fn escape(literal: &str) -> String {
+    let mut escaped = String::new();
+    let mut rest = literal;
+    while let Some((before, after)) = rest.split_once('{') {
+        escaped.push_str(before);
+        escaped.push('{');
+        rest = after;
+        if let Some((inner, after)) = after.split_once('}')
+            && looks_like_placeholder(inner)
+        {
+            escaped.push('{');
+            escaped.push_str(inner);
+            escaped.push_str("}}");
+            rest = after;
         }
     }
-    found
+    escaped + rest
 }

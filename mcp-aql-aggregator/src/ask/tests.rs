@@ -1,8 +1,11 @@
+//! Tests of call plans: discovery, templates, filters and adapters.
+
 use proptest::prelude::*;
 use rmcp::model::{CallToolResult, ContentBlock, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use super::*;
+use crate::config::ServerSettings;
 
 fn object(value: Value) -> Map<String, Value> {
     match value {
@@ -23,7 +26,7 @@ fn query_schema() -> Value {
     json!({ "type": "object", "properties": { "query": { "type": "string" } }, "required": ["query"] })
 }
 
-/// A server's settings with calls of a configuration.
+/// Returns a server's settings with the calls of a configuration.
 fn settings(calls: Value) -> ServerSettings {
     let text = json!({
         "mcpServers": { "a": { "command": "x" } },
@@ -34,16 +37,16 @@ fn settings(calls: Value) -> ServerSettings {
     config.servers[0].settings.clone()
 }
 
-/// What a call with these arguments sends for a query.
+/// Returns the arguments that a call sends for a query.
 fn sent(arguments: Value, query: &str) -> Vec<Value> {
     let schema = json!({ "type": "object", "properties": {}, "required": [] });
     let settings = settings(json!([{ "tool": "t", "arguments": arguments }]));
-    let plan = Plan::of(&[tool("t", schema)], &settings, Discovery::Annotated).unwrap();
+    let plan = Plan::of(&[tool("t", schema)], &settings.calls, Discovery::Annotated).unwrap();
     plan.calls(query, 25).into_iter().map(|call| call.arguments.into()).collect()
 }
 
 fn found(tools: &[Tool], discovery: Discovery) -> Vec<(String, Value)> {
-    match Plan::of(tools, &ServerSettings::default(), discovery) {
+    match Plan::of(tools, &[], discovery) {
         Ok(plan) => plan
             .calls("ownership in rust", 50)
             .into_iter()
@@ -55,7 +58,7 @@ fn found(tools: &[Tool], discovery: Discovery) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn search_tools_that_only_read_are_found() {
+fn read_only_search_tools_are_found() {
     let all = [
         tool("search_unannotated", query_schema()),
         reading(tool("search_nodes", query_schema())),
@@ -72,7 +75,7 @@ fn search_tools_that_only_read_are_found() {
 }
 
 #[test]
-fn no_tool_is_found_that_may_do_harm_or_wants_more() {
+fn unsafe_tools_and_tools_with_further_arguments_are_not_found() {
     let schema = |properties: Value, required: Value| json!({ "type": "object", "properties": properties, "required": required });
     let text = json!({ "type": "string" });
     let annotated =
@@ -120,7 +123,7 @@ fn no_tool_is_found_that_may_do_harm_or_wants_more() {
 }
 
 #[test]
-fn what_is_found_by_its_name_does_one_thing() {
+fn tools_found_by_name_only_search() {
     for (name, is_found) in [
         ("search_docs", true),
         ("search_and_rank", true),
@@ -143,21 +146,19 @@ fn what_is_found_by_its_name_does_one_thing() {
 }
 
 #[test]
-fn tools_that_could_be_named_are_told() {
+fn possible_tools_are_suggested() {
     let tools = [
         tool("git_log", json!({ "properties": { "repo_path": { "type": "string" } } })),
         tool("delete_page", query_schema()),
         tool("get_time", json!({ "properties": {} })),
     ];
-    let why = |tools: &[Tool]| {
-        Plan::of(tools, &ServerSettings::default(), Discovery::Annotated).unwrap_err().to_string()
-    };
-    assert!(why(&tools).ends_with("a text is taken by `git_log`"), "{}", why(&tools));
-    assert_eq!(why(&tools[1..]), "no tool of it is one for searching");
+    let why = |tools: &[Tool]| Plan::of(tools, &[], Discovery::Annotated).unwrap_err().to_string();
+    assert!(why(&tools).ends_with("these accept a text: `git_log`"), "{}", why(&tools));
+    assert_eq!(why(&tools[1..]), "the server has no search tool");
 }
 
 #[test]
-fn arguments_fit_what_the_schema_says() {
+fn arguments_respect_the_schema() {
     let search = |properties: Value, required: &str| {
         let schema = json!({ "type": "object", "properties": properties, "required": [required] });
         found(&[reading(tool("searchDocs", schema))], Discovery::Annotated).pop().unwrap().1
@@ -226,11 +227,11 @@ fn arguments_fit_what_the_schema_says() {
 }
 
 #[test]
-fn every_query_can_be_put_in() {
+fn every_query_fills_the_template() {
     let schema = json!({ "properties": { "q": { "type": "string", "maxLength": 20 } } });
     let plan = |template: &str| {
         let calls = json!([{ "tool": "t", "arguments": { "q": template } }]);
-        Plan::of(&[tool("t", schema.clone())], &settings(calls), Discovery::Off).unwrap()
+        Plan::of(&[tool("t", schema.clone())], &settings(calls).calls, Discovery::Off).unwrap()
     };
     let quotes = "'".repeat(30);
     let queries = [
@@ -256,7 +257,7 @@ fn every_query_can_be_put_in() {
 }
 
 #[test]
-fn nouns_are_no_verbs() {
+fn nouns_are_not_taken_for_verbs() {
     for name in
         ["search_app_store", "find_order", "searchCommit", "search_posts", "research_search"]
     {
@@ -269,7 +270,7 @@ fn nouns_are_no_verbs() {
 }
 
 #[test]
-fn the_surest_tools_are_asked_and_not_too_many() {
+fn the_most_certain_tools_are_selected_up_to_a_limit() {
     let named = |name, argument: &str| {
         let schema =
             json!({ "properties": { argument: { "type": "string" } }, "required": [argument] });
@@ -289,12 +290,12 @@ fn the_surest_tools_are_asked_and_not_too_many() {
 }
 
 #[test]
-fn words_are_asked_for_where_the_whole_was_not_found() {
+fn single_words_are_searched_after_the_whole_query() {
     let schema = json!({
         "properties": { "query": { "type": "string" }, "limit": { "type": "integer" } }, "required": ["query"],
     });
     let tools = [reading(tool("search_nodes", schema))];
-    let plan = Plan::of(&tools, &ServerSettings::default(), Discovery::Annotated).unwrap();
+    let plan = Plan::of(&tools, &[], Discovery::Annotated).unwrap();
     let again = |query: &str| -> Vec<Value> {
         plan.again(query, 9).into_iter().map(|call| call.arguments.into()).collect()
     };
@@ -309,32 +310,35 @@ fn words_are_asked_for_where_the_whole_was_not_found() {
     assert_eq!(again("what about Rust?"), [json!({ "query": "Rust", "limit": 9 })]);
     assert!(again("rust").is_empty(), "that was asked already");
     let configured = settings(json!([{ "tool": "search_nodes" }]));
-    let plan = Plan::of(&tools, &configured, Discovery::Annotated).unwrap();
+    let plan = Plan::of(&tools, &configured.calls, Discovery::Annotated).unwrap();
     assert!(plan.again("async runtimes in rust", 9).is_empty(), "what is configured is all");
 }
 
 #[test]
-fn what_is_shown_are_the_calls_that_are_made() {
+fn sample_shows_the_calls_that_are_made() {
     let annotated =
         |name| tool(name, query_schema()).with_annotations(ToolAnnotations::new().read_only(true));
     let tools = [annotated("search_b"), annotated("search_a")];
-    let plan = Plan::of(&tools, &ServerSettings::default(), Discovery::Annotated).unwrap();
+    let plan = Plan::of(&tools, &[], Discovery::Annotated).unwrap();
     let query = "how do runtimes block";
     let made: Vec<_> = [plan.calls(query, 9), plan.again(query, 9)].concat();
     let (places, shown): (Vec<_>, Vec<_>) = plan.sample(query, 9).into_iter().unzip();
     assert_eq!(shown, made);
     assert_eq!(places, [0, 1, 0, 0, 1, 1]);
-    assert!(plan.told()[1].tool == "search_a" && shown[5].tool == "search_a");
+    assert!(plan.describe()[1].tool == "search_a" && shown[5].tool == "search_a");
 }
 
 #[test]
-fn whoever_configures_no_number_asks_for_no_more_than_is_of_use() {
+fn the_default_limit_is_capped() {
     let schema = json!({
         "properties": { "query": { "type": "string" }, "top_k": { "type": "integer" } }, "required": ["query"],
     });
     let limit = |call: Value| {
-        let plan =
-            Plan::of(&[tool("t", schema.clone())], &settings(json!([call])), Discovery::Annotated);
+        let plan = Plan::of(
+            &[tool("t", schema.clone())],
+            &settings(json!([call])).calls,
+            Discovery::Annotated,
+        );
         plan.unwrap().calls("rust", 100)[0].arguments["top_k"].clone()
     };
     assert_eq!(limit(json!({ "tool": "t" })), 30);
@@ -345,10 +349,8 @@ fn whoever_configures_no_number_asks_for_no_more_than_is_of_use() {
 }
 
 #[test]
-fn where_no_tool_is_surely_one_for_searching_the_likeliest_is_named() {
-    let why = |tools: &[Tool]| {
-        Plan::of(tools, &ServerSettings::default(), Discovery::Annotated).unwrap_err().to_string()
-    };
+fn the_likeliest_tool_is_suggested_without_a_certain_one() {
+    let why = |tools: &[Tool]| Plan::of(tools, &[], Discovery::Annotated).unwrap_err().to_string();
     let two = json!({
         "properties": { "path": { "type": "string" }, "pattern": { "type": "string" } },
         "required": ["path", "pattern"],
@@ -369,12 +371,9 @@ fn where_no_tool_is_surely_one_for_searching_the_likeliest_is_named() {
             vec![clock.clone(), tool("search", two)],
             r#"{"arguments":{"path":"…","pattern":"{query}"},"tool":"search"}"#,
         ),
-        (vec![clock.clone(), writes], "no tool of it is one for searching"),
-        (
-            vec![clock, tool("search_and_replace", query_schema())],
-            "no tool of it is one for searching",
-        ),
-        (vec![], "no tool of it is one for searching"),
+        (vec![clock.clone(), writes], "the server has no search tool"),
+        (vec![clock, tool("search_and_replace", query_schema())], "the server has no search tool"),
+        (vec![], "the server has no search tool"),
     ] {
         let why = why(&tools);
         assert!(why.contains(told), "{why}");
@@ -382,7 +381,7 @@ fn where_no_tool_is_surely_one_for_searching_the_likeliest_is_named() {
 }
 
 #[test]
-fn names_are_cut_into_words() {
+fn names_are_split_into_words() {
     for (name, expected) in [
         ("search_nodes", vec!["search", "nodes"]),
         ("searchDocs", vec!["search", "docs"]),
@@ -433,7 +432,7 @@ fn templates_are_filled() {
 }
 
 #[test]
-fn keywords_are_what_matters_of_a_query() {
+fn keywords_are_the_content_words_of_a_query() {
     let words = crate::text::content_words("How is async code written in Rust?");
     let query = "How is async code written in Rust?";
     assert_eq!(sent(json!({ "q": "{keywords}" }), query), [json!({ "q": words.join(" ") })]);
@@ -443,7 +442,7 @@ fn keywords_are_what_matters_of_a_query() {
     assert!(longest.is_sorted_by(|one, next| one >= next), "the longest first: {each:?}");
     assert_eq!(sent(json!({ "q": "{keyword}" }), "alpha beta gamma delta epsilon zeta").len(), 4);
     assert_eq!(sent(json!({ "q": "{keyword}" }), "alpha ALPHA alpha").len(), 1, "each once");
-    // REQ-AGR-02: a query of one character, or of stop words alone, is one.
+    // REQ-AGR-02: a query may consist of one character or of stop words alone.
     for query in ["?", "to be or not to be", " x "] {
         for template in ["{keywords}", "{keyword}"] {
             let all = sent(json!({ "q": template }), query);
@@ -457,7 +456,7 @@ fn keywords_are_what_matters_of_a_query() {
 }
 
 #[test]
-fn filters_make_a_query_harmless() {
+fn filters_encode_a_query() {
     for (shows, template, query, expected) in [
         ("a regular expression", "{query|regex}", "a.b(c) [x]*", r"a\.b\(c\) \[x\]\*"),
         ("any of the words", "{query|regexOr}", "a.b c|d", r"a\.b|c\|d"),
@@ -503,7 +502,7 @@ fn filters_make_a_query_harmless() {
 }
 
 #[test]
-fn templates_that_would_do_harm_are_refused() {
+fn unsafe_templates_are_rejected() {
     let fault = |template: Value| {
         ArgumentsTemplate::read(&json!({ "q": template }), &|_| None).unwrap_err().remove(0).1
     };
@@ -520,23 +519,23 @@ fn templates_that_would_do_harm_are_refused() {
         (json!("INSERT INTO t VALUES ({query})"), "write '{query|sqlString}'"),
         (json!("SELECT a FROM t WHERE b = '{query|raw}'"), "write '{query|sqlString}'"),
         (json!("SELECT a FROM t WHERE b = 'x' '{query|raw}'"), "write '{query|sqlString}'"),
-        (json!("MATCH (n) WHERE n.a = '{query}'"), "or '{query|raw}' if this is no SQL"),
-        (json!("what's in '{query}'"), "or '{query|raw}' if this is no SQL"),
+        (json!("MATCH (n) WHERE n.a = '{query}'"), "or '{query|raw}' if this is not SQL"),
+        (json!("what's in '{query}'"), "or '{query|raw}' if this is not SQL"),
         (json!("SELECT {query|sqlString}"), "between single quotes"),
         (json!("{queries}"), "did you mean `{query}`?"),
-        (json!("{nonsense}"), "write `{{nonsense}}` for these very braces"),
+        (json!("{nonsense}"), "write `{{nonsense}}` for literal braces"),
         (
             json!("{query|nonsense}"),
-            "there are regex, regexOr, glob, fts5Or, sqlString, pathSegment, shellWord, raw",
+            "the filters are regex, regexOr, glob, fts5Or, sqlString, pathSegment, shellWord, raw",
         ),
         (json!("{words}"), "[\"{words}\"]"),
-        (json!("{limit|regex}"), "takes no filter"),
+        (json!("{limit|regex}"), "does not accept filters"),
         (json!("${NONE}"), "the variable `NONE` is not set"),
     ] {
         let fault = fault(template.clone());
         assert!(fault.contains(message), "{template}: {fault}");
     }
-    // Neither a word nor an apostrophe is SQL.
+    // A single keyword or an apostrophe does not make SQL.
     for template in [
         "select",
         "what's {query|raw}",
@@ -552,7 +551,7 @@ fn templates_that_would_do_harm_are_refused() {
 }
 
 #[test]
-fn places_that_are_not_a_whole_text_need_a_filter() {
+fn placeholders_within_a_text_need_a_filter() {
     let read = |arguments: &Value| {
         let read = ArgumentsTemplate::read(arguments, &|_| Some("x".to_owned()));
         read.map(drop).map_err(|mut faults| faults.remove(0).1)
@@ -612,13 +611,13 @@ fn places_that_are_not_a_whole_text_need_a_filter() {
 }
 
 #[test]
-fn a_plan_tells_what_it_does_without_secrets() {
+fn a_plan_is_described_without_secrets() {
     let settings = settings(json!([{
         "tool": "t", "items": "hits",
         "arguments": { "q": "x {query|regex} {{query}}", "key": "${TOKEN}", "n": "{limit}", "w": ["{words}"] },
     }]));
-    let plan = Plan::of(&[tool("t", json!({}))], &settings, Discovery::Off).unwrap();
-    let told = serde_json::to_value(plan.told()).unwrap();
+    let plan = Plan::of(&[tool("t", json!({}))], &settings.calls, Discovery::Off).unwrap();
+    let told = serde_json::to_value(plan.describe()).unwrap();
     assert_eq!(
         told,
         json!([{
@@ -638,7 +637,7 @@ fn a_plan_tells_what_it_does_without_secrets() {
 }
 
 #[test]
-fn configured_calls_are_held_against_the_tools() {
+fn configured_calls_are_checked_against_the_tools() {
     let writes =
         tool("search_b", query_schema()).with_annotations(ToolAnnotations::new().read_only(false));
     let two = json!({
@@ -646,7 +645,7 @@ fn configured_calls_are_held_against_the_tools() {
         "required": ["path", "pattern", "kind"],
     });
     let tools = [tool("search_a", query_schema()), writes, tool("grep", two)];
-    let plan = |calls: Value| Plan::of(&tools, &settings(calls), Discovery::Annotated);
+    let plan = |calls: Value| Plan::of(&tools, &settings(calls).calls, Discovery::Annotated);
     for (call, problem) in [
         (
             json!({ "tool": "serch_a" }),
@@ -654,41 +653,41 @@ fn configured_calls_are_held_against_the_tools() {
         ),
         (
             json!({ "tool": "x" }),
-            "the server has no tool `x`: there are `search_a`, `search_b`, `grep`",
+            "the server has no tool `x`: the tools are `search_a`, `search_b`, `grep`",
         ),
         (
             json!({ "tool": "search_b" }),
-            "the tool `search_b` says that it changes something: write \"mayWrite\": true beside it if \
-             that does no harm",
+            "the tool `search_b` declares that it changes something: write \"mayWrite\": true beside it if \
+             the call is safe",
         ),
         (
             json!({ "tool": "grep" }),
-            "where the query goes is not clear: write `arguments` for `grep`, which takes `kind`, `path`, \
+            "the argument for the query is ambiguous: write `arguments` for `grep`, which accepts `kind`, `path`, \
              `pattern`",
         ),
         (
             json!({ "tool": "grep", "arguments": { "pattern": "{query}" } }),
-            "the tool `grep` needs `path`: write it to `arguments`",
+            "the tool `grep` requires `path`: add it to `arguments`",
         ),
         (
             json!({ "tool": "grep", "arguments": { "pattern": "{query}", "path": "/", "knid": "f" } }),
-            "the tool `grep` takes no `knid`: did you mean `kind`?",
+            "the tool `grep` does not accept `knid`: did you mean `kind`?",
         ),
     ] {
         let refused = plan(json!([call])).unwrap_err();
         assert_eq!(refused.to_string(), problem);
-        // With another call that can be made, it is told, and that one is made.
+        // The problem is reported, and the other call is made.
         let kept = plan(json!([call, { "tool": "search_a" }])).unwrap();
         assert_eq!(kept.calls("x", 1).len(), 1);
         assert_eq!(kept.problems()[0].to_string(), problem);
     }
-    // What does not say that it only reads is judged by its name.
+    // A tool without annotations is judged by its name.
     let names = ["delete_everything", "run_query", "search_and_replace"];
     for name in names {
         let calls = |may: bool| settings(json!([{ "tool": name, "mayWrite": may }]));
-        let told = |tool: Tool, may| Plan::of(&[tool], &calls(may), Discovery::Annotated);
+        let told = |tool: Tool, may| Plan::of(&[tool], &calls(may).calls, Discovery::Annotated);
         let refused = told(tool(name, query_schema()), false).unwrap_err().to_string();
-        assert!(refused.contains("does not say that it only reads"), "{refused}");
+        assert!(refused.contains("is not annotated as read-only"), "{refused}");
         assert!(told(tool(name, query_schema()), true).is_ok());
         assert!(told(reading(tool(name, query_schema())), false).is_ok());
     }
@@ -702,7 +701,7 @@ fn configured_calls_are_held_against_the_tools() {
 
 // MCP-AQL adapters.
 
-fn door(name: &'static str, reads: bool) -> Tool {
+fn endpoint(name: &'static str, reads: bool) -> Tool {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -743,23 +742,22 @@ fn details(name: &str, tool: &str) -> Value {
     })
 }
 
-/// Learns from what an adapter answers, and gives the calls that were made and the plan.
+/// Runs discovery on an adapter's answers and returns the calls made and the plan.
 fn learn(
     tools: &[Tool],
     answer: impl Fn(&PlannedCall) -> Option<CallToolResult>,
 ) -> (Vec<PlannedCall>, Result<Plan, NoPlan>) {
-    let settings = ServerSettings::default();
-    let mut learning = Learning::of(tools, &settings, Discovery::Annotated).expect("an adapter");
+    let mut learning = AdapterDiscovery::of(tools, &[], Discovery::Annotated).expect("an adapter");
     let mut made = Vec::new();
     while let Some(call) = learning.next() {
         learning.take(answer(&call).as_ref(), tools);
         made.push(call);
         assert!(made.len() < 20, "{made:?}");
     }
-    (made, learning.plan(tools, &settings, Discovery::Annotated))
+    (made, learning.plan(tools, &[], Discovery::Annotated))
 }
 
-/// An adapter with these details of `search_tasks`, and what it is asked.
+/// Returns the calls to an adapter with these details of `search_tasks`.
 fn operation(tools: &[Tool], details: Value) -> Vec<PlannedCall> {
     let (_, plan) = learn(tools, |call| {
         Some(match call.arguments["params"].get("name") {
@@ -771,17 +769,17 @@ fn operation(tools: &[Tool], details: Value) -> Vec<PlannedCall> {
 }
 
 #[test]
-fn adapters_are_asked_through_their_own_tools() {
+fn adapters_are_called_through_their_own_tools() {
     // REQ-COL-02
     let asked = json!({
         "operation": "search_tasks",
         "params": { "query": "overdue", "first": 20, "fields": "standard" },
     });
     for (tools, read) in [
-        (vec![door("mcp_aql_delete", false), door("mcp_aql_read", true)], "mcp_aql_read"),
-        (vec![door("mcp_aql", false)], "mcp_aql"),
-        (vec![door("notes_mcp_aql", false)], "notes_mcp_aql"),
-        (vec![door("look", true), door("change", false)], "look"),
+        (vec![endpoint("mcp_aql_delete", false), endpoint("mcp_aql_read", true)], "mcp_aql_read"),
+        (vec![endpoint("mcp_aql", false)], "mcp_aql"),
+        (vec![endpoint("notes_mcp_aql", false)], "notes_mcp_aql"),
+        (vec![endpoint("look", true), endpoint("change", false)], "look"),
     ] {
         let calls = operation(&tools, details("search_tasks", read));
         assert_eq!(calls.len(), 1, "{read}");
@@ -793,12 +791,12 @@ fn adapters_are_asked_through_their_own_tools() {
 }
 
 #[test]
-fn operations_may_be_configured_if_they_only_read() {
-    let tools = [door("mcp_aql", false), door("mcp_aql_delete", false)];
+fn read_only_operations_may_be_configured() {
+    let tools = [endpoint("mcp_aql", false), endpoint("mcp_aql_delete", false)];
     let plan = |tool: &str, operation: &str| {
         let arguments = json!({ "operation": operation, "params": { "query": "{query}" } });
         let calls = json!([{ "tool": tool, "arguments": arguments }]);
-        Plan::of(&tools, &settings(calls), Discovery::Annotated)
+        Plan::of(&tools, &settings(calls).calls, Discovery::Annotated)
     };
     let calls = plan("mcp_aql", "find_tasks").unwrap().calls("x", 1);
     assert_eq!(calls[0].arguments["params"], json!({ "query": "x" }));
@@ -811,15 +809,15 @@ fn operations_may_be_configured_if_they_only_read() {
 }
 
 #[test]
-fn learning_asks_for_nothing_but_introspection() {
+fn discovery_only_calls_introspection() {
     let names: Vec<String> = (0..20).map(|number| format!("search_{number:02}")).collect();
     let mut all: Vec<_> = names.iter().map(|name| (name.as_str(), "READ")).collect();
     all.extend([("search_and_destroy", "READ"), ("search_x", "DELETE"), ("list_y", "READ")]);
-    let tools = [door("mcp_aql_read", true)];
+    let tools = [endpoint("mcp_aql_read", true)];
     let (made, plan) = learn(&tools, |call| {
         Some(match call.arguments["params"].get("name").and_then(Value::as_str) {
             None => listed_operations(&all),
-            // Every other one wants more.
+            // Every other operation requires more arguments.
             Some(name) if name.ends_with(['1', '3', '5', '7', '9']) => success(json!({})),
             Some(name) => success(json!({ "operation": details(name, "mcp_aql_read") })),
         })
@@ -832,9 +830,12 @@ fn learning_asks_for_nothing_but_introspection() {
 }
 
 #[test]
-fn no_operation_is_asked_that_may_do_harm_or_wants_more() {
-    let tools =
-        [door("mcp_aql_read", true), door("mcp_aql_delete", false), tool("drop", json!({}))];
+fn unsafe_operations_and_operations_with_further_arguments_are_not_called() {
+    let tools = [
+        endpoint("mcp_aql_read", true),
+        endpoint("mcp_aql_delete", false),
+        tool("drop", json!({})),
+    ];
     let good = details("search_tasks", "mcp_aql_read");
     assert_eq!(operation(&tools, good.clone()).len(), 1);
     for (path, value) in [
@@ -863,23 +864,26 @@ fn no_operation_is_asked_that_may_do_harm_or_wants_more() {
 fn other_servers_are_not_taken_for_adapters() {
     let settings = ServerSettings::default();
     let of = |tool: Tool, settings: &ServerSettings, discovery| {
-        Learning::of(&[tool], settings, discovery).is_some()
+        AdapterDiscovery::of(&[tool], &settings.calls, discovery).is_some()
     };
-    assert!(of(door("mcp_aql", false), &settings, Discovery::Annotated));
-    assert!(!of(door("mcp_aql", false), &settings, Discovery::Off));
-    assert!(!of(door("run_anything", false), &settings, Discovery::Named), "it may write");
+    assert!(of(endpoint("mcp_aql", false), &settings, Discovery::Annotated));
+    assert!(!of(endpoint("mcp_aql", false), &settings, Discovery::Off));
+    assert!(!of(endpoint("run_anything", false), &settings, Discovery::Named), "it may write");
     assert!(!of(reading(tool("x", query_schema())), &settings, Discovery::Named));
     let configured = super::tests::settings(json!([{ "tool": "mcp_aql" }]));
     assert!(
-        !of(door("mcp_aql", false), &configured, Discovery::Annotated),
+        !of(endpoint("mcp_aql", false), &configured, Discovery::Annotated),
         "what is configured wins"
     );
 }
 
 #[test]
-fn what_an_adapter_answers_amiss_ends_learning() {
-    let tools =
-        [door("a", true), door("mcp_aql_read", true), reading(tool("search", query_schema()))];
+fn invalid_answers_end_discovery() {
+    let tools = [
+        endpoint("a", true),
+        endpoint("mcp_aql_read", true),
+        reading(tool("search", query_schema())),
+    ];
     let nested = (0..200).fold(json!(1), |inner, _| json!([inner]));
     for answer in [
         None,
@@ -891,14 +895,14 @@ fn what_an_adapter_answers_amiss_ends_learning() {
         Some(CallToolResult::structured(json!({ "success": false, "error": {} }))),
     ] {
         let (made, plan) = learn(&tools, |_| answer.clone());
-        assert_eq!(made.len(), 2, "both doors are tried, the likelier first: {answer:?}");
+        assert_eq!(made.len(), 2, "both endpoints are tried, the likelier first: {answer:?}");
         assert_eq!(made[0].tool, "mcp_aql_read");
-        // Its other tools are asked all the same.
+        // The server's other tools are still called.
         assert_eq!(plan.unwrap().calls("x", 1)[0].tool, "search");
     }
 }
 
-// Whatever comes.
+// Properties of arbitrary input.
 
 fn any_schema() -> impl Strategy<Value = Value> {
     let words = prop::sample::select(vec![
@@ -937,30 +941,29 @@ fn any_schema() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn no_schema_and_no_reply_breaks_anything(schema in any_schema(), reply in any_schema(), query in "\\PC{0,30}") {
-        let mut door = door("mcp_aql", false);
+    fn no_schema_or_reply_causes_a_panic(schema in any_schema(), reply in any_schema(), query in "\\PC{0,30}") {
+        let mut endpoint = endpoint("mcp_aql", false);
         if let Value::Object(members) = &schema {
             let tools = [reading(tool("search", schema.clone()).with_title("x"))];
             let _ = found(&tools, Discovery::Named);
-            door.input_schema = members.clone().into();
+            endpoint.input_schema = members.clone().into();
         }
-        let settings = ServerSettings::default();
-        let tools = [door, super::tests::door("x", true)];
-        if let Some(mut learning) = Learning::of(&tools, &settings, Discovery::Named) {
+        let tools = [endpoint, super::tests::endpoint("x", true)];
+        if let Some(mut learning) = AdapterDiscovery::of(&tools, &[], Discovery::Named) {
             for _ in 0..20 {
                 if learning.next().is_none() {
                     break;
                 }
                 learning.take(Some(&success(reply.clone())), &tools);
             }
-            if let Ok(plan) = learning.plan(&tools, &settings, Discovery::Named) {
+            if let Ok(plan) = learning.plan(&tools, &[], Discovery::Named) {
                 let _ = plan.calls(&query, 10);
             }
         }
     }
 
     #[test]
-    fn a_regex_finds_what_was_asked_for(query in "\\PC{1,30}") {
+    fn a_regex_matches_the_query(query in "\\PC{1,30}") {
         let query = query.trim();
         prop_assume!(!query.is_empty());
         let pattern = sent(json!({ "q": "{query|regex}" }), query).remove(0)["q"].as_str().unwrap().to_owned();
@@ -975,10 +978,10 @@ proptest! {
     }
 
     #[test]
-    fn nothing_gets_out_of_its_quotes(query in "['\"\\\\\\-; a\\PC]{0,40}") {
+    fn a_query_cannot_leave_its_quotes(query in "['\"\\\\\\-; a\\PC]{0,40}") {
         let sql = "SELECT a FROM t WHERE t MATCH '{query|fts5Or|sqlString}' OR a LIKE '%{query|sqlString}%'";
         let sent = sent(json!({ "q": sql }), &query).remove(0)["q"].as_str().unwrap().to_owned();
-        // As databases read it: what is between quotes is one string each.
+        // Databases parse the text between quotes as one string.
         let mut outside = String::new();
         let mut is_in = false;
         let mut rest = sent.chars().peekable();
@@ -995,7 +998,7 @@ proptest! {
     }
 
     #[test]
-    fn a_pattern_of_names_stays_in_its_folder(query in "[./*?!\\\\a-c\\PC]{0,30}") {
+    fn a_glob_stays_in_its_folder(query in "[./*?!\\\\a-c\\PC]{0,30}") {
         let sent = sent(json!({ "q": "*{query|glob}*" }), &query).remove(0)["q"].as_str().unwrap().to_owned();
         let inner = sent.strip_prefix('*').and_then(|it| it.strip_suffix('*')).unwrap_or_default();
         prop_assert!(!inner.contains(['/', '\\', '*', '[', '{', '!', '(', '|']) && !inner.contains(".."), "{}", sent);
@@ -1022,7 +1025,7 @@ proptest! {
         }
     }
 
-    /// A real shell gives the program the text itself, as one argument.
+    /// A real shell passes the text to the program as one argument.
     #[cfg(unix)]
     #[test]
     fn a_shell_word_is_one_argument(query in "([-'\"\\\\$`;|&<>(){}*?!~# \n\0a]|\\PC){0,30}") {
@@ -1037,24 +1040,24 @@ proptest! {
     }
 
     #[test]
-    fn templates_read_again_as_they_are_told(text in "(\\{|\\}|query|\\||regex|a| |\\$\\{TOKEN\\}|[a-z]{1,3}){0,12}") {
+    fn templates_round_trip(text in "(\\{|\\}|query|\\||regex|a| |\\$\\{TOKEN\\}|[a-z]{1,3}){0,12}") {
         let variable = |_: &str| Some("x".to_owned());
         if let Ok(template) = ArgumentsTemplate::read(&json!({ "q": text }), &variable) {
             let told = template.raw();
             let again = ArgumentsTemplate::read(&told, &variable).unwrap();
             prop_assert_eq!(again.raw(), told.clone());
-            let asked = Asked::new("some query", 3);
-            let bounds = Bounds::default();
+            let asked = QueryValues::new("some query", 3);
+            let bounds = ArgumentLimits::default();
             prop_assert_eq!(again.fill(&asked, &bounds), template.fill(&asked, &bounds), "{}", told);
         }
     }
 
     #[test]
-    fn no_text_is_longer_than_the_schema_allows(query in "\\PC{0,80}", longest in 1_u64..30, filter in 0_usize..4) {
+    fn texts_respect_the_schemas_maximum_length(query in "\\PC{0,80}", longest in 1_u64..30, filter in 0_usize..4) {
         let template = ["{query}", "{keywords|regexOr}", "{query|fts5Or}", "x{query|sqlString}"][filter];
         let schema = json!({ "properties": { "q": { "type": "string", "maxLength": longest } } });
         let settings = settings(json!([{ "tool": "t", "arguments": { "q": template.replace("x{query|sqlString}", "'{query|sqlString}'") } }]));
-        let plan = Plan::of(&[tool("t", schema)], &settings, Discovery::Off).unwrap();
+        let plan = Plan::of(&[tool("t", schema)], &settings.calls, Discovery::Off).unwrap();
         for call in plan.calls(&query, 1) {
             prop_assert!(call.arguments["q"].as_str().unwrap().chars().count() as u64 <= longest);
         }

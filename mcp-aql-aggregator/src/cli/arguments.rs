@@ -1,9 +1,9 @@
-//! What the command line takes.
+//! Command-line arguments.
 
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use mcp_aql_aggregator::plain::{LEAST_RESULTS, MOST_RESULTS};
+use mcp_aql_aggregator::plain::{MAX_RESULTS, MIN_RESULTS};
 
 /// One query over many MCP servers, one ranked answer
 #[derive(Debug, Parser)]
@@ -15,12 +15,12 @@ pub(crate) struct Arguments {
 
 const EXIT_CODES: &str = "\
 Exit codes:
-  0    done; check: every server can be asked, or has nothing to be asked
-  1    query: no server answered; check: a server does not do what is configured
-  3    the command line, the configuration or an address is wrong
+  0    done; check: every server works as configured
+  1    query: no server answered; check: a server does not work as configured
+  3    the command line, the configuration or an address is invalid
   130  query and check: interrupted
 
-Logs go to standard error; MCP_AQL_LOG, or RUST_LOG, says how much: info, or warn,mcp_aql_aggregator=debug.";
+Logs go to standard error; MCP_AQL_LOG or RUST_LOG sets the level: info, or warn,mcp_aql_aggregator=debug.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -39,51 +39,51 @@ pub(crate) enum Command {
     #[command(after_help = SERVE_EXAMPLES)]
     Serve {
         #[command(flatten)]
-        configured: Configured,
-        /// What clients see
+        configured: ConfigArgs,
+        /// The interface that clients see
         #[arg(long, value_enum, default_value_t = Face::Plain)]
         face: Face,
         #[cfg(feature = "http")]
         #[command(flatten)]
-        http: Http,
+        http: HttpArgs,
     },
-    /// Ask the servers once, and print the results
+    /// Query the servers once and print the results
     #[command(after_help = QUERY_EXAMPLES)]
     Query {
         #[command(flatten)]
-        configured: Configured,
-        /// What to look for
+        configured: ConfigArgs,
+        /// The query
         #[arg(value_name = "TEXT")]
         text: String,
-        /// How many results, 10 to 100; as the configuration says without it
+        /// The number of results, 10 to 100; defaults to the configuration's
         #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = results)]
         max_results: Option<usize>,
-        /// Ask this server alone; may be repeated
+        /// Query only this server; may be repeated
         #[arg(long = "server", value_name = "NAME")]
         servers: Vec<String>,
-        /// Print what the tool returns
+        /// Print the JSON that the tool returns
         #[arg(long)]
         json: bool,
     },
-    /// Start each server, and show its tool, a call of it, and what is made of the answer
+    /// Start each server and show its tools, their calls and the parsed answers
     Check {
         #[command(flatten)]
-        configured: Configured,
-        /// What to look for
+        configured: ConfigArgs,
+        /// The query
         #[arg(long, value_name = "TEXT", default_value = "how to begin")]
         query: String,
     },
 }
 
-/// Where the servers are told.
+/// The location of the configuration.
 #[derive(Debug, Args)]
-pub(crate) struct Configured {
+pub(crate) struct ConfigArgs {
     /// The servers: a client's own mcpServers, with an aggregator section beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
 }
 
-/// What clients see.
+/// The interface that clients see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Face {
     /// The tool mcp__proxy__aggregator__query
@@ -92,26 +92,26 @@ pub(crate) enum Face {
     McpAql,
 }
 
-/// How it is served over HTTP, if it is.
+/// Options for serving over HTTP.
 #[cfg(feature = "http")]
 #[derive(Debug, Args)]
-pub(crate) struct Http {
+pub(crate) struct HttpArgs {
     /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) http: Option<std::net::SocketAddr>,
-    /// Also answer requests to this host
+    /// Also accept requests to this host
     #[arg(long, value_name = "HOST", requires = "http")]
     allow_host: Vec<String>,
-    /// Also answer pages of this origin: scheme, host and port
+    /// Also accept requests from pages of this origin: scheme, host and port
     #[arg(long, value_name = "ORIGIN", requires = "http")]
     allow_origin: Vec<String>,
-    /// Listen on an address that other machines reach
+    /// Allow an address that other machines can reach
     #[arg(long, requires = "http")]
     allow_remote: bool,
 }
 
 #[cfg(feature = "http")]
-impl Http {
+impl HttpArgs {
     pub(crate) fn options(self) -> mcp_aql::HttpOptions {
         let options = mcp_aql::HttpOptions::new().allow_remote(self.allow_remote);
         let options = self.allow_host.into_iter().fold(options, mcp_aql::HttpOptions::allow_host);
@@ -121,7 +121,7 @@ impl Http {
 
 fn results(text: &str) -> Result<usize, String> {
     match text.parse() {
-        Ok(count) if (LEAST_RESULTS..=MOST_RESULTS).contains(&count) => Ok(count),
-        _ => Err(format!("write a number from {LEAST_RESULTS} to {MOST_RESULTS}")),
+        Ok(count) if (MIN_RESULTS..=MAX_RESULTS).contains(&count) => Ok(count),
+        _ => Err(format!("write a number from {MIN_RESULTS} to {MAX_RESULTS}")),
     }
 }

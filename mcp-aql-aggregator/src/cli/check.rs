@@ -1,34 +1,34 @@
-//! Shows for each server what is asked of it, and what is made of its answer.
+//! The subcommand `check`: shows each server's calls and the parsed answers.
 
 use std::fmt::Write as _;
 
-use mcp_aql_aggregator::{Aggregator, Checked, CheckedCall, ServerStatus};
+use mcp_aql_aggregator::{Aggregator, CallCheck, ServerCheck, ServerStatus};
 
 use super::table::{cut, one_line};
-use super::{Ended, output};
+use super::{Outcome, output};
 
-/// So many items of an answer are shown.
-const SHOWN: usize = 3;
-/// So many lines of a server's standard error are shown.
-const LAST_WORDS: usize = 5;
+/// The maximum number of items shown per answer.
+const MAX_SHOWN_ITEMS: usize = 3;
+/// The maximum number of lines shown of a server's standard error.
+const MAX_STDERR_LINES: usize = 5;
 
-/// Checks all servers, and writes what was found.
-pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Ended, String> {
-    let all = super::told_of_waiting(aggregator, aggregator.check(query)).await;
+/// Checks all servers and prints the findings.
+pub(super) async fn check(aggregator: &Aggregator, query: &str) -> Result<Outcome, String> {
+    let all = super::report_slow_start(aggregator, aggregator.check(query)).await;
     let all = all.map_err(|error| error.to_string())?;
     let width = output::width();
     let texts: Vec<_> = all.iter().map(|checked| text(checked, width)).collect();
     output::write(&texts.join("\n"))?;
-    Ok(if all.iter().all(|checked| checked.is_well) { Ended::Well } else { Ended::Failed })
+    Ok(if all.iter().all(|checked| checked.is_well) { Outcome::Well } else { Outcome::Failed })
 }
 
-/// What was found of one server.
-fn text(checked: &Checked, width: usize) -> String {
-    let mut lines = Lines { text: String::new(), width };
+/// Describes the findings about one server.
+fn text(checked: &ServerCheck, width: usize) -> String {
+    let mut lines = WrappedText { text: String::new(), width };
     let state = match checked.state.state {
-        // One that failed when it was asked may be up again.
+        // A server that failed during the check may be ready again.
         ServerStatus::Ready if checked.state.reason.is_none() => "ready",
-        // What is configured cannot be done: that is something else than having nothing to ask.
+        // A server whose configured calls cannot be made differs from one without a search tool.
         ServerStatus::Unmapped if !checked.is_well => "not as configured",
         ServerStatus::Unmapped => "no query tool",
         ServerStatus::Disabled => "disabled",
@@ -45,15 +45,15 @@ fn text(checked: &Checked, width: usize) -> String {
         for cause in &checked.causes {
             lines.wrap(2, &format!("cause: {cause}"));
         }
-        let from = checked.last_words.len().saturating_sub(LAST_WORDS);
-        for line in checked.last_words.iter().skip(from) {
+        let from = checked.stderr_tail.len().saturating_sub(MAX_STDERR_LINES);
+        for line in checked.stderr_tail.iter().skip(from) {
             lines.add(2, &format!("stderr: {}", one_line(line)));
         }
     }
     lines.text
 }
 
-fn call(lines: &mut Lines, call: &CheckedCall) {
+fn call(lines: &mut WrappedText, call: &CallCheck) {
     lines.add(2, &format!("tool {}: {}", call.tool, call.why));
     lines.add(4, &format!("template  {}", call.template));
     if call.answers.is_empty() {
@@ -68,28 +68,28 @@ fn call(lines: &mut Lines, call: &CheckedCall) {
         let (bytes, took, count) = (answer.bytes, answer.latency.as_millis(), answer.items.len());
         let items = if count == 1 { "item" } else { "items" };
         lines.add(4, &format!("answer    {bytes} bytes in {took} ms, {count} {items}{left_out}"));
-        if answer.is_amiss {
+        if answer.is_mismatch {
             lines.add(
                 14,
-                "`items` leads nowhere in it: leave it out, or write where the results are",
+                "`items` does not match the answer: leave it out, or write where the results are",
             );
         }
-        for item in answer.items.iter().take(SHOWN) {
+        for item in answer.items.iter().take(MAX_SHOWN_ITEMS) {
             lines.add(14, &format!("- {}", one_line(item)));
         }
-        if answer.items.len() > SHOWN {
+        if answer.items.len() > MAX_SHOWN_ITEMS {
             lines.add(14, "…");
         }
     }
 }
 
-struct Lines {
+struct WrappedText {
     text: String,
     width: usize,
 }
 
-impl Lines {
-    /// A text that is to be read to its end.
+impl WrappedText {
+    /// Adds a text wrapped to the width, so that all of it is readable.
     fn wrap(&mut self, indent: usize, text: &str) {
         let text = one_line(text);
         let most = self.width.saturating_sub(indent).max(1);

@@ -1,4 +1,4 @@
-//! The command line: what is asked for, and how the process ends.
+//! The command line: dispatches subcommands and determines the exit code.
 
 mod arguments;
 mod check;
@@ -12,73 +12,73 @@ use std::time::Duration;
 use clap::Parser as _;
 use mcp_aql_aggregator::{Aggregator, Config, Query, QueryError, ServerStatus};
 
-use arguments::{Arguments, Command, Configured};
+use arguments::{Arguments, Command, ConfigArgs};
 
-/// After this it is told who is waited for.
-const PATIENCE: Duration = Duration::from_secs(2);
+/// The delay after which servers that are still starting are reported.
+const STARTING_REPORT_DELAY: Duration = Duration::from_secs(2);
 
-/// How the process ends.
+/// The outcome of the process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    /// All is as it should be.
+enum Outcome {
+    /// The command succeeded.
     Well,
-    /// Servers could not be asked.
+    /// A server failed.
     Failed,
-    /// What was asked for cannot be done.
+    /// The command line or the configuration is invalid.
     Refused,
-    /// Somebody wanted it to stop.
+    /// A signal stopped the process.
     Interrupted,
 }
 
-impl Ended {
+impl Outcome {
     const fn code(self) -> u8 {
         match self {
             Self::Well => 0,
             Self::Failed => 1,
             Self::Refused => 3,
-            // As shells have it.
+            // The shell convention for SIGINT.
             Self::Interrupted => 130,
         }
     }
 }
 
-/// Does what the process was started for.
+/// Runs the command and returns its exit code.
 pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
-            output::tell(&format!("error: {why}"));
-            Ended::Refused
+            output::print_message(&format!("error: {why}"));
+            Outcome::Refused
         }),
         Err(error) => {
-            // Help and version are no faults, and go to standard output. Nobody reads when this fails.
+            // Help and version are not errors and go to standard output. A failed write is ignored.
             let _ = error.print();
-            if error.use_stderr() { Ended::Refused } else { Ended::Well }
+            if error.use_stderr() { Outcome::Refused } else { Outcome::Well }
         }
     };
     ExitCode::from(ended.code())
 }
 
-/// Errors are for whoever typed the command.
-fn run(command: Command) -> Result<Ended, String> {
+/// Runs a command. An error is a message for the user.
+fn run(command: Command) -> Result<Outcome, String> {
     output::log_to_stderr();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     let ended = runtime.block_on(work(command));
-    // A thread that reads standard input does not end before that does.
+    // A thread that reads standard input ends only when standard input does.
     runtime.shutdown_timeout(Duration::from_millis(100));
     ended
 }
 
-async fn work(command: Command) -> Result<Ended, String> {
+async fn work(command: Command) -> Result<Outcome, String> {
     match command {
         #[cfg(feature = "http")]
         Command::Serve { configured, face, http } => {
-            let stop = told_to_stop();
+            let stop = shutdown_signal();
             serve::serve(&start(&configured)?, face, http, stop).await
         }
         #[cfg(not(feature = "http"))]
         Command::Serve { configured, face } => {
-            let stop = told_to_stop();
+            let stop = shutdown_signal();
             serve::serve(&start(&configured)?, face, stop).await
         }
         Command::Query { configured, text, max_results, servers, json } => {
@@ -95,61 +95,61 @@ async fn work(command: Command) -> Result<Ended, String> {
     }
 }
 
-fn start(configured: &Configured) -> Result<Aggregator, String> {
+fn start(configured: &ConfigArgs) -> Result<Aggregator, String> {
     let config = Config::from_file(&configured.config).map_err(|error| error.to_string())?;
     Ok(Aggregator::start(config))
 }
 
-/// Starts the servers, works with them, and ends them, also when somebody wants it to stop.
+/// Starts the servers, runs `work` with them and ends them, also after a signal.
 async fn once(
-    configured: &Configured,
-    work: impl AsyncFnOnce(&Aggregator) -> Result<Ended, String>,
-) -> Result<Ended, String> {
-    let stop = told_to_stop();
+    configured: &ConfigArgs,
+    work: impl AsyncFnOnce(&Aggregator) -> Result<Outcome, String>,
+) -> Result<Outcome, String> {
+    let stop = shutdown_signal();
     let aggregator = start(configured)?;
     let ended = tokio::select! {
         ended = work(&aggregator) => ended,
         () = stop => {
-            output::tell("interrupted");
-            Ok(Ended::Interrupted)
+            output::print_message("interrupted");
+            Ok(Outcome::Interrupted)
         }
     };
     aggregator.close().await;
     ended
 }
 
-async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Ended, String> {
-    // Nobody has used these servers before: they are given the time that they need to start.
-    let settled = told_of_waiting(aggregator, aggregator.settled_for(&query)).await;
+async fn ask(aggregator: &Aggregator, query: Query, json: bool) -> Result<Outcome, String> {
+    // The servers have just been started, so the query waits for them first.
+    let settled = report_slow_start(aggregator, aggregator.settled_for(&query)).await;
     settled.map_err(|error| error.to_string())?;
     match aggregator.query(query).await {
         Ok(answer) if json => {
             let text = serde_json::to_string_pretty(&answer);
             output::write_json(&text.map_err(|error| format!("cannot write JSON: {error}"))?)?;
-            Ok(Ended::Well)
+            Ok(Outcome::Well)
         }
         Ok(answer) => {
             output::write(&table::answer(&answer, output::width()))?;
-            Ok(Ended::Well)
+            Ok(Outcome::Well)
         }
         Err(QueryError::AllFailed { errors, .. } | QueryError::NoServer { errors }) => {
-            output::tell("no server answered");
+            output::print_message("no server answered");
             for error in errors {
-                output::tell(&format!("  {error}"));
+                output::print_message(&format!("  {error}"));
             }
-            output::tell("`check`, with the same configuration, tells why");
-            Ok(Ended::Failed)
+            output::print_message("`check`, with the same configuration, shows the reasons");
+            Ok(Outcome::Failed)
         }
         Err(error) => Err(error.to_string()),
     }
 }
 
-/// Waits for work on servers, and tells which ones are still starting where it takes longer.
-async fn told_of_waiting<T>(aggregator: &Aggregator, work: impl Future<Output = T>) -> T {
+/// Waits for `work`, and reports the servers that are still starting after a delay.
+async fn report_slow_start<T>(aggregator: &Aggregator, work: impl Future<Output = T>) -> T {
     let mut work = std::pin::pin!(work);
     tokio::select! {
         done = &mut work => return done,
-        () = tokio::time::sleep(PATIENCE) => {}
+        () = tokio::time::sleep(STARTING_REPORT_DELAY) => {}
     }
     let states = aggregator.servers().into_iter();
     let starting: Vec<_> = states
@@ -157,39 +157,39 @@ async fn told_of_waiting<T>(aggregator: &Aggregator, work: impl Future<Output = 
         .map(|server| server.name)
         .collect();
     if !starting.is_empty() {
-        output::tell(&format!("still starting: {}", starting.join(", ")));
+        output::print_message(&format!("still starting: {}", starting.join(", ")));
     }
     work.await
 }
 
-/// Waits for Ctrl-C, or the wish that the process end. It is heard from the call on, not only once somebody
-/// waits: what comes while the servers start ends them too.
-fn told_to_stop() -> impl Future<Output = ()> + Send + 'static {
+/// Waits for Ctrl-C or a termination signal. The handlers are installed by the call itself, not by
+/// the first poll, so that a signal during start-up also ends the servers.
+fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
 
-        let wish = |kind| {
+        let on_signal = |kind| {
             let heard = signal(kind);
             async move {
                 match heard {
                     Ok(mut signal) => {
                         signal.recv().await;
                     }
-                    // Where signals cannot be heard, the system's own way is left.
+                    // Without a handler the signal keeps its default action.
                     Err(_) => std::future::pending().await,
                 }
             }
         };
-        let by_hand = wish(SignalKind::interrupt());
-        let politely = wish(SignalKind::terminate());
-        // The terminal is gone, and with it whoever would end the servers.
-        let alone = wish(SignalKind::hangup());
+        let interrupted = on_signal(SignalKind::interrupt());
+        let terminated = on_signal(SignalKind::terminate());
+        // The terminal was closed.
+        let hung_up = on_signal(SignalKind::hangup());
         async move {
             tokio::select! {
-                () = by_hand => {}
-                () = politely => {}
-                () = alone => {}
+                () = interrupted => {}
+                () = terminated => {}
+                () = hung_up => {}
             }
         }
     }

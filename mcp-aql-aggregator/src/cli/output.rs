@@ -1,4 +1,4 @@
-//! Where output and logs go.
+//! Standard output, standard error and logs of the command.
 
 use std::io::{IsTerminal as _, Write as _};
 
@@ -7,20 +7,21 @@ use mcp_aql_text::{visible_json, visible_lines};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
-/// Warnings by default, of rmcp errors only: it warns of each request that it refuses.
+/// Warnings by default, but only errors of rmcp, which logs a warning for each rejected request.
 const DEFAULT: &str = "warn,rmcp=error";
-/// The module whose lines beyond `info` have queries in them, word by word.
+/// The module whose log lines below `info` quote queries.
 const QUERIES: &str = "mcp_aql::adapter";
-/// The narrowest and the widest that a table is made.
+/// The minimum and maximum width of a table.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=240;
 
-/// Writes a text to standard output, with the numbers of characters that are not displayed.
+/// Writes a text to standard output. Characters that a terminal does not display appear as their
+/// code points.
 pub(crate) fn write(text: &str) -> Result<(), String> {
     write_as_is(&visible_lines(text))
 }
 
-/// Writes JSON to standard output: as it is for a program, and with escapes for characters that a terminal
-/// does not display.
+/// Writes JSON to standard output: unchanged for a program, and with escapes for characters that a
+/// terminal does not display.
 pub(crate) fn write_json(json: &str) -> Result<(), String> {
     if std::io::stdout().is_terminal() {
         write_as_is(&visible_json(json))
@@ -32,7 +33,7 @@ pub(crate) fn write_json(json: &str) -> Result<(), String> {
 fn write_as_is(text: &str) -> Result<(), String> {
     let mut stdout = std::io::stdout().lock();
     match writeln!(stdout, "{}", text.trim_end()).and_then(|()| stdout.flush()) {
-        // Whoever has read enough may close the pipe.
+        // The reader may close the pipe after it has read enough.
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
             Err(format!("cannot write to standard output: {error}"))
         }
@@ -40,19 +41,19 @@ fn write_as_is(text: &str) -> Result<(), String> {
     }
 }
 
-/// Tells whoever started the command. Nobody listens when this fails.
-pub(crate) fn tell(text: &str) {
+/// Writes a message to standard error. A failed write is ignored.
+pub(crate) fn print_message(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", visible_lines(text));
 }
 
-/// How many columns there are.
+/// Returns the terminal's width in columns.
 pub(crate) fn width() -> usize {
     let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     let usual = if std::io::stdout().is_terminal() { 100 } else { 120 };
     told.unwrap_or(usual).clamp(*WIDTHS.start(), *WIDTHS.end())
 }
 
-/// Logs go to standard error: standard output belongs to MCP, or to the result.
+/// Sends logs to standard error, because standard output carries MCP or the result.
 pub(crate) fn log_to_stderr() {
     let wanted = ["MCP_AQL_LOG", "RUST_LOG"].into_iter().find_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
@@ -61,8 +62,8 @@ pub(crate) fn log_to_stderr() {
     let filter = wanted.and_then(|(name, value)| {
         let filter = value.parse::<Targets>().ok();
         if filter.is_none() {
-            tell(&format!(
-                "{name} is not understood: write a level, as in `info`, or levels by module, as in \
+            print_message(&format!(
+                "{name} is invalid: write a level, as in `info`, or levels by module, as in \
                  `warn,mcp_aql_aggregator=debug`"
             ));
         }
@@ -75,6 +76,6 @@ pub(crate) fn log_to_stderr() {
         .with_target(QUERIES, LevelFilter::INFO)
         .with_targets(QUOTING_TARGETS.map(|target| (target, LevelFilter::WARN)));
     let subscriber = tracing_subscriber::registry().with(lines).with(filter).with(quiet);
-    // There is none yet.
+    // No global subscriber has been set before.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

@@ -1,38 +1,39 @@
-//! Serves clients until they go, or the process is told to stop; then ends the servers.
+//! The subcommand `serve`: serves clients until they disconnect or a signal arrives, then ends the
+//! servers.
 
 use mcp_aql_aggregator::{Aggregator, adapter, plain};
 
-use super::Ended;
+use super::Outcome;
 use super::arguments::Face;
 #[cfg(feature = "http")]
-use super::arguments::Http;
+use super::arguments::HttpArgs;
 
-/// Serves what was asked for, where it was asked for.
+/// Serves the chosen interface on standard input and output, or over HTTP.
 #[cfg(feature = "http")]
 pub(super) async fn serve(
     aggregator: &Aggregator,
     face: Face,
-    http: Http,
+    http: HttpArgs,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> Result<Ended, String> {
+) -> Result<Outcome, String> {
     let served = match http.http {
         Some(address) => over_http(aggregator, face, address, http.options(), stop).await,
         None => over_stdio(aggregator, face, stop).await,
     };
     aggregator.close().await;
-    served.map(|()| Ended::Well)
+    served.map(|()| Outcome::Well)
 }
 
-/// Serves what was asked for.
+/// Serves the chosen interface on standard input and output.
 #[cfg(not(feature = "http"))]
 pub(super) async fn serve(
     aggregator: &Aggregator,
     face: Face,
     stop: impl Future<Output = ()> + Send + 'static,
-) -> Result<Ended, String> {
+) -> Result<Outcome, String> {
     let served = over_stdio(aggregator, face, stop).await;
     aggregator.close().await;
-    served.map(|()| Ended::Well)
+    served.map(|()| Outcome::Well)
 }
 
 async fn over_stdio(
@@ -68,17 +69,17 @@ async fn over_http(
     options.check(address.ip()).map_err(|error| error.to_string())?;
     let wrong = |error: std::io::Error| format!("cannot listen on {address}: {error}");
     let listener = tokio::net::TcpListener::bind(address).await.map_err(wrong)?;
-    // Only now is it known where it listens, if the port was left to the system.
+    // The system has now chosen the port if the address left it open.
     let address = listener.local_addr().map_err(wrong)?;
     let served = match face {
         Face::Plain => {
             let serving = plain::serve_listener(aggregator, listener, options, stop);
-            tell(address);
+            print_address(address);
             serving.await
         }
         Face::McpAql => {
             let adapter = adapter(aggregator.clone()).map_err(|error| error.to_string())?;
-            tell(address);
+            print_address(address);
             adapter.serve_listener(listener, options, stop).await
         }
     };
@@ -86,6 +87,6 @@ async fn over_http(
 }
 
 #[cfg(feature = "http")]
-fn tell(address: std::net::SocketAddr) {
-    super::output::tell(&format!("MCP on http://{address}/mcp, Ctrl-C to stop"));
+fn print_address(address: std::net::SocketAddr) {
+    super::output::print_message(&format!("MCP on http://{address}/mcp, Ctrl-C to stop"));
 }

@@ -1,10 +1,10 @@
-//! Answers for people: a line for each result, a line for each server.
+//! Plain-text tables of results and servers.
 
 use std::fmt::Write as _;
 
 use mcp_aql_aggregator::{Answer, Hit};
 
-/// An answer, in lines no longer than `width`.
+/// Formats an answer in lines of at most `width` characters.
 pub(crate) fn answer(answer: &Answer, width: usize) -> String {
     let mut text = String::new();
     let mut results = Table::new(&[Side::Right, Side::Right, Side::Left, Side::Left]);
@@ -26,7 +26,7 @@ pub(crate) fn answer(answer: &Answer, width: usize) -> String {
     for server in &metadata.servers {
         let latency = format!("{} ms", server.latency_ms);
         let (raw, shown) = (server.results_raw.to_string(), server.results.to_string());
-        // It answered, and some of its calls failed.
+        // The server answered, but some of its calls failed.
         let mut status = server.status.clone();
         for why in &server.failed {
             let _ = write!(status, "; {why}");
@@ -51,7 +51,7 @@ pub(crate) fn answer(answer: &Answer, width: usize) -> String {
     text
 }
 
-/// A result on one line.
+/// Formats a result on one line.
 fn about(hit: &Hit) -> String {
     let mut line = one_line(&hit.content);
     if !hit.also_from.is_empty() {
@@ -60,19 +60,19 @@ fn about(hit: &Hit) -> String {
     line
 }
 
-/// A text without its line ends.
+/// Replaces white space, including line breaks, with single blanks.
 pub(crate) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// On which side of a column its texts stand.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Left,
     Right,
 }
 
-/// Rows of texts, in columns; the last one takes what is left of the line.
+/// A table; its last column is cut at the end of the line.
 pub(crate) struct Table<const N: usize> {
     sides: [Side; N],
     rows: Vec<[String; N]>,
@@ -115,7 +115,7 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// The beginning of a line that is too long.
+/// Cuts a line that is too long.
 pub(crate) fn cut(line: &str, width: usize) -> String {
     if line.chars().count() <= width {
         return line.to_owned();

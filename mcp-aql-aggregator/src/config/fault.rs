@@ -1,11 +1,13 @@
-//! What is wrong with a configuration.
+//! Faults of a configuration and the paths where they occur.
 
 use std::fmt;
 
-/// So many faults are told: more have one cause.
-const MOST_FAULTS: usize = 100;
+use crate::names::QuotedName;
 
-/// Everything that is wrong with a configuration, a line for each fault.
+/// The maximum number of faults reported. More than that usually have one cause.
+const MAX_FAULTS: usize = 100;
+
+/// All faults of a configuration, one per line.
 ///
 /// ```
 /// use mcp_aql_aggregator::Config;
@@ -24,12 +26,12 @@ pub struct ConfigError {
 }
 
 impl ConfigError {
-    /// Of one fault.
+    /// Creates an error with one fault.
     pub(crate) fn of(path: impl Into<String>, message: impl Into<String>) -> Self {
         Self { faults: vec![Fault { path: path.into(), message: message.into() }] }
     }
 
-    /// All faults, in the order of the file.
+    /// Returns all faults, in the order of the file.
     pub fn faults(&self) -> &[Fault] {
         &self.faults
     }
@@ -49,7 +51,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// One fault of a configuration: where it is, and what to write instead.
+/// One fault of a configuration: its location, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     path: String,
@@ -57,12 +59,13 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Where: `mcpServers.docs.url`, `aggregator.rules[0].match`. Empty for the file itself.
+    /// Returns the location: `mcpServers.docs.url`, `aggregator.rules[0].match`. Empty for the file
+    /// itself.
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// What is wrong, and what to write.
+    /// Returns a message that says what is wrong and what to write.
     pub fn message(&self) -> &str {
         &self.message
     }
@@ -77,20 +80,20 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Collects faults.
+/// A collector of faults.
 #[derive(Debug, Default)]
 pub(super) struct Faults(Vec<Fault>);
 
 impl Faults {
-    pub(super) fn add(&mut self, path: &At<'_>, message: impl Into<String>) {
-        if self.0.len() < MOST_FAULTS {
+    pub(super) fn add(&mut self, path: &ConfigPath<'_>, message: impl Into<String>) {
+        if self.0.len() < MAX_FAULTS {
             self.0.push(Fault { path: path.to_string(), message: message.into() });
         }
     }
 
-    /// At a path below that was put together elsewhere.
-    pub(super) fn add_below(&mut self, path: &At<'_>, below: &str, message: String) {
-        if self.0.len() < MOST_FAULTS {
+    /// Adds a fault at `below`, a path relative to `path`.
+    pub(super) fn add_below(&mut self, path: &ConfigPath<'_>, below: &str, message: String) {
+        if self.0.len() < MAX_FAULTS {
             self.0.push(Fault { path: format!("{path}{below}"), message });
         }
     }
@@ -100,25 +103,25 @@ impl Faults {
     }
 }
 
-/// A path in the file, which costs nothing until it is told.
+/// A path in the file, formatted only when it is reported.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum At<'a> {
+pub(super) enum ConfigPath<'a> {
     Root,
-    Member(&'a At<'a>, &'a str),
-    Item(&'a At<'a>, usize),
+    Member(&'a ConfigPath<'a>, &'a str),
+    Item(&'a ConfigPath<'a>, usize),
 }
 
-impl At<'_> {
-    pub(super) fn member<'a>(&'a self, name: &'a str) -> At<'a> {
-        At::Member(self, name)
+impl ConfigPath<'_> {
+    pub(super) fn member<'a>(&'a self, name: &'a str) -> ConfigPath<'a> {
+        ConfigPath::Member(self, name)
     }
 
-    pub(super) fn item(&self, place: usize) -> At<'_> {
-        At::Item(self, place)
+    pub(super) fn item(&self, place: usize) -> ConfigPath<'_> {
+        ConfigPath::Item(self, place)
     }
 }
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for ConfigPath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Root => Ok(()),
@@ -128,7 +131,7 @@ impl fmt::Display for At<'_> {
                     && name.len() <= 100
                     && name.chars().all(|each| each.is_alphanumeric() || "_-$@/".contains(each));
                 if !is_plain {
-                    return write!(formatter, "{above}[{}]", Shown(name));
+                    return write!(formatter, "{above}[{}]", QuotedName(name));
                 }
                 if !matches!(above, Self::Root) {
                     write!(formatter, "{above}.")?;
@@ -139,29 +142,13 @@ impl fmt::Display for At<'_> {
     }
 }
 
-/// A name from the file in quotes, without what would garble a terminal, and not endless.
-pub(super) struct Shown<'a>(pub(super) &'a str);
-
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const LONGEST: usize = 80;
-        let start: String = self.0.chars().take(LONGEST).collect();
-        // `Debug` writes control and invisible characters as escapes.
-        write!(formatter, "{start:?}")?;
-        if start.len() < self.0.len() {
-            formatter.write_str("…")?;
-        }
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn paths_read_like_the_file() {
-        let root = At::Root;
+        let root = ConfigPath::Root;
         let servers = root.member("mcpServers");
         let odd = servers.member("my server.x");
         let args = odd.member("args");

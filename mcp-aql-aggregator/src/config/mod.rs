@@ -1,9 +1,10 @@
-//! The configuration: a client's own `mcpServers`, and beside it what is ours.
+//! The configuration: a client's own `mcpServers` and the `aggregator` section beside it.
 
-mod expand;
+mod calls;
 mod fault;
 mod node;
 mod read;
+mod reader;
 mod servers;
 mod settings;
 #[cfg(test)]
@@ -15,16 +16,14 @@ use std::time::Duration;
 
 use regex::Regex;
 
-pub(crate) use expand::{Piece, Variables, pieces};
 pub use fault::{ConfigError, Fault};
-pub(crate) use read::{listed, nearest};
 
-use crate::ask::CallTemplate;
+use crate::ask::{CallTemplate, Discovery};
 
-/// Larger files are no configurations.
-const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// The maximum size of a configuration file, in bytes.
+const MAX_FILE_BYTES: u64 = 4 * 1024 * 1024;
 
-/// Which servers there are, and how they are asked.
+/// The configured servers and the settings for queries.
 ///
 /// ```
 /// use mcp_aql_aggregator::Config;
@@ -47,36 +46,39 @@ const MOST_BYTES: u64 = 4 * 1024 * 1024;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// In the order of the file.
+    /// The servers in the order of the file.
     pub(crate) servers: Vec<ServerConfig>,
     pub(crate) settings: Settings,
 }
 
 impl Config {
-    /// Reads a file. `${NAME}` in it stands for variables of the environment of this process.
+    /// Reads a configuration file. `${NAME}` expands to variables of this process's environment.
     ///
     /// # Errors
-    /// [`ConfigError`] with everything that is wrong.
+    /// [`ConfigError`] with all faults.
     pub fn from_file(path: &Path) -> Result<Self, ConfigError> {
         let unreadable = |reason: String| {
             ConfigError::of("", format!("cannot read {}: {reason}", path.display()))
         };
         let file = std::fs::File::open(path).map_err(|error| unreadable(error.to_string()))?;
         let mut text = String::new();
-        // One byte more than is allowed tells that there is more.
-        std::io::Read::read_to_string(&mut std::io::Read::take(file, MOST_BYTES + 1), &mut text)
-            .map_err(|error| unreadable(error.to_string()))?;
-        if text.len() as u64 > MOST_BYTES {
-            return Err(unreadable(format!("it has more than {MOST_BYTES} bytes")));
+        // One byte beyond the limit shows that the file is too large.
+        std::io::Read::read_to_string(
+            &mut std::io::Read::take(file, MAX_FILE_BYTES + 1),
+            &mut text,
+        )
+        .map_err(|error| unreadable(error.to_string()))?;
+        if text.len() as u64 > MAX_FILE_BYTES {
+            return Err(unreadable(format!("it has more than {MAX_FILE_BYTES} bytes")));
         }
         Self::from_json(&text, &|name| std::env::var(name).ok())
     }
 
-    /// Reads the text of a file; `env` gives what `${NAME}` in it stands for.
+    /// Parses the text of a configuration file; `env` looks up the variables for `${NAME}`.
     ///
     /// # Errors
-    /// [`ConfigError`] with everything that is wrong, each fault with its path. What variables, `env`
-    /// and `headers` hold is never in it.
+    /// [`ConfigError`] with all faults and their paths. It never contains values of variables,
+    /// `env` or `headers`.
     pub fn from_json(
         text: &str,
         env: &dyn Fn(&str) -> Option<String>,
@@ -84,13 +86,13 @@ impl Config {
         read::config(text, env)
     }
 
-    /// The names of all servers, disabled ones too, in the order of the file.
+    /// Returns the names of all servers, including disabled ones, in the order of the file.
     pub fn server_names(&self) -> impl Iterator<Item = &str> {
         self.servers.iter().map(|server| server.name.as_str())
     }
 
-    /// The servers that a query goes to when its caller names none: those of all rules that match, or
-    /// all, without the disabled ones; in the order of the file.
+    /// Returns the servers for a query whose caller names none: the servers of all matching rules,
+    /// or else all of them. Disabled servers are left out. The order is that of the file.
     pub(crate) fn chosen(&self, query: &str) -> Vec<usize> {
         let enabled = |place: &usize| self.servers.get(*place).is_some_and(|it| !it.disabled);
         let mut chosen: Vec<usize> = self
@@ -110,14 +112,14 @@ impl Config {
     }
 }
 
-/// One server.
+/// The configuration of one server.
 #[derive(Clone)]
 pub(crate) struct ServerConfig {
     pub(crate) name: String,
     pub(crate) how: How,
-    /// Never started, never asked.
+    /// Whether the server is never started and never queried.
     pub(crate) disabled: bool,
-    /// The variables of the environment that are in its block, and what they held.
+    /// The names and values of the environment variables in the server's block.
     pub(crate) secrets: Vec<(String, String)>,
     pub(crate) settings: ServerSettings,
 }
@@ -134,10 +136,10 @@ impl std::fmt::Debug for ServerConfig {
     }
 }
 
-/// How a server is reached. Its `Debug` shows no secrets.
+/// The transport to a server. Its `Debug` output shows no secrets.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum How {
-    /// A process of our own, on its standard input and output.
+    /// A child process with MCP on its standard input and output.
     Command {
         command: String,
         args: Vec<String>,
@@ -151,7 +153,7 @@ pub(crate) enum How {
 impl std::fmt::Debug for How {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            // Arguments and URLs hold tokens often enough.
+            // Arguments and URLs often contain tokens.
             Self::Command { command, args, env, .. } => formatter
                 .debug_struct("Command")
                 .field("command", command)
@@ -166,40 +168,40 @@ impl std::fmt::Debug for How {
     }
 }
 
-/// What is set for all servers: `aggregator` in the file.
+/// The settings for all servers: `aggregator` in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
-    /// How long a server may take for a query.
+    /// The time limit of one server for a query.
     pub(crate) server_timeout: Duration,
-    /// How long a query may take.
+    /// The time limit of a query.
     pub(crate) deadline: Duration,
-    /// How long a server may take to start.
+    /// The time limit for starting a server.
     pub(crate) start_timeout: Duration,
-    /// Results of a query that asks for no number.
+    /// The number of results if the query does not say.
     pub(crate) max_results: usize,
-    /// Larger answers of a server are failures.
+    /// The maximum size of a server's answer, in bytes. A larger answer is a failure.
     pub(crate) max_response_bytes: usize,
     pub(crate) max_items_per_server: usize,
     pub(crate) max_item_chars: usize,
-    /// Of a whole answer of ours.
+    /// The maximum size of the aggregator's whole answer, in bytes.
     pub(crate) max_output_bytes: usize,
     pub(crate) discovery: Discovery,
     pub(crate) rules: Vec<Rule>,
-    /// Queries at once.
+    /// The maximum number of concurrent queries.
     pub(crate) max_queries: usize,
-    /// Calls to one server at once.
+    /// The maximum number of concurrent calls to one server.
     pub(crate) calls_per_server: usize,
-    /// So many failures in a row open the circuit breaker,
+    /// The number of consecutive failures that open the circuit breaker.
     pub(crate) breaker_failures: u32,
-    /// for so long.
+    /// The time for which the circuit breaker stays open.
     pub(crate) breaker_open: Duration,
-    /// At most so many results of one server.
+    /// The maximum number of results from one server.
     pub(crate) max_per_server: Option<usize>,
-    /// Weight of relevance against variety, 0 to 1.
+    /// The weight of relevance against variety, 0 to 1.
     pub(crate) mmr: Option<f64>,
-    /// Hosts beside this machine that are asked over plain HTTP.
+    /// Hosts other than this machine that may be reached over plain HTTP.
     pub(crate) allow_http_hosts: Vec<String>,
-    /// Servers are started by the first query that needs them.
+    /// Whether a server is started by the first query that needs it.
     pub(crate) lazy: bool,
 }
 
@@ -228,31 +230,20 @@ impl Default for Settings {
     }
 }
 
-/// Which tools are asked without being named in the configuration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Discovery {
-    /// Search tools that say of themselves that they only read.
-    Annotated,
-    /// Also those that say nothing of the sort, but are called like it.
-    Named,
-    /// None.
-    Off,
-}
-
-/// Queries that match go to these servers.
+/// A rule that sends matching queries to some servers.
 #[derive(Debug, Clone)]
 pub(crate) struct Rule {
     pub(crate) matches: Regex,
-    /// Places in [`Config::servers`].
+    /// Indices into [`Config::servers`].
     pub(crate) servers: Vec<usize>,
 }
 
-/// What is set for one server: `aggregator.servers.NAME` in the file.
+/// The settings for one server: `aggregator.servers.NAME` in the file.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerSettings {
-    /// What to call. Empty: what discovery finds.
+    /// The calls to make. Empty means that discovery chooses.
     pub(crate) calls: Vec<CallTemplate>,
-    /// What its results count, beside 1 for others.
+    /// The weight of the server's results; the default is 1.
     pub(crate) weight: f64,
     pub(crate) timeout: Option<Duration>,
     pub(crate) lifecycle: Lifecycle,
@@ -271,11 +262,11 @@ impl Default for ServerSettings {
     }
 }
 
-/// How a connection begins.
+/// The handshake that opens a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lifecycle {
-    /// With `initialize`, as all servers up to 2025-11-25 want it.
+    /// With `initialize`, which all servers up to revision 2025-11-25 expect.
     Initialize,
-    /// With `server/discover`, for servers that know 2026-07-28 alone.
+    /// With `server/discover`, for servers that only support 2026-07-28.
     Discover,
 }

@@ -1,14 +1,14 @@
-//! JSON as it stands in the file: members in their order, and twice where they are written twice.
+//! A JSON tree that keeps the order of members and duplicate names.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value of the file. `serde_json` would sort the servers, and forget one of two with the same name.
+/// A value of the file. `serde_json` would sort the servers and drop one of two with the same name.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Node {
-    /// `null`, `true`, a number.
+    /// `null`, a boolean or a number.
     Plain(Value),
     Text(String),
     List(Vec<Node>),
@@ -16,12 +16,12 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// From a text that may have comments and commas before brackets, as editors let people write.
+    /// Parses JSON with comments and trailing commas, which editors accept.
     pub(super) fn parse(text: &str) -> Result<Self, serde_json::Error> {
         serde_json::from_str(&without_comments(text))
     }
 
-    /// What it is, with an article.
+    /// Names the type, with an article.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Plain(Value::Null) => "null",
@@ -33,7 +33,7 @@ impl Node {
         }
     }
 
-    /// The member of an object.
+    /// Returns the member of an object.
     pub(super) fn get(&self, name: &str) -> Option<&Self> {
         match self {
             Self::Members(members) => {
@@ -43,7 +43,7 @@ impl Node {
         }
     }
 
-    /// As `serde_json` has it: the order is of no use any more.
+    /// Converts to a `serde_json` value, which does not keep the order.
     pub(super) fn to_value(&self) -> Value {
         match self {
             Self::Plain(value) => value.clone(),
@@ -61,13 +61,13 @@ impl Node {
 
 impl<'de> Deserialize<'de> for Node {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Reader)
+        deserializer.deserialize_any(NodeVisitor)
     }
 }
 
-struct Reader;
+struct NodeVisitor;
 
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for NodeVisitor {
     type Value = Node;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -119,11 +119,11 @@ impl<'de> Visitor<'de> for Reader {
     }
 }
 
-/// Puts blanks for comments, and for commas that no value follows, so that lines and columns stay.
+/// Replaces comments and trailing commas with blanks, so that lines and columns stay the same.
 fn without_comments(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut clean = String::with_capacity(text.len());
-    // Where a comma stands in `clean` after which there was only white space so far.
+    // The position in `clean` of a comma that only white space has followed so far.
     let mut comma = None;
     let mut rest = text.chars().peekable();
     while let Some(each) = rest.next() {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_and_last_commas_are_read_over() {
+    fn comments_and_trailing_commas_are_ignored() {
         for (shows, text, expected) in [
             ("a comment to the end of the line", "{ // \"a\": 1,\n \"b\": 2 }", json!({"b": 2})),
             ("a comment over lines", "/* {\n * [ **/ [1 /*,*/, 2]", json!([1, 2])),
@@ -205,18 +205,18 @@ mod tests {
                 r#"["// \" /* ,] */", ",]"]"#,
                 json!(["// \" /* ,] */", ",]"]),
             ),
-            ("the mark of Windows' editors", "\u{feff}[]", json!([])),
+            ("the byte order mark of Windows editors", "\u{feff}[]", json!([])),
         ] {
             assert_eq!(Node::parse(text).unwrap().to_value(), expected, "{shows}");
         }
         for text in ["[1 /", "{\"a\": 1 /*", "[,]", "\"\\"] {
-            // `[,]` reads as an empty list, which does no harm.
+            // `[,]` parses as an empty list, which does no harm.
             assert_eq!(Node::parse(text).is_ok(), text == "[,]", "{text}");
         }
     }
 
     #[test]
-    fn faults_are_told_where_they_are() {
+    fn faults_have_their_position() {
         let error = Node::parse("{ // comment\n  /* two\n lines */ \"a\": }").unwrap_err();
         assert_eq!((error.line(), error.column()), (3, 16));
     }

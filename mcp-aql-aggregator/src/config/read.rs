@@ -1,52 +1,42 @@
-//! From the text of a file to a [`Config`].
+//! Converts the text of a file to a [`Config`].
 
 use std::collections::HashSet;
 
-use super::expand::{Variables, expanded};
-use super::fault::{At, Faults, Shown};
+use super::fault::{ConfigPath, Faults};
 use super::node::Node;
+use super::reader::ConfigReader;
 use super::{Config, ConfigError, ServerConfig, servers, settings};
+use crate::names::{QuotedName, nearest};
+use crate::variables::Variables;
 
-/// More servers are no configuration.
-const MOST_SERVERS: usize = 1000;
-
-/// What is read with: where variables come from, and where faults go.
-pub(super) struct Reader<'a> {
-    pub(super) variables: Variables<'a>,
-    pub(super) faults: Faults,
-    /// In the block of a disabled server: what is not set does no harm there.
-    pub(super) is_lenient: bool,
-    /// The variables that were put in, and what they held.
-    pub(super) held: Vec<(String, String)>,
-    /// Servers that are disabled beside their block.
-    pub(super) disabled: HashSet<String>,
-}
+/// The maximum number of servers.
+const MAX_SERVERS: usize = 1000;
 
 pub(super) fn config(text: &str, variables: Variables<'_>) -> Result<Config, ConfigError> {
     let root = Node::parse(text)
-        .map_err(|error| ConfigError::of("", format!("this is no JSON: {error}")))?;
-    let mut reader = Reader {
+        .map_err(|error| ConfigError::of("", format!("this is not valid JSON: {error}")))?;
+    let mut reader = ConfigReader {
         variables,
         faults: Faults::default(),
-        is_lenient: false,
+        allows_unset: false,
         held: Vec::new(),
         disabled: HashSet::new(),
     };
     let mut config = Config { servers: Vec::new(), settings: super::Settings::default() };
-    let at = At::Root;
+    let at = ConfigPath::Root;
     if let Some(members) = reader.members(&at, &root) {
         let aggregator = members.iter().find(|(name, _)| name == "aggregator");
-        // Plain HTTP is judged when a server is read, so who is allowed it is read first.
+        // Reading a server checks its URL, so the hosts allowed over plain HTTP are read first.
         if let Some((_, node)) = aggregator {
             config.settings.allow_http_hosts = settings::http_hosts(node);
-            // So is who is not asked, whatever is in its block.
+            // The same holds for disabled servers, whose blocks are not checked in full.
             reader.disabled = settings::disabled(node);
         }
-        config.servers = reader.servers(&at, members, &config.settings.allow_http_hosts);
+        config.servers = read_servers(&mut reader, &at, members, &config.settings.allow_http_hosts);
         if let Some((name, node)) = aggregator {
             settings::read(&mut reader, &at.member(name), node, &mut config);
         }
-        // A client's file may have anything else in it, but not what was meant for us.
+        // A client's file may contain anything else, but a misspelt `aggregator` is a mistake.
         for (name, _) in members {
             if name != "aggregator" && strsim::damerau_levenshtein(name, "aggregator") <= 3 {
                 reader.faults.add(&at.member(name), "unknown: write `aggregator`");
@@ -57,154 +47,43 @@ pub(super) fn config(text: &str, variables: Variables<'_>) -> Result<Config, Con
     Ok(config)
 }
 
-impl Reader<'_> {
-    fn servers(
-        &mut self,
-        root: &At<'_>,
-        members: &[(String, Node)],
-        http_hosts: &[String],
-    ) -> Vec<ServerConfig> {
-        const KEYS: [&str; 2] = ["mcpServers", "servers"];
-        let mut found = members.iter().filter(|(name, _)| KEYS.contains(&name.as_str()));
-        let Some((key, node)) = found.next() else {
-            let near = nearest(members.iter().map(|(name, _)| name.as_str()), "mcpServers");
-            let hint = near.map(|name| format!(" for {}", Shown(name))).unwrap_or_default();
-            self.faults.add(
-                root,
-                format!("there are no servers: write `mcpServers`{hint}, as clients have it"),
-            );
-            return Vec::new();
-        };
-        if let Some((other, _)) = found.next() {
-            self.faults
-                .add(&root.member(other), format!("`{key}` has servers already: keep one of them"));
-        }
-        let at = root.member(key);
-        let Some(members) = self.members(&at, node) else { return Vec::new() };
-        if members.is_empty() {
-            self.faults.add(&at, "there is no server in it: name at least one");
-        }
-        if members.len() > MOST_SERVERS {
-            self.faults.add(&at, format!("it has more than {MOST_SERVERS} servers"));
-            return Vec::new();
-        }
-        members
-            .iter()
-            .map(|(name, node)| servers::read(self, &at.member(name), name, node, http_hosts))
-            .collect()
+/// Reads the blocks of all servers.
+fn read_servers(
+    reader: &mut ConfigReader<'_>,
+    root: &ConfigPath<'_>,
+    members: &[(String, Node)],
+    http_hosts: &[String],
+) -> Vec<ServerConfig> {
+    const KEYS: [&str; 2] = ["mcpServers", "servers"];
+    let mut found = members.iter().filter(|(name, _)| KEYS.contains(&name.as_str()));
+    let Some((key, node)) = found.next() else {
+        let near = nearest(members.iter().map(|(name, _)| name.as_str()), "mcpServers");
+        let hint = near.map(|name| format!(" for {}", QuotedName(name))).unwrap_or_default();
+        reader.faults.add(
+            root,
+            format!(
+                "there are no servers: write `mcpServers`{hint}, as in a client's configuration"
+            ),
+        );
+        return Vec::new();
+    };
+    if let Some((other, _)) = found.next() {
+        reader.faults.add(
+            &root.member(other),
+            format!("`{key}` already contains servers: keep one of them"),
+        );
     }
-
-    /// The members of an object, if it is one.
-    pub(super) fn members<'n>(
-        &mut self,
-        at: &At<'_>,
-        node: &'n Node,
-    ) -> Option<&'n [(String, Node)]> {
-        let Node::Members(members) = node else {
-            self.faults.add(at, format!("this is {}: write an object, {{ … }}", node.kind()));
-            return None;
-        };
-        let mut seen = HashSet::new();
-        for (name, _) in members {
-            if !seen.insert(name) {
-                self.faults.add(&at.member(name), "it is written twice: keep one of them");
-            }
-        }
-        Some(members)
+    let at = root.member(key);
+    let Some(members) = reader.members(&at, node) else { return Vec::new() };
+    if members.is_empty() {
+        reader.faults.add(&at, "it contains no server: name at least one");
     }
-
-    /// The elements of a list, if it is one.
-    pub(super) fn list<'n>(&mut self, at: &At<'_>, node: &'n Node) -> Option<&'n [Node]> {
-        match node {
-            Node::List(items) => Some(items),
-            _ => {
-                self.faults.add(at, format!("this is {}: write a list, [ … ]", node.kind()));
-                None
-            }
-        }
+    if members.len() > MAX_SERVERS {
+        reader.faults.add(&at, format!("it has more than {MAX_SERVERS} servers"));
+        return Vec::new();
     }
-
-    /// A string as it is written.
-    pub(super) fn raw_text<'n>(&mut self, at: &At<'_>, node: &'n Node) -> Option<&'n str> {
-        match node {
-            Node::Text(text) => Some(text),
-            _ => {
-                self.faults.add(at, format!("this is {}: write a string", node.kind()));
-                None
-            }
-        }
-    }
-
-    /// A string with what its variables hold. Numbers and truth values are taken for what they look like,
-    /// as clients do.
-    pub(super) fn text(&mut self, at: &At<'_>, node: &Node) -> Option<String> {
-        let text = match node {
-            Node::Plain(value) if !value.is_null() => return Some(value.to_string()),
-            _ => self.raw_text(at, node)?,
-        };
-        match expanded(text, self.variables, &mut self.held) {
-            Ok(text) if text.contains('\0') => {
-                self.faults.add(at, "it has the character U+0000 in it, which nothing takes");
-                None
-            }
-            Ok(text) => Some(text),
-            Err(_) if self.is_lenient => Some(String::new()),
-            Err(faults) => {
-                faults.into_iter().for_each(|fault| self.faults.add(at, fault));
-                None
-            }
-        }
-    }
-
-    /// A string, and nothing that looks like one, with what its variables hold.
-    pub(super) fn strict_text(&mut self, at: &At<'_>, node: &Node) -> Option<String> {
-        self.raw_text(at, node)?;
-        self.text(at, node)
-    }
-
-    pub(super) fn truth(&mut self, at: &At<'_>, node: &Node) -> Option<bool> {
-        match node {
-            Node::Plain(serde_json::Value::Bool(value)) => Some(*value),
-            _ => {
-                self.faults.add(at, format!("this is {}: write true or false", node.kind()));
-                None
-            }
-        }
-    }
-
-    /// A name that is none of those that are known.
-    pub(super) fn unknown(&mut self, at: &At<'_>, name: &str, known: &[&str]) {
-        let message = match nearest(known.iter().copied(), name) {
-            Some(near) => format!("unknown: did you mean `{near}`?"),
-            None => format!("unknown: there are {}", listed(known.iter().copied())),
-        };
-        self.faults.add(at, message);
-    }
-}
-
-/// The name that was probably meant.
-pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, written: &str) -> Option<&'n str> {
-    // Names are short, and nobody waits for what is not.
-    const LONGEST: usize = 100;
-    if written.len() > LONGEST {
-        return None;
-    }
-    let lower = written.to_lowercase();
-    names
-        .filter(|name| name.len() <= LONGEST)
-        .map(|name| (strsim::jaro_winkler(&name.to_lowercase(), &lower), name))
-        .filter(|(likeness, _)| *likeness >= 0.8)
-        .max_by(|(one, _), (other, _)| one.total_cmp(other))
-        .map(|(_, name)| name)
-}
-
-/// Names one after the other, not endless.
-pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
-    const MOST: usize = 30;
-    let mut names: Vec<String> = names.take(MOST + 1).map(|name| Shown(name).to_string()).collect();
-    if names.len() > MOST {
-        names.truncate(MOST);
-        names.push("…".to_owned());
-    }
-    names.join(", ").replace('"', "`")
+    members
+        .iter()
+        .map(|(name, node)| servers::read(reader, &at.member(name), name, node, http_hosts))
+        .collect()
 }

@@ -1,46 +1,48 @@
-//! One server's block, as a client has it.
+//! Reads a server's block of the client's configuration.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::fault::{At, Shown};
+use super::fault::ConfigPath;
 use super::node::Node;
-use super::read::{Reader, nearest};
+use super::reader::ConfigReader;
 use super::{How, ServerConfig, ServerSettings};
+use crate::names::{QuotedName, nearest};
 
-/// Names stand beside every result.
-const LONGEST_NAME: usize = 100;
+/// The maximum length of a server's name, which appears beside every result, in characters.
+const MAX_NAME_CHARS: usize = 100;
 
-/// Other words of clients for `url`.
+/// Names that clients use for `url`.
 const URLS: [&str; 3] = ["url", "serverUrl", "httpUrl"];
 
-/// Headers that the protocol says how to set.
-const OURS: [&str; 5] =
+/// Headers that the transport sets itself.
+const TRANSPORT_HEADERS: [&str; 5] =
     ["Accept", "Content-Type", "Content-Length", "Mcp-Session-Id", "Mcp-Protocol-Version"];
 
-/// What a block says of how the server is reached.
+/// The kind of transport that a block declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum TransportKind {
     Command,
     Http,
     Sse,
 }
 
 pub(super) fn read(
-    reader: &mut Reader<'_>,
-    at: &At<'_>,
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
     name: &str,
     node: &Node,
     http_hosts: &[String],
 ) -> ServerConfig {
-    judge_name(reader, at, name);
+    check_name(reader, at, name);
     let is_object = reader.members(at, node).is_some();
     let disabled = is_disabled(reader, at, node);
-    reader.is_lenient = disabled || reader.disabled.contains(name);
+    reader.allows_unset = disabled || reader.disabled.contains(name);
     reader.held.clear();
     let how = if is_object { how(reader, at, node, http_hosts) } else { None };
-    reader.is_lenient = false;
-    // A server that cannot be read still has its place: rules may name it, and its faults are told anyway.
+    reader.allows_unset = false;
+    // A server with faults keeps its index, because rules may name it. The faults are reported
+    // anyway.
     let how = how.unwrap_or(How::Http { url: String::new(), headers: BTreeMap::new() });
     ServerConfig {
         name: name.to_owned(),
@@ -51,75 +53,75 @@ pub(super) fn read(
     }
 }
 
-fn judge_name(reader: &mut Reader<'_>, at: &At<'_>, name: &str) {
+fn check_name(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, name: &str) {
     if name.trim().is_empty() {
         reader.faults.add(at, "a server needs a name");
-    } else if name.chars().count() > LONGEST_NAME {
-        reader.faults.add(at, format!("the name has more than {LONGEST_NAME} characters"));
+    } else if name.chars().count() > MAX_NAME_CHARS {
+        reader.faults.add(at, format!("the name has more than {MAX_NAME_CHARS} characters"));
     } else if name.trim() != name || crate::text::clean(name) != name || name.contains(['\n', '\t'])
     {
         reader.faults.add(
             at,
-            "the name has characters that nobody sees: write it with letters, digits and `-`",
+            "the name contains invisible characters: write it with letters, digits and `-`",
         );
     }
 }
 
-fn is_disabled(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> bool {
+fn is_disabled(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, node: &Node) -> bool {
     let mut word =
         |name: &'static str| node.get(name).and_then(|node| reader.truth(&at.member(name), node));
     word("disabled").unwrap_or(false) | !word("enabled").unwrap_or(true)
 }
 
-fn how(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, http_hosts: &[String]) -> Option<How> {
-    let told = told_kind(reader, at, node);
+fn how(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
+    node: &Node,
+    http_hosts: &[String],
+) -> Option<How> {
+    let told = declared_kind(reader, at, node);
     let command = node.get("command");
     let url = URLS.into_iter().find_map(|name| Some((name, node.get(name)?)));
-    if node.get("envFile").is_some() && !reader.is_lenient {
+    if node.get("envFile").is_some() && !reader.allows_unset {
         reader.faults.add(
             &at.member("envFile"),
-            "it is not read: write what is in it to `env`, or set it where this is started",
+            "it is not read: copy its variables to `env`, or set them in the aggregator's environment",
         );
     }
     match (command, url) {
         (Some(_), Some((name, _))) => {
-            reader.faults.add(
-                at,
-                format!(
-                    "it has `command` and `{name}`: keep the one that the server is reached by"
-                ),
-            );
+            reader.faults.add(at, format!("it has `command` and `{name}`: keep one of them"));
             None
         }
         (Some(node_of), None) => {
-            if let Some((word, Kind::Http | Kind::Sse)) = told {
+            if let Some((word, TransportKind::Http | TransportKind::Sse)) = told {
                 reader.faults.add(
                     &at.member(word),
-                    "it says HTTP, and there is a `command`: write \"stdio\", or `url` for `command`",
+                    "it declares HTTP beside a `command`: write \"stdio\", or `url` instead of `command`",
                 );
             }
-            by_command(reader, at, node, node_of)
+            command_transport(reader, at, node, node_of)
         }
         (None, Some((name, node_of))) => {
             match told {
-                Some((word, Kind::Command)) => reader.faults.add(
+                Some((word, TransportKind::Command)) => reader.faults.add(
                     &at.member(word),
-                    format!("it says stdio, and there is a `{name}`: write \"http\""),
+                    format!("it declares stdio beside a `{name}`: write \"http\""),
                 ),
-                Some((word, Kind::Sse)) if !reader.is_lenient => reader.faults.add(
+                Some((word, TransportKind::Sse)) if !reader.allows_unset => reader.faults.add(
                     &at.member(word),
-                    "the SSE transport of 2024 is not supported: write \"http\" if the server knows \
+                    "the SSE transport of 2024 is not supported: write \"http\" if the server supports \
                      streamable HTTP, mostly at the path /mcp, or run a bridge as a `command`",
                 ),
                 _ => {}
             }
-            by_http(reader, at, node, (name, node_of), http_hosts)
+            http_transport(reader, at, node, (name, node_of), http_hosts)
         }
         (None, None) => {
             let Node::Members(members) = node else { return None };
             let names = || members.iter().map(|(name, _)| name.as_str());
             let near = ["command", "url"].into_iter().find_map(|word| {
-                Some(format!(": did you mean `{word}` by {}?", Shown(nearest(names(), word)?)))
+                Some(format!(": did you mean `{word}` by {}?", QuotedName(nearest(names(), word)?)))
             });
             let hint = near.unwrap_or_else(|| {
                 ": write `command` for a program, or `url` for a server on HTTP".to_owned()
@@ -130,8 +132,12 @@ fn how(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, http_hosts: &[String])
     }
 }
 
-/// What `type`, or `transport`, says.
-fn told_kind(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<(&'static str, Kind)> {
+/// Reads `type` or `transport`.
+fn declared_kind(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
+    node: &Node,
+) -> Option<(&'static str, TransportKind)> {
     let (word, told) =
         ["type", "transport"].into_iter().find_map(|word| Some((word, node.get(word)?)))?;
     let at = at.member(word);
@@ -140,14 +146,17 @@ fn told_kind(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<(&'sta
     let plain: String =
         text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_ascii_lowercase();
     let kind = match plain.as_str() {
-        "stdio" | "local" | "command" => Kind::Command,
+        "stdio" | "local" | "command" => TransportKind::Command,
         "http" | "https" | "streamablehttp" | "httpstream" | "httpstreamable" | "remote"
-        | "streaminghttp" => Kind::Http,
-        "sse" => Kind::Sse,
+        | "streaminghttp" => TransportKind::Http,
+        "sse" => TransportKind::Sse,
         _ => {
             reader.faults.add(
                 &at,
-                format!("{} is unknown: write \"stdio\" or \"http\", or leave it out", Shown(raw)),
+                format!(
+                    "{} is unknown: write \"stdio\" or \"http\", or leave it out",
+                    QuotedName(raw)
+                ),
             );
             return None;
         }
@@ -155,20 +164,26 @@ fn told_kind(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<(&'sta
     Some((word, kind))
 }
 
-fn by_command(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, command: &Node) -> Option<How> {
+fn command_transport(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
+    node: &Node,
+    command: &Node,
+) -> Option<How> {
     let command_at = at.member("command");
     let command = match command {
-        // Some clients have a list of it.
+        // Some clients write the command as a list.
         Node::List(_) => {
-            reader
-                .faults
-                .add(&command_at, "this is a list: write the program here, and the rest to `args`");
+            reader.faults.add(
+                &command_at,
+                "this is a list: write the program here, and its arguments in `args`",
+            );
             None
         }
         _ => reader.strict_text(&command_at, command),
     };
-    if command.as_deref().is_some_and(|command| command.trim().is_empty()) && !reader.is_lenient {
-        reader.faults.add(&command_at, "it is empty: write the program that is the server");
+    if command.as_deref().is_some_and(|command| command.trim().is_empty()) && !reader.allows_unset {
+        reader.faults.add(&command_at, "it is empty: write the server's program");
     }
     let mut args = Vec::new();
     if let Some(node) = node.get("args") {
@@ -179,7 +194,7 @@ fn by_command(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, command: &Node)
     }
     let env = pairs(reader, &at.member("env"), node.get("env"), |name| {
         (name.is_empty() || name.contains(['=', '\0']))
-            .then_some("this is no name of a variable: it is empty, or has `=` in it")
+            .then_some("this is not a valid variable name: it is empty or contains `=`")
     });
     let cwd = node.get("cwd").and_then(|node| reader.strict_text(&at.member("cwd"), node));
     Some(How::Command {
@@ -190,9 +205,9 @@ fn by_command(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, command: &Node)
     })
 }
 
-fn by_http(
-    reader: &mut Reader<'_>,
-    at: &At<'_>,
+fn http_transport(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
     node: &Node,
     (name, url): (&str, &Node),
     http_hosts: &[String],
@@ -200,8 +215,8 @@ fn by_http(
     let url_at = at.member(name);
     let url = reader.strict_text(&url_at, url);
     if let Some(url) = &url
-        && !reader.is_lenient
-        && let Err(fault) = judge_url(url.trim(), http_hosts)
+        && !reader.allows_unset
+        && let Err(fault) = check_url(url.trim(), http_hosts)
     {
         reader.faults.add(&url_at, fault);
     }
@@ -212,28 +227,29 @@ fn by_http(
                 .chars()
                 .all(|each| each.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(each));
         if !is_token {
-            return Some("this is no name of a header");
+            return Some("this is not a valid header name");
         }
-        OURS.iter()
+        TRANSPORT_HEADERS
+            .iter()
             .any(|ours| name.eq_ignore_ascii_case(ours))
-            .then_some("it says how MCP is spoken, and is set here: leave it out")
+            .then_some("the MCP transport sets this header itself: leave it out")
     });
     for (name, value) in &headers {
         if value.chars().any(|each| each.is_control() && each != '\t') {
-            // The value is a secret, so it is not shown.
+            // The value is secret, so the message does not quote it.
             reader.faults.add(
                 &headers_at.member(name),
-                "it has control characters in it, a line break perhaps: no header can",
+                "it contains control characters, such as a line break, which a header cannot",
             );
         }
     }
     Some(How::Http { url: url?.trim().to_owned(), headers })
 }
 
-/// An object of strings: variables of the environment, headers. `null` leaves one out.
+/// Reads an object of strings, such as variables or headers. `null` leaves one out.
 fn pairs(
-    reader: &mut Reader<'_>,
-    at: &At<'_>,
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
     node: Option<&Node>,
     judge: impl Fn(&str) -> Option<&'static str>,
 ) -> BTreeMap<String, String> {
@@ -254,14 +270,14 @@ fn pairs(
     pairs
 }
 
-/// What is wrong with a URL. It is not shown: it may have a password or a token in it.
+/// Checks a URL. The message does not quote it, because it may contain a password or a token.
 #[cfg(feature = "http")]
-fn judge_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
+fn check_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
     let parsed = url::Url::parse(url).map_err(|error| {
-        format!("this is no URL ({error}): write such as \"https://example.com/mcp\"")
+        format!("this is not a valid URL ({error}): write for example \"https://example.com/mcp\"")
     })?;
     let Some(host) = parsed.host() else {
-        return Err("there is no host in it: write such as \"https://example.com/mcp\"".to_owned());
+        return Err("it contains no host: write for example \"https://example.com/mcp\"".to_owned());
     };
     match parsed.scheme() {
         "https" => Ok(()),
@@ -271,19 +287,19 @@ fn judge_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
             if is_local || http_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&host)) {
                 Ok(())
             } else {
-                Err("plain HTTP to another machine can be read on the way: write https, or name \
+                Err("plain HTTP to another machine is not encrypted: write https, or name \
                      its host in `aggregator.allowHttpHosts`"
                     .to_owned())
             }
         }
         _ => {
-            Err("only http and https are known: write such as \"https://example.com/mcp\""
+            Err("only http and https are supported: write for example \"https://example.com/mcp\""
                 .to_owned())
         }
     }
 }
 
 #[cfg(not(feature = "http"))]
-fn judge_url(_: &str, _: &[String]) -> Result<(), String> {
-    Err("this build knows no HTTP: build it with the feature `http`".to_owned())
+fn check_url(_: &str, _: &[String]) -> Result<(), String> {
+    Err("this build does not support HTTP: enable the feature `http`".to_owned())
 }

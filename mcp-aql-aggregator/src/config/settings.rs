@@ -1,18 +1,19 @@
-//! What is ours: the member `aggregator`.
+//! Reads the aggregator's own settings: the member `aggregator`.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use regex::{Regex, RegexBuilder};
+use regex::RegexBuilder;
 use serde_json::Value;
 
-use super::fault::{At, Shown};
+use super::calls::{MAX_REGEX_BYTES, calls, regex_fault};
+use super::fault::ConfigPath;
 use super::node::Node;
-use super::read::{Reader, listed, nearest};
-use super::{Config, Discovery, Lifecycle, Rule, ServerSettings, Settings};
-use crate::ask::{ArgumentsTemplate, CallTemplate};
-use crate::items::Places;
+use super::reader::ConfigReader;
+use super::{Config, Lifecycle, Rule, ServerSettings, Settings};
+use crate::ask::Discovery;
+use crate::names::{QuotedName, listed, nearest};
 
 const NAMES: [&str; 19] = [
     "serverTimeoutMs",
@@ -35,22 +36,18 @@ const NAMES: [&str; 19] = [
     "lazy",
     "servers",
 ];
-const OF_SERVERS: [&str; 6] =
+const SERVER_NAMES: [&str; 6] =
     ["calls", "weight", "timeoutMs", "lifecycle", "discovery", "disabled"];
-const OF_CALLS: [&str; 5] = ["tool", "arguments", "items", "split", "mayWrite"];
-const OF_RULES: [&str; 2] = ["match", "servers"];
+const RULE_NAMES: [&str; 2] = ["match", "servers"];
 
-/// The contract's cap: no server may take longer.
-const LONGEST_TURN: u64 = 3000;
-/// The contract's 5 s.
-const LONGEST_QUERY: u64 = 5000;
+/// The maximum time limit of one server in milliseconds, from the contract.
+const MAX_SERVER_TIMEOUT_MS: u64 = 3000;
+/// The maximum time limit of a query in milliseconds, from the contract.
+const MAX_DEADLINE_MS: u64 = 5000;
 const MEGABYTE: u64 = 1024 * 1024;
-/// What one expression may cost in memory.
-const LARGEST_REGEX: usize = MEGABYTE as usize;
-const MOST_RULES: usize = 200;
-const MOST_CALLS: usize = 16;
+const MAX_RULES: usize = 200;
 
-/// `allowHttpHosts` alone; what is wrong with it is told later.
+/// Returns `allowHttpHosts` alone; its faults are reported later.
 pub(super) fn http_hosts(aggregator: &Node) -> Vec<String> {
     match aggregator.get("allowHttpHosts") {
         Some(Node::List(hosts)) => hosts
@@ -64,7 +61,7 @@ pub(super) fn http_hosts(aggregator: &Node) -> Vec<String> {
     }
 }
 
-/// The servers that are disabled here; what is wrong with them is told later.
+/// Returns the servers disabled in this section; faults are reported later.
 pub(super) fn disabled(aggregator: &Node) -> HashSet<String> {
     let Some(Node::Members(servers)) = aggregator.get("servers") else { return HashSet::new() };
     let disabled = servers.iter().filter(|(_, node)| is_disabled(node));
@@ -75,7 +72,12 @@ fn is_disabled(node: &Node) -> bool {
     matches!(node.get("disabled"), Some(Node::Plain(Value::Bool(true))))
 }
 
-pub(super) fn read(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &mut Config) {
+pub(super) fn read(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
+    node: &Node,
+    config: &mut Config,
+) {
     for (name, node) in reader.members(at, node).unwrap_or_default() {
         let at = &at.member(name);
         match name.as_str() {
@@ -86,12 +88,18 @@ pub(super) fn read(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &m
     }
 }
 
-fn setting(reader: &mut Reader<'_>, at: &At<'_>, name: &str, node: &Node, settings: &mut Settings) {
+fn setting(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
+    name: &str,
+    node: &Node,
+    settings: &mut Settings,
+) {
     match name {
         "serverTimeoutMs" => {
-            reader.millis(at, node, 1..=LONGEST_TURN, &mut settings.server_timeout);
+            reader.millis(at, node, 1..=MAX_SERVER_TIMEOUT_MS, &mut settings.server_timeout);
         }
-        "deadlineMs" => reader.millis(at, node, 1..=LONGEST_QUERY, &mut settings.deadline),
+        "deadlineMs" => reader.millis(at, node, 1..=MAX_DEADLINE_MS, &mut settings.deadline),
         "startTimeoutMs" => reader.millis(at, node, 1..=600_000, &mut settings.start_timeout),
         "maxResults" => reader.size(at, node, 10..=100, &mut settings.max_results),
         "maxResponseBytes" => {
@@ -127,8 +135,13 @@ fn setting(reader: &mut Reader<'_>, at: &At<'_>, name: &str, node: &Node, settin
     }
 }
 
-impl Reader<'_> {
-    fn whole(&mut self, at: &At<'_>, node: &Node, range: RangeInclusive<u64>) -> Option<u64> {
+impl ConfigReader<'_> {
+    fn whole(
+        &mut self,
+        at: &ConfigPath<'_>,
+        node: &Node,
+        range: RangeInclusive<u64>,
+    ) -> Option<u64> {
         let number = match node {
             Node::Plain(Value::Number(number)) => number.as_u64(),
             _ => None,
@@ -136,12 +149,17 @@ impl Reader<'_> {
         let number = number.filter(|number| range.contains(number));
         if number.is_none() {
             let (least, most) = range.into_inner();
-            self.faults.add(at, format!("write a whole number from {least} to {most}"));
+            self.faults.add(at, format!("write an integer from {least} to {most}"));
         }
         number
     }
 
-    fn number(&mut self, at: &At<'_>, node: &Node, range: RangeInclusive<f64>) -> Option<f64> {
+    fn number(
+        &mut self,
+        at: &ConfigPath<'_>,
+        node: &Node,
+        range: RangeInclusive<f64>,
+    ) -> Option<f64> {
         let number = match node {
             Node::Plain(Value::Number(number)) => number.as_f64(),
             _ => None,
@@ -154,7 +172,13 @@ impl Reader<'_> {
         number
     }
 
-    fn size(&mut self, at: &At<'_>, node: &Node, range: RangeInclusive<u64>, size: &mut usize) {
+    fn size(
+        &mut self,
+        at: &ConfigPath<'_>,
+        node: &Node,
+        range: RangeInclusive<u64>,
+        size: &mut usize,
+    ) {
         if let Some(told) = self.whole(at, node, range).and_then(|told| usize::try_from(told).ok())
         {
             *size = told;
@@ -163,7 +187,7 @@ impl Reader<'_> {
 
     fn millis(
         &mut self,
-        at: &At<'_>,
+        at: &ConfigPath<'_>,
         node: &Node,
         range: RangeInclusive<u64>,
         time: &mut Duration,
@@ -173,8 +197,8 @@ impl Reader<'_> {
         }
     }
 
-    /// One word of some.
-    fn word<T>(&mut self, at: &At<'_>, node: &Node, words: &[(&str, T)]) -> Option<T>
+    /// Reads one of several words.
+    fn word<T>(&mut self, at: &ConfigPath<'_>, node: &Node, words: &[(&str, T)]) -> Option<T>
     where
         T: Copy,
     {
@@ -182,19 +206,19 @@ impl Reader<'_> {
         let found = words.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         if found.is_none() {
             let names = listed(words.iter().map(|(word, _)| *word));
-            self.faults.add(at, format!("{} is unknown: write one of {names}", Shown(text)));
+            self.faults.add(at, format!("{} is unknown: write one of {names}", QuotedName(text)));
         }
         found
     }
 }
 
-fn discovery(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<Discovery> {
+fn discovery(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, node: &Node) -> Option<Discovery> {
     let words =
         [("annotated", Discovery::Annotated), ("named", Discovery::Named), ("off", Discovery::Off)];
     reader.word(at, node, &words)
 }
 
-fn hosts(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) {
+fn hosts(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, node: &Node) {
     for (place, node) in reader.list(at, node).unwrap_or_default().iter().enumerate() {
         let at = &at.item(place);
         if let Some(host) = reader.raw_text(at, node)
@@ -202,14 +226,14 @@ fn hosts(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) {
         {
             reader.faults.add(
                 at,
-                "write a host alone, without a port, such as \"docs.internal\"; in a URL, one of other \
-                 letters stands as \"xn--…\"",
+                "write a host alone, without a port, such as \"docs.internal\"; in a URL, a name with other \
+                 letters is written \"xn--…\"",
             );
         }
     }
 }
 
-/// Whether it is a host as URLs have it, once they are read.
+/// Returns whether a text is a host as parsed URLs contain it.
 fn is_host(text: &str) -> bool {
     let address = text.strip_prefix('[').and_then(|text| text.strip_suffix(']'));
     match address {
@@ -221,38 +245,48 @@ fn is_host(text: &str) -> bool {
     }
 }
 
-fn rules(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &Config) -> Vec<Rule> {
+fn rules(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
+    node: &Node,
+    config: &Config,
+) -> Vec<Rule> {
     let nodes = reader.list(at, node).unwrap_or_default();
-    if nodes.len() > MOST_RULES {
-        reader.faults.add(at, format!("there are more than {MOST_RULES} rules"));
+    if nodes.len() > MAX_RULES {
+        reader.faults.add(at, format!("there are more than {MAX_RULES} rules"));
         return Vec::new();
     }
     let rules = nodes.iter().enumerate();
     rules.filter_map(|(place, node)| rule(reader, &at.item(place), node, config)).collect()
 }
 
-fn rule(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &Config) -> Option<Rule> {
+fn rule(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
+    node: &Node,
+    config: &Config,
+) -> Option<Rule> {
     for (name, _) in reader.members(at, node)? {
-        if !OF_RULES.contains(&name.as_str()) {
-            reader.unknown(&at.member(name), name, &OF_RULES);
+        if !RULE_NAMES.contains(&name.as_str()) {
+            reader.unknown(&at.member(name), name, &RULE_NAMES);
         }
     }
-    for name in OF_RULES {
+    for name in RULE_NAMES {
         if node.get(name).is_none() {
-            reader.faults.add(at, format!("it needs `{name}`"));
+            reader.faults.add(at, format!("`{name}` is missing"));
         }
     }
     let matches = node.get("match").and_then(|node| {
         let at = at.member("match");
         let pattern = reader.raw_text(&at, node)?;
-        let built = RegexBuilder::new(pattern).size_limit(LARGEST_REGEX).build();
+        let built = RegexBuilder::new(pattern).size_limit(MAX_REGEX_BYTES).build();
         built.map_err(|error| reader.faults.add(&at, regex_fault(&error))).ok()
     });
     let servers = node.get("servers").map(|node| {
         let at = at.member("servers");
         let nodes = reader.list(&at, node).unwrap_or_default();
         if matches!(node, Node::List(nodes) if nodes.is_empty()) {
-            reader.faults.add(&at, "it names no server: name at least one, or leave out the rule");
+            reader.faults.add(&at, "it is empty: name at least one server, or leave out the rule");
         }
         let places = nodes.iter().enumerate();
         places
@@ -266,34 +300,26 @@ fn rule(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &Config) -> O
     Some(Rule { matches: matches?, servers: servers? })
 }
 
-/// Where a server stands that is named somewhere.
-fn place_of(reader: &mut Reader<'_>, at: &At<'_>, name: &str, config: &Config) -> Option<usize> {
+/// Returns the index of a server that the section names.
+fn place_of(
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
+    name: &str,
+    config: &Config,
+) -> Option<usize> {
     let found = config.servers.iter().position(|server| server.name == name);
     if found.is_none() {
         let names: Vec<_> = config.server_names().collect();
         let hint = match nearest(names.iter().copied(), name) {
-            Some(near) => format!("did you mean {}?", Shown(near)),
-            None => format!("there are {}", listed(names.into_iter())),
+            Some(near) => format!("did you mean {}?", QuotedName(near)),
+            None => format!("the servers are {}", listed(names.into_iter())),
         };
-        reader.faults.add(at, format!("there is no server {}: {hint}", Shown(name)));
+        reader.faults.add(at, format!("there is no server {}: {hint}", QuotedName(name)));
     }
     found
 }
 
-/// The last line of what the parser of expressions says; the others draw the expression.
-fn regex_fault(error: &regex::Error) -> String {
-    let told = match error {
-        regex::Error::CompiledTooBig(_) => "it would take too much memory".to_owned(),
-        _ => {
-            let told = error.to_string();
-            let last = told.lines().last().unwrap_or_default();
-            last.trim_start_matches("error: ").to_owned()
-        }
-    };
-    format!("this is no regular expression: {told}")
-}
-
-fn servers(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &mut Config) {
+fn servers(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, node: &Node, config: &mut Config) {
     for (name, node) in reader.members(at, node).unwrap_or_default() {
         let at = &at.member(name);
         let place = place_of(reader, at, name, config);
@@ -308,15 +334,15 @@ fn servers(reader: &mut Reader<'_>, at: &At<'_>, node: &Node, config: &mut Confi
 }
 
 fn server(
-    reader: &mut Reader<'_>,
-    at: &At<'_>,
+    reader: &mut ConfigReader<'_>,
+    at: &ConfigPath<'_>,
     node: &Node,
     is_off: bool,
 ) -> (ServerSettings, bool) {
     let mut settings = ServerSettings::default();
     let mut disabled = false;
-    // What a disabled server would need is not asked for.
-    reader.is_lenient = is_off || is_disabled(node);
+    // The settings of a disabled server may be incomplete.
+    reader.allows_unset = is_off || is_disabled(node);
     for (name, node) in reader.members(at, node).unwrap_or_default() {
         let at = &at.member(name);
         match name.as_str() {
@@ -326,7 +352,7 @@ fn server(
             }
             "timeoutMs" => {
                 settings.timeout =
-                    reader.whole(at, node, 1..=LONGEST_TURN).map(Duration::from_millis);
+                    reader.whole(at, node, 1..=MAX_SERVER_TIMEOUT_MS).map(Duration::from_millis);
             }
             "lifecycle" => {
                 let words =
@@ -335,82 +361,9 @@ fn server(
             }
             "discovery" => settings.discovery = discovery(reader, at, node),
             "disabled" => disabled = reader.truth(at, node).unwrap_or(false),
-            _ => reader.unknown(at, name, &OF_SERVERS),
+            _ => reader.unknown(at, name, &SERVER_NAMES),
         }
     }
-    reader.is_lenient = false;
+    reader.allows_unset = false;
     (settings, disabled)
-}
-
-fn calls(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Vec<CallTemplate> {
-    let nodes = reader.list(at, node).unwrap_or_default();
-    if matches!(node, Node::List(nodes) if nodes.is_empty()) {
-        reader.faults.add(at, "it names no tool: name at least one, or leave out `calls`");
-    }
-    if nodes.len() > MOST_CALLS {
-        reader.faults.add(at, format!("there are more than {MOST_CALLS} calls"));
-        return Vec::new();
-    }
-    let calls = nodes.iter().enumerate();
-    calls.filter_map(|(place, node)| call(reader, &at.item(place), node)).collect()
-}
-
-/// What is between the results of a text. `^` is where a line begins.
-fn separator(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<Regex> {
-    let pattern = reader.raw_text(at, node)?;
-    let built = RegexBuilder::new(pattern).multi_line(true).size_limit(LARGEST_REGEX).build();
-    let regex = built.map_err(|error| reader.faults.add(at, regex_fault(&error))).ok()?;
-    if regex.is_match("") {
-        reader.faults.add(
-            at,
-            "it finds what is empty, and would cut everywhere: write what is between results, such \
-             as \"\\n\\n\" or \"^- \"",
-        );
-        return None;
-    }
-    Some(regex)
-}
-
-fn call(reader: &mut Reader<'_>, at: &At<'_>, node: &Node) -> Option<CallTemplate> {
-    for (name, _) in reader.members(at, node)? {
-        if !OF_CALLS.contains(&name.as_str()) {
-            reader.unknown(&at.member(name), name, &OF_CALLS);
-        }
-    }
-    if node.get("tool").is_none() {
-        reader.faults.add(at, "it needs `tool`, the name of a tool of this server");
-    }
-    let tool = node.get("tool").and_then(|node| {
-        let at = at.member("tool");
-        let tool = reader.raw_text(&at, node)?;
-        if tool.is_empty() {
-            reader.faults.add(&at, "it is empty: write the name of a tool of this server");
-        }
-        Some(tool.to_owned())
-    });
-    let arguments = node.get("arguments").map(|node| {
-        let at = at.member("arguments");
-        reader.members(&at, node);
-        let (is_lenient, variables) = (reader.is_lenient, reader.variables);
-        let read = ArgumentsTemplate::read(&node.to_value(), &|name| match variables(name) {
-            None if is_lenient => Some(String::new()),
-            value => value,
-        });
-        read.unwrap_or_else(|faults| {
-            faults
-                .into_iter()
-                .for_each(|(path, message)| reader.faults.add_below(&at, &path, message));
-            ArgumentsTemplate::default()
-        })
-    });
-    let items = node.get("items").and_then(|node| {
-        let at = at.member("items");
-        let path = reader.raw_text(&at, node)?;
-        Some(path.to_owned())
-    });
-    let between = node.get("split").and_then(|node| separator(reader, &at.member("split"), node));
-    let may_write =
-        node.get("mayWrite").and_then(|node| reader.truth(&at.member("mayWrite"), node));
-    let items = Places { path: items, between };
-    Some(CallTemplate { tool: tool?, arguments, items, may_write: may_write.unwrap_or(false) })
 }

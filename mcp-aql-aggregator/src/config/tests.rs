@@ -1,3 +1,5 @@
+//! Tests of the configuration: parsing, faults and defaults.
+
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -20,7 +22,7 @@ fn good(value: &Value) -> Config {
     read(&value.to_string()).unwrap()
 }
 
-/// The faults as `path: message`.
+/// Returns the faults as `path: message`.
 fn faults(value: &Value) -> Vec<String> {
     let error = read(&value.to_string()).expect_err(&value.to_string());
     error.faults().iter().map(ToString::to_string).collect()
@@ -38,7 +40,7 @@ fn with_aggregator(aggregator: Value) -> Value {
 }
 
 #[test]
-fn a_clients_file_is_taken_as_it_is() {
+fn a_clients_file_is_accepted_unchanged() {
     let config = read(
         r#"{
           // as an editor would have it
@@ -116,7 +118,7 @@ fn every_setting_is_read() {
     assert_eq!(settings.allow_http_hosts, ["a.internal"]);
     assert!(settings.lazy);
     assert!(settings.rules[0].matches.is_match("my docs"));
-    // `json!` sorts them.
+    // `json!` sorts members.
     assert_eq!(settings.rules[0].servers, [0]);
     let memory = &config.servers[1].settings;
     assert_eq!(memory.weight, 2.0);
@@ -132,7 +134,7 @@ fn every_setting_is_read() {
 }
 
 #[test]
-fn what_nobody_sets_is_as_the_contract_has_it() {
+fn defaults_match_the_contract() {
     // REQ-AGR-03, REQ-AGR-07
     let config = good(&servers(json!({ "a": { "command": "x" } })));
     assert_eq!(config.settings.server_timeout, Duration::from_secs(3));
@@ -145,12 +147,12 @@ fn what_nobody_sets_is_as_the_contract_has_it() {
     let longer = with_aggregator(json!({ "servers": { "docs": { "timeoutMs": 3001 } } }));
     assert_eq!(
         faults(&longer),
-        ["aggregator.servers.docs.timeoutMs: write a whole number from 1 to 3000"]
+        ["aggregator.servers.docs.timeoutMs: write an integer from 1 to 3000"]
     );
 }
 
 #[test]
-fn all_faults_are_told_at_once() {
+fn all_faults_are_reported_together() {
     let value = json!({
         "mcpServers": {
             "one": { "comand": "x" },
@@ -176,14 +178,14 @@ fn all_faults_are_told_at_once() {
              `${NEITHER:-default}`",
             "mcpServers.one: it has neither `command` nor `url`: did you mean `command` by \"comand\"?",
             "mcpServers.three.type: the SSE transport of 2024 is not supported: write \"http\" if the \
-             server knows streamable HTTP, mostly at the path /mcp, or run a bridge as a `command`",
-            "mcpServers.two: it has `command` and `url`: keep the one that the server is reached by",
+             server supports streamable HTTP, mostly at the path /mcp, or run a bridge as a `command`",
+            "mcpServers.two: it has `command` and `url`: keep one of them",
             "aggregator.discover: unknown: did you mean `discovery`?",
-            "aggregator.maxResults: write a whole number from 10 to 100",
-            "aggregator.rules[0].match: this is no regular expression: unclosed group",
+            "aggregator.maxResults: write an integer from 10 to 100",
+            "aggregator.rules[0].match: this is not a valid regular expression: unclosed group",
             "aggregator.rules[0].servers[0]: there is no server \"on\": did you mean \"one\"?",
             "aggregator.servers.one.calls[0].arguments.q: `{qury}` is unknown: did you mean `{query}`?",
-            "aggregator.servers.six: there is no server \"six\": there are `five`, `four`, `one`, \
+            "aggregator.servers.six: there is no server \"six\": the servers are `five`, `four`, `one`, \
              `three`, `two`",
         ]
     );
@@ -201,16 +203,20 @@ fn each_fault_says_what_to_write() {
         (json!({ "mcpServer": {} }), "", "`mcpServers` for \"mcpServer\""),
         (json!({ "mcpServers": {}, "servers": {} }), "servers", "keep one of them"),
         (servers(json!({})), "mcpServers", "name at least one"),
-        (servers(json!({ " a": { "command": "x" } })), "mcpServers[\" a\"]", "nobody sees"),
+        (
+            servers(json!({ " a": { "command": "x" } })),
+            "mcpServers[\" a\"]",
+            "invisible characters",
+        ),
         (servers(json!({ "": { "command": "x" } })), "mcpServers[\"\"]", "needs a name"),
         (
             servers(json!({ "a\u{202e}b": { "command": "x" } })),
             "mcpServers[\"a\\u{202e}b\"]",
-            "nobody sees",
+            "invisible characters",
         ),
         (servers(json!({ "a".repeat(101): { "command": "x" } })), "mcpServers", "100 characters"),
-        (block(json!({ "command": "" })), "mcpServers.a.command", "write the program"),
-        (block(json!({ "command": ["x"] })), "mcpServers.a.command", "the rest to `args`"),
+        (block(json!({ "command": "" })), "mcpServers.a.command", "write the server's program"),
+        (block(json!({ "command": ["x"] })), "mcpServers.a.command", "its arguments in `args`"),
         (block(json!({ "command": 1 })), "mcpServers.a.command", "write a string"),
         (block(json!({ "command": "x", "args": "y" })), "mcpServers.a.args", "write a list"),
         (block(json!({ "command": "x", "args": [{}] })), "mcpServers.a.args[0]", "write a string"),
@@ -219,12 +225,12 @@ fn each_fault_says_what_to_write() {
         (
             block(json!({ "command": "x", "env": { "A=": "" } })),
             "mcpServers.a.env[\"A=\"]",
-            "no name of a variable",
+            "not a valid variable name",
         ),
         (
             block(json!({ "command": "x", "envFile": ".env" })),
             "mcpServers.a.envFile",
-            "write what is in it to `env`",
+            "copy its variables to `env`",
         ),
         (block(json!({ "command": "x", "type": "http" })), "mcpServers.a.type", "write \"stdio\""),
         (
@@ -258,7 +264,7 @@ fn each_fault_says_what_to_write() {
         (
             block(json!({ "url": "https://e.com", "headers": { "a b": "" } })),
             "mcpServers.a.headers[\"a b\"]",
-            "no name of a header",
+            "not a valid header name",
         ),
         (
             block(json!({ "url": "https://e.com", "headers": { "accept": "x" } })),
@@ -282,7 +288,7 @@ fn each_fault_says_what_to_write() {
             "write `aggregator`",
         ),
         (setting("mmr", json!(2)), "aggregator.mmr", "from 0 to 1"),
-        (setting("maxItemChars", json!("9")), "aggregator.maxItemChars", "whole number"),
+        (setting("maxItemChars", json!("9")), "aggregator.maxItemChars", "an integer"),
         (setting("lazy", json!(1)), "aggregator.lazy", "true or false"),
         (setting("discovery", json!("all")), "aggregator.discovery", "`annotated`, `named`, `off`"),
         (
@@ -300,7 +306,7 @@ fn each_fault_says_what_to_write() {
             "aggregator.allowHttpHosts[1]",
             "xn--",
         ),
-        (setting("rules", json!([{}])), "aggregator.rules[0]", "it needs `match`"),
+        (setting("rules", json!([{}])), "aggregator.rules[0]", "`match` is missing"),
         (
             setting("rules", json!([{ "match": "a", "servers": [] }])),
             "aggregator.rules[0].servers",
@@ -331,7 +337,7 @@ fn each_fault_says_what_to_write() {
             "aggregator.servers.docs.calls",
             "name at least one",
         ),
-        (call(json!({})), "aggregator.servers.memory.calls[0]", "it needs `tool`"),
+        (call(json!({})), "aggregator.servers.memory.calls[0]", "`tool` is missing"),
         (call(json!({ "tool": "" })), "aggregator.servers.memory.calls[0].tool", "write the name"),
         (
             call(json!({ "tool": "t", "arguments": [] })),
@@ -351,7 +357,7 @@ fn each_fault_says_what_to_write() {
         (
             call(json!({ "tool": "t", "split": "(" })),
             "aggregator.servers.memory.calls[0].split",
-            "no regular expression",
+            "not a valid regular expression",
         ),
         (
             call(json!({ "tool": "t", "argument": {} })),
@@ -366,13 +372,13 @@ fn each_fault_says_what_to_write() {
 }
 
 #[test]
-fn what_is_no_json_is_told_by_line_and_column() {
+fn invalid_json_is_reported_by_line_and_column() {
     let error = read("{\n  \"mcpServers\": {\n    \"a\" {}\n  }\n}").unwrap_err();
-    assert_eq!(error.to_string(), "this is no JSON: expected `:` at line 3 column 9");
+    assert_eq!(error.to_string(), "this is not valid JSON: expected `:` at line 3 column 9");
 }
 
 #[test]
-fn what_is_written_twice_is_told() {
+fn duplicate_members_are_reported() {
     let text = r#"{"mcpServers": {"a": {"command": "x", "command": "y"}, "a": {"command": "z"}}}"#;
     let found: Vec<String> =
         read(text).unwrap_err().faults().iter().map(ToString::to_string).collect();
@@ -386,7 +392,7 @@ fn what_is_written_twice_is_told() {
 }
 
 #[test]
-fn what_is_disabled_on_either_side_needs_nothing() {
+fn a_server_disabled_in_either_section_is_not_checked() {
     let text = r#"{
         "mcpServers": {
             "old": { "type": "sse", "url": "http://example.com/sse" },
@@ -405,7 +411,7 @@ fn what_is_disabled_on_either_side_needs_nothing() {
 }
 
 #[test]
-fn names_below_localhost_may_be_anywhere() {
+fn names_below_localhost_are_not_local() {
     let of = |url: &str| {
         let text = format!(r#"{{ "mcpServers": {{ "a": {{ "url": "{url}" }} }} }}"#);
         Config::from_json(&text, &|_| None).map(drop)
@@ -417,7 +423,7 @@ fn names_below_localhost_may_be_anywhere() {
 }
 
 #[test]
-fn what_variables_hold_is_known_as_secret_and_not_shown() {
+fn values_of_variables_are_secret_and_not_shown() {
     let text = r#"{ "mcpServers": {
         "a": { "command": "x", "args": ["--to", "${KEY}"], "env": { "PLAIN": "word" } },
         "b": { "command": "x" }
@@ -430,7 +436,7 @@ fn what_variables_hold_is_known_as_secret_and_not_shown() {
 }
 
 #[test]
-fn a_disabled_server_needs_nothing() {
+fn a_disabled_server_is_not_checked() {
     let config = good(&json!({
         "mcpServers": {
             "a": { "command": "x" },
@@ -469,7 +475,7 @@ fn rules_choose_servers() {
 }
 
 #[test]
-fn plain_http_goes_where_it_may() {
+fn plain_http_is_accepted_for_allowed_hosts() {
     for url in [
         "http://localhost:1/mcp",
         "http://LOCALHOST/",
@@ -488,7 +494,7 @@ fn plain_http_goes_where_it_may() {
 }
 
 #[test]
-fn a_file_is_read_with_the_environment() {
+fn a_file_expands_environment_variables() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("servers.json");
     std::fs::write(&path, r#"{"mcpServers": {"a": {"command": "${PATH}"}}}"#).unwrap();
@@ -503,7 +509,7 @@ fn a_file_is_read_with_the_environment() {
     assert!(Config::from_file(&path).unwrap_err().to_string().contains("4194304 bytes"));
 }
 
-/// JSON with the names that we know, in the wrong places too.
+/// Generates JSON with known names, also in wrong places.
 fn any_json() -> impl Strategy<Value = Value> {
     let names = prop::sample::select(vec![
         "mcpServers",
@@ -564,7 +570,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Somewhere in a good configuration, something else.
+/// Replaces a part of a valid configuration.
 fn broken(mut value: Value, steps: &[usize], other: Value) -> Value {
     fn walk(value: &mut Value, steps: &[usize], other: Value) {
         let place = match value {
@@ -607,17 +613,17 @@ fn secret_config() -> Value {
 
 proptest! {
     #[test]
-    fn any_json_is_read_or_refused(value in any_json()) {
+    fn arbitrary_json_causes_no_panic(value in any_json()) {
         let _ = read(&value.to_string());
     }
 
     #[test]
-    fn any_text_is_read_or_refused(text in "[\\[\\]{}\",:/*\\\\a0 \\n$-]{0,60}") {
+    fn arbitrary_text_causes_no_panic(text in "[\\[\\]{}\",:/*\\\\a0 \\n$-]{0,60}") {
         let _ = read(&text);
     }
 
     #[test]
-    fn no_fault_tells_a_secret(
+    fn no_fault_contains_a_secret(
         steps in prop::collection::vec(any::<usize>(), 0..6),
         other in any_json(),
     ) {

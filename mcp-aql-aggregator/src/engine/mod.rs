@@ -1,9 +1,11 @@
-//! One query: which servers are asked, all at once and for how long, and what their answers come to.
+//! The query engine: chooses the servers, queries them concurrently within the deadline, and builds
+//! the answer.
 
-mod answering;
-mod asking;
-mod checking;
-mod selecting;
+mod answer_builder;
+mod check;
+mod fan_out;
+mod limits;
+mod selection;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -17,18 +19,19 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Answer;
 use crate::config::{Config, How, ServerConfig, Settings};
-use crate::plain::input::{check_query, check_results};
 use crate::text::clean;
 use crate::upstream::{Answers, Failure, Route, Upstream, VARIABLE};
-pub(crate) use answering::{json_length, shorten};
-pub use checking::{Checked, CheckedAnswer, CheckedCall};
+pub(crate) use answer_builder::{json_length, shorten};
+pub use check::{AnswerCheck, CallCheck, ServerCheck};
+pub use limits::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
+pub(crate) use limits::{check_query, check_results, out_of_bounds};
 pub use state::{Percentiles, ServerCall, ServerMetrics, ServerState, ServerStatus};
 
-/// Whoever waited until less than this is left of a query's time is not asked any more: servers would be
-/// given up that are not slow.
-const WORTH_ASKING: Duration = Duration::from_millis(500);
+/// The minimum time that must be left for a query after it waited for its turn. With less, servers
+/// would time out that are not slow.
+const MIN_QUERY_TIME: Duration = Duration::from_millis(500);
 
-/// All configured servers, behind one query.
+/// A handle to all configured servers.
 ///
 /// Clones share the servers. They are started in the background and kept running until
 /// [`close`](Self::close).
@@ -44,17 +47,17 @@ struct Inner {
     queries: Semaphore,
 }
 
-/// A server and what the engine has to know of it.
+/// A server with its settings for the engine.
 struct Entry {
     name: String,
     weight: f64,
-    /// None where it is disabled.
-    server: Option<Arc<dyn Server>>,
+    /// `None` if the server is disabled.
+    server: Option<Arc<dyn QueryServer>>,
 }
 
-/// What the engine needs of a server.
-trait Server: Send + Sync + 'static {
-    /// The answers of its tools, or why there are none. Dropped: cancelled.
+/// The engine's view of a server.
+trait QueryServer: Send + Sync + 'static {
+    /// Calls the server's tools and returns their answers. Dropping the future cancels the calls.
     fn ask<'a>(
         &'a self,
         query: &'a str,
@@ -62,17 +65,17 @@ trait Server: Send + Sync + 'static {
         route: &'a Route,
     ) -> BoxFuture<'a, Result<Answers, Failure>>;
 
-    /// It is no longer starting.
+    /// Waits until the server has started or failed to start.
     fn settled(&self) -> BoxFuture<'_, ()>;
 
-    /// Ends it.
+    /// Ends the server.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// The upstream itself.
+    /// Returns the upstream itself.
     fn upstream(&self) -> Option<&Upstream>;
 }
 
-impl Server for Upstream {
+impl QueryServer for Upstream {
     fn ask<'a>(
         &'a self,
         query: &'a str,
@@ -95,7 +98,7 @@ impl Server for Upstream {
     }
 }
 
-/// What is looked for, and where.
+/// A query and the servers to send it to.
 ///
 /// ```
 /// use mcp_aql_aggregator::Query;
@@ -108,14 +111,15 @@ pub struct Query {
     pub(crate) query: String,
     pub(crate) max_results: Option<usize>,
     pub(crate) servers: Vec<String>,
-    /// The aggregators that it came through, where it came through any.
+    /// The aggregators that the query passed through, if any.
     pub(crate) route: Option<Result<Route, Failure>>,
-    /// All results that there may be, whatever they weigh: the caller cuts them into pages.
+    /// Whether to return all results regardless of their size, because the caller splits them into
+    /// pages.
     pub(crate) whole: bool,
 }
 
 impl Query {
-    /// A query of these words, to the servers that suit it.
+    /// Creates a query for the servers that the configuration's rules choose.
     pub fn new(query: impl Into<String>) -> Self {
         Self {
             query: query.into(),
@@ -126,14 +130,14 @@ impl Query {
         }
     }
 
-    /// Returns so many results at most: 10 to 100. Without it, as many as the configuration says.
+    /// Limits the number of results: 10 to 100. The default is the configuration's.
     #[must_use]
     pub fn max_results(mut self, count: usize) -> Self {
         self.max_results = Some(count);
         self
     }
 
-    /// Asks this server, and others named so, alone.
+    /// Restricts the query to this server and others named the same way.
     #[must_use]
     pub fn server(mut self, name: impl Into<String>) -> Self {
         let name = name.into();
@@ -144,57 +148,63 @@ impl Query {
     }
 }
 
-/// Why there is no answer.
+/// The error of a query.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// The query itself is at fault.
+    /// A parameter of the query is invalid.
     #[error("Invalid query parameters: {field}: {reason}")]
     Invalid {
-        /// The parameter, as the contract calls it.
+        /// The parameter's name in the contract.
         field: &'static str,
-        /// What is wrong with it.
+        /// The reason why the parameter is invalid.
         reason: String,
     },
-    /// No server is configured that has this name.
+    /// No enabled server has this name.
     #[error("Invalid query parameters: servers: {reason}")]
     UnknownServer {
-        /// As it was given.
+        /// The name in the query.
         name: String,
-        /// What is wrong with it, and which names there are.
+        /// The reason, and the available names.
         reason: String,
     },
-    /// No server answered.
+    /// Every server failed.
     #[error("Aggregation failed: all servers unavailable ({})", errors.join("; "))]
     AllFailed {
-        /// Who was asked.
+        /// The names of the servers that were queried.
         attempted: Vec<String>,
-        /// `server: cause`, for each.
+        /// `server: cause` for each server.
         errors: Vec<String>,
     },
-    /// No server can be asked: none is enabled, or none has a tool for it.
-    #[error("Aggregation failed: no server can be asked ({})", errors.join("; "))]
+    /// No server can be queried: none is enabled, or none has a search tool.
+    #[error("Aggregation failed: no server can be queried ({})", errors.join("; "))]
     NoServer {
-        /// `server: cause`, for each.
+        /// `server: cause` for each server.
         errors: Vec<String>,
     },
-    /// As many queries are running as there may be.
+    /// The maximum number of concurrent queries is reached.
     #[error("Aggregation failed: too many queries at once")]
     Busy,
-    /// The query has come through this aggregator before, or through too many.
+    /// The query has passed through this aggregator before, or through too many aggregators.
     #[error("Aggregation failed: loop of aggregators")]
     Loop,
     /// The aggregator is closed.
     #[error("Aggregation failed: closed")]
     Closed,
-    /// A fault of the aggregator's own.
+    /// An internal error of the aggregator.
     #[error("Aggregation failed: internal error")]
     Internal,
 }
 
+impl QueryError {
+    pub(crate) const fn invalid(field: &'static str, reason: String) -> Self {
+        Self::Invalid { field, reason }
+    }
+}
+
 impl Aggregator {
-    /// Starts the servers in the background, and returns at once. They run on the tokio runtime in which it
-    /// is called.
+    /// Starts the servers in the background and returns immediately. They run on the current tokio
+    /// runtime.
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -212,23 +222,23 @@ impl Aggregator {
         Self { inner: Arc::new(Inner { config, servers, route, queries }) }
     }
 
-    /// Asks the servers, all at once, and ranks what they give.
+    /// Queries the servers concurrently and ranks their results.
     ///
     /// Dropping the future cancels the calls.
     ///
     /// # Errors
-    /// [`QueryError`]: the query is invalid, or no server answered.
+    /// [`QueryError`] if the query is invalid or no server answered.
     pub async fn query(&self, query: Query) -> Result<Answer, QueryError> {
         let begun = Instant::now();
         let inner = &self.inner;
-        let asked = inner.read(&query)?;
+        let asked = inner.validate(&query)?;
         let route = match &query.route {
             None => inner.route.clone(),
             Some(Ok(route)) => route.clone(),
             Some(Err(_)) => return Err(QueryError::Loop),
         };
         let deadline = begun + inner.config.settings.deadline;
-        let in_time = deadline - WORTH_ASKING.min(inner.config.settings.deadline / 2);
+        let in_time = deadline - MIN_QUERY_TIME.min(inner.config.settings.deadline / 2);
         let _permit = match timeout_at(in_time, inner.queries.acquire()).await {
             Ok(Ok(permit)) => permit,
             Ok(Err(_)) => return Err(QueryError::Closed),
@@ -238,36 +248,36 @@ impl Aggregator {
         inner.answer(&query, asked, outcomes, begun).await
     }
 
-    /// Waits until none of the servers that a query asks is starting any more.
+    /// Waits until none of the servers that a query would go to is starting.
     ///
     /// # Errors
-    /// [`QueryError::Invalid`] and [`QueryError::UnknownServer`], at once.
+    /// [`QueryError::Invalid`] and [`QueryError::UnknownServer`], immediately.
     pub async fn settled_for(&self, query: &Query) -> Result<(), QueryError> {
-        let asked = self.inner.read(query)?;
+        let asked = self.inner.validate(query)?;
         let entries = asked.servers.iter().filter_map(|place| self.inner.servers.get(*place));
         join_all(entries.filter_map(|entry| entry.server.as_ref()).map(|server| server.settled()))
             .await;
         Ok(())
     }
 
-    /// Waits until no server is starting any more.
+    /// Waits until no server is starting.
     pub async fn settled(&self) {
         let servers = self.inner.servers.iter().filter_map(|entry| entry.server.as_ref());
         join_all(servers.map(|server| server.settled())).await;
     }
 
-    /// The servers' names, in the configuration's order, without disabled ones.
+    /// Returns the names of the enabled servers, in the order of the configuration.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         let servers = self.inner.servers.iter().filter(|entry| entry.server.is_some());
         servers.map(|entry| entry.name.as_str())
     }
 
-    /// How the servers do.
+    /// Returns the state of each server.
     pub fn servers(&self) -> Vec<ServerState> {
         self.inner.servers.iter().map(ServerState::of).collect()
     }
 
-    /// Ends the servers with all that they have started. Queries fail from here on.
+    /// Ends the servers and all processes that they have started. Queries fail from here on.
     pub async fn close(&self) {
         self.inner.queries.close();
         let servers = self.inner.servers.iter().filter_map(|entry| entry.server.as_ref());
@@ -278,24 +288,24 @@ impl Aggregator {
         &self.inner.config.settings
     }
 
-    /// The way of a query from this aggregator itself.
+    /// Returns the route of a query that starts at this aggregator.
     pub(crate) fn route(&self) -> &Route {
         &self.inner.route
     }
 }
 
-/// A query that was found to be in order.
-struct Asked {
-    /// Without what nobody sees.
+/// A validated query.
+struct ValidQuery {
+    /// The query without invisible characters.
     words: String,
-    /// So many results at most.
+    /// The maximum number of results.
     most: usize,
-    /// Whom, by their places.
+    /// The indices of the servers to query.
     servers: Vec<usize>,
 }
 
 impl Inner {
-    fn read(&self, query: &Query) -> Result<Asked, QueryError> {
+    fn validate(&self, query: &Query) -> Result<ValidQuery, QueryError> {
         check_query(&query.query)?;
         let most = match query.max_results {
             Some(count) => check_results(count)?,
@@ -303,7 +313,7 @@ impl Inner {
         };
         let words = clean(&query.query).into_owned();
         let servers = self.choose(query, &words)?;
-        Ok(Asked { words, most, servers })
+        Ok(ValidQuery { words, most, servers })
     }
 }
 
@@ -312,14 +322,14 @@ impl Entry {
         let server = (!config.disabled).then(|| {
             let upstream = Upstream::new(config.clone(), Arc::clone(settings), route.clone());
             upstream.start();
-            upstream as Arc<dyn Server>
+            upstream as Arc<dyn QueryServer>
         });
         Self { name: config.name.clone(), weight: config.settings.weight, server }
     }
 }
 
-/// What tells a server from others, for aggregators that ask each other: its name, and its program or host.
-/// Servers are told a hash of it, so there is nothing in it that could be a secret and be guessed.
+/// Identifies a server among aggregators that query each other, by its name and its program or
+/// host. Servers receive a hash of it, so it contains nothing secret that could be guessed.
 fn describe(server: &ServerConfig) -> String {
     let how = match &server.how {
         How::Command { command, .. } => command.as_str(),

@@ -1,4 +1,4 @@
-//! How a server does, for those who watch.
+//! The state of a server, for monitoring.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,11 +9,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Entry;
-use crate::ask::{NoPlan, Told};
+use crate::ask::{CallDescription, NoPlan};
 use crate::secret::sounds_secret;
 use crate::upstream::{BreakerState, Latency, Phase, UpstreamState};
 
-/// A server that is searched: its state, and what was counted of it.
+/// A searched server with its state and call statistics.
 #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
 #[resource(presets(
     minimal = [name, state],
@@ -21,105 +21,105 @@ use crate::upstream::{BreakerState, Latency, Phase, UpstreamState};
 ))]
 #[non_exhaustive]
 pub struct ServerState {
-    /// Its name in the configuration.
+    /// The server's name in the configuration.
     #[resource(id, search, filter)]
     pub name: String,
-    /// Whether it can be asked.
+    /// Whether the server can be queried.
     #[resource(filter, sort, group)]
     pub state: ServerStatus,
-    /// Why it cannot, in fixed words.
+    /// The reason why the server cannot be queried, in a fixed wording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// What is wrong with what is configured of it, a sentence each.
+    /// Problems with the server's configuration, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// When it came into this state.
+    /// The time at which the server entered this state.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[resource(filter, sort)]
     pub since: Option<DateTime<Utc>>,
-    /// The tools that are asked.
+    /// The tools that are called.
     #[resource(filter)]
     pub tools: Vec<String>,
-    /// What they are asked, call by call.
+    /// The calls of these tools.
     pub asks: Vec<ServerCall>,
-    /// How it is reached: `command` or `http`; nothing of a server that is disabled.
+    /// The transport: `command` or `http`; absent for a disabled server.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[resource(filter, sort, group)]
     pub transport: Option<&'static str>,
-    /// What was counted of it since the aggregator started.
+    /// Statistics since the aggregator started.
     pub metrics: ServerMetrics,
 }
 
-/// A call of a server's tool, whatever the query.
+/// A call of a server's tool, for any query.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ServerCall {
-    /// The tool.
+    /// The tool's name.
     pub tool: String,
-    /// The arguments, as the configuration writes them or would; `{query}` stands for what is looked for.
-    /// What is called like a secret is not shown.
+    /// The arguments, as a configuration would contain them; `{query}` stands for the query. Values
+    /// under names of secrets are hidden.
     pub arguments: Value,
 }
 
-/// What was counted of a server since the aggregator started.
+/// Statistics of a server since the aggregator started.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct ServerMetrics {
-    /// Calls of its tools.
+    /// The number of tool calls.
     pub calls: u64,
-    /// How often there was no answer: calls that failed, and queries that could not be put to it.
+    /// The number of failures: calls that failed, and queries that could not be sent.
     pub failures: u64,
-    /// The same, by their kind.
+    /// The number of failures by kind.
     pub failures_by_kind: BTreeMap<&'static str, u64>,
-    /// Calls that run now.
+    /// The number of calls in progress.
     pub in_flight: usize,
-    /// Calls that were given up by whoever asked.
+    /// The number of calls that the caller cancelled.
     pub cancelled: u64,
-    /// Answers that came when nobody waited for them any more.
+    /// The number of answers that arrived after the call had been abandoned.
     pub late: u64,
-    /// How long its latest answers took; nothing before the first.
+    /// The latency of recent answers; absent before the first answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Percentiles>,
-    /// The circuit breaker: `closed` lets calls through, `open` none, `halfOpen` one to see.
+    /// The circuit breaker: `closed` lets calls through, `open` none, `halfOpen` one probe.
     pub breaker: &'static str,
-    /// How often it was started.
+    /// The number of times the server was started.
     pub starts: u64,
-    /// Bytes that it sent.
+    /// The number of bytes received from the server.
     pub bytes_in: u64,
-    /// Bytes that it was sent.
+    /// The number of bytes sent to the server.
     pub bytes_out: u64,
 }
 
-/// Times, in milliseconds, than which so many in a hundred took no longer.
+/// Percentiles of latency, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Percentiles {
-    /// Half of them.
+    /// The median.
     pub p50: f64,
-    /// 95 in a hundred.
+    /// The 95th percentile.
     pub p95: f64,
-    /// 99 in a hundred.
+    /// The 99th percentile.
     pub p99: f64,
 }
 
-/// Whether a server can be asked.
+/// The availability of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ServerStatus {
-    /// It answers.
+    /// The server answers queries.
     Ready,
-    /// Nobody has asked it yet.
+    /// The server has not been started yet, because no query needed it.
     Idle,
-    /// It is being started.
+    /// The server is starting.
     Starting,
-    /// It could not be started, or ended; it is tried again where that may help.
+    /// The server failed to start, or exited. It is restarted if that may help.
     Failed,
-    /// It has no tool that can be asked.
+    /// The server has no search tool.
     Unmapped,
-    /// The configuration says not to ask it.
+    /// The server is disabled by the configuration.
     Disabled,
-    /// It was ended with the aggregator.
+    /// The server was ended with the aggregator.
     Closed,
 }
 
@@ -127,7 +127,7 @@ impl ServerState {
     pub(super) fn of(entry: &Entry) -> Self {
         let upstream = entry.server.as_ref().and_then(|server| server.upstream());
         match upstream {
-            Some(upstream) => Self::told(upstream.state()),
+            Some(upstream) => Self::from_upstream(upstream.state()),
             None => Self {
                 name: entry.name.clone(),
                 state: ServerStatus::Disabled,
@@ -145,16 +145,16 @@ impl ServerState {
         }
     }
 
-    fn told(state: UpstreamState) -> Self {
+    fn from_upstream(state: UpstreamState) -> Self {
         let notes = match (&state.no_plan, &state.plan) {
             (Some(NoPlan::Configured(problems)), _) => problems.as_slice(),
             (_, Some(plan)) => plan.problems(),
             (_, None) => &[],
         };
-        let told = state.plan.iter().flat_map(|plan| plan.told());
+        let told = state.plan.iter().flat_map(|plan| plan.describe());
         let asks: Vec<_> = told.map(ServerCall::of).collect();
         let mut tools: Vec<_> = asks.iter().map(|call| call.tool.clone()).collect();
-        // An adapter is asked for each of its operations through the same one.
+        // An adapter's operations all go through one tool.
         tools.dedup();
         Self {
             state: match state.phase {
@@ -190,15 +190,15 @@ impl ServerState {
 }
 
 impl ServerCall {
-    fn of(told: Told) -> Self {
+    fn of(told: CallDescription) -> Self {
         let mut arguments = told.arguments;
         hide_secrets(&mut arguments);
         Self { tool: told.tool, arguments }
     }
 }
 
-/// Takes the values of members that are called like secrets. Variables of the environment are not expanded
-/// here anyway; but not everybody uses them.
+/// Hides the values of members with names of secrets. Environment variables are never expanded
+/// here, but a secret may also be written literally.
 fn hide_secrets(arguments: &mut Value) {
     match arguments {
         Value::Object(members) => {
@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_called_like_a_secret_is_not_shown() {
+    fn values_under_secret_names_are_hidden() {
         let mut arguments = json!({
             "operation": "search_notes", "keywords": "{keywords}", "API-Key": "k",
             "params": [{ "access_token": "t", "query": "{query}" }], "authorization": { "basic": "b" },

@@ -1,3 +1,5 @@
+//! Tests of the query engine with fake servers.
+
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -7,22 +9,22 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::answer::ServerOutcome;
-use crate::items::Places;
+use crate::items::ItemLocation;
 use crate::upstream::{CallAnswer, FailedCall};
 
-/// A server that answers as it is told to.
+/// A fake server with a fixed behaviour.
 struct Fake {
     after: Duration,
     gives: Result<Vec<String>, Failure>,
     tool: String,
-    /// It does not look at the time that it has.
+    /// Whether the server ignores its deadline.
     is_rude: bool,
-    /// Further calls fail.
+    /// Whether further calls fail.
     fails: Vec<Failure>,
     log: Arc<Log>,
 }
 
-/// What happened to the fakes of a test.
+/// The events of the fakes of a test.
 #[derive(Default)]
 struct Log {
     running: AtomicUsize,
@@ -31,7 +33,7 @@ struct Log {
     words: Mutex<Vec<String>>,
 }
 
-/// A call that runs.
+/// A running call.
 struct Running<'l>(&'l Log);
 
 impl<'l> Running<'l> {
@@ -49,7 +51,7 @@ impl Drop for Running<'_> {
     }
 }
 
-impl Server for Fake {
+impl QueryServer for Fake {
     fn ask<'a>(
         &'a self,
         query: &'a str,
@@ -72,7 +74,7 @@ impl Server for Fake {
             let answer = CallAnswer {
                 call: 0,
                 tool,
-                items: Places::default(),
+                items: ItemLocation::default(),
                 result,
                 bytes: 1000,
                 latency: self.after,
@@ -99,9 +101,9 @@ impl Server for Fake {
     }
 }
 
-/// A configuration of servers with these names.
+/// Returns a configuration of servers with these names.
 fn config(names: &[&str], aggregator: &Value) -> Config {
-    // In the order of the names, which an object of `serde_json` would not keep.
+    // The order of the names matters, and an object of `serde_json` would not keep it.
     let servers: Vec<_> =
         names.iter().map(|name| format!("\"{name}\": {{\"command\": \"x\"}}")).collect();
     let text =
@@ -115,7 +117,7 @@ fn aggregator(servers: Vec<Gives<'_>>, settings: &Value) -> (Aggregator, Arc<Log
     changed(servers, settings, |_| {})
 }
 
-/// As [`aggregator`], each fake being changed first.
+/// Builds an aggregator like [`aggregator`], after changing each fake.
 fn changed(
     servers: Vec<Gives<'_>>,
     settings: &Value,
@@ -145,7 +147,7 @@ fn status<'a>(answer: &'a Answer, name: &str) -> &'a ServerOutcome {
 }
 
 #[tokio::test(start_paused = true)]
-async fn servers_are_asked_at_once_and_a_slow_one_delays_nobody() {
+async fn servers_are_queried_concurrently_and_a_slow_one_delays_no_other() {
     // REQ-AGR-07, REQ-AGR-08
     let (aggregator, log) = aggregator(
         vec![
@@ -173,7 +175,7 @@ async fn servers_are_asked_at_once_and_a_slow_one_delays_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_holds_whatever_servers_do() {
+async fn the_deadline_holds_for_any_server() {
     // REQ-AGR-07, REQ-AGR-12
     for (is_rude, took) in [(false, 1000), (true, 1250)] {
         let (aggregator, log) = changed(
@@ -191,7 +193,7 @@ async fn the_deadline_holds_whatever_servers_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn when_all_fail_each_says_why() {
+async fn total_failure_reports_every_reason() {
     // REQ-AGR-09
     let (aggregator, _) = aggregator(
         vec![
@@ -208,13 +210,13 @@ async fn when_all_fail_each_says_why() {
     let error = aggregator.query(Query::new("cats")).await.unwrap_err();
     let errors = ["context7: timeout after 3s", "serena: connection refused"];
     assert_eq!(error, failed(&["context7", "serena"], &errors), "time was not asked");
-    // Whoever is named was to be asked.
+    // A named server counts as queried.
     let error = aggregator.query(Query::new("cats").server("time")).await.unwrap_err();
     assert_eq!(error, failed(&["time"], &["time: no query tool"]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn servers_that_cannot_be_asked_have_not_failed() {
+async fn servers_without_a_search_tool_have_not_failed() {
     let (aggregator, _) = aggregator(
         vec![("time", 1, Err(Failure::NoQueryTool)), ("fetch", 1, Err(Failure::NoQueryTool))],
         &json!({}),
@@ -225,7 +227,7 @@ async fn servers_that_cannot_be_asked_have_not_failed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn counts_are_what_happened() {
+async fn metadata_counts_are_correct() {
     // REQ-AGR-06, REQ-AGR-11, REQ-AGR-13
     let (aggregator, _) = aggregator(
         vec![
@@ -245,20 +247,20 @@ async fn counts_are_what_happened() {
     assert_eq!(answer.results[0].also_from, ["b"]);
     assert_eq!((status(&answer, "a").results_raw, status(&answer, "a").results), (2, 2));
     assert_eq!((status(&answer, "b").results_raw, status(&answer, "b").results), (1, 0));
-    // One server of the four that were asked has a result here.
+    // One of the four queried servers has a result here.
     assert_eq!(metadata.server_diversity, 0.25);
     assert_eq!(metadata.bytes_raw, 3000);
     let returned: usize = answer.results.iter().map(|hit| hit.content.len()).sum();
     assert_eq!(metadata.bytes_returned, returned);
     assert!(answer.results.iter().map(|hit| hit.rank).eq(1..=2));
     assert!(answer.results.iter().all(|hit| (0.0..=1.0).contains(&hit.relevance_score)));
-    // Whoever is named counts.
+    // A named server counts as queried.
     let named = aggregator.query(Query::new("cats").server("time").server("a")).await.unwrap();
     assert_eq!((named.metadata.servers_queried, named.metadata.servers_succeeded), (2, 1));
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_that_fail_beside_others_are_told() {
+async fn partial_failures_are_reported() {
     // REQ-AGR-08, REQ-AGR-11
     let timeout = Failure::Timeout(Duration::from_secs(3));
     let (aggregator, _) = changed(vec![("a", 1, Ok(vec!["cats"]))], &json!({}), |fake| {
@@ -267,12 +269,12 @@ async fn calls_that_fail_beside_others_are_told() {
     let answer = aggregator.query(Query::new("cats")).await.unwrap();
     assert!(status(&answer, "a").is_ok());
     assert_eq!(status(&answer, "a").failed, ["timeout after 3s", "tool error"]);
-    // It is from when the answer had arrived, not from when all were there.
+    // The time is that of the answer's arrival, not of the last answer.
     assert_eq!(answer.results[0].timestamp, chrono::DateTime::UNIX_EPOCH);
 }
 
 #[tokio::test(start_paused = true)]
-async fn healthy_servers_without_results_are_no_error() {
+async fn healthy_servers_without_results_are_not_an_error() {
     // REQ-AGR-08
     let (aggregator, _) = aggregator(vec![("a", 1, Ok(Vec::new()))], &json!({}));
     let answer = aggregator.query(Query::new("cats")).await.unwrap();
@@ -281,7 +283,7 @@ async fn healthy_servers_without_results_are_no_error() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn arrival_changes_nothing() {
+async fn the_order_of_arrival_does_not_matter() {
     // REQ-AGR-11
     let texts: Vec<Vec<String>> = (0..6)
         .map(|server| {
@@ -292,7 +294,7 @@ async fn arrival_changes_nothing() {
     for order in 0..1000_u64 {
         let names: Vec<_> = (0..6).map(|server| format!("s{server}")).collect();
         let servers = (0..6).map(|server: usize| {
-            // Another order of arrival each time.
+            // Each run has a different order of arrival.
             let after = (order.wrapping_mul(2_654_435_761) >> (server * 5)) % 97;
             (names[server].as_str(), after, Ok(texts[server].iter().map(String::as_str).collect()))
         });
@@ -309,7 +311,7 @@ async fn arrival_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rules_choose_servers_and_names_come_first() {
+async fn rules_choose_servers_unless_the_query_names_them() {
     // REQ-AGR-03
     let (aggregator, _) = aggregator(
         vec![("docs", 1, Ok(vec!["x"])), ("code", 1, Ok(vec!["x"])), ("mail", 1, Ok(vec!["x"]))],
@@ -331,12 +333,12 @@ async fn rules_choose_servers_and_names_come_first() {
         ["code", "mail"]
     );
     let error = aggregator.query(Query::new("x").server("docks\u{1b}[31m")).await.unwrap_err();
-    let reason = "'docks' is not configured; there are: docs, code, mail".to_owned();
+    let reason = "'docks' is not configured; the servers are: docs, code, mail".to_owned();
     assert_eq!(error, QueryError::UnknownServer { name: "docks".to_owned(), reason });
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_bounds_hold_without_the_tool_in_front() {
+async fn the_limits_also_apply_to_the_library() {
     // REQ-AGR-02, REQ-AGR-03, REQ-AGR-10
     let (aggregator, log) = aggregator(vec![("a", 1, Ok(vec!["x"]))], &json!({}));
     for query in [
@@ -353,7 +355,7 @@ async fn the_bounds_hold_without_the_tool_in_front() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_waits_for_ends() {
+async fn dropped_queries_end_their_calls() {
     let (aggregator, log) = aggregator(
         vec![("a", 1_000_000, Ok(Vec::new())), ("b", 1_000_000, Ok(Vec::new()))],
         &json!({}),
@@ -374,7 +376,7 @@ async fn what_nobody_waits_for_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn so_many_queries_at_once_and_no_more() {
+async fn concurrent_queries_are_limited() {
     let (aggregator, log) = aggregator(
         vec![("a", 2000, Ok(vec!["x"]))],
         &json!({ "maxQueries": 2, "deadlineMs": 3000 }),
@@ -386,14 +388,14 @@ async fn so_many_queries_at_once_and_no_more() {
     }
     let answers = queries.join_all().await;
     assert_eq!(log.most.load(Ordering::SeqCst), 2);
-    // Two are answered after two seconds; two more are asked then, for the second that is left of their
-    // time; the last one is not asked.
+    // Two are answered after two seconds. Two more start then, for the second that is left of their
+    // time. The last one does not start.
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 2);
     assert_eq!(answers.iter().filter(|answer| **answer == Err(QueryError::Busy)).count(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waited_too_long_is_told_so_and_nobody_is_asked() {
+async fn a_query_that_waited_too_long_is_rejected_without_calls() {
     let (aggregator, log) = aggregator(
         vec![("a", 900, Ok(vec!["x"]))],
         &json!({ "maxQueries": 1, "deadlineMs": 1200 }),
@@ -404,14 +406,14 @@ async fn whoever_waited_too_long_is_told_so_and_nobody_is_asked() {
         queries.spawn(async move { aggregator.query(Query::new("x")).await });
     }
     let answers = queries.join_all().await;
-    // When the first is answered, the others have 300 ms left: it would be the server that is too slow.
+    // After the first answer the others have 300 ms left, in which a healthy server would time out.
     assert_eq!(answers.iter().filter(|answer| answer.is_ok()).count(), 1);
     assert_eq!(answers.iter().filter(|answer| **answer == Err(QueryError::Busy)).count(), 2);
     assert_eq!(log.asked.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tools_name_is_shown_like_a_text() {
+async fn names_of_tools_are_cleaned() {
     let evil = format!("search\u{1b}[31m\u{202e} docs\n{}", "x".repeat(400_000));
     let (aggregator, _) =
         changed(vec![("a", 1, Ok(vec!["cats"]))], &json!({}), |fake| fake.tool = evil.clone());
@@ -421,7 +423,7 @@ async fn a_tools_name_is_shown_like_a_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_has_no_word_of_the_query_has_next_to_no_score() {
+async fn texts_without_a_query_word_score_almost_nothing() {
     // REQ-AGR-05
     let (aggregator, _) = aggregator(vec![("a", 1, Ok(vec!["dogs bark", ""]))], &json!({}));
     let answer = aggregator.query(Query::new("cats")).await.unwrap();
@@ -430,7 +432,7 @@ async fn what_has_no_word_of_the_query_has_next_to_no_score() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_of_it_is_ranked_for_whoever_cuts_it_into_pages() {
+async fn whole_queries_return_all_results_ranked() {
     let texts: Vec<Vec<String>> = ["cats", "ships"]
         .map(|what| (0..90).map(|item| format!("{what} {item} {}", item * 7919)).collect())
         .into();
@@ -448,7 +450,7 @@ async fn all_of_it_is_ranked_for_whoever_cuts_it_into_pages() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_keeps_to_its_size() {
+async fn an_answer_respects_its_maximum_size() {
     let text = "cats \"sleep\"\n all day ".repeat(60);
     let items: Vec<String> =
         (0..50).map(|item| format!("item {item}: {text}{}", "xyz ".repeat(item))).collect();
@@ -467,7 +469,7 @@ async fn an_answer_keeps_to_its_size() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_short_result_still_fits_behind_a_long_one() {
+async fn a_short_result_fits_after_a_long_one() {
     let long = |chars| "cats sleep on the roof ".chars().cycle().take(chars).collect::<String>();
     let (aggregator, _) = aggregator(
         vec![("a", 1, Ok(vec![&*long(3400), &*long(3600), "A cat sleeps."]))],
@@ -482,7 +484,7 @@ async fn a_short_result_still_fits_behind_a_long_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn servers_get_clean_words() {
+async fn servers_receive_cleaned_queries() {
     let (aggregator, log) = aggregator(vec![("a", 1, Ok(vec!["x"]))], &json!({}));
     aggregator.query(Query::new("ca\u{200b}ts \u{1b}[31msleep\u{202e}")).await.unwrap();
     assert_eq!(*log.words.lock().unwrap(), ["cats sleep"]);
@@ -492,7 +494,7 @@ async fn servers_get_clean_words() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_query_that_was_here_before_is_refused() {
+async fn a_query_that_returns_is_rejected() {
     let (aggregator, log) = aggregator(vec![("a", 1, Ok(vec!["x"]))], &json!({}));
     let mut query = Query::new("cats");
     query.route = Some(Err(Failure::Loop));
@@ -501,7 +503,7 @@ async fn a_query_that_was_here_before_is_refused() {
 }
 
 #[test]
-fn what_servers_are_told_apart_by_holds_no_secret() {
+fn the_identity_of_servers_contains_no_secret() {
     let config = |secret: &str| {
         let text = format!(
             r#"{{"mcpServers": {{

@@ -1,21 +1,21 @@
-//! Texts that have several results in them: rules, headings, the same word at the beginning of each.
+//! Splits texts that contain several results, at rules, headings, or labels that repeat.
 
 use std::borrow::Cow;
 
-/// Longer texts are no mere "nothing found".
-const LONGEST_EMPTY: usize = 200;
-/// So many lines may stand before the first result.
-const FIRST_LINES: usize = 3;
-/// What is before the first heading is talk, if it is shorter.
-const SHORTEST_START: usize = 80;
+/// The maximum length of a text that only says that nothing was found.
+const MAX_EMPTY_BYTES: usize = 200;
+/// The maximum number of lines before the first result.
+const MAX_PREFACE_LINES: usize = 3;
+/// The minimum length of a text before the first heading for it to count as content.
+const MIN_PREFACE_CHARS: usize = 80;
 
-/// Whether a text says that nothing was found.
+/// Returns whether a text says that nothing was found.
 pub(super) fn is_empty(text: &str) -> bool {
     let text = text.trim();
     if text.is_empty() {
         return true;
     }
-    if text.len() > LONGEST_EMPTY || text.contains('\n') {
+    if text.len() > MAX_EMPTY_BYTES || text.contains('\n') {
         return false;
     }
     let plain: String = text
@@ -25,7 +25,7 @@ pub(super) fn is_empty(text: &str) -> bool {
         .to_lowercase();
     let words: Vec<&str> = plain.split_whitespace().collect();
     let [first, rest @ ..] = words.as_slice() else {
-        // `[]`, `{}`, `()`, `-`; a picture says something.
+        // Brackets and dashes such as `[]` and `-` say nothing; an emoji may.
         return text.chars().all(|each| each.is_ascii() || matches!(each, '…' | '–' | '—' | '•'));
     };
     let is_found = |word: &&str| {
@@ -37,10 +37,11 @@ pub(super) fn is_empty(text: &str) -> bool {
     match *first {
         "null" | "none" | "undefined" | "empty" => rest.is_empty(),
         "no" | "0" | "zero" => {
-            // "No relevant documents found for …", "0 results", and no sentence of a document.
+            // "No relevant documents found for …" and "0 results" match, but not a sentence of a
+            // document.
             let found = rest.iter().take(6).position(is_found);
             let behind = found.and_then(|at| rest.get(at + 1));
-            (found.is_some() && behind.is_none_or(|word| goes_on(word)))
+            (found.is_some() && behind.is_none_or(|word| may_follow_no_results(word)))
                 || (*first == "no" && rest == ["data"])
         }
         "nothing" => rest.is_empty() || rest.first().is_some_and(is_found),
@@ -52,17 +53,17 @@ pub(super) fn is_empty(text: &str) -> bool {
         "could" | "couldn" | "did" | "didn" | "cannot" => {
             let found = rest.iter().take(5).position(|word| *word == "find");
             let what = found.map(|at| rest.get(at + 1).copied().unwrap_or("anything"));
-            // Not "Could not find module 'x': …".
+            // "Could not find module 'x': …" does not match.
             what.is_some_and(|what| {
-                what.starts_with("any") || is_found(&what) || LOOKED_FOR.contains(&what)
+                what.starts_with("any") || is_found(&what) || SEARCH_OBJECTS.contains(&what)
             }) && rest.iter().take(2).any(|it| *it == "not" || *it == "t")
         }
         _ => false,
     }
 }
 
-/// What is not found, where nothing is.
-const LOOKED_FOR: [&str; 12] = [
+/// The objects of "could not find" in a message that nothing was found.
+const SEARCH_OBJECTS: [&str; 12] = [
     "a",
     "documents",
     "entries",
@@ -77,8 +78,9 @@ const LOOKED_FOR: [&str; 12] = [
     "what",
 ];
 
-/// Whether "no results" goes on with this, not with what happens to them: "No results appear after …".
-fn goes_on(word: &str) -> bool {
+/// Returns whether the word may follow "no results" in a message that nothing was found. A verb may
+/// not, as in "No results appear after …".
+fn may_follow_no_results(word: &str) -> bool {
     const WORDS: [&str; 31] = [
         "and",
         "are",
@@ -115,19 +117,19 @@ fn goes_on(word: &str) -> bool {
     WORDS.contains(&word)
 }
 
-/// Whether such a text is too short to be anything else.
-pub(super) fn is_surely_empty(text: &str) -> bool {
-    const MOST_WORDS: usize = 5;
-    text.split_whitespace().count() <= MOST_WORDS && is_empty(text)
+/// Returns whether a text says that nothing was found and is too short to say anything else.
+pub(super) fn is_certainly_empty(text: &str) -> bool {
+    const MAX_WORDS: usize = 5;
+    text.split_whitespace().count() <= MAX_WORDS && is_empty(text)
 }
 
-/// Whether a text only says that results follow: "Found 3 results:".
+/// Returns whether a text only announces results: "Found 3 results:".
 pub(super) fn is_announcement(text: &str) -> bool {
     let text = text.trim();
-    text.len() <= SHORTEST_START && text.ends_with(':') && !text.contains('\n')
+    text.len() <= MIN_PREFACE_CHARS && text.ends_with(':') && !text.contains('\n')
 }
 
-/// Lines with where they begin, and whether they are in a fenced block of code.
+/// Returns the lines with their start positions and whether they belong to a fenced code block.
 fn marked(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     let mut at = 0;
     let mut fence: Option<(char, usize)> = None;
@@ -149,13 +151,14 @@ fn marked(text: &str) -> impl Iterator<Item = (usize, &str, bool)> {
     })
 }
 
-/// The parts that begin at these places, without what is before the first if that is mere talk.
+/// Returns the parts that begin at these positions. The text before the first one is left out if it
+/// is only a preface.
 fn cut_at<'t>(text: &'t str, starts: &[usize]) -> Vec<Cow<'t, str>> {
     let mut parts = Vec::new();
     let first = starts.first().copied().unwrap_or_default();
     let start = text.get(..first).unwrap_or_default().trim();
     let said = start.lines().filter(|line| !is_preface(line));
-    if said.map(|line| line.chars().count()).sum::<usize>() >= SHORTEST_START {
+    if said.map(|line| line.chars().count()).sum::<usize>() >= MIN_PREFACE_CHARS {
         parts.push(Cow::Borrowed(start));
     }
     for (place, from) in starts.iter().enumerate() {
@@ -168,7 +171,7 @@ fn cut_at<'t>(text: &'t str, starts: &[usize]) -> Vec<Cow<'t, str>> {
     parts
 }
 
-/// Whether a line says no more than that results follow, or what they are of.
+/// Returns whether a line only announces results or repeats the query.
 fn is_preface(line: &str) -> bool {
     const WORDS: [&str; 9] = [
         "found",
@@ -184,10 +187,10 @@ fn is_preface(line: &str) -> bool {
     let line = line.trim();
     let plain = line.trim_start_matches(|each: char| !each.is_alphanumeric()).to_lowercase();
     line.starts_with('#')
-        || (line.len() <= LONGEST_EMPTY && WORDS.iter().any(|word| plain.starts_with(word)))
+        || (line.len() <= MAX_EMPTY_BYTES && WORDS.iter().any(|word| plain.starts_with(word)))
 }
 
-/// Parts between lines of `---`, if there are at least two.
+/// Splits a text at lines of `---`, if there are at least two parts.
 pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let front = front(text);
     let mut parts: Vec<&str> = Vec::new();
@@ -210,11 +213,12 @@ pub(super) fn ruled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     (parts.len() >= 2).then_some(parts)
 }
 
-/// Where a text begins that has metadata between two rules before it: those belong to it.
+/// Returns the position where the text begins after front matter between two rules, which belongs
+/// to the text.
 fn front(text: &str) -> usize {
-    const MOST_LINES: usize = 50;
+    const MAX_FRONT_MATTER_LINES: usize = 50;
     let mut at = 0;
-    for (place, whole) in text.split_inclusive('\n').take(MOST_LINES).enumerate() {
+    for (place, whole) in text.split_inclusive('\n').take(MAX_FRONT_MATTER_LINES).enumerate() {
         at += whole.len();
         let line = whole.trim_end();
         let is_rule = line == "---";
@@ -234,7 +238,8 @@ fn front(text: &str) -> usize {
     0
 }
 
-/// `---`, and longer; `===` and the like only where they underline nothing.
+/// Returns whether a line is a rule: `---` or longer; `===` and similar only if they do not
+/// underline a heading.
 fn is_rule(line: &str, before: &str) -> bool {
     let line = line.trim_end();
     let is_of = |mark: char| line.len() >= 3 && line.chars().all(|each| each == mark);
@@ -242,12 +247,12 @@ fn is_rule(line: &str, before: &str) -> bool {
         || (['=', '*', '_'].into_iter().any(is_of) && before.trim().is_empty())
 }
 
-/// Other texts that surely have several results in them.
+/// Splits a text at other marks that are certain to separate results.
 pub(super) fn split(text: &str) -> Option<Vec<Cow<'_, str>>> {
     headings(text).or_else(|| labelled(text)).or_else(|| numbered(text))
 }
 
-/// At the headings of one level: the highest that there are two of.
+/// Splits at the headings of one level: the highest level with at least two headings.
 fn headings(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut levels: [Vec<usize>; 6] = Default::default();
     for (start, line, is_code) in marked(text) {
@@ -264,7 +269,7 @@ fn headings(text: &str) -> Option<Vec<Cow<'_, str>>> {
     Some(cut_at(text, starts))
 }
 
-/// At paragraphs that begin with the same label: `Title: …`, `Commit: …`.
+/// Splits at paragraphs that begin with the same label: `Title: …`, `Commit: …`.
 fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut starts: Vec<(usize, &str)> = Vec::new();
     let mut is_after_blank = true;
@@ -278,34 +283,36 @@ fn labelled(text: &str) -> Option<Vec<Cow<'_, str>>> {
         // "Commit history:"
         is_after_blank = line.trim().is_empty() || line.trim_end().ends_with(':');
     }
-    // The first that comes again.
+    // The first label that repeats.
     let label = starts
         .iter()
         .map(|(_, label)| *label)
-        .take(FIRST_LINES)
+        .take(MAX_PREFACE_LINES)
         .find(|label| starts.iter().filter(|(_, each)| each == label).count() >= 2)?;
     let places: Vec<usize> =
         starts.iter().filter(|(_, each)| *each == label).map(|(start, _)| *start).collect();
-    // Further down it is a document with notes in it.
+    // A label that first occurs further down belongs to a document with notes.
     let before = text.get(..places.first().copied()?)?;
-    let is_soon = before.lines().filter(|line| !line.trim().is_empty()).count() <= FIRST_LINES;
+    let is_soon =
+        before.lines().filter(|line| !line.trim().is_empty()).count() <= MAX_PREFACE_LINES;
     is_soon.then(|| cut_at(text, &places))
 }
 
-/// The word before the colon: `Title`, `**Title**`, `[Source]`.
+/// Returns the word before the colon: `Title`, `**Title**`, `[Source]`.
 fn label(line: &str) -> Option<&str> {
-    const LONGEST: usize = 24;
+    const MAX_LABEL_BYTES: usize = 24;
     let (label, _) = line.split_once(':')?;
     let word = label.trim_matches(['*', '_', '[', ']', '`', ' ']);
     let is_label = !word.is_empty()
-        && label.len() <= LONGEST
+        && label.len() <= MAX_LABEL_BYTES
         && word.chars().all(|each| each.is_alphanumeric() || each == ' ' || each == '_')
         && word.split(' ').count() <= 2
         && word.starts_with(char::is_alphabetic);
     is_label.then_some(label)
 }
 
-/// At lines that begin with `1.`, `2.` and so on, if the text begins with them, and they are no mere steps.
+/// Splits at lines that begin with `1.`, `2.` and so on, if the text begins with them and they are
+/// more than the steps of an instruction.
 fn numbered(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let mut starts = Vec::new();
     let mut before = 0;
@@ -316,18 +323,18 @@ fn numbered(text: &str) -> Option<Vec<Cow<'_, str>>> {
             before += 1;
         }
     }
-    if starts.len() < 2 || before > FIRST_LINES {
+    if starts.len() < 2 || before > MAX_PREFACE_LINES {
         return None;
     }
     let parts = cut_at(text, &starts);
-    // Results have addresses, titles in bold, and more than a line each.
+    // Results contain addresses or bold titles, or take more than one line each.
     let is_result = |part: &&Cow<'_, str>| {
         part.contains("://") || part.contains("**") || part.trim().contains('\n')
     };
     (parts.iter().filter(is_result).count() * 2 >= parts.len()).then_some(parts)
 }
 
-/// `12.`, `12)`, `[12]` or `**12.`, with a blank behind.
+/// Parses `12.`, `12)`, `[12]` or `**12.` with a blank after it.
 fn number(line: &str) -> Option<usize> {
     let line = line.trim_start_matches("**").trim_start_matches('[');
     let digits = line.bytes().take_while(u8::is_ascii_digit).count();

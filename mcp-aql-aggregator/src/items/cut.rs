@@ -1,9 +1,9 @@
-//! Cuts a text that is too long where it hurts least.
+//! Shortens a text at a natural boundary.
 
 use unicode_segmentation::UnicodeSegmentation;
 
-/// The beginning of a text: cleaning it cannot make it shorter than `chars` characters, in any text that
-/// is not made to. And whether anything is missing.
+/// Returns a prefix of a text that is long enough for `chars` characters to remain after cleaning,
+/// and whether anything was cut off. A text crafted to shrink further may end up shorter.
 pub(super) fn roughly(text: &str, chars: usize) -> (&str, bool) {
     let most = chars.saturating_mul(4).saturating_add(1000);
     match text.char_indices().nth(most) {
@@ -12,8 +12,8 @@ pub(super) fn roughly(text: &str, chars: usize) -> (&str, bool) {
     }
 }
 
-/// At most so many characters: to the end of a paragraph, of a line, of a sentence or of a word, whichever
-/// is there in the second half. And whether anything is missing.
+/// Returns at most `chars` characters, cut at the end of a paragraph, line, sentence or word in the
+/// second half, and whether anything was cut off.
 pub(super) fn at_paragraph(text: &str, chars: usize) -> (&str, bool) {
     let Some((end, _)) = text.char_indices().nth(chars) else { return (text, false) };
     let start = text.get(..end).unwrap_or_default();
@@ -28,7 +28,7 @@ pub(super) fn at_paragraph(text: &str, chars: usize) -> (&str, bool) {
     (start.get(..at).unwrap_or(start).trim_end(), true)
 }
 
-/// The end of the last sentence.
+/// Returns the end of the last sentence.
 fn sentence(text: &str) -> Option<usize> {
     let latin = [". ", "? ", "! "].iter().filter_map(|end| text.rfind(end).map(|at| at + 1)).max();
     let other = ['。', '？', '！', '।'].iter();
@@ -36,11 +36,12 @@ fn sentence(text: &str) -> Option<usize> {
     latin.max(other)
 }
 
-/// Not within what is seen as one letter.
+/// Returns the last position that does not split a grapheme cluster.
 fn whole_letters(text: &str) -> usize {
-    // The last one may go on behind the cut. A letter of many marks is not waited for.
-    const NEAR: usize = 64;
-    let from = text.char_indices().rev().nth(NEAR).map_or(0, |(at, _)| at);
+    // The last cluster may continue after the cut. Clusters of more than 64 characters are not
+    // searched.
+    const MAX_CLUSTER_CHARS: usize = 64;
+    let from = text.char_indices().rev().nth(MAX_CLUSTER_CHARS).map_or(0, |(at, _)| at);
     match text.get(from..).and_then(|near| near.grapheme_indices(true).next_back()) {
         Some((at, _)) if from + at > 0 => from + at,
         _ => text.len(),

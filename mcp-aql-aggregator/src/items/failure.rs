@@ -1,23 +1,25 @@
-//! Answers that are failures without saying so as the protocol has it.
+//! Detects answers that are failures although they are not marked as errors.
 //!
-//! What went wrong in a server may name its secrets, so it is no result. What merely tells of errors is one:
-//! where a text could be either, short ones that begin as programs complain are failures.
+//! The text of a server's failure may contain secrets, so it is not a result. A text about errors
+//! is one. If a text could be either, a short one that begins like a program's error message is a
+//! failure.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value};
 
 use super::json;
-use super::object::{BODIES, DEEPEST};
+use super::shape::{BODIES, MAX_DEPTH, is_block, is_failed_reply};
 
-/// Longer texts are no messages.
-const LONGEST: usize = 1000;
-/// Nor are longer ones, where many a text begins like them.
-const LONGEST_LINE: usize = 300;
-/// Longer JSON has more to tell than what went wrong.
-const LONGEST_JSON: usize = 64 * 1024;
+/// The maximum length of an error message, in bytes.
+const MAX_MESSAGE_BYTES: usize = 1000;
+/// The maximum length of a one-line message whose beginning is also common in other texts, in
+/// bytes.
+const MAX_LINE_BYTES: usize = 300;
+/// The maximum length of a failure in JSON, in bytes. Longer JSON contains more than a failure.
+const MAX_JSON_BYTES: usize = 64 * 1024;
 
-/// Texts that programs begin with, and nobody else does.
-const SURE: [&str; 6] = [
+/// Beginnings that only error messages have.
+const CERTAIN_BEGINNINGS: [&str; 6] = [
     "traceback (most recent call last)",
     "mcp error",
     "error executing",
@@ -25,8 +27,8 @@ const SURE: [&str; 6] = [
     "internal server error",
     "fatal:",
 ];
-/// Behind "error" they make a message.
-const DOING: [&str; 20] = [
+/// Words that make a message when they follow "error".
+const ACTIVITIES: [&str; 20] = [
     "accessing",
     "calling",
     "communicating",
@@ -48,8 +50,8 @@ const DOING: [&str; 20] = [
     "searching",
     "while",
 ];
-/// What a message of one line begins with.
-const LINES: [&str; 30] = [
+/// Beginnings of one-line messages.
+const LINE_BEGINNINGS: [&str; 30] = [
     "access denied",
     "an error occurred",
     "an unexpected error",
@@ -81,7 +83,7 @@ const LINES: [&str; 30] = [
     "unauthorized",
     "unknown tool",
 ];
-/// Whoever explains an error writes so, whoever meets it does not.
+/// Phrases of texts that explain an error, which error messages do not contain.
 const EXPLAINING: [&str; 9] = [
     " means ",
     " indicates ",
@@ -94,7 +96,7 @@ const EXPLAINING: [&str; 9] = [
     " to fix ",
 ];
 
-/// Whether an answer is a failure.
+/// Returns whether an answer is a failure.
 pub(super) fn is_failure(answer: &CallToolResult) -> bool {
     if answer.is_error == Some(true) {
         return true;
@@ -116,22 +118,23 @@ pub(super) fn is_failure(answer: &CallToolResult) -> bool {
             _ => all += 1,
         }
     }
-    // A hint beside it makes it no better; among several results one may be of an error.
+    // A hint beside an error does not make a success. Among several results, one may be about an
+    // error.
     errors > 0 && errors * 2 >= all
 }
 
-/// Whether a text is, or has in JSON, what went wrong.
+/// Returns whether a text is an error message, or JSON that contains only one.
 pub(super) fn is_failed_text(text: &str) -> bool {
-    if text.len() > LONGEST_JSON {
+    if text.len() > MAX_JSON_BYTES {
         return false;
     }
     json::parse(text).map_or_else(|| is_message(text), |value| is_failed(&value))
 }
 
-/// Whether JSON is what went wrong.
+/// Returns whether JSON is a failure.
 pub(super) fn is_failed(value: &Value) -> bool {
     let mut value = value;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         match value {
             Value::String(text) => return is_message(text),
             Value::Object(members) if is_failed_object(members) => return true,
@@ -141,12 +144,12 @@ pub(super) fn is_failed(value: &Value) -> bool {
             },
             Value::Array(items) => match items.as_slice() {
                 [Value::String(text)] => return is_message(text),
-                [Value::Object(members)] if json::is_block(members) => {
+                [Value::Object(members)] if is_block(members) => {
                     return json::only_text(value).is_some_and(is_message);
                 }
-                // One entry of a log may look like this, too, but has more to tell.
+                // An entry of a log may look similar, but has more members.
                 [Value::Object(members)] => {
-                    return members.keys().all(|name| OF_FAILURES.contains(&name.as_str()))
+                    return members.keys().all(|name| FAILURE_MEMBERS.contains(&name.as_str()))
                         && is_failed_object(members);
                 }
                 _ => return false,
@@ -157,12 +160,12 @@ pub(super) fn is_failed(value: &Value) -> bool {
     false
 }
 
-/// What went wrong, by name.
+/// Members that contain an error.
 const ERRORS: [&str; 5] = ["error", "error_message", "errorMessage", "exception", "traceback"];
-/// What else there is to say of it.
+/// Members that describe an error further.
 const REASONS: [&str; 6] = ["message", "msg", "detail", "details", "reason", "error_description"];
-/// All that a failure has.
-const OF_FAILURES: [&str; 20] = [
+/// All members that a failure may have.
+const FAILURE_MEMBERS: [&str; 20] = [
     "error",
     "error_message",
     "errorMessage",
@@ -195,16 +198,16 @@ fn is_failed_object(members: &Map<String, Value>) -> bool {
     let has_body = BODIES.iter().any(|name| members.get(*name).is_some_and(Value::is_string));
     let is_named =
         ["title", "name", "heading", "subject"].iter().any(|name| members.contains_key(*name));
-    // An entry of a tracker has an error and a text.
+    // An entry of an issue tracker may have both an error and a text.
     if (is_named && has_body) || json::has_results(members) {
         return false;
     }
-    let has_reason = REASONS.iter().any(|name| members.get(*name).is_some_and(is_said));
+    let has_reason = REASONS.iter().any(|name| members.get(*name).is_some_and(is_meaningful));
     let is_word = |name: &str, words: &[&str]| {
         let told = members.get(name).and_then(Value::as_str);
         told.is_some_and(|told| words.iter().any(|word| told.eq_ignore_ascii_case(word)))
     };
-    ERRORS.iter().any(|name| members.get(*name).is_some_and(is_said))
+    ERRORS.iter().any(|name| members.get(*name).is_some_and(is_meaningful))
         || is(&["success", "ok"], false)
         || (has_reason && is_word("status", &["error", "failed", "failure", "fail"]))
         || (has_reason && is_word("type", &["error"]))
@@ -212,13 +215,8 @@ fn is_failed_object(members: &Map<String, Value>) -> bool {
         || has_errors_alone(members)
 }
 
-/// Whether it is an MCP-AQL reply that is a failure.
-pub(super) fn is_failed_reply(members: &Map<String, Value>) -> bool {
-    members.get("success") == Some(&Value::Bool(false)) && members.contains_key("error")
-}
-
-/// Whether a member says anything: not `false`, 0, or an empty text.
-fn is_said(value: &Value) -> bool {
+/// Returns whether a member has a meaningful value: not `false`, 0 or an empty text.
+fn is_meaningful(value: &Value) -> bool {
     match value {
         Value::Null => false,
         Value::Bool(truth) => *truth,
@@ -229,7 +227,7 @@ fn is_said(value: &Value) -> bool {
     }
 }
 
-/// `{"status": 403, "title": "Forbidden"}`
+/// Returns whether an object has an HTTP error status: `{"status": 403, "title": "Forbidden"}`.
 fn has_http_error(members: &Map<String, Value>) -> bool {
     ["status", "statusCode", "status_code", "code"].iter().any(|name| {
         let code = members.get(*name).and_then(Value::as_u64);
@@ -237,7 +235,8 @@ fn has_http_error(members: &Map<String, Value>) -> bool {
     })
 }
 
-/// `{"errors": [{"message": …}], "data": null}`, as GraphQL has it.
+/// Returns whether an object contains only errors, as in GraphQL: `{"errors": [{"message": …}],
+/// "data": null}`.
 fn has_errors_alone(members: &Map<String, Value>) -> bool {
     let Some(Value::Array(errors)) = members.get("errors") else { return false };
     let is_alone = members.iter().all(|(name, value)| match name.as_str() {
@@ -251,14 +250,14 @@ fn has_errors_alone(members: &Map<String, Value>) -> bool {
     is_alone && !errors.is_empty() && errors.iter().all(is_error)
 }
 
-/// Whether a text is what some servers answer with instead of an error.
+/// Returns whether a text is an error message that a server sent instead of an error.
 pub(super) fn is_message(text: &str) -> bool {
     const BEGINNING: usize = 80;
     let text = text.trim();
-    if text.len() > LONGEST {
+    if text.len() > MAX_MESSAGE_BYTES {
         return false;
     }
-    // Marks and pictures stand before, and around what is bold.
+    // Skip leading marks and emojis, and the marks around bold text.
     let begin: String = text
         .trim_start_matches(|each: char| !each.is_alphanumeric())
         .chars()
@@ -266,18 +265,19 @@ pub(super) fn is_message(text: &str) -> bool {
         .take(BEGINNING)
         .collect::<String>()
         .to_lowercase();
-    if SURE.iter().any(|start| begin.starts_with(start)) {
+    if CERTAIN_BEGINNINGS.iter().any(|start| begin.starts_with(start)) {
         return true;
     }
-    let is_line = text.len() <= LONGEST_LINE && !text.contains('\n');
+    let is_line = text.len() <= MAX_LINE_BYTES && !text.contains('\n');
     let is_one = is_exception(&begin)
         || is_error(&begin)
-        || (is_line && LINES.iter().any(|start| begin.starts_with(start)));
+        || (is_line && LINE_BEGINNINGS.iter().any(|start| begin.starts_with(start)));
     let lower = || text.to_lowercase();
     is_one && !EXPLAINING.iter().any(|words| lower().contains(words))
 }
 
-/// `error:`, `ValueError:`, `java.io.IOException:`
+/// Returns whether a text begins with the name of an exception: `error:`, `ValueError:`,
+/// `java.io.IOException:`.
 fn is_exception(begin: &str) -> bool {
     let Some((name, _)) = begin.split_once(':') else { return false };
     let name = name.trim_end();
@@ -288,10 +288,11 @@ fn is_exception(begin: &str) -> bool {
         && (name.ends_with("error") || name.ends_with("exception"))
 }
 
-/// `error -32603`, `error [404]`, `error searching …`
+/// Returns whether a text begins with "error" and a code or an activity: `error -32603`, `error
+/// [404]`, `error searching …`.
 fn is_error(begin: &str) -> bool {
     let Some(rest) = begin.strip_prefix("error ") else { return false };
     let is_code =
         rest.starts_with(['-', '[', '(']) || rest.starts_with(|each: char| each.is_ascii_digit());
-    is_code || rest.split(' ').next().is_some_and(|word| DOING.contains(&word))
+    is_code || rest.split(' ').next().is_some_and(|word| ACTIVITIES.contains(&word))
 }

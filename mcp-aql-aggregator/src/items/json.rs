@@ -1,11 +1,11 @@
-//! Items in JSON: where they are.
+//! Locates the items in a JSON answer.
 
 use serde_json::{Map, Value};
 
-use super::object::{BODIES, DEEPEST, LONG, TITLES};
-use super::{blocks, failure, python};
+use super::shape::{BODIES, LONG, MAX_DEPTH, TITLES, is_block, is_failed_reply};
+use super::{blocks, python};
 
-/// Lists that are called like this are of items, whatever stands beside them, the surest first.
+/// Names of lists that contain items, regardless of other lists, the most certain first.
 const LISTS: [&str; 18] = [
     "items",
     "results",
@@ -26,13 +26,13 @@ const LISTS: [&str; 18] = [
     "searchResults",
     "memories",
 ];
-/// Lists that are called like this may be of items.
-const MAYBE: [&str; 10] = [
+/// Names of lists that may contain items.
+const POSSIBLE_LISTS: [&str; 10] = [
     "data", "result", "content", "pages", "files", "issues", "sections", "notes", "messages",
     "edges",
 ];
-/// Lists that are called like this are of something else, where there is another one.
-const ASIDE: [&str; 12] = [
+/// Names of lists that contain something else if there is another list.
+const OTHER_LISTS: [&str; 12] = [
     "aggregations",
     "authors",
     "errors",
@@ -46,8 +46,8 @@ const ASIDE: [&str; 12] = [
     "warnings",
     "_links",
 ];
-/// What answers say beside their items.
-const TALK: [&str; 12] = [
+/// Members that accompany the items of an answer.
+const ACCOMPANYING: [&str; 12] = [
     "query",
     "message",
     "status",
@@ -61,7 +61,7 @@ const TALK: [&str; 12] = [
     "nextCursor",
     "cursor",
 ];
-/// A text as JSON, if it is meant as such.
+/// Parses a text as JSON if it is meant to be JSON.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let text = text.trim().trim_start_matches('\u{feff}');
     let is_json = (text.starts_with('{') && text.ends_with('}'))
@@ -69,12 +69,12 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     if is_json {
         return serde_json::from_str(text).ok().or_else(|| python::parse(text));
     }
-    // Some wrap it for a model's eyes.
+    // Some servers wrap JSON in a code block.
     let fenced = text.strip_prefix("```json")?.strip_suffix("```")?;
     serde_json::from_str(fenced.trim()).ok()
 }
 
-/// An object on each line.
+/// Parses JSON Lines with an object on each line.
 pub(super) fn lines(text: &str) -> Option<Vec<Value>> {
     let mut values = Vec::new();
     for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
@@ -86,7 +86,7 @@ pub(super) fn lines(text: &str) -> Option<Vec<Value>> {
     (values.len() >= 2).then_some(values)
 }
 
-/// Whether there is nothing in it to look at, so that the text is looked at.
+/// Returns whether the value is empty, so that the text content is used instead.
 pub(super) fn says_nothing(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -95,10 +95,11 @@ pub(super) fn says_nothing(value: &Value) -> bool {
     }
 }
 
-/// The text of what is nothing but a text: `"…"`, `{"result": "…"}`, `{"content": [{"type": "text", …}]}`.
+/// Returns the text of a value that contains only a text: `"…"`, `{"result": "…"}`, `{"content":
+/// [{"type": "text", …}]}`.
 pub(super) fn only_text(value: &Value) -> Option<&str> {
     let mut value = value;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         match value {
             Value::String(text) => return Some(text),
             Value::Object(members) => match members.get("text") {
@@ -121,31 +122,24 @@ pub(super) fn only_text(value: &Value) -> Option<&str> {
     None
 }
 
-/// A text as MCP has it: `{"type": "text", "text": "…"}`.
-pub(super) fn is_block(members: &Map<String, Value>) -> bool {
-    members.len() <= 3
-        && members.get("type").is_some_and(|kind| kind == "text")
-        && members.get("text").is_some_and(Value::is_string)
-}
-
-/// Where items were looked for.
+/// The result of searching for items.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Found<'v> {
+pub(super) struct ItemSearch<'v> {
     pub(super) items: Vec<&'v Value>,
-    /// The path leads nowhere in this answer.
-    pub(super) is_amiss: bool,
+    /// Whether the path does not match this answer.
+    pub(super) is_mismatch: bool,
 }
 
-impl<'v> Found<'v> {
+impl<'v> ItemSearch<'v> {
     fn these(items: Vec<&'v Value>) -> Self {
-        Self { items, is_amiss: false }
+        Self { items, is_mismatch: false }
     }
 }
 
-/// The items, at the path, or where they probably are.
-pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> Found<'v> {
-    if value.as_object().is_some_and(failure::is_failed_reply) {
-        return Found::default();
+/// Returns the items at the path, or at the most likely location without one.
+pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> ItemSearch<'v> {
+    if value.as_object().is_some_and(is_failed_reply) {
+        return ItemSearch::default();
     }
     let reply = match (value.get("success"), value.get("data")) {
         (Some(Value::Bool(true)), Some(data)) => Some(data),
@@ -154,17 +148,17 @@ pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> Found<'v> {
     if let Some(path) = path {
         let found = at(value, path);
         return match reply {
-            // An MCP-AQL reply: the path may be one in it, or begin at its data.
-            Some(data) if found.is_amiss => at(data, path),
+            // The path may refer to the whole MCP-AQL reply or to its data.
+            Some(data) if found.is_mismatch => at(data, path),
             _ => found,
         };
     }
     let value = reply.unwrap_or(value);
-    Found::these(match value {
+    ItemSearch::these(match value {
         Value::Array(list) => list.iter().collect(),
         Value::Object(members) => match list(members) {
             Some(list) if !list.is_empty() || !has_answer(members) => list,
-            None if is_only_talk(members) => Vec::new(),
+            None if has_only_counts(members) => Vec::new(),
             Some(_) | None => vec![value],
         },
         Value::Null => Vec::new(),
@@ -172,7 +166,7 @@ pub(super) fn items<'v>(value: &'v Value, path: Option<&str>) -> Found<'v> {
     })
 }
 
-/// Whether there are items in it, or could be, as far as its form tells.
+/// Returns whether a value has a form that may contain items.
 pub(super) fn has_items(value: &Value) -> bool {
     let value = match (value.get("success"), value.get("data")) {
         (Some(Value::Bool(true)), Some(data)) => data,
@@ -187,15 +181,18 @@ pub(super) fn has_items(value: &Value) -> bool {
     }
 }
 
-/// Whether there are results in it beyond doubt, whatever else it says.
+/// Returns whether an object is certain to contain results.
 pub(super) fn has_results(members: &Map<String, Value>) -> bool {
     let mut level = vec![members];
-    for depth in 0..DEEPEST {
+    for depth in 0..MAX_DEPTH {
         let is_full = |members: &&Map<String, Value>, names: &[&str]| {
             let list = |name: &&str| members.get(*name).and_then(Value::as_array);
             names.iter().filter_map(list).any(|list| !list.is_empty())
         };
-        if level.iter().any(|it| is_full(it, &LISTS) || (depth == 0 && is_full(it, &MAYBE))) {
+        if level
+            .iter()
+            .any(|it| is_full(it, &LISTS) || (depth == 0 && is_full(it, &POSSIBLE_LISTS)))
+        {
             return true;
         }
         level = below(level);
@@ -203,8 +200,9 @@ pub(super) fn has_results(members: &Map<String, Value>) -> bool {
     false
 }
 
-/// What is at a path. Where a list stands on the way, the rest of the path is taken in each of its elements.
-fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
+/// Returns the value at a path. A list on the way applies the rest of the path to each of its
+/// elements.
+fn at<'v>(value: &'v Value, path: &str) -> ItemSearch<'v> {
     let is_pointer = path.starts_with('/');
     let steps: Vec<String> = if is_pointer {
         path.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~")).collect()
@@ -213,10 +211,10 @@ fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
     };
     let mut found = vec![value];
     for step in &steps {
-        // In nothing there is nothing.
+        // A `null` or an empty list contains no items.
         found.retain(|value| !is_none(value));
         if found.is_empty() {
-            return Found::default();
+            return ItemSearch::default();
         }
         found = found
             .into_iter()
@@ -229,8 +227,8 @@ fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
             })
             .collect();
         if found.is_empty() {
-            let says_none = value.as_object().is_some_and(is_only_talk);
-            return Found { items: Vec::new(), is_amiss: !says_none };
+            let says_none = value.as_object().is_some_and(has_only_counts);
+            return ItemSearch { items: Vec::new(), is_mismatch: !says_none };
         }
     }
     let items = found.into_iter().flat_map(|value| match value {
@@ -238,27 +236,28 @@ fn at<'v>(value: &'v Value, path: &str) -> Found<'v> {
         Value::Null => Vec::new(),
         _ => vec![value],
     });
-    Found::these(items.collect())
+    ItemSearch::these(items.collect())
 }
 
-/// Nothing, or an empty list.
+/// Returns whether a value is `null` or an empty list.
 fn is_none(value: &Value) -> bool {
     value.is_null() || value.as_array().is_some_and(Vec::is_empty)
 }
 
-/// What is in the lists of items of an answer: breadth first, so that the lists of the items themselves
-/// come later. None: there is no list, not even an empty one.
+/// Returns the items of an answer, searching breadth first so that lists inside items come later.
+/// `None` means that there is not even an empty list.
 fn list(members: &Map<String, Value>) -> Option<Vec<&Value>> {
     let mut level = vec![members];
     let mut has_empty = false;
-    for _ in 0..DEEPEST {
+    for _ in 0..MAX_DEPTH {
         let sure: Vec<_> = level.iter().flat_map(|it| lists(it, &LISTS)).collect();
         let items: Vec<_> = sure.iter().flatten().copied().collect();
         if !items.is_empty() {
             return Some(items);
         }
         has_empty |= !sure.is_empty();
-        // Beside an empty list of results, a list is of something else, unless it is called like one.
+        // Beside an empty list of results, another list only counts if its name may be that of
+        // items.
         let maybe: Vec<_> = level.iter().flat_map(|it| maybe(it, has_empty)).collect();
         let items: Vec<_> = maybe.iter().flatten().copied().collect();
         if !items.is_empty() {
@@ -270,7 +269,7 @@ fn list(members: &Map<String, Value>) -> Option<Vec<&Value>> {
     has_empty.then(Vec::new)
 }
 
-/// The objects in these, without those that are items: they may have any lists.
+/// Returns the objects inside these objects, except inside items, which may contain any lists.
 fn below(level: Vec<&Map<String, Value>>) -> Vec<&Map<String, Value>> {
     level
         .into_iter()
@@ -280,7 +279,8 @@ fn below(level: Vec<&Map<String, Value>>) -> Vec<&Map<String, Value>> {
         .collect()
 }
 
-/// The lists of these names, in their order; also objects that have an item by each name.
+/// Returns the lists of these names, in the order of the names. An object whose members are all
+/// items counts as a list.
 fn lists<'v>(members: &'v Map<String, Value>, names: &[&str]) -> Vec<Vec<&'v Value>> {
     let found = names.iter().filter_map(|name| match members.get(*name)? {
         Value::Array(list) => Some(list.iter().collect()),
@@ -292,25 +292,26 @@ fn lists<'v>(members: &'v Map<String, Value>, names: &[&str]) -> Vec<Vec<&'v Val
     found.collect()
 }
 
-/// Whether it is called something, or says something.
+/// Returns whether a value has a title or a body.
 fn is_entry(value: &Value) -> bool {
     TITLES.iter().chain(&BODIES).any(|name| value.get(*name).is_some_and(Value::is_string))
 }
 
-/// The lists that may be of items.
+/// Returns the lists that may contain items.
 fn maybe(members: &Map<String, Value>, is_named: bool) -> Vec<Vec<&Value>> {
     if is_item(members) {
         return Vec::new();
     }
     let is_of_objects = |list: &Vec<&Value>| list.iter().any(|item| item.is_object());
-    let mut named = lists(members, &MAYBE);
+    let mut named = lists(members, &POSSIBLE_LISTS);
     if is_named {
         named.retain(is_of_objects);
         return named;
     }
     let others = |wanted: bool| {
         let others = members.iter().filter(move |(name, _)| {
-            !MAYBE.contains(&name.as_str()) && ASIDE.contains(&name.as_str()) == wanted
+            !POSSIBLE_LISTS.contains(&name.as_str())
+                && OTHER_LISTS.contains(&name.as_str()) == wanted
         });
         others.filter_map(|(_, member)| Some(member.as_array()?.iter().collect::<Vec<_>>()))
     };
@@ -327,7 +328,7 @@ fn maybe(members: &Map<String, Value>, is_named: bool) -> Vec<Vec<&Value>> {
     if !named.is_empty() && !is_called {
         return named;
     }
-    // Texts, such as names of files: where there is nothing else to read.
+    // A list of texts, such as file names, only counts if the answer contains nothing else to read.
     let has_texts = members.values().any(Value::is_string);
     let mut lists = members.values().filter_map(Value::as_array);
     match (lists.next(), lists.next()) {
@@ -336,28 +337,30 @@ fn maybe(members: &Map<String, Value>, is_named: bool) -> Vec<Vec<&Value>> {
     }
 }
 
-/// Whether an answer says something itself, beside a list that is empty.
+/// Returns whether an answer contains a text of its own beside an empty list.
 fn has_answer(members: &Map<String, Value>) -> bool {
     members.iter().any(|(name, member)| {
         let text = member.as_str().unwrap_or_default().trim();
         let is_answer = name == "answer" && !text.is_empty();
-        let is_long = text.len() > LONG && !TALK.contains(&name.as_str());
+        let is_long = text.len() > LONG && !ACCOMPANYING.contains(&name.as_str());
         (is_answer || is_long) && !blocks::is_empty(text)
     })
 }
 
-/// Whether it is one item, not an answer with items in it.
+/// Returns whether an object is a single item rather than an answer that contains items.
 fn is_item(members: &Map<String, Value>) -> bool {
     let has =
         |names: &[&str]| names.iter().any(|name| members.get(*name).is_some_and(Value::is_string));
     let has_long = members.iter().any(|(name, member)| {
-        !TALK.contains(&name.as_str()) && member.as_str().is_some_and(|text| text.len() > LONG)
+        !ACCOMPANYING.contains(&name.as_str())
+            && member.as_str().is_some_and(|text| text.len() > LONG)
     });
     has_long || (has(&TITLES) && has(&BODIES))
 }
 
-/// Counts and echoes of the query alone: `{"query": "x", "total": 0}`.
-fn is_only_talk(members: &Map<String, Value>) -> bool {
+/// Returns whether an object contains only counts and an echo of the query: `{"query": "x",
+/// "total": 0}`.
+fn has_only_counts(members: &Map<String, Value>) -> bool {
     const COUNTS: [&str; 7] = [
         "total",
         "count",

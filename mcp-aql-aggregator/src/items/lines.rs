@@ -1,37 +1,37 @@
-//! Lines of programs that search files: `path:12:text`, and lists of paths.
+//! Splits the output of file search programs: lines `path:12:text`, and lists of paths.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-/// So far apart, lines of one file belong together,
-const NEAR: u64 = 3;
-/// but not more of them than these.
-const MOST_LINES: usize = 40;
-/// Longer names of files are none.
-const LONGEST_PATH: usize = 1000;
+/// The maximum distance between lines of one file that form one item.
+const MAX_LINE_DISTANCE: u64 = 3;
+/// The maximum number of lines in one item.
+const MAX_GROUP_LINES: usize = 40;
+/// The maximum length of a path, in bytes.
+const MAX_PATH_BYTES: usize = 1000;
 
-/// The items of such lines, if nearly all lines are.
+/// Returns the items of such lines if nearly all lines have that form.
 pub(super) fn found(text: &str) -> Option<Vec<Cow<'_, str>>> {
     matches(text).or_else(|| paths(text))
 }
 
-/// What a line is.
-enum Line<'t> {
-    /// What was looked for is in line `number` of the file `path`.
+/// The kind of a line.
+enum GrepLine<'t> {
+    /// A match in line `number` of the file `path`.
     Hit {
         path: &'t str,
         number: u64,
     },
-    /// It stands near one.
+    /// A line of context near a match.
     Near,
-    /// Nothing, or `--`: what follows is elsewhere.
+    /// An empty line or `--`, which separates groups.
     Gap,
     Other,
 }
 
-/// `path:12:text` or `path:12:7:text`.
-fn hit(line: &str) -> Option<Line<'_>> {
-    // `C:\path:12:` has a colon before.
+/// Parses `path:12:text` or `path:12:7:text`.
+fn hit(line: &str) -> Option<GrepLine<'_>> {
+    // The drive letter in `C:\path:12:` is followed by a colon too.
     let is_drive = line.get(..3).is_some_and(|start| {
         start.ends_with(":\\") && start.starts_with(|first: char| first.is_ascii_alphabetic())
     });
@@ -40,14 +40,14 @@ fn hit(line: &str) -> Option<Line<'_>> {
     let (path, rest) = (line.get(..colon)?, line.get(colon + 1..)?);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let number = rest.get(..digits)?.parse().ok()?;
-    // A time of day looks similar.
+    // A time of day has a similar form.
     let is_named = path.contains(['/', '\\', '.'])
         || (path.starts_with(char::is_alphabetic) && path.chars().all(char::is_alphabetic));
-    let is_path = is_named && path.len() <= LONGEST_PATH && path.trim() == path;
-    (is_path && rest.get(digits..)?.starts_with(':')).then_some(Line::Hit { path, number })
+    let is_path = is_named && path.len() <= MAX_PATH_BYTES && path.trim() == path;
+    (is_path && rest.get(digits..)?.starts_with(':')).then_some(GrepLine::Hit { path, number })
 }
 
-/// `path-12-text`, where the path is that of a hit.
+/// Returns whether a line is `path-12-text` with the path of a match.
 fn is_near(line: &str, paths: &BTreeSet<&str>) -> bool {
     line.match_indices('-').any(|(at, _)| {
         line.get(..at).is_some_and(|path| paths.contains(path))
@@ -58,12 +58,12 @@ fn is_near(line: &str, paths: &BTreeSet<&str>) -> bool {
     })
 }
 
-/// Lines of files, those that are near one another together.
+/// Groups neighbouring lines of the same file.
 fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
     let paths: BTreeSet<&str> = text
         .lines()
         .filter_map(|line| match hit(line) {
-            Some(Line::Hit { path, .. }) => Some(path),
+            Some(GrepLine::Hit { path, .. }) => Some(path),
             _ => None,
         })
         .collect();
@@ -72,37 +72,37 @@ fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
     }
     let judge = |line: &'t str| match hit(line) {
         Some(hit) => hit,
-        None if line.trim().is_empty() || line == "--" => Line::Gap,
-        None if line.len() <= LONGEST_PATH && is_near(line, &paths) => Line::Near,
-        None => Line::Other,
+        None if line.trim().is_empty() || line == "--" => GrepLine::Gap,
+        None if line.len() <= MAX_PATH_BYTES && is_near(line, &paths) => GrepLine::Near,
+        None => GrepLine::Other,
     };
     let (mut ours, mut others) = (0_usize, 0_usize);
     for line in text.lines() {
         match judge(line) {
-            Line::Hit { .. } | Line::Near => ours += 1,
-            Line::Other => others += 1,
-            Line::Gap => {}
+            GrepLine::Hit { .. } | GrepLine::Near => ours += 1,
+            GrepLine::Other => others += 1,
+            GrepLine::Gap => {}
         }
     }
-    // "Found 3 matches" may stand before, a hint behind.
+    // A line such as "Found 3 matches" may come before, and a hint after the matches.
     let are_few = others * 4 <= ours || (others <= 2 && others < ours);
     if !are_few {
         return None;
     }
-    let mut groups: Vec<Group<'t>> = Vec::new();
+    let mut groups: Vec<LineGroup<'t>> = Vec::new();
     let mut is_elsewhere = true;
     for line in text.lines() {
         match judge(line) {
-            Line::Gap => is_elsewhere = true,
-            Line::Other => {}
-            Line::Near => {
-                Group::put(&mut groups, line, |_| !is_elsewhere);
+            GrepLine::Gap => is_elsewhere = true,
+            GrepLine::Other => {}
+            GrepLine::Near => {
+                LineGroup::put(&mut groups, line, |_| !is_elsewhere);
                 is_elsewhere = false;
             }
-            Line::Hit { path, number } => {
-                let group = Group::put(&mut groups, line, |last| {
+            GrepLine::Hit { path, number } => {
+                let group = LineGroup::put(&mut groups, line, |last| {
                     last.hit.map_or(!is_elsewhere, |(before, at)| {
-                        path == before && number.abs_diff(at) <= NEAR
+                        path == before && number.abs_diff(at) <= MAX_LINE_DISTANCE
                     })
                 });
                 if let Some(group) = group {
@@ -112,19 +112,19 @@ fn matches<'t>(text: &'t str) -> Option<Vec<Cow<'t, str>>> {
             }
         }
     }
-    // What no hit is near was beside the one before.
+    // Context lines without a near match belong to the previous match.
     Some(groups.iter().map(|group| Cow::Owned(group.text())).collect())
 }
 
-/// Lines that belong together.
-struct Group<'t> {
+/// Lines that form one item.
+struct LineGroup<'t> {
     hit: Option<(&'t str, u64)>,
     lines: Vec<&'t str>,
 }
 
-impl<'t> Group<'t> {
-    /// The lines, only the first of them with their path: before each it would be long to read, and its words
-    /// would count as often.
+impl<'t> LineGroup<'t> {
+    /// Joins the lines. Only the first one keeps its path, because the repetition would be hard to
+    /// read and would inflate the counts of its words.
     fn text(&self) -> String {
         let path = self.hit.map_or("", |(path, _)| path);
         let short = |line: &&'t str| {
@@ -136,15 +136,16 @@ impl<'t> Group<'t> {
         first.into_iter().chain(rest).collect::<Vec<_>>().join("\n")
     }
 
-    /// Puts a line to the last group if it belongs there, else to a new one.
+    /// Appends a line to the last group if it belongs there, or else to a new one.
     fn put<'g>(
         groups: &'g mut Vec<Self>,
         line: &'t str,
         belongs: impl Fn(&Self) -> bool,
     ) -> Option<&'g mut Self> {
-        let is_last = groups.last().is_some_and(|it| it.lines.len() < MOST_LINES && belongs(it));
+        let is_last =
+            groups.last().is_some_and(|it| it.lines.len() < MAX_GROUP_LINES && belongs(it));
         if !is_last {
-            groups.push(Group { hit: None, lines: Vec::new() });
+            groups.push(LineGroup { hit: None, lines: Vec::new() });
         }
         let last = groups.last_mut()?;
         last.lines.push(line);
@@ -152,11 +153,11 @@ impl<'t> Group<'t> {
     }
 }
 
-/// A list of paths, an item each.
+/// Returns one item per path of a list of paths.
 fn paths(text: &str) -> Option<Vec<Cow<'_, str>>> {
     let lines = || text.lines().map(str::trim).filter(|line| !line.is_empty());
     let (all, paths) = (lines().count(), lines().filter(|line| is_path(line)).count());
-    // A line of talk may stand before.
+    // A line of text may come before the list.
     if paths == 0 || all - paths > 1 + all / 10 || (paths == 1 && all > 1) {
         return None;
     }
@@ -168,7 +169,7 @@ fn is_path(line: &str) -> bool {
     let is_windows = line.get(1..3).is_some_and(|it| it == ":\\");
     let is_rooted = line.starts_with('/') || line.starts_with("./") || is_windows;
     let has_folder = line.contains('/') && !line.contains("://");
-    line.len() <= LONGEST_PATH
-        // Names of files have blanks now and then, sentences always.
+    line.len() <= MAX_PATH_BYTES
+        // A file name contains few blanks; a sentence contains more.
         && if is_rooted { line.split(' ').count() <= 5 } else { has_folder && !line.contains(char::is_whitespace) }
 }

@@ -1,7 +1,8 @@
-//! Cuts the answer of a server into items that can be ranked.
+//! Splits the answer of a server into items that can be ranked.
 //!
-//! Servers answer in every form there is, and may mean harm: whatever comes, out come few texts of
-//! bounded length, without anything that nobody sees, in time linear in the length of the answer.
+//! Servers answer in many forms and may be malicious. The result is always a limited number of
+//! texts of limited length without invisible characters, and takes time linear in the size of the
+//! answer.
 
 mod blocks;
 mod cut;
@@ -10,6 +11,7 @@ mod json;
 mod lines;
 mod object;
 mod python;
+mod shape;
 #[cfg(test)]
 mod tests;
 
@@ -21,93 +23,98 @@ use serde_json::Value;
 
 use crate::text::clean;
 
-/// Longer addresses are none.
-const LONGEST_URI: usize = 2048;
+/// The maximum length of an address, in bytes.
+const MAX_URI_BYTES: usize = 2048;
 
-/// Longer answers are cut aside.
-const LONG_ANSWER: usize = 64 * 1024;
+/// The size above which an answer is split on a blocking thread, in bytes.
+const BLOCKING_SPLIT_BYTES: usize = 64 * 1024;
 
-/// One result of a server, before it is ranked.
+/// One result of a server, before ranking.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Item {
-    /// Clean, and never longer than asked for.
+    /// The cleaned text, limited to the configured length.
     pub(crate) content: String,
     pub(crate) uri: Option<String>,
-    /// There was more of it.
+    /// Whether the text was longer.
     pub(crate) truncated: bool,
 }
 
-/// What the configuration says of where the items are in an answer.
+/// The configured location of the items in an answer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Places {
-    /// In JSON: `data.items` or `/data/items`.
+pub(crate) struct ItemLocation {
+    /// The path in JSON: `data.items` or `/data/items`.
     pub(crate) path: Option<String>,
-    /// What is between them in a text.
+    /// The separator between items in a text.
     pub(crate) between: Option<Regex>,
 }
 
-impl PartialEq for Places {
+impl PartialEq for ItemLocation {
     fn eq(&self, other: &Self) -> bool {
         let between = |it: &Self| it.between.as_ref().map(|regex| regex.as_str().to_owned());
         self.path == other.path && between(self) == between(other)
     }
 }
 
-/// What an answer was cut into.
+/// The items of an answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Split {
+pub(crate) struct SplitAnswer {
     pub(crate) items: Vec<Item>,
-    /// Images, sounds and other bytes, errors among results, and what was beyond the number asked for.
+    /// The number of parts left out: images, audio and other binary data, errors among results, and
+    /// items beyond the limit.
     pub(crate) left_out: usize,
-    /// The path that was given leads nowhere.
-    pub(crate) is_path_amiss: bool,
+    /// Whether the configured path does not match the answer.
+    pub(crate) is_path_mismatch: bool,
 }
 
-/// Whether an answer is a failure: it says so, it is an MCP-AQL reply that does, or all that it has to say is
-/// what went wrong.
+/// Returns whether an answer is a failure: it is marked as an error, it is an MCP-AQL reply that
+/// reports a failure, or it contains only an error message.
 pub(crate) fn is_failure(answer: &CallToolResult) -> bool {
     failure::is_failure(answer)
 }
 
-/// Whether there is no item in an answer, and nothing was left out. Of a long one that is not asked: it is
-/// looked at elsewhere, and costs time.
-/// `bytes` is how long it is, as it came.
-pub(crate) fn holds_nothing(answer: &CallToolResult, bytes: usize, places: &Places) -> bool {
-    if bytes > LONG_ANSWER {
+/// Returns whether an answer contains no item and nothing was left out. `bytes` is the size of the
+/// answer as received. A long answer is assumed to contain items, because splitting it here would
+/// take too long.
+pub(crate) fn is_empty_answer(
+    answer: &CallToolResult,
+    bytes: usize,
+    places: &ItemLocation,
+) -> bool {
+    if bytes > BLOCKING_SPLIT_BYTES {
         return false;
     }
     let split = split(answer, places, 1, 100);
     split.items.is_empty() && split.left_out == 0
 }
 
-/// Cuts an answer as [`split`] does, a long one on a thread that nobody else waits for.
-/// `bytes` is how long it is, as it came.
-pub(crate) async fn split_aside(
+/// Splits an answer as [`split`] does, a long one on a blocking thread. `bytes` is the size of the
+/// answer as received.
+pub(crate) async fn split_in_background(
     answer: CallToolResult,
     bytes: usize,
-    places: Places,
-    most_items: usize,
-    most_chars: usize,
-) -> Split {
-    let cut = move || split(&answer, &places, most_items, most_chars);
-    if bytes <= LONG_ANSWER {
+    places: ItemLocation,
+    max_items: usize,
+    max_chars: usize,
+) -> SplitAnswer {
+    let cut = move || split(&answer, &places, max_items, max_chars);
+    if bytes <= BLOCKING_SPLIT_BYTES {
         return cut();
     }
-    // It neither panics nor is it given up.
+    // The task neither panics nor is it cancelled.
     tokio::task::spawn_blocking(cut).await.unwrap_or_default()
 }
 
-/// Cuts an answer.
+/// Splits an answer into items.
 pub(crate) fn split(
     answer: &CallToolResult,
-    places: &Places,
-    most_items: usize,
-    most_chars: usize,
-) -> Split {
+    places: &ItemLocation,
+    max_items: usize,
+    max_chars: usize,
+) -> SplitAnswer {
     let path = places.path.as_deref();
     let between = places.between.as_ref();
     let mut splitting =
-        Splitting { split: Split::default(), most_items, most_chars, between, talk: 0 };
+        Splitter { split: SplitAnswer::default(), max_items, max_chars, between, talk: 0 };
     let texts: Vec<&str> = answer
         .content
         .iter()
@@ -118,11 +125,11 @@ pub(crate) fn split(
     let has_others = answer.content.iter().any(|block| block.as_text().is_none());
     let structured = answer.structured_content.as_ref().filter(|value| {
         let is_more = match path {
-            Some(path) => !json::items(value, Some(path)).is_amiss,
+            Some(path) => !json::items(value, Some(path)).is_mismatch,
             None => json::has_items(value),
         };
-        // Often the texts are the same once more, for clients that know no better; now and then it is
-        // counts alone.
+        // The text content often repeats the structured content for older clients. Sometimes the
+        // structured content holds only counts.
         !json::says_nothing(value)
             && (is_more
                 || (!(texts.is_empty() && has_others)
@@ -144,14 +151,14 @@ pub(crate) fn split(
                 };
                 splitting.add(&content, uri(&link.uri));
             }
-            // Images, sounds, and whatever comes to be.
+            // Images, audio and unknown block types.
             _ => splitting.split.left_out += 1,
         }
     }
     splitting.end()
 }
 
-/// An address, if it is one that does no harm where it is shown as a link.
+/// Returns an address if it is safe to display as a link.
 fn uri(told: &str) -> Option<String> {
     let told = told.trim();
     let (scheme, _) = told.split_once(':')?;
@@ -160,26 +167,27 @@ fn uri(told: &str) -> Option<String> {
     let is_harmful = ["javascript", "data", "vbscript"]
         .iter()
         .any(|harmful| scheme.eq_ignore_ascii_case(harmful));
-    let is_address = told.len() <= LONGEST_URI
+    let is_address = told.len() <= MAX_URI_BYTES
         && !told.chars().any(|each| each.is_whitespace() || each.is_control())
         && clean(told) == told;
     (is_scheme && !is_harmful && is_address).then(|| told.to_owned())
 }
 
-/// A split in the making.
-struct Splitting<'p> {
-    split: Split,
-    most_items: usize,
-    most_chars: usize,
-    /// What is between the items of a text, if that is known.
+/// The state of splitting one answer.
+struct Splitter<'p> {
+    split: SplitAnswer,
+    max_items: usize,
+    max_chars: usize,
+    /// The separator between items in a text, if configured.
     between: Option<&'p Regex>,
-    /// Texts beside the results that say no more than that there are some, or none.
+    /// The number of texts beside the results that only announce results or report that there are
+    /// none.
     talk: usize,
 }
 
-impl Splitting<'_> {
-    fn end(mut self) -> Split {
-        // Where there are no results, that is all there was to say.
+impl Splitter<'_> {
+    fn end(mut self) -> SplitAnswer {
+        // Without results, these texts are the whole answer and nothing was left out.
         if !self.split.items.is_empty() {
             self.split.left_out += self.talk;
         }
@@ -187,10 +195,10 @@ impl Splitting<'_> {
     }
 
     fn is_full(&self) -> bool {
-        self.split.items.len() >= self.most_items
+        self.split.items.len() >= self.max_items
     }
 
-    /// Adds a text that is one item, if anything is left of it.
+    /// Adds a text as one item unless it is empty after cleaning.
     fn add(&mut self, text: &str, uri: Option<String>) {
         if text.trim().is_empty() {
             return;
@@ -199,11 +207,11 @@ impl Splitting<'_> {
             self.split.left_out += 1;
             return;
         }
-        // What is far behind the end is not worth cleaning.
-        let (near, is_cut) = cut::roughly(text, self.most_chars);
+        // Text far beyond the limit is cut off before cleaning.
+        let (near, is_cut) = cut::roughly(text, self.max_chars);
         let whole = clean(near);
-        let (content, truncated) = cut::at_paragraph(whole.trim(), self.most_chars);
-        // Half of what belongs together is seen no more.
+        let (content, truncated) = cut::at_paragraph(whole.trim(), self.max_chars);
+        // The cut may have split a pair of characters that belong together.
         let content = clean(content).trim().to_owned();
         if !content.is_empty() {
             self.split.items.push(Item { content, uri, truncated: truncated || is_cut });
@@ -212,7 +220,7 @@ impl Splitting<'_> {
 
     fn structured(&mut self, value: &Value, path: Option<&str>) {
         match json::only_text(value) {
-            // Frameworks wrap what is a text anyway.
+            // Some frameworks wrap plain text in an object.
             Some(text) if path.is_none() => self.texts(&[text], path),
             _ => self.json(value, path),
         }
@@ -220,7 +228,7 @@ impl Splitting<'_> {
 
     fn json(&mut self, value: &Value, path: Option<&str>) {
         let found = json::items(value, path);
-        self.split.is_path_amiss |= found.is_amiss;
+        self.split.is_path_mismatch |= found.is_mismatch;
         for found in found.items {
             if let (Some(text), Some(between)) = (found.as_str(), self.between) {
                 self.separated(text, between);
@@ -230,7 +238,7 @@ impl Splitting<'_> {
                 self.split.left_out += 1;
                 continue;
             }
-            let (text, uri) = object::text(found, self.most_chars);
+            let (text, uri) = object::text(found, self.max_chars);
             self.add(&text, uri);
         }
     }
@@ -250,21 +258,21 @@ impl Splitting<'_> {
             } else {
                 let before = self.split.items.len();
                 self.plain(text, is_only);
-                // What is no JSON has no paths.
-                self.split.is_path_amiss |= path.is_some() && self.split.items.len() > before;
+                // A path does not match an answer that is not JSON.
+                self.split.is_path_mismatch |= path.is_some() && self.split.items.len() > before;
             }
         }
     }
 
-    /// The parts of a text between what separates them, without talk before the first.
+    /// Splits a text at the separator, without an announcement before the first item.
     fn separated(&mut self, text: &str, between: &Regex) {
         let text = clean(text);
         for (place, part) in between.split(&text).enumerate() {
             if part.trim().is_empty() {
-                // Before the first and behind the last there is mostly nothing.
+                // The parts before the first and after the last separator are usually empty.
                 continue;
             }
-            if blocks::is_surely_empty(part) || (place == 0 && blocks::is_announcement(part)) {
+            if blocks::is_certainly_empty(part) || (place == 0 && blocks::is_announcement(part)) {
                 self.talk += 1;
             } else {
                 self.add(part, None);
@@ -272,7 +280,8 @@ impl Splitting<'_> {
         }
     }
 
-    /// A text that is no JSON. One of several is an item, unless it is surely more.
+    /// Adds a text that is not JSON. One of several texts is a single item unless it certainly
+    /// contains more.
     fn plain(&mut self, text: &str, is_only: bool) {
         if let Some(between) = self.between {
             return self.separated(text, between);
@@ -281,7 +290,7 @@ impl Splitting<'_> {
         let is_talk = if is_only {
             blocks::is_empty(&text)
         } else {
-            blocks::is_surely_empty(&text) || blocks::is_announcement(&text)
+            blocks::is_certainly_empty(&text) || blocks::is_announcement(&text)
         };
         if is_talk {
             self.talk += 1;

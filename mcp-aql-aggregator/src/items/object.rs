@@ -1,32 +1,13 @@
-//! How an item of JSON reads.
+//! Formats an item in JSON as text.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-use super::json::is_block;
+use super::shape::{BODIES, LONG, MAX_DEPTH, TITLES, is_block};
 use super::uri;
 
-/// What an item is called by.
-pub(super) const TITLES: [&str; 8] =
-    ["title", "name", "heading", "subject", "label", "headline", "key", "id"];
-/// What an item says.
-pub(super) const BODIES: [&str; 13] = [
-    "text",
-    "content",
-    "body",
-    "snippet",
-    "summary",
-    "description",
-    "excerpt",
-    "passage",
-    "chunk",
-    "markdown",
-    "document",
-    "page_content",
-    "pageContent",
-];
-/// Where an item is.
+/// Members that contain an item's address.
 const ADDRESSES: [&str; 10] = [
     "uri",
     "url",
@@ -39,15 +20,10 @@ const ADDRESSES: [&str; 10] = [
     "source",
     "source_url",
 ];
-/// Deeper down nothing is looked for, and nothing is written.
-pub(super) const DEEPEST: usize = 6;
-/// So long a text is worth a line of its own.
-pub(super) const LONG: usize = 80;
-
-/// An item as text, at least its first `most_chars` characters, and its address.
-pub(super) fn text(item: &Value, most_chars: usize) -> (String, Option<String>) {
+/// Returns an item as text, at least its first `max_chars` characters, and its address.
+pub(super) fn text(item: &Value, max_chars: usize) -> (String, Option<String>) {
     let item = unwrapped(item);
-    let mut text = Bounded { text: String::new(), left: most_chars.saturating_mul(4) + 1000 };
+    let mut text = Bounded { text: String::new(), left: max_chars.saturating_mul(4) + 1000 };
     let mut address = None;
     match item {
         Value::Object(members) => {
@@ -59,7 +35,7 @@ pub(super) fn text(item: &Value, most_chars: usize) -> (String, Option<String>) 
     (text.text, address)
 }
 
-/// `{"node": {…}}`, `{"document": {…}, "score": 0.5}`: what is wrapped is the item.
+/// Returns the item inside a wrapper: `{"node": {…}}`, `{"document": {…}, "score": 0.5}`.
 fn unwrapped(item: &Value) -> &Value {
     const WRAPPERS: [&str; 7] =
         ["node", "document", "item", "entity", "_source", "record", "payload"];
@@ -74,7 +50,7 @@ fn unwrapped(item: &Value) -> &Value {
     }
 }
 
-/// A text that stops growing.
+/// A text with a maximum length.
 struct Bounded {
     text: String,
     left: usize,
@@ -98,7 +74,7 @@ impl Bounded {
     }
 }
 
-/// A line for each member: what it is called by, what is short, and what it says.
+/// Formats one line per member: titles first, then short members, then the body.
 fn object(members: &Map<String, Value>, text: &mut Bounded) {
     if is_block(members)
         && let Some(Value::String(only)) = members.get("text")
@@ -141,7 +117,7 @@ fn object(members: &Map<String, Value>, text: &mut Bounded) {
             text.push("\n");
         }
         match member {
-            // What it says needs no name, and reads the same from every server.
+            // The body is written without its name, so that it reads the same from every server.
             Value::String(body) if BODIES.contains(&name.as_str()) => text.push(body),
             _ => {
                 text.push(name);
@@ -162,15 +138,15 @@ fn is_blank(value: &Value) -> bool {
     }
 }
 
-/// A value in one line: `a, b`, `name: x, size: 3`.
+/// Formats a value on one line: `a, b`, `name: x, size: 3`.
 fn inline(value: &Value, text: &mut Bounded, depth: usize) {
     if text.left == 0 {
         return;
     }
     match value {
         Value::String(only) => text.push(only),
-        Value::Array(items) if depth < DEEPEST => {
-            // Sentences are told apart by more than a comma.
+        Value::Array(items) if depth < MAX_DEPTH => {
+            // Semicolons separate elements that contain commas or blanks.
             let has_long = items.iter().any(|item| {
                 item.is_object() || item.as_str().is_some_and(|text| text.contains([' ', ',']))
             });
@@ -182,7 +158,7 @@ fn inline(value: &Value, text: &mut Bounded, depth: usize) {
                 inline(item, text, depth + 1);
             }
         }
-        Value::Object(members) if depth < DEEPEST => {
+        Value::Object(members) if depth < MAX_DEPTH => {
             let mut is_first = true;
             for (name, member) in members.iter().filter(|(_, member)| !is_blank(member)) {
                 if !std::mem::take(&mut is_first) {

@@ -1,15 +1,15 @@
-//! Lists and dictionaries as Python writes them: what some servers take for JSON.
+//! Parses lists and dictionaries in Python syntax, which some servers send instead of JSON.
 
 use serde_json::{Map, Number, Value};
 
-use super::object::DEEPEST;
+use super::shape::MAX_DEPTH;
 
-/// Deeper lists are read no more.
-const MOST_DEPTH: usize = 4 * DEEPEST;
+/// The maximum nesting depth.
+const MAX_NESTING: usize = 4 * MAX_DEPTH;
 
-/// A text as a list or a dictionary of Python, if it is one from its beginning to its end.
+/// Parses a text that consists of one Python list or dictionary.
 pub(super) fn parse(text: &str) -> Option<Value> {
-    let mut reading = Reading { rest: text.trim() };
+    let mut reading = PythonParser { rest: text.trim() };
     if !reading.rest.starts_with(['[', '{']) {
         return None;
     }
@@ -17,12 +17,12 @@ pub(super) fn parse(text: &str) -> Option<Value> {
     reading.rest.trim().is_empty().then_some(value)
 }
 
-struct Reading<'t> {
+struct PythonParser<'t> {
     rest: &'t str,
 }
 
-impl Reading<'_> {
-    /// What comes next, without what is before it.
+impl PythonParser<'_> {
+    /// Skips white space and returns the next character.
     fn peek(&mut self) -> Option<char> {
         self.rest = self.rest.trim_start();
         self.rest.chars().next()
@@ -39,7 +39,7 @@ impl Reading<'_> {
     }
 
     fn value(&mut self, depth: usize) -> Option<Value> {
-        if depth > MOST_DEPTH {
+        if depth > MAX_NESTING {
             return None;
         }
         match self.peek()? {
@@ -88,7 +88,7 @@ impl Reading<'_> {
         }
     }
 
-    /// A comma, which may also stand before the end; or the end, which is left.
+    /// Accepts a comma, which may also precede the end, or checks for the end without consuming it.
     fn ends_or_goes_on(&mut self, close: &str) -> Option<()> {
         self.peek()?;
         (self.takes(",") || self.rest.starts_with(close)).then_some(())
@@ -107,7 +107,7 @@ impl Reading<'_> {
         Some(number.into())
     }
 
-    /// A text in its quotes. One that stands for bytes is none.
+    /// Parses a quoted string. Byte strings are rejected.
     fn text(&mut self) -> Option<String> {
         let quote = self.rest.chars().next()?;
         let mut text = String::new();
@@ -134,7 +134,7 @@ impl Reading<'_> {
     }
 }
 
-/// A character by its number, in so many digits.
+/// Parses a character code of `digits` hexadecimal digits.
 fn code(chars: &mut std::str::Chars<'_>, digits: usize) -> Option<char> {
     let number = chars.as_str().get(..digits)?;
     *chars = chars.as_str().get(digits..)?.chars();
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_python_writes_is_read() {
+    fn parses_python_literals() {
         for (text, expected) in [
             ("[{'id': 1, 'text': 'it\\'s'}]", json!([{ "id": 1, "text": "it's" }])),
             (
@@ -185,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_is_read_or_left(text in "[\\[\\](){}'\":,\\\\ xu0-9éNone-]{0,40}") {
+        fn never_panics(text in "[\\[\\](){}'\":,\\\\ xu0-9éNone-]{0,40}") {
             let _ = parse(&text);
             let _ = parse(&format!("[{text}]"));
         }

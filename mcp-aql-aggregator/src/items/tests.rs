@@ -1,25 +1,27 @@
+//! Tests of splitting answers into items.
+
 use proptest::prelude::*;
 use rmcp::model::Resource;
 use serde_json::json;
 
 use super::*;
 
-fn places(path: Option<&str>) -> Places {
-    Places { path: path.map(str::to_owned), between: None }
+fn places(path: Option<&str>) -> ItemLocation {
+    ItemLocation { path: path.map(str::to_owned), between: None }
 }
 
 fn split(
     answer: &CallToolResult,
     path: Option<&str>,
-    most_items: usize,
-    most_chars: usize,
-) -> Split {
-    super::split(answer, &places(path), most_items, most_chars)
+    max_items: usize,
+    max_chars: usize,
+) -> SplitAnswer {
+    super::split(answer, &places(path), max_items, max_chars)
 }
 
-fn holds_nothing(answer: &CallToolResult, path: Option<&str>) -> bool {
+fn is_empty_answer(answer: &CallToolResult, path: Option<&str>) -> bool {
     let bytes = serde_json::to_string(answer).unwrap().len();
-    super::holds_nothing(answer, bytes, &places(path))
+    super::is_empty_answer(answer, bytes, &places(path))
 }
 
 fn answer(blocks: Vec<ContentBlock>) -> CallToolResult {
@@ -40,12 +42,12 @@ fn contents(answer: &CallToolResult, path: Option<&str>) -> Vec<String> {
     split(answer, path, 100, 4000).items.into_iter().map(|item| item.content).collect()
 }
 
-/// The items of a text.
+/// Returns the items of a text.
 fn of(given: &str) -> Vec<String> {
     contents(&text(given), None)
 }
 
-/// The items of JSON, which are the same as text and as structured content.
+/// Returns the items of JSON, which are the same for text and structured content.
 fn of_json(value: Value, path: Option<&str>) -> Vec<String> {
     let items = contents(&text(value.to_string()), path);
     assert_eq!(contents(&structured(value), path), items);
@@ -163,7 +165,7 @@ fn the_list_of_items_is_found_in_json() {
 
 #[test]
 fn adapters_answer_with_data() {
-    // The replies of MCP-AQL: items of a page, a list, nothing, a failure.
+    // MCP-AQL replies: a page of items, a list, no items, a failure.
     let page = json!({ "success": true, "data": {
         "items": [{ "task_id": "t-1", "title": "a" }],
         "pageInfo": { "hasNextPage": false, "totalCount": 1 },
@@ -181,7 +183,7 @@ fn adapters_answer_with_data() {
 }
 
 #[test]
-fn items_are_where_the_configuration_says() {
+fn items_are_found_at_the_configured_path() {
     let value = json!({ "a": { "b": [{ "c": { "d": "1" } }, { "c": { "d": "2" } }, { "e": 0 }] }, "x/y": ["z"], "n": null });
     for (path, expected) in [
         ("a.b.c.d", vec!["1", "2"]),
@@ -199,7 +201,7 @@ fn items_are_where_the_configuration_says() {
 }
 
 #[test]
-fn addresses_are_kept_where_they_are_any() {
+fn only_valid_addresses_are_kept() {
     let uris = |value: Value| -> Vec<Option<String>> {
         split(&structured(value), None, 10, 4000).items.into_iter().map(|item| item.uri).collect()
     };
@@ -230,17 +232,17 @@ fn addresses_are_kept_where_they_are_any() {
 }
 
 #[test]
-fn text_that_is_json_in_disguise_is_read() {
+fn json_in_text_is_parsed() {
     assert_eq!(of("\n [\"a\", \"b\"]\n"), ["a", "b"]);
     assert_eq!(of("```json\n[\"a\"]\n```"), ["a"]);
     assert_eq!(of("{\"name\": \"a\"}\n{\"name\": \"b\"}\n"), ["name: a", "name: b"]);
-    // No JSON after all.
+    // Not valid JSON.
     assert_eq!(of("{not: json}"), ["{not: json}"]);
     assert_eq!(of("[{'id': 1, 'text': 'as Python writes it'}]"), ["id: 1\nas Python writes it"]);
 }
 
 #[test]
-fn structured_content_wins_where_it_says_anything() {
+fn structured_content_is_preferred_unless_it_is_empty() {
     let mut both = text("text");
     for (structured, expected) in [
         (json!({ "items": ["a"] }), vec!["a"]),
@@ -248,7 +250,7 @@ fn structured_content_wins_where_it_says_anything() {
         (json!({ "items": [] }), vec![]),
         (json!({}), vec!["text"]),
         (json!(null), vec!["text"]),
-        // Counts alone.
+        // Only counts.
         (json!({ "total": 2, "took_ms": 3 }), vec!["text"]),
         (json!({ "title": "a", "text": "b" }), vec!["title: a\nb"]),
     ] {
@@ -258,7 +260,7 @@ fn structured_content_wins_where_it_says_anything() {
 }
 
 #[test]
-fn texts_are_cut_where_results_begin() {
+fn texts_are_split_where_results_begin() {
     for (shows, given, expected) in [
         ("one text", "One thing.\n\nAnd more of it.", vec!["One thing.\n\nAnd more of it."]),
         (
@@ -353,7 +355,7 @@ fn texts_are_cut_where_results_begin() {
 }
 
 #[test]
-fn that_nothing_was_found_is_no_result() {
+fn a_message_that_nothing_was_found_is_not_a_result() {
     for given in [
         "",
         "  \n",
@@ -434,12 +436,12 @@ fn no_result_among_several_is_lost() {
         ContentBlock::text("Found 0 results:"),
         ContentBlock::text("No matches found"),
     ]);
-    assert!(holds_nothing(&none, None));
+    assert!(is_empty_answer(&none, None));
 }
 
 #[test]
-fn a_path_that_leads_nowhere_is_told() {
-    for (given, path, is_amiss) in [
+fn a_path_without_a_match_is_reported() {
+    for (given, path, is_mismatch) in [
         (json!({ "hits": [{ "title": "a" }] }), "hits", false),
         (json!({ "hits": [] }), "hits", false),
         (json!({ "hits": null }), "hits.items", false),
@@ -452,22 +454,22 @@ fn a_path_that_leads_nowhere_is_told() {
     ] {
         for answer in [text(given.to_string()), structured(given.clone())] {
             assert_eq!(
-                split(&answer, Some(path), 10, 100).is_path_amiss,
-                is_amiss,
+                split(&answer, Some(path), 10, 100).is_path_mismatch,
+                is_mismatch,
                 "{given} {path}"
             );
         }
     }
-    assert!(split(&text("no JSON"), Some("hits"), 10, 100).is_path_amiss);
-    assert!(!split(&text("No results found"), Some("hits"), 10, 100).is_path_amiss);
-    assert!(!split(&text("no JSON"), None, 10, 100).is_path_amiss);
+    assert!(split(&text("no JSON"), Some("hits"), 10, 100).is_path_mismatch);
+    assert!(!split(&text("No results found"), Some("hits"), 10, 100).is_path_mismatch);
+    assert!(!split(&text("no JSON"), None, 10, 100).is_path_mismatch);
 }
 
 #[test]
-fn texts_are_cut_as_the_configuration_says() {
+fn texts_are_split_at_the_configured_separator() {
     let of = |given: CallToolResult, path: Option<&str>, between: &str| -> Vec<String> {
         let between = regex::RegexBuilder::new(between).multi_line(true).build().unwrap();
-        let places = Places { path: path.map(str::to_owned), between: Some(between) };
+        let places = ItemLocation { path: path.map(str::to_owned), between: Some(between) };
         let items = super::split(&given, &places, 10, 4000).items;
         items.into_iter().map(|item| item.content).collect()
     };
@@ -494,12 +496,12 @@ fn texts_are_cut_as_the_configuration_says() {
         ("what is not there", "## A\nx\n## B\ny", "^- ", vec!["## A\nx\n## B\ny"]),
     ] {
         assert_eq!(of(text(given), None, between), expected, "{shows}");
-        let places = Places {
+        let places = ItemLocation {
             path: None,
             between: Some(regex::Regex::new(&format!("(?m){between}")).unwrap()),
         };
         let found = super::split(&text(given), &places, 100, 1000);
-        // What announces them is left out; what is between them was never there.
+        // The announcement counts as left out; the separators do not.
         let announced = usize::from(shows == "bullets");
         assert_eq!(found.left_out, announced, "{shows}");
         let wrapped = json!({ "total": 1, "answer": { "text": given } });
@@ -512,7 +514,7 @@ fn texts_are_cut_as_the_configuration_says() {
 }
 
 #[test]
-fn rows_as_python_writes_them_are_items() {
+fn rows_in_python_syntax_are_items() {
     assert_eq!(
         of("[{'title': 'Tokens', 'body': \"it's bound\"}, {'title': 'Gates', 'body': None}]"),
         ["title: Tokens\nit's bound", "title: Gates"]
@@ -520,7 +522,7 @@ fn rows_as_python_writes_them_are_items() {
 }
 
 #[test]
-fn other_kinds_are_used_or_counted() {
+fn other_block_types_are_used_or_counted() {
     let blob = ResourceContents::blob("AAAA", "file:///x.bin");
     let mixed = answer(vec![
         ContentBlock::text("one"),
@@ -553,7 +555,7 @@ fn other_kinds_are_used_or_counted() {
 }
 
 #[test]
-fn what_is_beyond_the_number_is_counted() {
+fn items_beyond_the_limit_are_counted() {
     let list: Vec<String> = (0..50).map(|number| format!("item {number}")).collect();
     let split = split(&structured(json!(list)), None, 20, 4000);
     assert_eq!((split.items.len(), split.left_out), (20, 30));
@@ -561,7 +563,7 @@ fn what_is_beyond_the_number_is_counted() {
 }
 
 #[test]
-fn long_items_end_where_it_hurts_least() {
+fn long_items_are_cut_at_a_boundary() {
     let cut = |given: &str, chars: usize| {
         let mut items = split(&text(given), None, 10, chars).items;
         assert_eq!(items.len(), 1);
@@ -586,7 +588,7 @@ fn long_items_end_where_it_hurts_least() {
     }
     let whole = cut(&"x".repeat(60), 60);
     assert_eq!((whole.content.len(), whole.truncated), (60, false));
-    // One letter of three characters.
+    // One grapheme cluster of three characters.
     for (most, kept) in [(60, 57), (61, 60), (62, 60)] {
         let item = cut(&"x\u{331}\u{332}".repeat(30), most);
         let found = (item.content.chars().count(), item.truncated);
@@ -595,7 +597,7 @@ fn long_items_end_where_it_hurts_least() {
 }
 
 #[test]
-fn what_nobody_sees_is_gone() {
+fn invisible_characters_are_removed() {
     let hidden = "a\u{1b}[31mred\u{1b}[0m \u{202e}x\u{200b}y\u{e0041}\u{7}";
     let expected = ["ared xy"];
     assert_eq!(of(hidden), expected);
@@ -606,12 +608,12 @@ fn what_nobody_sees_is_gone() {
     );
     let embedded = answer(vec![ContentBlock::embedded_text("file:///a", hidden)]);
     assert_eq!(contents(&embedded, None), expected);
-    // Colours do not hide what lines are.
+    // Colour sequences do not hide the form of lines.
     assert_eq!(of("\u{1b}[35ma.rs\u{1b}[0m:\u{1b}[32m1\u{1b}[0m:x\nb.rs:2:y").len(), 2);
 }
 
 #[test]
-fn failures_are_known_in_every_dress() {
+fn failures_are_recognized_in_all_forms() {
     // REQ-AGR-09
     assert!(is_failure(&CallToolResult::error(vec![ContentBlock::text("x")])));
     let reply =
@@ -670,7 +672,7 @@ fn failures_are_known_in_every_dress() {
 }
 
 #[test]
-fn what_tells_of_errors_is_no_failure() {
+fn texts_about_errors_are_not_failures() {
     for good in [
         text("Error handling in Rust"),
         text("Error: ENOENT means that a file is missing; see the handbook, chapter 3."),
@@ -700,7 +702,7 @@ fn what_tells_of_errors_is_no_failure() {
     ] {
         assert!(!is_failure(&good), "{good:?}");
     }
-    // One of several is no result, and is counted.
+    // Among several texts, a failure is left out and counted.
     let several = answer(vec![
         ContentBlock::text("Cats sleep"),
         ContentBlock::text("Error: s3cret"),
@@ -712,7 +714,7 @@ fn what_tells_of_errors_is_no_failure() {
 }
 
 #[test]
-fn an_answer_may_hold_nothing() {
+fn empty_answers_are_recognized() {
     for (given, expected) in [
         (text("No results found"), true),
         (text("{\"entities\":[],\"relations\":[]}"), true),
@@ -720,11 +722,11 @@ fn an_answer_may_hold_nothing() {
         (text("x"), false),
         (answer(vec![ContentBlock::image("AAAA", "image/png")]), false),
     ] {
-        assert_eq!(holds_nothing(&given, None), expected, "{given:?}");
+        assert_eq!(is_empty_answer(&given, None), expected, "{given:?}");
     }
 }
 
-// Whatever comes.
+// Properties of arbitrary input.
 
 fn any_text() -> impl Strategy<Value = String> {
     let parts = prop::sample::select(vec![
@@ -824,28 +826,28 @@ fn any_answer() -> impl Strategy<Value = CallToolResult> {
 
 proptest! {
     #[test]
-    fn whatever_comes_is_bounded_and_clean(
+    fn arbitrary_answers_become_limited_clean_items(
         answer in any_answer(),
         path in prop::option::of(prop::sample::select(vec!["items", "data.items", "/data/0", "", ".", "x.x.x", "/~", "0"])),
-        most_items in 0_usize..8,
-        most_chars in 1_usize..40,
+        max_items in 0_usize..8,
+        max_chars in 1_usize..40,
     ) {
-        let split = split(&answer, path, most_items, most_chars);
-        prop_assert!(split.items.len() <= most_items);
+        let split = split(&answer, path, max_items, max_chars);
+        prop_assert!(split.items.len() <= max_items);
         for item in &split.items {
-            prop_assert!(item.content.chars().count() <= most_chars, "{:?}", item);
+            prop_assert!(item.content.chars().count() <= max_chars, "{:?}", item);
             prop_assert!(!item.content.trim().is_empty());
             prop_assert_eq!(&*clean(&item.content), item.content.as_str());
             if let Some(uri) = &item.uri {
                 prop_assert!(!uri.contains(char::is_whitespace) && uri.contains(':'));
             }
         }
-        prop_assert_eq!(&self::split(&answer, path, most_items, most_chars), &split);
-        let _ = (is_failure(&answer), holds_nothing(&answer, path));
+        prop_assert_eq!(&self::split(&answer, path, max_items, max_chars), &split);
+        let _ = (is_failure(&answer), is_empty_answer(&answer, path));
     }
 
     #[test]
-    fn nothing_is_lost_but_what_is_counted(list in prop::collection::vec("[a-z]{1,9}", 0..30), most in 0_usize..40) {
+    fn every_omitted_item_is_counted(list in prop::collection::vec("[a-z]{1,9}", 0..30), most in 0_usize..40) {
         let split = split(&structured(json!({ "items": list })), None, most, 100);
         prop_assert_eq!(split.items.len() + split.left_out, list.len());
         for (item, given) in split.items.iter().zip(&list) {
@@ -855,7 +857,7 @@ proptest! {
     }
 
     #[test]
-    fn cuts_keep_whole_letters(given in any_text(), chars in 1_usize..30) {
+    fn cuts_keep_grapheme_clusters(given in any_text(), chars in 1_usize..30) {
         let (start, is_cut) = cut::at_paragraph(&given, chars);
         prop_assert!(given.starts_with(start));
         prop_assert_eq!(is_cut, given.chars().count() > chars);
@@ -875,9 +877,10 @@ proptest! {
     }
 }
 
-/// How long it takes does not grow faster than the answer: half a megabyte of each kind of mischief.
+/// Checks that the time grows linearly with the size, for half a megabyte of each adversarial
+/// input.
 #[test]
-fn long_answers_take_no_longer_than_they_must() {
+fn long_answers_take_linear_time() {
     let many = |part: &str| part.repeat(512 * 1024 / part.len());
     let nested = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     for (shows, given) in [

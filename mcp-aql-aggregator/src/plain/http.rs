@@ -1,4 +1,4 @@
-//! The tool over streamable HTTP.
+//! Serves the query tool over streamable HTTP.
 
 use mcp_aql::__private::transport::serve_tools_listener;
 use mcp_aql::HttpOptions;
@@ -7,13 +7,13 @@ use tokio::net::TcpListener;
 use super::query_tool::QueryTool;
 use crate::engine::Aggregator;
 
-/// Serves MCP clients over streamable HTTP at `/mcp`, until `stop` is done.
+/// Serves MCP clients over streamable HTTP at `/mcp` until `stop` completes.
 ///
-/// A query needs no session, so that there are none: a client that goes leaves nothing behind. Hosts and
-/// origins are checked as `options` say, and slow clients given up.
+/// The server has no sessions, because a query does not need one. `options` controls the checks of
+/// hosts and origins. Slow clients are disconnected.
 ///
 /// # Errors
-/// When others could reach the address and `options` does not allow that.
+/// When other machines could reach the address and `options` does not allow that.
 pub async fn serve_listener<S>(
     aggregator: &Aggregator,
     listener: TcpListener,

@@ -1,29 +1,33 @@
-//! Reads the tool's arguments by hand, so that a fault is told by its field.
+//! Parses the tool's arguments and reports faults by field.
 
 use serde_json::{Map, Value};
 
-use super::{LEAST_RESULTS, LONGEST_QUERY, MOST_RESULTS};
-use crate::engine::{Query, QueryError};
+use crate::engine::{Query, QueryError, check_query, check_results, out_of_bounds};
+use crate::names::quoted_input;
 
-/// The names of the contract.
+/// The parameter names of the contract.
 const NAMES: [&str; 3] = ["query", "maxResults", "servers"];
-/// So much is shown of what somebody wrote.
-const SHOWN: usize = 100;
-/// So many arguments that mean nothing are told by their names.
-const MOST_WARNINGS: usize = 10;
-/// So many servers can be named at once.
-const MOST_SERVERS: usize = 1000;
+/// The maximum number of warnings about unknown arguments.
+const MAX_WARNINGS: usize = 10;
+/// The maximum number of servers that a query may name.
+const MAX_SERVERS: usize = 1000;
 
-/// What is asked, and the arguments that mean nothing here.
+/// Returns the query and warnings about unknown arguments.
 pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>), QueryError> {
     let query = match arguments.get("query") {
         None => {
             let others = ignored(arguments).into_iter().map(|other| format!("; {other}"));
-            return Err(invalid("query", format!("Is required{}", others.collect::<String>())));
+            return Err(QueryError::invalid(
+                "query",
+                format!("Is required{}", others.collect::<String>()),
+            ));
         }
         Some(Value::String(text)) => text,
         Some(other) => {
-            return Err(invalid("query", format!("Must be a string, got {}", kind(other))));
+            return Err(QueryError::invalid(
+                "query",
+                format!("Must be a string, got {}", kind(other)),
+            ));
         }
     };
     check_query(query)?;
@@ -34,16 +38,16 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
     if let Some(value) = arguments.get("servers") {
         let Value::Array(names) = value else {
             let reason = format!("Must be a list of strings, got {}", kind(value));
-            return Err(invalid("servers", reason));
+            return Err(QueryError::invalid("servers", reason));
         };
-        if names.len() > MOST_SERVERS {
-            let reason = format!("Must have {MOST_SERVERS} entries or fewer, got {}", names.len());
-            return Err(invalid("servers", reason));
+        if names.len() > MAX_SERVERS {
+            let reason = format!("Must have {MAX_SERVERS} entries or fewer, got {}", names.len());
+            return Err(QueryError::invalid("servers", reason));
         }
         for name in names {
             let Value::String(name) = name else {
                 let reason = format!("Must be a list of strings, got {} in it", kind(name));
-                return Err(invalid("servers", reason));
+                return Err(QueryError::invalid("servers", reason));
             };
             asked = asked.server(name);
         }
@@ -51,55 +55,30 @@ pub(super) fn read(arguments: &Map<String, Value>) -> Result<(Query, Vec<String>
     Ok((asked, ignored(arguments)))
 }
 
-/// A word on each argument that does nothing, as far as one reads such words.
+/// Returns warnings about unknown arguments, limited in number.
 fn ignored(arguments: &Map<String, Value>) -> Vec<String> {
     let mut unknown = arguments.keys().filter_map(|name| unknown(name));
-    let mut told: Vec<_> = unknown.by_ref().take(MOST_WARNINGS).collect();
+    let mut told: Vec<_> = unknown.by_ref().take(MAX_WARNINGS).collect();
     let others = unknown.count();
     if others > 0 {
-        told.push(format!("{others} more are no parameters and were ignored"));
+        told.push(format!("{others} more unknown parameters were ignored"));
     }
     told
 }
 
-/// The contract's bounds, whoever asks.
-pub(crate) fn check_query(query: &str) -> Result<(), QueryError> {
-    let length = query.chars().count();
-    if length > LONGEST_QUERY || query.is_empty() {
-        let reason = format!("Must have 1 to {LONGEST_QUERY} characters, got {length}");
-        return Err(invalid("query", reason));
-    }
-    if crate::text::clean(query).trim().is_empty() {
-        return Err(invalid("query", "Must have more than blanks".to_owned()));
-    }
-    Ok(())
-}
-
-/// A number of results within the contract's bounds.
-pub(crate) fn check_results(count: usize) -> Result<usize, QueryError> {
-    if (LEAST_RESULTS..=MOST_RESULTS).contains(&count) {
-        return Ok(count);
-    }
-    Err(invalid("maxResults", out_of_bounds(&count.to_string())))
-}
-
-fn out_of_bounds(got: &str) -> String {
-    format!("Must be between {LEAST_RESULTS} and {MOST_RESULTS}, got {got}")
-}
-
-/// A whole number as JSON schema has it: `30.0` is one.
+/// Parses an integer as JSON Schema defines it: `30.0` is one.
 fn whole(value: &Value) -> Result<usize, QueryError> {
     let Value::Number(number) = value else {
         let reason = format!("Must be an integer, got {}", kind(value));
-        return Err(invalid("maxResults", reason));
+        return Err(QueryError::invalid("maxResults", reason));
     };
     if let Some(count) = number.as_u64() {
         return check_results(usize::try_from(count).unwrap_or(usize::MAX));
     }
     match number.as_f64() {
-        Some(count) if count.fract() != 0.0 => Err(invalid(
+        Some(count) if count.fract() != 0.0 => Err(QueryError::invalid(
             "maxResults",
-            format!("Must be an integer, got {}", shown(&number.to_string())),
+            format!("Must be an integer, got {}", quoted_input(&number.to_string())),
         )),
         #[expect(
             clippy::cast_possible_truncation,
@@ -107,11 +86,14 @@ fn whole(value: &Value) -> Result<usize, QueryError> {
             reason = "it is whole, and lies between 0 and 1000"
         )]
         Some(count) if (0.0..=1000.0).contains(&count) => check_results(count as usize),
-        _ => Err(invalid("maxResults", out_of_bounds(&shown(&number.to_string())))),
+        _ => Err(QueryError::invalid(
+            "maxResults",
+            out_of_bounds(&quoted_input(&number.to_string())),
+        )),
     }
 }
 
-/// A word on an argument that does nothing. The contract's schema lets such arguments pass.
+/// Returns a warning about an unknown argument. The contract's schema accepts such arguments.
 fn unknown(name: &str) -> Option<String> {
     if NAMES.contains(&name) {
         return None;
@@ -119,21 +101,7 @@ fn unknown(name: &str) -> Option<String> {
     let plain = |name: &str| name.replace(['_', '-'], "").to_lowercase();
     let meant = NAMES.into_iter().find(|known| plain(known) == plain(name));
     let hint = meant.map_or_else(String::new, |known| format!("; did you mean '{known}'?"));
-    Some(format!("'{}' is no parameter and was ignored{hint}", shown(name)))
-}
-
-pub(crate) fn invalid(field: &'static str, reason: String) -> QueryError {
-    QueryError::Invalid { field, reason }
-}
-
-/// What somebody wrote, short and without what a terminal would obey.
-pub(crate) fn shown(text: &str) -> String {
-    let clean = crate::text::clean(text);
-    let mut shown: String = clean.chars().filter(|each| !each.is_control()).take(SHOWN).collect();
-    if clean.chars().count() > SHOWN {
-        shown.push('…');
-    }
-    shown
+    Some(format!("'{}' is not a parameter and was ignored{hint}", quoted_input(name)))
 }
 
 fn kind(value: &Value) -> &'static str {
@@ -162,20 +130,20 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told_by_their_field() {
+    fn faults_name_their_field() {
         // REQ-AGR-02, REQ-AGR-03, REQ-AGR-10
         for (arguments, field, reason) in [
             (json!({}), "query", "Is required"),
             (
                 json!({ "Query": "a" }),
                 "query",
-                "Is required; 'Query' is no parameter and was ignored; did you mean 'query'?",
+                "Is required; 'Query' is not a parameter and was ignored; did you mean 'query'?",
             ),
             (json!({ "query": 7 }), "query", "Must be a string, got a number"),
             (json!({ "query": null }), "query", "Must be a string, got null"),
             (json!({ "query": "" }), "query", "Must have 1 to 10000 characters, got 0"),
-            (json!({ "query": " \n" }), "query", "Must have more than blanks"),
-            (json!({ "query": "\u{200b}\u{2060}" }), "query", "Must have more than blanks"),
+            (json!({ "query": " \n" }), "query", "Must not be blank"),
+            (json!({ "query": "\u{200b}\u{2060}" }), "query", "Must not be blank"),
             (
                 json!({ "query": "é".repeat(10_001) }),
                 "query",
@@ -230,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_taken() {
+    fn valid_arguments_are_accepted() {
         // REQ-AGR-02, REQ-AGR-03
         let read = |arguments: Value| {
             let Value::Object(arguments) = arguments else { panic!() };
@@ -250,16 +218,16 @@ mod tests {
     }
 
     #[test]
-    fn not_every_word_is_told() {
+    fn the_number_of_warnings_is_limited() {
         let many = (0..50_000).map(|place| (format!("x{place}"), Value::Null));
         let arguments = many.chain([("query".to_owned(), json!("a"))]).collect();
         let (_, warnings) = read(&arguments).unwrap();
         assert_eq!(warnings.len(), 11);
-        assert_eq!(warnings[10], "49990 more are no parameters and were ignored");
+        assert_eq!(warnings[10], "49990 more unknown parameters were ignored");
     }
 
     #[test]
-    fn what_means_nothing_is_told() {
+    fn unknown_arguments_are_reported() {
         let Value::Object(arguments) =
             json!({ "query": "a", "max_results": 50, "depth\u{1b}[31m": 1, "_meta": {} })
         else {
@@ -269,9 +237,9 @@ mod tests {
         assert_eq!(
             warnings,
             [
-                "'_meta' is no parameter and was ignored",
-                "'depth' is no parameter and was ignored",
-                "'max_results' is no parameter and was ignored; did you mean 'maxResults'?",
+                "'_meta' is not a parameter and was ignored",
+                "'depth' is not a parameter and was ignored",
+                "'max_results' is not a parameter and was ignored; did you mean 'maxResults'?",
             ]
         );
     }

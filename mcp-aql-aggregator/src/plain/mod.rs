@@ -2,9 +2,9 @@
 
 #[cfg(feature = "http")]
 mod http;
-pub(crate) mod input;
+mod input;
 mod query_tool;
-pub(crate) mod schema;
+mod schema;
 
 use std::io;
 
@@ -12,37 +12,31 @@ use mcp_aql::__private::transport::{serve_tools, serve_tools_stdio};
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::engine::Aggregator;
+pub use crate::engine::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
 #[cfg(feature = "http")]
 pub use http::serve_listener;
 use query_tool::QueryTool;
 
-/// The tool's name, which the contract sets.
+/// The tool's name, defined by the contract.
 pub const TOOL: &str = "mcp__proxy__aggregator__query";
-/// The longest query, in characters.
-pub const LONGEST_QUERY: usize = 10_000;
-/// The fewest results that can be asked for.
-pub const LEAST_RESULTS: usize = 10;
-/// The most results that can be asked for.
-pub const MOST_RESULTS: usize = 100;
+/// The maximum size of a client's message, in bytes. It holds the longest query with every
+/// character written as two escapes, and leaves ample room for the rest of a message.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
 
-/// The longest message of a client: a query whose every character is written as two escapes, a hundred
-/// times over for what else a message may hold.
-const LONGEST_MESSAGE: usize = 1 << 20;
-
-/// Serves one client over standard input and output, until it goes.
+/// Serves one client on standard input and output until the client disconnects.
 ///
-/// Standard output belongs to MCP from here on.
+/// From then on, only MCP messages may be written to standard output.
 ///
 /// # Errors
-/// When the client does not speak MCP.
+/// When the MCP connection fails.
 pub async fn serve_stdio(aggregator: &Aggregator) -> io::Result<()> {
     serve_tools_stdio(QueryTool::new(aggregator.clone())).await.map_err(io::Error::other)
 }
 
-/// Serves one client over any stream, until it goes.
+/// Serves one client over any stream until the client disconnects.
 ///
 /// # Errors
-/// When the client does not speak MCP.
+/// When the MCP connection fails.
 pub async fn serve<R, W>(aggregator: &Aggregator, read: R, write: W) -> io::Result<()>
 where
     R: AsyncRead + Send + Unpin + 'static,

@@ -1,40 +1,40 @@
-//! Short texts that are cut from one cloth: all words are the same but those that matter.
+//! Compares short texts that differ only in the words that matter.
 
-use crate::text::{Kind, Word, is_stop_word, scan};
+use crate::text::{Word, WordKind, is_stop_word, scan};
 
 use super::query::{Known, Terms};
 
 /// A word of a short text.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Piece {
+pub(super) struct WeightedWord {
     key: u64,
     weight: Weight,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Weight {
-    /// Holds others together.
+    /// A function word.
     Light,
-    /// Says something.
+    /// A content word.
     Heavy,
-    /// Turns a sentence around.
+    /// A negation.
     Negation,
-    /// Is what the query asks for.
+    /// A word of the query.
     Asked,
 }
 
 const NEGATIONS: [&str; 7] = ["no", "not", "never", "none", "nor", "cannot", "without"];
 
-/// The words of a text, as its shingles have them.
-pub(super) fn pieces(terms: &Terms, text: &str) -> Vec<Piece> {
+/// Returns the words of a text that also form its shingles.
+pub(super) fn pieces(terms: &Terms, text: &str) -> Vec<WeightedWord> {
     let mut pieces = Vec::new();
     let mut known = Known::default();
     let mut asked = false;
     scan(text, &mut |word: Word<'_>| {
         asked |= terms.find(word, &mut known).is_some();
-        if word.kind.tells_copies() {
+        if word.kind.identifies_copies() {
             let weight = if std::mem::take(&mut asked) { Weight::Asked } else { weight(word) };
-            pieces.push(Piece { key: word.key, weight });
+            pieces.push(WeightedWord { key: word.key, weight });
         }
     });
     pieces
@@ -44,37 +44,37 @@ fn weight(word: Word<'_>) -> Weight {
     let plain = word.text.to_lowercase();
     if NEGATIONS.contains(&plain.as_str()) {
         Weight::Negation
-    } else if word.kind == Kind::Plain && is_stop_word(&plain) {
+    } else if word.kind == WordKind::Plain && is_stop_word(&plain) {
         Weight::Light
     } else {
         Weight::Heavy
     }
 }
 
-/// Whether two texts that share most of their words say different things all the same: one has a word of
-/// the query or a negation that the other lacks, or nothing was done but to put other words in the places
-/// of some.
-pub(super) fn differ(one: &[Piece], other: &[Piece]) -> bool {
+/// Returns whether two texts that share most of their words make different statements. They do if
+/// one has a word of the query or a negation that the other lacks, or if all differences are
+/// replaced words.
+pub(super) fn differ(one: &[WeightedWord], other: &[WeightedWord]) -> bool {
     let hunks = hunks(one, other);
-    let decisive = |hunk: &[Piece], all: &[Piece]| {
+    let decisive = |hunk: &[WeightedWord], all: &[WeightedWord]| {
         hunk.iter().any(|it| match it.weight {
             Weight::Negation => true,
             Weight::Asked => !all.iter().any(|other| other.key == it.key),
             Weight::Light | Weight::Heavy => false,
         })
     };
-    let heavy = |pieces: &[Piece]| pieces.iter().any(|it| it.weight != Weight::Light);
+    let heavy = |pieces: &[WeightedWord]| pieces.iter().any(|it| it.weight != Weight::Light);
     hunks.iter().any(|(hunk, its)| decisive(hunk, other) || decisive(its, one))
         || !hunks.is_empty() && hunks.iter().all(|(one, other)| heavy(one) && heavy(other))
 }
 
-type Hunk<'a> = (&'a [Piece], &'a [Piece]);
+type Hunk<'a> = (&'a [WeightedWord], &'a [WeightedWord]);
 
-/// What is between the words that two texts have in common, in their order: as many of these as can be.
-/// Takes as many steps as the product of their lengths.
-fn hunks<'a>(one: &'a [Piece], other: &'a [Piece]) -> Vec<Hunk<'a>> {
+/// Returns the differences between two texts around their longest common subsequence of words. The
+/// time is proportional to the product of their lengths.
+fn hunks<'a>(one: &'a [WeightedWord], other: &'a [WeightedWord]) -> Vec<Hunk<'a>> {
     let width = other.len() + 1;
-    // How many words the rests behind two places have in common, row by row.
+    // The length of the longest common subsequence of the rests after two positions, row by row.
     let mut common = vec![0_u16; width * (one.len() + 1)];
     let at = |common: &[u16], row: usize, column: usize| {
         common.get(row * width + column).copied().unwrap_or_default()
@@ -93,7 +93,7 @@ fn hunks<'a>(one: &'a [Piece], other: &'a [Piece]) -> Vec<Hunk<'a>> {
     }
     let mut hunks = Vec::new();
     let (mut row, mut column) = (0, 0);
-    // Where the last common words ended.
+    // The position after the last common words.
     let mut begun = (0, 0);
     let mut close = |begun: (usize, usize), row: usize, column: usize| {
         let hunk = (one.get(begun.0..row), other.get(begun.1..column));
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_in_the_places_of_others_tell_short_texts_apart() {
+    fn replaced_words_distinguish_short_texts() {
         let terms = Terms::of("refund");
         for (shows, one, other, expected) in [
             ("the same", "call it to see a booking", "call it to see a booking", false),

@@ -1,38 +1,42 @@
-//! Which of the ranked are returned.
+//! Selects the hits from the ranked groups.
 
 use rustc_hash::FxHashMap;
 
 use crate::text::{Word, scan};
 
-use super::copies::Group;
+use super::copies::CopyGroup;
 use super::document::{Document, Pool};
 use super::{RankOptions, RankedHit};
 
-/// How many groups for each hit are compared for being unlike.
-const CONSIDERED: usize = 4;
-/// And how many at most, since each that is taken is compared with all that wait.
-const MOST_CONSIDERED: usize = 400;
-/// Words longer than this say what a text is about; shorter ones mostly hold it together.
-const SHORT_WORD: usize = 3;
-/// Down to which place of its call a text without any word of the query is returned, where others have
-/// one: a server that searches by meaning has its best there, one that lists whatever it has goes on.
-const UNMATCHED: usize = 3;
+/// The number of groups per hit that are compared for diversity.
+const CONSIDERED_PER_HIT: usize = 4;
+/// The maximum number of groups compared for diversity, because each selected group is compared
+/// with all remaining ones.
+const MAX_CONSIDERED: usize = 400;
+/// The maximum length of a word that is ignored in comparisons, in bytes. Longer words say what a
+/// text is about.
+const MAX_SHORT_WORD_BYTES: usize = 3;
+/// The number of leading results of a call that are returned even without a word of the query, if
+/// other results have one. A server that searches by meaning has its best results there; a server
+/// that lists everything continues after them.
+const MAX_UNMATCHED_POSITION: usize = 3;
 
-/// The best groups, as many as are wanted.
+/// Selects the best groups, at most the requested number.
 pub(super) fn choose(
     pool: &Pool<'_>,
-    mut groups: Vec<Group>,
+    mut groups: Vec<CopyGroup>,
     options: &RankOptions,
 ) -> Vec<RankedHit> {
     if pool.documents.iter().any(|document| !pool.matches(document).is_empty()) {
         groups.retain(|group| {
             let documents = std::iter::once(&group.document).chain(&group.copies);
-            documents
-                .filter_map(|place| pool.documents.get(*place))
-                .any(|document| document.position < UNMATCHED || !pool.matches(document).is_empty())
+            documents.filter_map(|place| pool.documents.get(*place)).any(|document| {
+                document.position < MAX_UNMATCHED_POSITION || !pool.matches(document).is_empty()
+            })
         });
     }
-    let mut hits = Hits { pool, options, of_server: FxHashMap::default(), taken: Vec::new() };
+    let mut hits =
+        HitSelection { pool, options, of_server: FxHashMap::default(), taken: Vec::new() };
     let groups = match options.mmr.filter(|relevance| relevance.is_finite()) {
         Some(relevance) => diverse(&mut hits, groups, relevance.clamp(0.0, 1.0)),
         None => groups,
@@ -46,22 +50,23 @@ pub(super) fn choose(
     hits.taken
 }
 
-/// What is returned.
-struct Hits<'a> {
+/// The hits selected so far.
+struct HitSelection<'a> {
     pool: &'a Pool<'a>,
     options: &'a RankOptions,
-    /// How many of each server there are.
+    /// The number of hits per server.
     of_server: FxHashMap<usize, usize>,
     taken: Vec<RankedHit>,
 }
 
-impl Hits<'_> {
+impl HitSelection<'_> {
     fn is_full(&self) -> bool {
         self.taken.len() >= self.options.max_results
     }
 
-    /// Takes a group, shown by the first in it whose server may have another hit. Says whether there is one.
-    fn take(&mut self, group: &Group) -> bool {
+    /// Selects a group, represented by its first member whose server may have another hit. Returns
+    /// whether there is one.
+    fn take(&mut self, group: &CopyGroup) -> bool {
         let documents = std::iter::once(&group.document).chain(&group.copies);
         let mut also: Vec<usize> = documents
             .filter_map(|place| self.pool.documents.get(*place))
@@ -82,23 +87,28 @@ impl Hits<'_> {
     }
 }
 
-/// A group that waits to be taken.
-struct Waiting {
-    group: Group,
-    /// Its place among the vectors.
+/// A group that has not been selected yet.
+struct RemainingGroup {
+    group: CopyGroup,
+    /// The group's index among the vectors.
     vector: usize,
-    /// How much it is like one that was taken, at most.
+    /// The greatest similarity to a selected group.
     likeness: f64,
 }
 
-/// Takes groups in the order of maximal marginal relevance: each time the one whose relevance, less its
-/// likeness to those before, is greatest. Returns those that were not compared.
-fn diverse(hits: &mut Hits<'_>, mut groups: Vec<Group>, relevance: f64) -> Vec<Group> {
-    let considered = hits.options.max_results.saturating_mul(CONSIDERED).min(MOST_CONSIDERED);
+/// Selects groups by maximal marginal relevance: each time the one with the greatest relevance
+/// minus similarity to the selected ones. Returns the groups that were not compared.
+fn diverse(
+    hits: &mut HitSelection<'_>,
+    mut groups: Vec<CopyGroup>,
+    relevance: f64,
+) -> Vec<CopyGroup> {
+    let considered =
+        hits.options.max_results.saturating_mul(CONSIDERED_PER_HIT).min(MAX_CONSIDERED);
     let rest = groups.split_off(considered.min(groups.len()));
     let best = groups.first().map_or(1.0, |group| group.score.max(1e-6));
     let vectors = vectors(hits.pool, &groups);
-    // By word, the groups that have it.
+    // The groups that have a word, by word.
     let mut having: FxHashMap<u64, Vec<(usize, f64)>> = FxHashMap::default();
     for (place, words) in vectors.iter().enumerate() {
         for (word, weight) in words {
@@ -106,17 +116,18 @@ fn diverse(hits: &mut Hits<'_>, mut groups: Vec<Group>, relevance: f64) -> Vec<G
         }
     }
     let mut cosines = vec![0.0; vectors.len()];
-    let mut waiting: Vec<Waiting> = groups
+    let mut waiting: Vec<RemainingGroup> = groups
         .into_iter()
         .enumerate()
-        .map(|(vector, group)| Waiting { group, vector, likeness: 0.0 })
+        .map(|(vector, group)| RemainingGroup { group, vector, likeness: 0.0 })
         .collect();
     while !hits.is_full() && !waiting.is_empty() {
-        let value =
-            |it: &Waiting| relevance * it.group.score / best - (1.0 - relevance) * it.likeness;
+        let value = |it: &RemainingGroup| {
+            relevance * it.group.score / best - (1.0 - relevance) * it.likeness
+        };
         let mut next = (0, f64::NEG_INFINITY);
         for (place, it) in waiting.iter().enumerate() {
-            // Of equal ones the first, which has the better score.
+            // Among equal values, the first one has the better score.
             if value(it) > next.1 {
                 next = (place, value(it));
             }
@@ -135,15 +146,15 @@ fn diverse(hits: &mut Hits<'_>, mut groups: Vec<Group>, relevance: f64) -> Vec<G
         }
         for other in &mut waiting {
             let cosine = cosines.get(other.vector).copied().unwrap_or_default();
-            // Rounded, as scores are: this decides an order too.
+            // Similarities are rounded like scores, because they decide an order too.
             other.likeness = other.likeness.max((cosine * 1e6).round() / 1e6);
         }
     }
     rest
 }
 
-/// For each group its words with their weights, sorted, of length 1: rare words weigh more.
-fn vectors(pool: &Pool<'_>, groups: &[Group]) -> Vec<Vec<(u64, f64)>> {
+/// Returns each group's words with weights as a sorted vector of length 1. Rare words weigh more.
+fn vectors(pool: &Pool<'_>, groups: &[CopyGroup]) -> Vec<Vec<(u64, f64)>> {
     let mut having: FxHashMap<u64, f64> = FxHashMap::default();
     let words: Vec<Vec<u64>> = groups
         .iter()
@@ -163,11 +174,11 @@ fn vectors(pool: &Pool<'_>, groups: &[Group]) -> Vec<Vec<(u64, f64)>> {
         .collect()
 }
 
-/// The words of a document that say something, sorted, each once.
+/// Returns the distinct content words of a document, sorted.
 fn words(document: &Document<'_>) -> Vec<u64> {
     let mut words = Vec::new();
     scan(document.content, &mut |word: Word<'_>| {
-        if word.kind.tells_copies() && word.text.len() > SHORT_WORD {
+        if word.kind.identifies_copies() && word.text.len() > MAX_SHORT_WORD_BYTES {
             words.push(word.key);
         }
     });

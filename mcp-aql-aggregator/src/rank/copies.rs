@@ -1,4 +1,4 @@
-//! Finds texts that say the same in nearly the same words.
+//! Joins texts that say the same in nearly the same words.
 
 use rustc_hash::FxHashMap;
 
@@ -8,43 +8,45 @@ use super::alike::{self, pieces};
 use super::details::Details;
 use super::document::{Call, Document, Pool};
 use super::query::Terms;
-use super::score::Scored;
+use super::score::ScoredDocument;
 use super::sketch::Window;
 
-/// Of all shingles of two texts, the part that copies have in common at least.
-const ALIKE: f64 = 0.5;
-/// The same for brief texts, in which a few words make the difference.
-const ALIKE_BRIEF: f64 = 0.8;
-/// Of the shorter text, the part that the longer one has, when it holds a copy of it.
-const CONTAINED: f64 = 0.9;
-/// Texts with fewer words are short: two of them may differ in nothing but what matters.
-const SHORT: u32 = 60;
-/// And with fewer they are brief.
-const BRIEF: u32 = 40;
-/// Fewer shingles may be in another text by chance.
-const FEW: usize = 12;
-/// Fewer are too few to be anything but the same or not.
-const TINY: usize = 8;
-/// The most texts that one is compared with: copies come first, since they agree in most bands.
-const MOST_COMPARED: usize = 8;
+/// The minimum Jaccard similarity of the shingles of two copies.
+const MIN_SIMILARITY: f64 = 0.5;
+/// The same for brief texts, in which a few words make a difference.
+const MIN_BRIEF_SIMILARITY: f64 = 0.8;
+/// The minimum share of the shorter text's shingles in a longer text that contains it.
+const MIN_CONTAINMENT: f64 = 0.9;
+/// The number of words below which a text is short. Two short texts may differ only in the words
+/// that matter.
+const SHORT_WORDS: u32 = 60;
+/// The number of words below which a text is brief.
+const BRIEF_WORDS: u32 = 40;
+/// The minimum number of shingles for containment; fewer may occur in another text by chance.
+const MIN_CONTAINED_SHINGLES: usize = 12;
+/// The minimum number of shingles of a text for a comparison.
+const MIN_SHINGLES: usize = 8;
+/// The maximum number of texts that one is compared with. Copies come first because they agree in
+/// most bands.
+const MAX_COMPARED: usize = 8;
 
-/// A document that stands for itself and for its copies.
+/// A document that represents itself and its copies.
 #[derive(Debug)]
-pub(super) struct Group {
+pub(super) struct CopyGroup {
     pub(super) document: usize,
     pub(super) score: f64,
-    /// In the order of their scores.
+    /// The copies, ordered by score.
     pub(super) copies: Vec<usize>,
-    /// The calls that gave the copies.
+    /// The calls that returned the copies.
     calls: Vec<Call>,
 }
 
-/// Joins copies to the best-scored of them; groups keep the order of scores.
-pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<Scored>) -> Vec<Group> {
-    let mut groups: Vec<Group> = Vec::with_capacity(scored.len());
+/// Joins copies to the best-scored document among them. Groups keep the order of the scores.
+pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<ScoredDocument>) -> Vec<CopyGroup> {
+    let mut groups: Vec<CopyGroup> = Vec::with_capacity(scored.len());
     let candidates = candidates(pool, &scored);
     let mut candidates = candidates.as_slice();
-    // By place in the order: the group that the document went into.
+    // The group of each document, by the document's position in the order.
     let mut group_of: Vec<usize> = Vec::with_capacity(scored.len());
     let mut tried: Vec<usize> = Vec::new();
     for (place, it) in scored.iter().enumerate() {
@@ -53,22 +55,22 @@ pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<Scored>) -> Vec<G
         candidates = others;
         tried.clear();
         let mut shingles = None;
-        let found = pairs.iter().take(MOST_COMPARED).find_map(|pair| {
+        let found = pairs.iter().take(MAX_COMPARED).find_map(|pair| {
             let group = *group_of.get(pair.earlier)?;
             if tried.contains(&group) {
                 return None;
             }
             tried.push(group);
-            let Group { document: leader, calls, .. } = groups.get(group)?;
+            let CopyGroup { document: leader, calls, .. } = groups.get(group)?;
             let (one, other) = (pool.documents.get(*leader)?, pool.documents.get(it.document)?);
-            // A server says itself that the results of one call are so many things.
+            // A server that lists results separately in one call considers them distinct.
             let calls_of_other = || pool.calls(other);
             if pool.calls(one).any(|call| calls_of_other().any(|other| other == call)) {
                 return None;
             }
             let own = shingles.get_or_insert_with(|| shingles_of(other));
             let of_one = shingles_of(one);
-            // But one may hold what another server gives in several parts.
+            // A larger text may contain several parts that another server returned separately.
             if calls_of_other().any(|call| calls.contains(&call)) && of_one.len() <= own.len() {
                 return None;
             }
@@ -89,29 +91,30 @@ pub(super) fn join(terms: &Terms, pool: &Pool<'_>, scored: Vec<Scored>) -> Vec<G
             None => {
                 group_of.push(groups.len());
                 let (document, score) = (it.document, it.score);
-                groups.push(Group { document, score, copies: Vec::new(), calls: Vec::new() });
+                groups.push(CopyGroup { document, score, copies: Vec::new(), calls: Vec::new() });
             }
         }
     }
     groups
 }
 
-/// Two documents that may be copies, by their places in the order.
+/// Two documents that may be copies, by their positions in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Pair {
     later: usize,
     earlier: usize,
 }
 
-/// For each document those before it that agree with it in a band, those that do so most first.
-fn candidates(pool: &Pool<'_>, scored: &[Scored]) -> Vec<Pair> {
+/// Returns for each document the earlier ones that agree with it in a band, the best agreement
+/// first.
+fn candidates(pool: &Pool<'_>, scored: &[ScoredDocument]) -> Vec<Pair> {
     let mut bands: Vec<_> = scored
         .iter()
         .filter_map(|it| pool.documents.get(it.document))
         .map(|document| document.sketch.bands())
         .collect();
     let mut agreeing: Vec<Pair> = Vec::new();
-    // The first document that had it, and the last.
+    // The first and the last document with a band.
     let mut having: FxHashMap<u64, (usize, usize)> = FxHashMap::default();
     loop {
         let mut any = false;
@@ -141,12 +144,12 @@ fn candidates(pool: &Pool<'_>, scored: &[Scored]) -> Vec<Pair> {
     counted.into_iter().map(|(pair, _)| pair).collect()
 }
 
-/// The shingles of a document, sorted, each once.
+/// Returns the distinct shingles of a document, sorted.
 fn shingles_of(document: &Document<'_>) -> Vec<u64> {
     let mut shingles = Vec::with_capacity(document.sketch.shingles as usize);
     let mut window = Window::default();
     scan(document.content, &mut |word: Word<'_>| {
-        if word.kind.tells_copies() {
+        if word.kind.identifies_copies() {
             shingles.extend(window.push(word.key));
         }
     });
@@ -155,7 +158,7 @@ fn shingles_of(document: &Document<'_>) -> Vec<u64> {
     shingles
 }
 
-/// Whether two documents are, by the shingles that they share and by what parts them.
+/// Returns whether two documents are copies, judged by their shared shingles and their differences.
 fn are_copies(
     terms: &Terms,
     one: &Document<'_>,
@@ -164,25 +167,25 @@ fn are_copies(
     of_other: &[u64],
 ) -> bool {
     let smaller = of_one.len().min(of_other.len());
-    if smaller < TINY {
+    if smaller < MIN_SHINGLES {
         return false;
     }
     let shared = shared(of_one, of_other);
     let alike = shared as f64 / (of_one.len() + of_other.len() - shared) as f64;
     let contained = shared as f64 / smaller as f64;
     let words = one.words().min(other.words());
-    let same = if words >= SHORT {
-        alike >= ALIKE || contained >= CONTAINED
+    let same = if words >= SHORT_WORDS {
+        alike >= MIN_SIMILARITY || contained >= MIN_CONTAINMENT
     } else {
-        let least = if words < BRIEF { ALIKE_BRIEF } else { ALIKE };
-        smaller >= FEW && shared == smaller
+        let least = if words < BRIEF_WORDS { MIN_BRIEF_SIMILARITY } else { MIN_SIMILARITY };
+        smaller >= MIN_CONTAINED_SHINGLES && shared == smaller
             || alike >= least
                 && !alike::differ(&pieces(terms, one.content), &pieces(terms, other.content))
     };
     same && !Details::of(one.content).differ(&Details::of(other.content))
 }
 
-/// How many of two sorted lists are in both.
+/// Counts the elements that two sorted lists share.
 fn shared(one: &[u64], other: &[u64]) -> usize {
     let mut other = other.iter().peekable();
     one.iter()

@@ -1,44 +1,46 @@
-//! Small things that tell two texts of nearly the same words apart: numbers and signs.
+//! Compares numbers and symbols, which distinguish texts of nearly the same words.
 
 use crate::text::{has_no_spaces, mix};
 
-/// Numbers that follow each other.
+/// A sequence of numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Numbers {
     count: u32,
-    /// Of all of them, in their order.
+    /// A hash of all numbers in order.
     hash: u64,
 }
 
 impl Numbers {
-    /// Whether others stand in their places. Where one was added or left out, no place is known to be another's.
+    /// Returns whether the numbers were replaced. If the counts differ, the numbers cannot be
+    /// matched to each other.
     fn differ(self, other: Self) -> bool {
         self.count == other.count && self.hash != other.hash
     }
 }
 
-/// What stands between two words.
+/// The characters between two words.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Gap {
     numbers: Numbers,
-    /// The signs that are more than punctuation, 0 for none.
+    /// A hash of the symbols that are more than punctuation; 0 for none.
     signs: u64,
-    /// Whether a sign belongs to a word, so that the word is another one without it: `C++`, `!ready`.
+    /// Whether a symbol is part of a word, so that the word without it is a different one: `C++`,
+    /// `!ready`.
     strong: bool,
 }
 
-/// The gaps of a text, each by the words around it.
+/// The gaps of a text, by the words around them.
 #[derive(Debug, Default)]
 pub(super) struct Details {
-    /// By the word before and the one behind.
+    /// Gaps by the words before and after them.
     between: Vec<(u64, Gap)>,
-    /// Numbers by the two words before.
+    /// Numbers by the two words before them.
     after: Vec<(u64, Numbers)>,
 }
 
 impl Details {
     pub(super) fn of(text: &str) -> Self {
-        let mut reader = Reader { line_begins: true, ..Reader::default() };
+        let mut reader = DetailsReader { line_begins: true, ..DetailsReader::default() };
         let mut chars = text.chars();
         let mut before = '\n';
         while let Some(c) = chars.next() {
@@ -53,7 +55,7 @@ impl Details {
         details
     }
 
-    /// Whether two texts have other numbers, or other signs, between the same words.
+    /// Returns whether two texts have different numbers or symbols between the same words.
     pub(super) fn differ(&self, other: &Self) -> bool {
         let gaps = |one: Gap, other: Gap| {
             let signs = one.signs != other.signs
@@ -65,8 +67,8 @@ impl Details {
     }
 }
 
-/// Whether something holds for any two values of the same key. Keys that come again in one of the texts
-/// do not tell which belong together.
+/// Returns whether the condition holds for any two values with the same key. Keys that repeat in
+/// one of the texts are ignored, because their values cannot be matched.
 fn any_common<T: Copy>(one: &[(u64, T)], other: &[(u64, T)], holds: impl Fn(T, T) -> bool) -> bool {
     let same = |one: &(u64, T), other: &(u64, T)| one.0 == other.0;
     let mut others = other.chunk_by(same).peekable();
@@ -77,26 +79,26 @@ fn any_common<T: Copy>(one: &[(u64, T)], other: &[(u64, T)], holds: impl Fn(T, T
     })
 }
 
-/// Stands for the word behind the last.
+/// The key of the end of the text.
 const END: u64 = 1;
 
 #[derive(Debug, Default)]
-struct Reader {
+struct DetailsReader {
     details: Details,
     /// The last two words.
     words: [u64; 2],
     gap: Gap,
-    /// The word that is being read, and whether it has digits.
+    /// The hash of the current word, and whether it contains digits.
     word: u64,
     in_word: bool,
     has_digits: bool,
-    /// Whether the line has had marks alone: of a list, a quotation, a heading.
+    /// Whether the line contains only marks of lists, quotations or headings so far.
     line_begins: bool,
 }
 
-impl Reader {
+impl DetailsReader {
     fn read(&mut self, before: char, c: char, rest: &str) {
-        // Most of most texts.
+        // The fast path for most characters.
         if c.is_ascii_alphanumeric() {
             self.line_begins = false;
             self.in_word = true;
@@ -159,7 +161,7 @@ impl Reader {
                 self.strong(c);
             }
             '!' if next == '=' => self.weak(c),
-            // A line under a heading is as good as any.
+            // A line under a heading carries no meaning.
             '=' if before == '=' && next == '=' => {}
             '|' if before == '|' || next == '|' => self.weak(c),
             '>' | '+' if self.line_begins => {}
@@ -210,23 +212,23 @@ fn pair(one: u64, other: u64) -> u64 {
     mix(one.wrapping_mul(0xA24B_AED4_963E_E407).wrapping_add(other))
 }
 
-/// Whether this begins with three digits and no more.
+/// Returns whether a text begins with exactly three digits.
 fn are_thousands(rest: &str) -> bool {
     rest.chars().take_while(|c| c.is_numeric()).take(4).count() == 3
 }
 
-/// Numbers that are written as words without spaces are.
+/// Returns whether a character is a number in a script that writes words without spaces.
 fn is_numeral(c: char) -> bool {
     matches!(c, '〇' | '零' | '一' | '二' | '三' | '四' | '五' | '六' | '七' | '八' | '九')
         || matches!(c, '十' | '百' | '千' | '万' | '萬' | '億' | '亿' | '兆' | '两' | '兩')
 }
 
-/// What is written over letters, and what chooses how a sign looks.
+/// Returns whether a character is a combining accent or a variation selector.
 fn is_mark(c: char) -> bool {
     matches!(u32::from(c), 0x300..=0x36F | 0xFE00..=0xFE0F | 0xE0100..=0xE01EF)
 }
 
-/// Signs of sentences, lists and tables beyond ASCII.
+/// Returns whether a character beyond ASCII is punctuation of sentences, lists or tables.
 fn is_punctuation(c: char) -> bool {
     c.is_whitespace()
         || c.is_control()
@@ -240,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_and_signs_tell_texts_apart_and_punctuation_does_not() {
+    fn numbers_and_symbols_distinguish_texts_and_punctuation_does_not() {
         for (one, other, expected) in [
             ("status ✅ today", "status ❌ today", true),
             ("status ✅ today", "Status today", false),

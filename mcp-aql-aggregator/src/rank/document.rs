@@ -1,55 +1,55 @@
-//! The texts, each read once.
+//! Reads each text once into a document with its matches and its sketch.
 
 use rustc_hash::FxHashMap;
 
-use crate::text::{Kind, Word, mix, scan};
+use crate::text::{Word, WordKind, mix, scan};
 
 use super::query::{Known, Term, Terms};
 use super::sketch::{Sketch, Sketcher};
 use super::threads;
 use super::{Candidate, RankOptions};
 
-/// How many texts with the same words are looked through for the same signs.
-const MOST_COMPARED: usize = 8;
+/// The maximum number of texts with the same words that are compared character by character.
+const MAX_COMPARED: usize = 8;
 
-/// A word of the query, where a text has it.
+/// An occurrence of a query word in a text.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Match {
     pub(super) term: Term,
-    /// Which word of the text.
+    /// The position of the word in the text.
     pub(super) at: u32,
 }
 
-/// A call to a server, both by their places.
+/// A call to a server: the indices of the server and the call.
 pub(super) type Call = (usize, usize);
 
-/// What one or several candidates say word for word.
+/// The text of one or more candidates that are identical.
 #[derive(Debug)]
 pub(super) struct Document<'a> {
-    /// Its place among the candidates.
+    /// The index of the candidate.
     pub(super) candidate: usize,
     pub(super) server: usize,
     pub(super) call: usize,
-    /// Where that server put it.
+    /// The position in that server's results.
     pub(super) position: usize,
     pub(super) weight: f64,
     pub(super) content: &'a str,
-    /// Other candidates that say it.
+    /// Other candidates with the same text.
     pub(super) twins: Vec<usize>,
-    /// In words.
+    /// The length in words.
     pub(super) length: u32,
     pub(super) sketch: Sketch,
-    /// Its words twice; where words have no spaces, pairs of characters.
+    /// Twice the number of words; in scripts without spaces, the number of character pairs.
     halves: u32,
     matches: std::ops::Range<usize>,
 }
 
-/// All texts that there are.
+/// All documents.
 pub(super) struct Pool<'a> {
-    /// In an order that does not depend on which came first.
+    /// The documents in an order that does not depend on their arrival.
     pub(super) documents: Vec<Document<'a>>,
     matches: Vec<Match>,
-    /// By candidate.
+    /// The call of each candidate.
     calls: Vec<Call>,
 }
 
@@ -63,8 +63,8 @@ impl<'a> Pool<'a> {
             calls: candidates.iter().map(|it| (it.server, it.call)).collect(),
         };
         let texts: Vec<&str> = order.iter().map(|(_, it)| it.content).collect();
-        let parts = threads::over(&texts, &|part| Readings::of(terms, part));
-        // By their words, texts that differ in their signs.
+        let parts = threads::over(&texts, &|part| TextBatch::of(terms, part));
+        // Texts with the same words that differ in other characters, by the words' key.
         let mut seen: FxHashMap<u64, Vec<usize>> = FxHashMap::default();
         let mut order = order.into_iter();
         for part in parts {
@@ -95,7 +95,7 @@ impl<'a> Pool<'a> {
                         twin.join(document);
                     }
                     None => {
-                        if same.len() < MOST_COMPARED {
+                        if same.len() < MAX_COMPARED {
                             same.push(pool.documents.len());
                         }
                         pool.documents.push(document);
@@ -110,36 +110,36 @@ impl<'a> Pool<'a> {
         self.matches.get(document.matches.clone()).unwrap_or_default()
     }
 
-    /// The calls that gave a document.
+    /// Returns the calls that returned a document.
     pub(super) fn calls(&self, document: &Document<'_>) -> impl Iterator<Item = Call> {
         let candidates = std::iter::once(&document.candidate).chain(&document.twins);
         candidates.filter_map(|candidate| self.call(*candidate))
     }
 
-    /// The call that gave a candidate.
+    /// Returns the call that returned a candidate.
     pub(super) fn call(&self, candidate: usize) -> Option<Call> {
         self.calls.get(candidate).copied()
     }
 }
 
-/// What is found in a text by reading it, whatever the others are.
-struct Reading {
-    /// In words.
+/// The data of one text, independent of all others.
+struct TextData {
+    /// The length in words.
     length: u32,
     halves: u32,
-    /// The same for texts with the same words.
+    /// A key that is equal for texts with the same words.
     key: u64,
     sketch: Sketch,
     matches: std::ops::Range<usize>,
 }
 
-/// Texts that were read one after the other.
-struct Readings {
-    all: Vec<Reading>,
+/// The data of consecutive texts.
+struct TextBatch {
+    all: Vec<TextData>,
     matches: Vec<Match>,
 }
 
-impl Readings {
+impl TextBatch {
     fn of(terms: &Terms, texts: &[&str]) -> Self {
         let mut known = Known::default();
         let mut readings = Self { all: Vec::with_capacity(texts.len()), matches: Vec::new() };
@@ -152,26 +152,28 @@ impl Readings {
                     readings.matches.push(Match { term, at: length });
                 }
                 length += u32::from(word.kind.has_length());
-                if word.kind.tells_copies() {
-                    halves += if word.kind == Kind::Pair { 1 } else { 2 };
+                if word.kind.identifies_copies() {
+                    halves += if word.kind == WordKind::Pair { 1 } else { 2 };
                     key = mix(key ^ word.key);
                     sketcher.add(word.key);
                 }
             });
             let (sketch, matches) = (sketcher.finish(), start..readings.matches.len());
-            readings.all.push(Reading { length, halves, key, sketch, matches });
+            readings.all.push(TextData { length, halves, key, sketch, matches });
         }
         readings
     }
 }
 
 impl Document<'_> {
-    /// How long it is: about two characters are a word where there are no spaces.
+    /// Returns the length in words. In scripts without spaces, about two characters count as a
+    /// word.
     pub(super) fn words(&self) -> u32 {
         self.halves / 2
     }
 
-    /// Takes in one that says the same; the one of the two that counts more stands for both.
+    /// Merges an identical document; the one with the higher weight or better position represents
+    /// both.
     fn join(&mut self, other: Self) {
         let better = other.weight > self.weight
             || other.weight == self.weight && other.position < self.position;
@@ -185,12 +187,12 @@ impl Document<'_> {
     }
 }
 
-/// Whether two texts are the same, but for case, spaces and emphasis.
+/// Returns whether two texts are equal except for case, white space and emphasis.
 fn is_same(one: &str, other: &str) -> bool {
     one == other || squeezed(one).eq(squeezed(other))
 }
 
-/// All that is written, without spaces, case and the signs of emphasis.
+/// Returns the characters of a text without white space, case and emphasis marks.
 fn squeezed(text: &str) -> impl Iterator<Item = char> {
     text.chars()
         .filter(|c| !c.is_whitespace() && !matches!(c, '*' | '_' | '`'))

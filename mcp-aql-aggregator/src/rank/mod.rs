@@ -1,6 +1,6 @@
-//! Ranks results of many servers by what they say, and finds those that say the same.
+//! Ranks the results of many servers by their content and joins those that say the same.
 //!
-//! A query is scored against the pool of all results at hand: nothing is indexed, nothing is kept.
+//! A query is scored against the given results only. There is no index and no state between calls.
 //!
 //! ```
 //! use mcp_aql_aggregator::rank::{Candidate, RankOptions, rank};
@@ -32,36 +32,37 @@ mod threads;
 use document::Pool;
 use query::Terms;
 
-/// A result that a server gave.
+/// A result of a server.
 #[derive(Debug, Clone, Copy)]
 pub struct Candidate<'a> {
-    /// The server, by its place in the configuration.
+    /// The index of the server in the configuration.
     pub server: usize,
-    /// Which of the calls to this server.
+    /// The index of the call to this server.
     pub call: usize,
-    /// Where the server put it, from 0.
+    /// The position in the server's results, from 0.
     pub position: usize,
-    /// What it says.
+    /// The text.
     pub content: &'a str,
 }
 
-/// How much is wanted, and of what.
+/// Options of a ranking.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RankOptions {
-    /// The most hits; 30 by default.
+    /// The maximum number of hits; 30 by default.
     pub max_results: usize,
-    /// By server, how much its results count beside those of others: 2.0 doubles the odds of each.
-    /// A server without one has 1.0, as has one whose weight is no number of at least 0.
+    /// The weight of each server's results: 2.0 doubles the odds of each result. A server without a
+    /// weight, or with one that is not a number of at least 0, has 1.0.
     pub weights: Vec<f64>,
-    /// The most hits of one server; without a limit by default, since a limit costs relevance. Where
-    /// servers gave the same, one that may have another hit stands for it.
+    /// The maximum number of hits from one server. There is no limit by default, because a limit
+    /// costs relevance. A result that several servers returned counts for one that may have another
+    /// hit.
     pub max_per_server: Option<usize>,
-    /// From 0.0 to 1.0: how much relevance counts beside being unlike the hits before (maximal marginal
-    /// relevance). By default relevance alone counts. Hits are then no longer in the order of scores.
+    /// The weight of relevance against diversity, from 0.0 to 1.0 (maximal marginal relevance).
+    /// Without it, only relevance counts. With it, hits are not ordered by score.
     ///
-    /// Each hit is compared with four times as many as are wanted, and at most 400; the results behind
-    /// these follow in the order of scores.
+    /// The number of results compared is four times the number of hits, and at most 400. The
+    /// remaining results follow in the order of their scores.
     pub mmr: Option<f64>,
 }
 
@@ -106,41 +107,42 @@ impl RankOptions {
     }
 }
 
-/// Results in their order.
+/// The ranked results.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Ranked {
-    /// The best ones, the best first.
+    /// The hits, the best first.
     pub hits: Vec<RankedHit>,
-    /// How many candidates say something of their own, whether they are among the hits or not.
+    /// The number of distinct candidates, whether they are among the hits or not.
     pub distinct: usize,
 }
 
-/// One of the best.
+/// A hit.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct RankedHit {
-    /// Its place among the candidates.
+    /// The index of the candidate.
     pub candidate: usize,
-    /// How well it answers the query, or the best of its copies does: at least 0 and less than 1.
+    /// The relevance of the best of the hit's copies: at least 0 and less than 1.
     ///
-    /// It grows with the part of the query that the text has, rare words counting more, and with how
-    /// often it has it: all words once give about 0.3. So scores of different queries can be compared: a
-    /// weak answer looks weak, also where there is no better one. But only roughly, since how rare a word
-    /// is, how long texts are and how far a server's order is trusted depend on all candidates.
+    /// The score grows with the share of the query that the text contains, weighing rare words
+    /// more, and with the number of occurrences. A text that contains every word once scores about
+    /// 0.3. Scores of different queries are therefore roughly comparable: a weak answer has a low
+    /// score even if there is no better one. The comparison is only rough, because the rarity of
+    /// words, the lengths of texts and the trust in a server's order depend on all candidates.
     pub score: f64,
-    /// Candidates that say the same, by their places.
+    /// The indices of candidates that say the same.
     pub also: Vec<usize>,
 }
 
-/// Ranks candidates by what they say of the query, and joins those that say the same.
+/// Ranks candidates by their relevance to the query and joins those that say the same.
 ///
-/// The same candidates give the same hits, in whatever order they come. Many texts are read on several
-/// threads, and the call returns when they are done: in async code it has its place on a thread for work
-/// that blocks.
+/// The result does not depend on the order of the candidates. Large inputs are read on several
+/// threads, and the call blocks until they finish. In async code, call it on a blocking thread.
 ///
-/// A text without any word of the query has next to no score, and where others have one it is a hit only
-/// if it was among the first three of its call: whoever searches by meaning has its best there.
+/// A text without any word of the query has almost no score. If other texts have one, it is a hit
+/// only if it was among the first three of its call, because a server that searches by meaning has
+/// its best results there.
 pub fn rank(query: &str, candidates: &[Candidate<'_>], options: &RankOptions) -> Ranked {
     let terms = Terms::of(query);
     let pool = Pool::read(&terms, candidates, options);

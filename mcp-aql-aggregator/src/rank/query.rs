@@ -1,53 +1,54 @@
-//! What a query asks for.
+//! Parses a query into terms and finds them in texts.
 
 use std::collections::HashMap;
 
 use frostem::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
-use crate::text::{Kind, Word, is_asking_word, is_stop_word, scan};
+use crate::text::{Word, WordKind, is_asking_word, is_stop_word, scan};
 
-/// A word to count, by its place among them.
+/// The index of a query word.
 pub(super) type Term = u16;
 
-/// Stands for none of them.
+/// The value for a word that is not in the query.
 const NONE: Term = Term::MAX;
 
-/// How much words of asking count beside those of what is asked.
+/// The weight of words that only phrase a question, relative to other words.
 const ASKING: f64 = 0.5;
 
-/// Longer words have no ending that matters.
-const LONGEST_STEMMED: usize = 32;
+/// The maximum length of a word that is stemmed, in bytes.
+const MAX_STEMMED_BYTES: usize = 32;
 
-/// One thing that the query asks for: a word; or an identifier, that also its parts make out.
+/// A concept of the query: a word, or an identifier together with its parts.
 #[derive(Debug)]
 pub(super) struct Concept {
     pub(super) whole: Term,
     pub(super) parts: Vec<Term>,
-    /// More where the query says it again, less for words of asking.
+    /// The weight: higher if the query repeats the word, lower for a word that only phrases a
+    /// question.
     pub(super) weight: f64,
 }
 
-/// The query's words, and how to find them in a text.
+/// The query's words and the means to find them in a text.
 pub(super) struct Terms {
     pub(super) concepts: Vec<Concept>,
     pub(super) count: usize,
-    /// Concepts that follow each other in the query, by their places.
+    /// Concepts that follow each other in the query, by index.
     pub(super) neighbours: Vec<(usize, usize)>,
-    /// Their places by their words, in either order.
+    /// The indices of neighbours by their words, in either order.
     by_words: FxHashMap<(Term, Term), usize>,
-    /// By word, the concepts that it makes out or is a part of.
+    /// The concepts that a word is or is a part of, by word.
     having: Vec<Vec<usize>>,
     stemmer: Stemmer,
     /// Words by their stems.
     stems: HashMap<String, Term>,
-    /// Pairs and signs by their keys.
+    /// Pairs and single characters by their keys.
     exact: FxHashMap<u64, Term>,
-    /// Which first two letters a word of the query can have; most words of a text have others.
+    /// The possible first two letters of query words, which rule out most words of a text.
     heads: Heads,
 }
 
-/// Words whose stems are known, of the texts of one query.
+/// A cache of stemmed words for the texts of one query.
 pub(super) type Known = FxHashMap<u64, Term>;
 
 impl Terms {
@@ -57,23 +58,23 @@ impl Terms {
         if !all.terms.concepts.is_empty() {
             return all.terms;
         }
-        // `to be or not to be`
+        // A query such as `to be or not to be` has only stop words, so these count.
         let mut all = Builder::new();
         scan(query, &mut |word| all.add(word, true));
         all.terms
     }
 
-    /// The concepts that a word belongs to.
+    /// Returns the concepts that a word belongs to.
     pub(super) fn having(&self, term: Term) -> &[usize] {
         self.having.get(usize::from(term)).map_or(&[], Vec::as_slice)
     }
 
-    /// The place of two words among the neighbours.
+    /// Returns the index of two words among the neighbours.
     pub(super) fn neighbour(&self, one: Term, other: Term) -> Option<usize> {
         self.by_words.get(&(one, other)).copied()
     }
 
-    /// Which word of the query this is.
+    /// Returns the query word that a word of a text matches.
     #[inline]
     pub(super) fn find(&self, word: Word<'_>, known: &mut Known) -> Option<Term> {
         if !word.kind.has_stem() {
@@ -94,11 +95,11 @@ impl Terms {
     }
 }
 
-/// A word without its English ending, in lower case and without `_`.
+/// Returns a word in lower case, without `_` and without its English ending.
 fn stem(stemmer: Stemmer, word: &str) -> String {
     let mut plain = word.to_lowercase();
     plain.retain(|c| c != '_');
-    if plain.len() <= LONGEST_STEMMED && plain.bytes().all(|byte| byte.is_ascii_lowercase()) {
+    if plain.len() <= MAX_STEMMED_BYTES && plain.bytes().all(|byte| byte.is_ascii_lowercase()) {
         stemmer.stem(&plain).into_owned()
     } else {
         plain
@@ -107,10 +108,10 @@ fn stem(stemmer: Stemmer, word: &str) -> String {
 
 struct Builder {
     terms: Terms,
-    /// Parts of the identifier whose whole has not come yet.
+    /// The parts of an identifier whose whole has not been read yet.
     parts: Vec<Term>,
     concepts: FxHashMap<Term, usize>,
-    /// The concept before, with its word.
+    /// The previous concept with its word.
     before: Option<(usize, Term)>,
 }
 
@@ -135,7 +136,7 @@ impl Builder {
     }
 
     fn add(&mut self, word: Word<'_>, stop_words: bool) {
-        if word.kind == Kind::Sign {
+        if word.kind == WordKind::Sign {
             return;
         }
         let says_nothing = word.kind.has_stem() && is_stop_word(&word.text.to_lowercase());
@@ -143,15 +144,15 @@ impl Builder {
             return;
         }
         let Some(term) = self.term(word) else { return };
-        if word.kind == Kind::Part {
+        if word.kind == WordKind::Part {
             self.parts.push(term);
             return;
         }
         let parts =
-            if word.kind == Kind::Whole { std::mem::take(&mut self.parts) } else { Vec::new() };
+            if word.kind == WordKind::Whole { std::mem::take(&mut self.parts) } else { Vec::new() };
         let next = self.terms.concepts.len();
         let place = *self.concepts.entry(term).or_insert(next);
-        let asks = word.kind == Kind::Plain && is_asking_word(&word.text.to_lowercase());
+        let asks = word.kind == WordKind::Plain && is_asking_word(&word.text.to_lowercase());
         let weight = if asks { ASKING } else { 1.0 };
         match self.terms.concepts.get_mut(place) {
             Some(concept) => concept.weight += weight,
@@ -167,7 +168,7 @@ impl Builder {
         self.follow(place, term);
     }
 
-    /// Notes that this concept follows the one before.
+    /// Records that this concept follows the previous one.
     fn follow(&mut self, place: usize, term: Term) {
         let Some((before, other)) = self.before.replace((place, term)) else { return };
         let next = self.terms.neighbours.len();
@@ -195,18 +196,19 @@ impl Builder {
     }
 }
 
-/// A set of beginnings. It may say yes where it should say no.
+/// A Bloom filter of the first two letters of words.
 #[derive(Debug, Default)]
 struct Heads([u64; 16]);
 
 impl Heads {
-    /// Everything that a word with this stem can begin with: the stem's first two letters, since no
-    /// ending is taken off before them; but `dying` has the stem `die`, as have `lying` and `tying`.
+    /// Adds all beginnings of words with this stem: the stem's first two letters, because an ending
+    /// never replaces them. The exceptions are `dying`, `lying` and `tying`, whose stems end in
+    /// `ie`.
     fn add(&mut self, stem: &str) {
         let mut bytes = stem.bytes();
         let (first, second) = (bytes.next().unwrap_or(0), bytes.next().unwrap_or(0));
         match second {
-            // `a` of `aing`: anything may have followed.
+            // The stem has one letter, as `a` from `aing`, so any second letter is possible.
             0 => (0..32).for_each(|any| self.set(first, any)),
             b'i' => {
                 self.set(first, b'i');
@@ -248,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_found_in_their_forms() {
+    fn words_are_found_in_all_their_forms() {
         for (shows, query, text, expected) in [
             ("endings", "connection", "Connected CONNECTING disconnect", &[0, 0][..]),
             ("stop words are left out", "the cat", "the cat", &[0]),
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn no_ending_is_missed_by_the_first_two_letters() {
+    fn the_first_two_letters_match_every_ending() {
         let endings =
             ["", "s", "y", "ing", "ed", "ies", "ying", "ly", "e", "es", "ity", "ish", "d"];
         let stemmer = Stemmer::new(Algorithm::English);

@@ -1,52 +1,52 @@
-//! How well each text answers the query.
+//! Scores the relevance of each text.
 
 use rustc_hash::FxHashMap;
 
 use super::document::{Document, Match, Pool};
 use super::query::{Concept, Term, Terms};
 
-/// How much a word that comes again still adds (BM25).
+/// The saturation of repeated words (BM25 k1).
 const K1: f64 = 2.0;
-/// How much a long text is held back (BM25).
+/// The normalization by text length (BM25 b).
 const B: f64 = 0.75;
-/// Texts without any word of the query that are thought to be beside the pool. All of the pool was
-/// found by these words, so that by the pool alone even rare ones look frequent.
+/// The assumed number of texts without a query word outside the pool. Every text in the pool was
+/// found by these words, so within the pool even rare words look frequent.
 const UNSEEN: f64 = 200.0;
-/// What two neighbours of the query that are near each other in a text add, beside what each adds alone.
+/// The additional weight of two neighbouring query words that are also near each other in a text.
 const NEAR: f64 = 0.5;
-/// How many words apart that is.
+/// The maximum distance between such words.
 const WINDOW: u32 = 5;
-/// How much the server's own order counts, where its order makes sense.
+/// The weight of the server's own order, if that order is meaningful.
 const RANK: f64 = 0.3;
-/// Down to which place it does.
+/// The position at which the weight of the order has halved.
 const RANK_DEPTH: f64 = 5.0;
-/// How much sense an order makes of which nothing can be told.
+/// The trust in an order without evidence.
 const PRIOR: f64 = 0.5;
-/// As much as so many results do.
+/// The number of results that the prior trust counts as.
 const PRIOR_RESULTS: f64 = 3.0;
-/// What the first result of a server has that shares no word with the query: the server may have
-/// searched by meaning.
+/// The score of a server's first result without a query word, because the server may have searched
+/// by meaning.
 const FLOOR: f64 = 0.02;
 
 /// A document with its score.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scored {
+pub(super) struct ScoredDocument {
     pub(super) document: usize,
     pub(super) score: f64,
 }
 
-/// Scores every document; the best come first.
-pub(super) fn score(terms: &Terms, pool: &Pool<'_>) -> Vec<Scored> {
+/// Scores every document and returns the best ones first.
+pub(super) fn score(terms: &Terms, pool: &Pool<'_>) -> Vec<ScoredDocument> {
     let relevances = relevances(terms, pool);
     let trust = trust(pool, &relevances);
-    let mut scored: Vec<Scored> = Vec::with_capacity(pool.documents.len());
+    let mut scored: Vec<ScoredDocument> = Vec::with_capacity(pool.documents.len());
     for (place, (document, relevance)) in pool.documents.iter().zip(relevances).enumerate() {
         let trust = trust.get(&(document.server, document.call)).copied().unwrap_or(PRIOR);
         let standing = standing(document.position);
         let factor = (1.0 + RANK * trust * standing) / (1.0 + RANK);
         let relevance = (relevance * factor).max(FLOOR * standing);
         let score = rounded(weighted(relevance, document.weight));
-        scored.push(Scored { document: place, score });
+        scored.push(ScoredDocument { document: place, score });
     }
     scored.sort_by(|one, other| {
         let order = other.score.total_cmp(&one.score);
@@ -55,30 +55,31 @@ pub(super) fn score(terms: &Terms, pool: &Pool<'_>) -> Vec<Scored> {
     scored
 }
 
-/// What decides between equal scores.
+/// Returns the key that decides between equal scores.
 fn key(pool: &Pool<'_>, document: usize) -> (Option<usize>, usize) {
     (pool.documents.get(document).map(|document| document.position), document)
 }
 
-/// To six digits, so that no platform's last bit of a logarithm changes an order.
+/// Rounds to six digits, so that platform differences in the last bit of a logarithm do not change
+/// an order.
 fn rounded(score: f64) -> f64 {
     ((score * 1e6).round() / 1e6).clamp(0.0, 0.999_999)
 }
 
-/// The weight multiplies the odds, so that a score stays below 1 whatever the weight.
+/// Multiplies the odds by the weight, so that the score stays below 1 for any weight.
 fn weighted(score: f64, weight: f64) -> f64 {
     let odds = score * weight;
     let all = 1.0 - score + odds;
     if all.is_finite() && all > 0.0 { odds / all } else { score }
 }
 
-/// What a place in a server's order is worth: 1 for the first.
+/// Returns the value of a position in a server's order: 1 for the first.
 fn standing(position: usize) -> f64 {
     1.0 / (1.0 + position as f64 / RANK_DEPTH)
 }
 
-/// How far the order of each call agrees with what its results say, from 0 to 1: some servers give
-/// what they find in no order at all.
+/// Returns how well the order of each call agrees with the relevance of its results, from 0 to 1.
+/// Some servers return results in no order.
 fn trust(pool: &Pool<'_>, relevances: &[f64]) -> FxHashMap<(usize, usize), f64> {
     let mut calls: FxHashMap<(usize, usize), Agreement> = FxHashMap::default();
     for (document, relevance) in pool.documents.iter().zip(relevances) {
@@ -88,7 +89,7 @@ fn trust(pool: &Pool<'_>, relevances: &[f64]) -> FxHashMap<(usize, usize), f64> 
     calls.into_iter().map(|(call, agreement)| (call, agreement.trust())).collect()
 }
 
-/// Gathers how two rows of numbers go together.
+/// The accumulated correlation of two series of numbers.
 #[derive(Debug, Default)]
 struct Agreement {
     count: f64,
@@ -105,8 +106,8 @@ impl Agreement {
         self.product += one * other;
     }
 
-    /// From 0 to 1: the correlation, as far as there are results to tell it from. One alone says nothing,
-    /// and two always agree or disagree wholly.
+    /// Returns the correlation from 0 to 1, combined with the prior. A single result is no
+    /// evidence, and two results always correlate fully.
     fn trust(&self) -> f64 {
         let Some(correlation) = self.correlation() else { return PRIOR };
         let known = self.count - 1.0;
@@ -114,7 +115,7 @@ impl Agreement {
         trust.max(0.0)
     }
 
-    /// From -1 to 1 (Pearson), where there is something to tell it from.
+    /// Returns the Pearson correlation, from -1 to 1, if it is defined.
     fn correlation(&self) -> Option<f64> {
         let spread = |sum: f64, square: f64| (square - sum * sum / self.count).max(0.0);
         let both = self.product - self.sums.0 * self.sums.1 / self.count;
@@ -123,7 +124,7 @@ impl Agreement {
     }
 }
 
-/// From 0 to less than 1 for every document, by its text alone.
+/// Returns the relevance of each document's text, from 0 to less than 1.
 fn relevances(terms: &Terms, pool: &Pool<'_>) -> Vec<f64> {
     let mut counts = Counts::new(terms);
     let idf = idf(&mut counts, terms, pool);
@@ -157,7 +158,7 @@ fn relevances(terms: &Terms, pool: &Pool<'_>) -> Vec<f64> {
     pool.documents.iter().map(score).collect()
 }
 
-/// How much each word tells, by the number of documents that have it.
+/// Returns the inverse document frequency of each word.
 fn idf(counts: &mut Counts, terms: &Terms, pool: &Pool<'_>) -> Vec<f64> {
     let mut having = vec![0_u32; terms.count];
     for document in &pool.documents {
@@ -180,7 +181,7 @@ fn at<T: Copy + Default>(values: &[T], term: Term) -> T {
     values.get(usize::from(term)).copied().unwrap_or_default()
 }
 
-/// How much of a concept a document has: 0.0 to less than 1.0.
+/// Returns the degree to which a document contains a concept: 0.0 to less than 1.0.
 fn presence(concept: &Concept, counts: &[u32], idf: &[f64], held: f64) -> f64 {
     let of = |term: Term| {
         let count = f64::from(at(counts, term));
@@ -195,19 +196,19 @@ fn presence(concept: &Concept, counts: &[u32], idf: &[f64], held: f64) -> f64 {
     whole.max(if most > 0.0 { parts / most } else { 0.0 })
 }
 
-/// What one document has of the query. Made once, and only what was touched is wiped: a query may have
-/// many more words than any document has of them.
+/// The query words in one document. The buffers are reused, and only touched entries are reset,
+/// because a query may have far more words than a document contains.
 #[derive(Debug)]
 struct Counts {
-    /// How often each word comes.
+    /// The count of each word.
     terms: Vec<u32>,
-    /// Those that come, in the order of the query.
+    /// The words that occur, in the order of the query.
     found: Vec<Term>,
-    /// Concepts that have one of them, in the order of the query.
+    /// The concepts with an occurring word, in the order of the query.
     concepts: Vec<usize>,
-    /// How often, and how closely, neighbours of the query come near each other.
+    /// The number of times that neighbours occur near each other, weighted by their distance.
     neighbours: Vec<f64>,
-    /// Those that do, in the order of the query.
+    /// The neighbours that occur, in the order of the query.
     near: Vec<usize>,
 }
 

@@ -1,22 +1,22 @@
-//! A small picture of a text: alike for texts that share much of their wording.
+//! A sketch of a text that is similar for texts that share much of their wording.
 
 use crate::text::mix;
 
-/// Words of a shingle.
+/// The number of words in a shingle.
 const SHINGLE: usize = 3;
 const SLOTS: usize = 64;
-/// Slots of a band: texts that agree in a band are compared.
+/// The number of slots in a band. Texts that agree in a band are compared.
 const BAND: usize = 2;
 
-/// The smallest shingle of each of 64 shares (one-permutation MinHash).
+/// The smallest shingle of each of 64 partitions (one-permutation MinHash).
 #[derive(Debug, Clone)]
 pub(super) struct Sketch {
     slots: [u32; SLOTS],
-    /// How many shingles the text has, with those that come again.
+    /// The number of shingles, including repeated ones.
     pub(super) shingles: u32,
 }
 
-/// Gathers shingles, word by word.
+/// Builds a sketch word by word.
 #[derive(Debug)]
 pub(super) struct Sketcher {
     sketch: Sketch,
@@ -37,7 +37,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// The shingle that ends with this word.
+    /// Adds a word and returns the shingle that ends with it.
     #[inline]
     pub(super) fn push(&mut self, word: u64) -> Option<u64> {
         let [first, second] = self.earlier;
@@ -65,13 +65,13 @@ impl Sketcher {
         }
     }
 
-    /// Fills the slots that got nothing from the next one that did, so that short texts have all too.
+    /// Fills empty slots from the next filled one, so that short texts have all slots too.
     pub(super) fn finish(mut self) -> Sketch {
         if self.sketch.shingles > 0 {
             let slots = self.sketch.slots;
             let mut filled = [u32::MAX; SLOTS];
             let mut borrowed = (0_u32, u32::MAX);
-            // Twice around, so that the last slots can borrow from the first.
+            // The second pass lets the last slots borrow from the first ones.
             let around = slots.iter().zip(&mut filled).rev().map(|(from, to)| (*from, to));
             let mut around: Vec<(u32, &mut u32)> = around.collect();
             for _ in 0..2 {
@@ -91,7 +91,7 @@ impl Sketcher {
 }
 
 impl Sketch {
-    /// The keys of its bands, always in the same order.
+    /// Returns the keys of the sketch's bands, always in the same order.
     pub(super) fn bands(&self) -> impl Iterator<Item = u64> {
         let slots = if self.shingles > 0 { self.slots.as_slice() } else { &[] };
         slots

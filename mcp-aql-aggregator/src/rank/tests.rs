@@ -1,10 +1,10 @@
-//! What holds of every ranking.
+//! Properties of every ranking.
 
 use proptest::prelude::*;
 
 use super::*;
 
-/// A result of a server that is asked once.
+/// Returns a result of a server with a single call.
 fn of<'a>(server: usize, position: usize, content: &'a str) -> Candidate<'a> {
     Candidate { server, call: 0, position, content }
 }
@@ -13,7 +13,7 @@ fn servers<'a>(texts: &[&'a str]) -> Vec<Candidate<'a>> {
     texts.iter().enumerate().map(|(server, content)| of(server, 0, content)).collect()
 }
 
-/// What was found, without the places that depend on the order of arrival.
+/// Returns the hits without the indices that depend on the order of arrival.
 fn told(candidates: &[Candidate<'_>], ranked: &Ranked) -> String {
     let name = |place: &usize| {
         let it = &candidates[*place];
@@ -26,7 +26,7 @@ fn told(candidates: &[Candidate<'_>], ranked: &Ranked) -> String {
     format!("{} {:?}", ranked.distinct, hits.collect::<Vec<_>>())
 }
 
-/// Texts that share words, copies of each other, and characters of all kinds.
+/// Generates texts that share words, copies of each other, and characters of all scripts.
 fn text() -> impl Strategy<Value = String> {
     let word = prop_oneof![
         8 => prop::sample::select(vec![
@@ -39,7 +39,7 @@ fn text() -> impl Strategy<Value = String> {
     prop::collection::vec(word, 0..60).prop_map(|words| words.join(" "))
 }
 
-/// Results of three servers with two calls each; some texts come twice.
+/// Generates results of three servers with two calls each; some texts occur twice.
 fn results() -> impl Strategy<Value = Vec<(usize, usize, usize, String)>> {
     (
         prop::collection::vec(text(), 1..6),
@@ -68,7 +68,7 @@ fn options() -> impl Strategy<Value = RankOptions> {
 
 proptest! {
     #[test]
-    fn whatever_comes_is_ranked(
+    fn arbitrary_results_are_ranked(
         query in prop_oneof![text(), any::<String>()],
         results in results(),
         options in options(),
@@ -131,7 +131,7 @@ fn the_order_of_arrival_never_matters() {
     let mut texts: Vec<String> = (0..30)
         .map(|_| (0..40).map(|_| words[random(words.len())]).collect::<Vec<_>>().join(" "))
         .collect();
-    // Copies, half copies, and texts that tie.
+    // Copies, partial copies, and texts with equal scores.
     for at in 0..10 {
         texts.push(texts[at].to_uppercase());
         texts.push(format!("{} and that is all", texts[at]));
@@ -153,7 +153,7 @@ fn the_order_of_arrival_never_matters() {
 }
 
 #[test]
-fn the_text_that_answers_comes_first_in_any_language() {
+fn the_relevant_text_ranks_first_in_any_language() {
     let texts = [
         "How to configure the connection pool of the database, and what happens when it is full.",
         "Опишите настройку пула соединений с базой данных.",
@@ -191,7 +191,7 @@ fn the_text_that_answers_comes_first_in_any_language() {
 }
 
 #[test]
-fn a_weak_answer_looks_weak() {
+fn a_weak_answer_scores_low() {
     let texts = ["The ferry leaves at noon from the old pier.", "Cats sleep most of the day."];
     let score = |query| rank(query, &servers(&texts), &RankOptions::default()).hits[0].score;
     let (good, weak, none) =
@@ -207,7 +207,7 @@ fn a_weak_answer_looks_weak() {
 }
 
 #[test]
-fn who_searches_by_meaning_is_heard_and_who_lists_anything_is_not() {
+fn only_the_first_results_without_a_query_word_are_returned() {
     let mut texts = vec!["a car is red", "a car", "of cars and other things"];
     let first = texts.len();
     let other: Vec<String> = (0..40).map(|number| format!("commit {number}, by hand")).collect();
@@ -224,18 +224,18 @@ fn who_searches_by_meaning_is_heard_and_who_lists_anything_is_not() {
     let hits = |query, options: RankOptions| -> Vec<usize> {
         rank(query, &candidates, &options).hits.iter().map(|hit| hit.candidate).collect()
     };
-    // Its best three, behind what has words of the query.
+    // The first three, after the results with query words.
     assert_eq!(hits("car insurance", RankOptions::default()), [1, 0, 2, 3, 4, 5]);
-    // A weight counts for them as for all others.
+    // Weights apply to these results too.
     let weighty = RankOptions::default().weights(vec![1.0, 100.0]);
     assert_eq!(hits("car insurance", weighty), [3, 4, 5, 1, 0, 2]);
-    // Where nobody has a word, all orders are all there is.
+    // If no text has a query word, only the servers' orders count.
     let all = hits("quarks", RankOptions::default());
     assert_eq!((all.len(), &all[..4]), (30, &[0, 3, 1, 4][..]));
 }
 
 #[test]
-fn one_result_alone_is_worth_what_it_says() {
+fn a_single_result_is_scored_by_its_text() {
     let text = "ferry refund policy in one paragraph";
     let other = "ferry refund policy in one sentence";
     let candidates = [
@@ -271,7 +271,7 @@ fn weights_change_the_odds() {
 }
 
 #[test]
-fn breadth_can_be_asked_for() {
+fn diversity_can_be_requested() {
     let texts = [
         "refund a booking: the refund of a booking is paid back within seven days to the card",
         "refund a booking: the refund of the booking is paid back after seven days to that card, mostly",
@@ -296,7 +296,7 @@ const LONG: &str = "The night job refunds every booking on a cancelled sailing. 
     and the amount that is owed, and calls the bank by telephone in the morning.";
 
 #[test]
-fn copies_are_joined_and_what_only_looks_like_one_is_not() {
+fn copies_are_joined_and_similar_texts_are_not() {
     let changed = LONG.replace("one transaction", "a transaction").replace("three times", "twice");
     let half: String = LONG.split_inclusive(' ').take(40).collect();
     let record = |number: usize, place: &str| {
@@ -330,7 +330,7 @@ fn copies_are_joined_and_what_only_looks_like_one_is_not() {
 }
 
 #[test]
-fn the_copy_that_counts_more_stands_for_all() {
+fn the_copy_with_the_higher_weight_represents_the_group() {
     let candidates = [of(0, 9, LONG), of(1, 0, LONG), of(2, 0, LONG)];
     let first = |weights: &[f64]| {
         let options = RankOptions::default().weights(weights.to_vec());
@@ -342,7 +342,7 @@ fn the_copy_that_counts_more_stands_for_all() {
 }
 
 #[test]
-fn long_queries_and_long_texts_are_no_trouble() {
+fn long_queries_and_texts_are_ranked() {
     let query: String = (0..80_000).map(|number| format!("w{number} ")).collect();
     let text = format!("{} needle", "w5 hay ".repeat(100_000));
     let ranked = rank(&query, &servers(&[&text, "w70 w71"]), &RankOptions::default());
@@ -350,9 +350,9 @@ fn long_queries_and_long_texts_are_no_trouble() {
     assert!(rank("needle", &servers(&[&text]), &RankOptions::default()).hits[0].score > 0.0);
 }
 
-/// Texts of other servers that only look like copies, some of them long.
+/// Texts of other servers that only resemble copies, some of them long.
 #[test]
-fn texts_that_look_alike_stay_apart() {
+fn similar_texts_are_not_joined() {
     let endpoint = |what: &str| {
         format!(
             "Call this endpoint to {what} a booking of the ferry line. It takes the number of the booking \
@@ -411,7 +411,7 @@ fn texts_that_look_alike_stay_apart() {
 }
 
 #[test]
-fn results_of_one_call_are_joined_only_when_they_are_the_same() {
+fn results_of_one_call_are_joined_only_if_identical() {
     let changed = LONG.replace("one transaction", "a transaction");
     let again = format!("- {LONG}");
     for (shows, candidates, distinct) in [
@@ -423,11 +423,11 @@ fn results_of_one_call_are_joined_only_when_they_are_the_same() {
         let ranked = rank("refund", &candidates, &RankOptions::default());
         assert_eq!(ranked.distinct, distinct, "{shows}");
     }
-    // Two of one call are not joined by a third that both are like.
+    // A third text that resembles both does not join two results of one call.
     let more = LONG.replace("three times", "twice");
     let candidates = [of(0, 0, LONG), of(1, 0, &changed), of(1, 1, &more)];
     assert_eq!(rank("refund", &candidates, &RankOptions::default()).distinct, 2);
-    // But one that holds both parts stands for them.
+    // A text that contains both parts represents them.
     let words: Vec<&str> = LONG.split(' ').collect();
     let (first, second) = words.split_at(words.len() / 2);
     let (first, second) = (first.join(" "), second.join(" "));
@@ -437,7 +437,7 @@ fn results_of_one_call_are_joined_only_when_they_are_the_same() {
 }
 
 #[test]
-fn who_may_have_more_hits_stands_for_who_may_not() {
+fn a_server_below_its_limit_represents_a_copy() {
     let texts: Vec<String> =
         (0..3).map(|number| format!("cats {number} sleep on the mat")).collect();
     let candidates =

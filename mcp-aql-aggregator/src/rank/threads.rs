@@ -1,20 +1,20 @@
-//! Work on many texts, on several threads where that pays.
+//! Runs work on many texts, on several threads if that is faster.
 
 use std::thread::{self, Builder};
 
-/// Below so much text, in bytes, another thread costs more than it does.
-const FOR_A_THREAD: usize = 96 * 1024;
-/// Others want to compute too.
-const MOST_THREADS: usize = 4;
+/// The amount of text that justifies another thread, in bytes.
+const BYTES_PER_THREAD: usize = 96 * 1024;
+/// The maximum number of threads, so that other work has processors left.
+const MAX_THREADS: usize = 4;
 
-/// Does it to all texts, part by part, and gives what comes of the parts in their order.
+/// Splits the texts into parts, runs `work` on each part, and returns the results in order.
 pub(super) fn over<'a, T: Send>(
     texts: &[&'a str],
     work: &(impl Fn(&[&'a str]) -> T + Sync),
 ) -> Vec<T> {
     let bytes: usize = texts.iter().map(|text| text.len()).sum();
     let processors = thread::available_parallelism().map_or(1, usize::from);
-    in_parts(texts, (bytes / FOR_A_THREAD).min(processors).min(MOST_THREADS), work)
+    in_parts(texts, (bytes / BYTES_PER_THREAD).min(processors).min(MAX_THREADS), work)
 }
 
 fn in_parts<'a, T: Send>(
@@ -29,7 +29,7 @@ fn in_parts<'a, T: Send>(
             .map(|part| (part, Builder::new().spawn_scoped(scope, move || work(part)).ok()))
             .collect();
         let mut done = vec![work(first)];
-        // A part for which the system had no thread is done here.
+        // Parts without a thread of their own run on the current one.
         done.extend(others.into_iter().map(|(part, thread)| {
             thread.and_then(|thread| thread.join().ok()).unwrap_or_else(|| work(part))
         }));
@@ -56,10 +56,10 @@ mod tests {
     #[test]
     fn much_text_goes_to_several_threads() {
         let processors = thread::available_parallelism().map_or(1, usize::from);
-        let much = "x".repeat(FOR_A_THREAD);
+        let much = "x".repeat(BYTES_PER_THREAD);
         let here = thread::current().id();
         let threads = |texts: &[&str]| over(texts, &|_| thread::current().id());
         assert_eq!(threads(&["little"; 100]), [here]);
-        assert_eq!(threads(&[much.as_str(); 100]).len(), processors.min(MOST_THREADS));
+        assert_eq!(threads(&[much.as_str(); 100]).len(), processors.min(MAX_THREADS));
     }
 }

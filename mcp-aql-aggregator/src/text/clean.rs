@@ -1,4 +1,4 @@
-//! Text without what a reader cannot see.
+//! Removes what a reader cannot see from a text.
 
 use std::borrow::Cow;
 use std::str::Chars;
@@ -8,14 +8,16 @@ use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use super::scripts::uses_joiners;
 
-/// Longest operating system command that a terminal sequence may hold, in bytes; text after it is text again.
-const LONGEST_COMMAND: usize = 4_096;
+/// The maximum length of an operating system command in a terminal sequence, in bytes. Text beyond
+/// it is kept.
+const MAX_COMMAND_BYTES: usize = 4_096;
 
-/// Composed (NFC), and without terminal sequences, control characters, marks that turn the direction of
-/// writing, and whatever else has no width: what hides there reaches a model, but no person who looks.
+/// Composes a text (NFC) and removes terminal sequences, control characters, bidirectional marks
+/// and other characters without width. A model would read what is hidden in them, but a person
+/// would not see it.
 ///
-/// Lines and tabs stay; every kind of line break becomes `\n`. Joiners stay between letters of scripts
-/// that are spelt with them.
+/// Lines and tabs are kept; every kind of line break becomes `\n`. Joiners are kept between letters
+/// of scripts whose spelling needs them.
 pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return Cow::Borrowed(text);
@@ -24,7 +26,7 @@ pub(crate) fn clean(text: &str) -> Cow<'_, str> {
     if is_nfc(&kept) { kept } else { kept.nfc().collect::<String>().into() }
 }
 
-/// Whether a character stays, whatever is around it.
+/// Returns whether a character is kept in any context.
 fn is_plain(c: char) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => true,
@@ -34,8 +36,8 @@ fn is_plain(c: char) -> bool {
     }
 }
 
-/// Whether nothing is displayed for a code point: Unicode's ignorable ones, the marks of interlinear
-/// notes, and noncharacters.
+/// Returns whether a code point is never displayed: Unicode's ignorable ones, interlinear
+/// annotation marks and noncharacters.
 fn is_dropped(c: char) -> bool {
     is_ignorable(c)
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fdd0}'..='\u{fdef}')
@@ -48,14 +50,15 @@ fn strip(text: &str) -> String {
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
         match c {
-            // `\r\n` is one break, and so is what a progress bar starts its line anew with.
+            // `\r\n` is one line break. A lone `\r`, as progress bars write it, is one too.
             '\r' if rest.as_str().starts_with('\n') => {}
             '\r' => out.push('\n'),
             '\u{85}' | '\u{2028}' | '\u{2029}' | '\u{b}' | '\u{c}' => out.push('\n'),
             '\u{1b}' => skip_escape(&mut rest, &mut commands),
             '\u{9b}' => skip_parameters(&mut rest),
             '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => commands.skip(&mut rest),
-            // Chooses between a sign and its picture; a second one in a row would only hide something.
+            // A variation selector is kept once after a visible character; a repeated one could
+            // only hide something.
             '\u{fe0e}' | '\u{fe0f}' => {
                 let after_sign = out.chars().next_back().is_some_and(|last| {
                     !last.is_whitespace() && !matches!(last, '\u{fe0e}' | '\u{fe0f}')
@@ -77,7 +80,7 @@ fn strip(text: &str) -> String {
     out
 }
 
-/// What follows an escape character (ECMA-48): a sequence with parameters, a command that runs to its
+/// Skips the rest of an escape sequence (ECMA-48): a sequence with parameters, a command up to its
 /// terminator, or two characters.
 fn skip_escape<'t>(rest: &mut Chars<'t>, commands: &mut Commands<'t>) {
     match rest.clone().next() {
@@ -104,7 +107,7 @@ fn skip_escape<'t>(rest: &mut Chars<'t>, commands: &mut Commands<'t>) {
     }
 }
 
-/// Parameters, intermediates, and the one character that ends them.
+/// Skips parameters, intermediates, and the final character.
 fn skip_parameters(rest: &mut Chars<'_>) {
     while matches!(rest.clone().next(), Some(' '..='?')) {
         rest.next();
@@ -114,15 +117,15 @@ fn skip_parameters(rest: &mut Chars<'_>) {
     }
 }
 
-/// Commands of a text, which run up to a terminator in the same line.
+/// The commands of a text, which end at a terminator in the same line.
 ///
-/// Where the next one ends is looked for once, however many begin before it: else a text of nothing but
-/// beginnings would be read again and again.
+/// The next terminator is searched once for all commands before it. Otherwise a text of nothing but
+/// openings would take quadratic time.
 struct Commands<'t> {
     text: &'t str,
-    /// What comes first of all that a command ends at.
+    /// The next terminator or line end.
     next: Stop,
-    /// Bytes that were looked at.
+    /// The number of bytes searched.
     #[cfg(test)]
     looked: usize,
 }
@@ -131,7 +134,7 @@ struct Commands<'t> {
 #[derive(Clone, Copy)]
 struct Stop {
     at: usize,
-    /// Where the text goes on. None: no command ends here.
+    /// The position after the terminator, or `None` for the end of a line.
     after: Option<usize>,
 }
 
@@ -147,15 +150,15 @@ impl<'t> Commands<'t> {
         commands
     }
 
-    /// Goes behind the terminator; nowhere if there is none, so that an opening alone cannot make a text
-    /// disappear.
+    /// Skips to the position after the terminator. Without a terminator nothing is skipped, so that
+    /// an opening alone cannot hide text.
     fn skip(&mut self, rest: &mut Chars<'t>) {
         let from = self.text.len() - rest.as_str().len();
         if self.next.at < from {
             self.look(from);
         }
         if let Some(after) = self.next.after
-            && self.next.at - from <= LONGEST_COMMAND
+            && self.next.at - from <= MAX_COMMAND_BYTES
             && let Some(behind) = self.text.get(after..)
         {
             *rest = behind.chars();
@@ -191,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_nobody_sees_goes_and_the_rest_stays() {
+    fn invisible_characters_are_removed_and_the_rest_is_kept() {
         for (shows, text, expected) in [
             ("plain text is not touched", "a\n\tb ~", "a\n\tb ~"),
             ("colours go", "\u{1b}[1;31mred\u{1b}[0m", "red"),
@@ -216,11 +219,11 @@ mod tests {
         }
     }
 
-    /// Every code point, between letters: none that has no glyph stays.
+    /// Checks every code point between letters: none without a glyph is kept.
     #[test]
     fn no_ignorable_code_point_stays() {
         for c in ('\0'..=char::MAX).filter(|c| is_ignorable(*c)) {
-            // Selectors of a sign's form stay behind a sign.
+            // Variation selectors are kept after a visible character.
             if !matches!(c, '\u{fe0e}' | '\u{fe0f}') {
                 assert_eq!(clean(&format!("a{c}b")), "ab", "U+{:04X}", u32::from(c));
             }
@@ -235,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn openings_without_an_end_are_looked_at_once() {
+    fn openings_without_an_end_are_searched_once() {
         // REQ-AGR-07
         for (opening, close) in [
             ("\u{9d}", ""),
@@ -261,7 +264,7 @@ mod tests {
 
     #[test]
     fn a_command_ends_in_its_line_and_soon() {
-        let long = "x".repeat(LONGEST_COMMAND);
+        let long = "x".repeat(MAX_COMMAND_BYTES);
         for (shows, text, expected) in [
             ("in its line", "\u{9d}a\nb\u{7}c".to_owned(), "a\nbc".to_owned()),
             ("one after the other", "\u{9d}a\u{7}b\u{9d}c\u{7}d".to_owned(), "bd".to_owned()),

@@ -1,10 +1,10 @@
-//! One form for all ways of writing a word.
+//! Folds the spellings of a word into one form.
 
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::scripts::is_optional_mark;
 
-/// Appends a word in lower case, without compatibility forms and without marks that are optional.
+/// Appends a word in lower case, without compatibility forms and without optional marks.
 pub(super) fn fold_into(word: &str, out: &mut String) {
     let mut base = '\0';
     for c in word.nfkd() {
@@ -15,9 +15,9 @@ pub(super) fn fold_into(word: &str, out: &mut String) {
             match lower {
                 'ß' => out.push_str("ss"),
                 'ς' => out.push('σ'),
-                // The dotless i of Turkish is written with a dot by everyone else.
+                // The dotless i of Turkish is spelled with a dot elsewhere.
                 'ı' => out.push('i'),
-                // What `İ` leaves of its dot.
+                // The rest of the dot of `İ`.
                 '\u{307}' if base == 'i' => {}
                 lower => out.push(lower),
             }

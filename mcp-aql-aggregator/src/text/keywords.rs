@@ -1,33 +1,34 @@
-//! The words of a query that servers are asked for.
+//! Extracts the words of a query to search for.
 
 use std::collections::HashSet;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::scripts::{Written, has_no_spaces, is_hiragana, written};
+use super::scripts::{CharacterKind, character_kind, has_no_spaces, is_hiragana};
 use super::stop::is_stop_word;
 
-/// The words of a query that say what it is about, as they were written, each once and in their order;
-/// all its words, where none of them does.
+/// Returns the distinct content words of a query, as written and in order, or all its words if none
+/// is a content word.
 pub(crate) fn content_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut words = pieces(query);
     words.retain(|word| seen.insert(word.to_lowercase()));
-    let content: Vec<String> = words.iter().filter(|word| says_something(word)).cloned().collect();
+    let content: Vec<String> = words.iter().filter(|word| is_content_word(word)).cloned().collect();
     if content.is_empty() { words } else { content }
 }
 
-fn says_something(word: &str) -> bool {
+fn is_content_word(word: &str) -> bool {
     !word.chars().all(is_hiragana) && !word.to_lowercase().split(['\'', '’']).all(is_stop_word)
 }
 
-/// Words as Unicode cuts them; of scripts without spaces, what is written in one kind of character.
+/// Splits into words as Unicode does. In scripts without spaces, characters of the same kind form a
+/// word.
 fn pieces(query: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    let mut joins_at: Option<(usize, Written)> = None;
+    let mut joins_at: Option<(usize, CharacterKind)> = None;
     for (start, segment) in query.unicode_word_indices() {
         let end = start + segment.len();
-        let kind = segment.chars().next().filter(|c| has_no_spaces(*c)).map(written);
+        let kind = segment.chars().next().filter(|c| has_no_spaces(*c)).map(character_kind);
         match (kind, words.last_mut()) {
             (Some(kind), Some(last)) if joins_at == Some((start, kind)) => last.push_str(segment),
             _ => words.push(segment.to_owned()),

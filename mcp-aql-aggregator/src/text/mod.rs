@@ -1,6 +1,6 @@
-//! Text of upstreams and of queries: made clean, and cut into words.
+//! Text of servers and queries: cleaning and splitting into words.
 //!
-//! Nothing here fails: whatever the text, something sensible comes out, in time linear in its length.
+//! All functions are total and take time linear in the length of the text.
 
 mod clean;
 mod fold;
@@ -11,8 +11,8 @@ mod stop;
 
 #[cfg(test)]
 pub(crate) use scan::key_of;
-pub(crate) use scan::{Kind, Word, mix, scan};
+pub(crate) use scan::{Word, WordKind, mix, scan};
 pub(crate) use scripts::has_no_spaces;
 pub(crate) use stop::{is_asking_word, is_stop_word};
-#[allow(unused_imports, reason = "for the modules that clean results and fill templates")]
+#[allow(unused_imports, reason = "used by the modules that clean results and fill templates")]
 pub(crate) use {clean::clean, keywords::content_words};

@@ -1,4 +1,4 @@
-//! Cuts text into words, in one pass and without allocating for plain ASCII.
+//! Splits text into words in one pass, without allocating for plain ASCII.
 
 use unicode_normalization::{UnicodeNormalization as _, is_nfkc};
 use unicode_segmentation::UnicodeSegmentation as _;
@@ -6,33 +6,35 @@ use unicode_segmentation::UnicodeSegmentation as _;
 use super::fold::fold_into;
 use super::scripts::has_no_spaces;
 
-/// What a word is to the text that it was found in.
+/// The role of a word in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
-    /// A word.
+pub(crate) enum WordKind {
+    /// An ordinary word.
     Plain,
     /// A part of an identifier: `get` of `getUserName` or of `get_user_name`.
     Part,
     /// The whole identifier, after its parts, without `_`.
     Whole,
-    /// Two neighbours in a script without spaces, or a character that has no neighbour.
+    /// Two adjacent characters in a script without spaces, or a single character without a
+    /// neighbour.
     Pair,
-    /// One of the characters of such pairs, before the pair that it begins.
+    /// One character of such pairs, before the pair that it begins.
     Sign,
 }
 
-impl Kind {
-    /// Whether it adds to the length of the text; every character of a text does so once, about.
+impl WordKind {
+    /// Returns whether the word counts towards the length of the text, in which each character
+    /// counts about once.
     pub(crate) fn has_length(self) -> bool {
         matches!(self, Self::Plain | Self::Part | Self::Pair)
     }
 
-    /// Whether it is one of those that two copies of a text have in common.
-    pub(crate) fn tells_copies(self) -> bool {
+    /// Returns whether the word is compared to find copies.
+    pub(crate) fn identifies_copies(self) -> bool {
         matches!(self, Self::Plain | Self::Whole | Self::Pair)
     }
 
-    /// Whether it may have an ending.
+    /// Returns whether the word may have an ending.
     pub(crate) fn has_stem(self) -> bool {
         matches!(self, Self::Plain | Self::Part | Self::Whole)
     }
@@ -41,13 +43,13 @@ impl Kind {
 /// A word of a text.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Word<'a> {
-    /// As it was written, in ASCII; folded, otherwise. An identifier keeps its `_`.
+    /// The word as written if it is ASCII, or else folded. An identifier keeps its `_`.
     pub(crate) text: &'a str,
-    /// Equal for equal words, whatever their case; short words that differ have different keys.
+    /// The same key for equal words regardless of case. Different short words have different keys.
     pub(crate) key: u64,
-    /// The first two bytes in lower case, the first one above.
+    /// The first two bytes in lower case, the first one in the high byte.
     pub(crate) head: u16,
-    pub(crate) kind: Kind,
+    pub(crate) kind: WordKind,
 }
 
 /// Builds the key of a word, byte by byte.
@@ -80,7 +82,7 @@ impl Key {
     }
 }
 
-/// A bijection whose every bit depends on all of the input.
+/// Mixes bits with a bijection whose every output bit depends on the whole input.
 #[inline]
 pub(crate) fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93);
@@ -88,14 +90,14 @@ pub(crate) fn mix(value: u64) -> u64 {
     value ^ (value >> 32)
 }
 
-/// The key and the head of a word in lower case.
+/// Returns the key and the head of a word in lower case.
 pub(crate) fn key_of(word: &str) -> (u64, u16) {
     let mut key = Key::default();
     word.bytes().for_each(|byte| key.push(byte));
     key.finish()
 }
 
-/// What a byte is to the scanner.
+/// The scanner's class of a byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Class {
     Other,
@@ -132,7 +134,7 @@ fn class(byte: u8) -> Class {
     CLASSES[usize::from(byte)]
 }
 
-/// Hands every word of a text to `each`, in the order of the text.
+/// Calls `each` with every word of a text, in order.
 #[inline]
 pub(crate) fn scan(text: &str, each: &mut impl FnMut(Word<'_>)) {
     let mut bytes = text.as_bytes().iter().enumerate();
@@ -187,15 +189,15 @@ pub(crate) fn scan(text: &str, each: &mut impl FnMut(Word<'_>)) {
             scan_identifier(chunk, each);
         } else {
             let (key, head) = key.finish();
-            each(Word { text: chunk, key, head, kind: Kind::Plain });
+            each(Word { text: chunk, key, head, kind: WordKind::Plain });
         }
     }
 }
 
-/// An ASCII identifier that seems to have parts.
+/// Scans an ASCII identifier that may have parts.
 fn scan_identifier(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
     let chunk = chunk.trim_matches('_');
-    let emit = |text: &str, kind: Kind, each: &mut dyn FnMut(Word<'_>)| {
+    let emit = |text: &str, kind: WordKind, each: &mut dyn FnMut(Word<'_>)| {
         let mut key = Key::default();
         for byte in text.bytes().filter(|byte| *byte != b'_') {
             key.push(byte.to_ascii_lowercase());
@@ -208,24 +210,24 @@ fn scan_identifier(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
         let length = part_length(rest.as_bytes());
         if let Some(part) = rest.get(..length) {
             if part.len() == chunk.len() {
-                emit(chunk, Kind::Plain, each);
+                emit(chunk, WordKind::Plain, each);
                 return;
             }
             if !part.is_empty() {
-                emit(part, Kind::Part, each);
+                emit(part, WordKind::Part, each);
             }
         }
         start += length;
         start += rest.bytes().skip(length).take_while(|byte| *byte == b'_').count();
     }
     if !chunk.is_empty() {
-        emit(chunk, Kind::Whole, each);
+        emit(chunk, WordKind::Whole, each);
     }
 }
 
-/// How far the first part of an identifier goes: to `_`, to a capital after a small letter or a digit,
-/// or to the last of several capitals, when a word begins with it (`HTTP` of `HTTPServer`; but `APIs`
-/// is one part).
+/// Returns the length of the first part of an identifier. It ends before `_`, before a capital
+/// after a small letter or a digit, or before the last of several capitals if that begins a word
+/// (`HTTP` in `HTTPServer`, while `APIs` is one part).
 fn part_length(bytes: &[u8]) -> usize {
     let classes = || bytes.iter().map(|byte| class(*byte));
     let following = classes().skip(1).chain([Class::Underscore]);
@@ -245,7 +247,7 @@ fn part_length(bytes: &[u8]) -> usize {
     if plural { last + 3 } else { last + 1 }
 }
 
-/// Text that is not all ASCII, without white space.
+/// Scans text that is not entirely ASCII and contains no white space.
 fn scan_wide(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
     let composed: String;
     let chunk = if is_nfkc(chunk) {
@@ -254,7 +256,7 @@ fn scan_wide(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
         composed = chunk.nfkc().collect();
         &composed
     };
-    // Segments of a script without spaces that follow each other, as one run.
+    // Adjacent segments of a script without spaces form one run.
     let mut run: Option<(usize, usize)> = None;
     let mut folded = String::new();
     for (start, segment) in chunk.unicode_word_indices() {
@@ -275,7 +277,7 @@ fn scan_wide(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
     scan_run(chunk, run, each);
 }
 
-/// Pairs of neighbours.
+/// Emits the pairs of adjacent characters of a run.
 fn scan_run(chunk: &str, run: Option<(usize, usize)>, each: &mut impl FnMut(Word<'_>)) {
     let Some(run) = run.and_then(|(start, end)| chunk.get(start..end)) else { return };
     let mut emit = |text: &str, kind| {
@@ -289,18 +291,18 @@ fn scan_run(chunk: &str, run: Option<(usize, usize)>, each: &mut impl FnMut(Word
         let Some(sign) = run.get(at..at + length) else { continue };
         match next.and_then(|end| run.get(at..end)) {
             Some(pair) => {
-                emit(sign, Kind::Sign);
-                emit(pair, Kind::Pair);
+                emit(sign, WordKind::Sign);
+                emit(pair, WordKind::Pair);
                 alone = false;
             }
-            None if alone => emit(sign, Kind::Pair),
-            None => emit(sign, Kind::Sign),
+            None if alone => emit(sign, WordKind::Pair),
+            None => emit(sign, WordKind::Sign),
         }
     }
 }
 
-/// One segment that Unicode calls a word; what it keeps together (`don’t`, `snake_case`) is cut as
-/// ASCII is.
+/// Scans one segment that Unicode calls a word. Segments such as `don’t` and `snake_case` are split
+/// as in ASCII.
 fn scan_segment(segment: &str, folded: &mut String, each: &mut impl FnMut(Word<'_>)) {
     let pieces =
         || segment.split(|c: char| c.is_ascii_punctuation() || matches!(c, '’' | '‘' | '·'));
@@ -316,18 +318,18 @@ fn scan_segment(segment: &str, folded: &mut String, each: &mut impl FnMut(Word<'
         };
         let mut rest = piece;
         while let Some((part, others)) = split_at_case(rest) {
-            emit(part, Kind::Part, each);
+            emit(part, WordKind::Part, each);
             rest = others;
             parts += 1;
         }
         if parts > 0 {
-            emit(rest, Kind::Part, each);
+            emit(rest, WordKind::Part, each);
         }
-        emit(piece, if parts > 0 { Kind::Whole } else { Kind::Plain }, each);
+        emit(piece, if parts > 0 { WordKind::Whole } else { WordKind::Plain }, each);
     }
 }
 
-/// Before the first capital that follows a small letter.
+/// Splits before the first capital after a small letter.
 fn split_at_case(piece: &str) -> Option<(&str, &str)> {
     let mut small = false;
     for (at, c) in piece.char_indices() {

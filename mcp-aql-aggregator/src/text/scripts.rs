@@ -1,7 +1,8 @@
-//! What has to be known of scripts.
+//! Properties of scripts.
 
-/// Scripts that write words without spaces: Chinese, Japanese, Korean (which writes particles to its
-/// words), and those of South-East Asia. Their words are found by pairs of characters.
+/// Returns whether a script writes words without spaces: Chinese, Japanese, Korean (which attaches
+/// particles to words), and scripts of South-East Asia. Their words are found by pairs of
+/// characters.
 pub(crate) fn has_no_spaces(c: char) -> bool {
     matches!(u32::from(c),
         0xE00..=0xEFF | 0x1000..=0x109F | 0x1100..=0x11FF | 0x1780..=0x17FF | 0x1950..=0x19DF
@@ -11,36 +12,37 @@ pub(crate) fn has_no_spaces(c: char) -> bool {
         | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFFDC | 0x1AFF0..=0x1B16F | 0x20000..=0x3FFFF)
 }
 
-/// Scripts whose spelling needs joiners: Arabic and its kin, and those of India and its neighbours.
+/// Returns whether the spelling of a script needs joiners: Arabic and related scripts, and those of
+/// India and its neighbours.
 pub(super) fn uses_joiners(c: char) -> bool {
     matches!(u32::from(c), 0x600..=0x7BF | 0x840..=0x8FF | 0x900..=0xDFF | 0x1000..=0x109F
         | 0x1780..=0x17FF | 0x1800..=0x18AF)
 }
 
-/// Hiragana, which mostly writes the grammar of a Japanese sentence.
+/// Returns whether a character is Hiragana, which mostly writes the grammar of a Japanese sentence.
 pub(super) fn is_hiragana(c: char) -> bool {
     matches!(u32::from(c), 0x3041..=0x309F)
 }
 
-/// The kinds of characters that one Japanese sentence changes between.
+/// The kinds of characters between which a Japanese sentence alternates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum CharacterKind {
     Hiragana,
     Katakana,
     Otherwise,
 }
 
-/// What a character of a script without spaces is written in.
-pub(super) fn written(c: char) -> Written {
+/// Returns the kind of a character in a script without spaces.
+pub(super) fn character_kind(c: char) -> CharacterKind {
     match u32::from(c) {
-        0x3041..=0x309F => Written::Hiragana,
-        0x30A1..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => Written::Katakana,
-        _ => Written::Otherwise,
+        0x3041..=0x309F => CharacterKind::Hiragana,
+        0x30A1..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => CharacterKind::Katakana,
+        _ => CharacterKind::Otherwise,
     }
 }
 
-/// Whether a mark over or under a letter is left out by many who write: accents of Latin and Greek,
-/// the dots of ё, vowels of Arabic and Hebrew. Other marks make another letter.
+/// Returns whether writers often omit a mark: accents of Latin and Greek, the dots of ё, vowels of
+/// Arabic and Hebrew. Other marks make a different letter.
 pub(super) fn is_optional_mark(base: char, mark: char) -> bool {
     match u32::from(mark) {
         0x300..=0x36F => match u32::from(base) {
@@ -50,7 +52,7 @@ pub(super) fn is_optional_mark(base: char, mark: char) -> bool {
             _ => false,
         },
         0x591..=0x5BD | 0x5BF | 0x5C1..=0x5C2 | 0x5C4..=0x5C5 | 0x5C7 => true,
-        // With the stretching stroke, which is no letter.
+        // Includes the Arabic tatweel, which only stretches a word.
         0x640 | 0x64B..=0x655 | 0x670 => true,
         _ => false,
     }

@@ -1,6 +1,6 @@
-//! English words that say nothing of what a text is about.
+//! English stop words and words of asking.
 
-/// Sorted, so that it can be searched.
+/// Words without content, sorted for binary search.
 const STOP_WORDS: &[&str] = &[
     "a", "about", "above", "after", "again", "against", "all", "also", "although", "am", "among",
     "an", "and", "any", "are", "aren", "as", "at", "be", "because", "been", "before", "being",
@@ -19,7 +19,7 @@ const STOP_WORDS: &[&str] = &[
     "yours",
 ];
 
-/// English words of asking, and of saying that something is said: they may matter, though seldom much.
+/// Words that phrase a question or refer to a text, sorted. They may matter, but seldom much.
 const ASKING_WORDS: &[&str] = &[
     "anybody",
     "anyone",
@@ -140,12 +140,12 @@ const ASKING_WORDS: &[&str] = &[
     "written",
 ];
 
-/// Whether a word in lower case is one of them.
+/// Returns whether a word in lower case is a word of asking.
 pub(crate) fn is_asking_word(word: &str) -> bool {
     ASKING_WORDS.binary_search(&word).is_ok()
 }
 
-/// Whether a word in lower case says nothing.
+/// Returns whether a word in lower case is a stop word.
 pub(crate) fn is_stop_word(word: &str) -> bool {
     STOP_WORDS.binary_search(&word).is_ok()
 }

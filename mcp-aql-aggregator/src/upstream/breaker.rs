@@ -1,5 +1,5 @@
-//! The circuit breaker: a server that fails several times in a row is left alone for a while, and then asked
-//! once before it is asked by everybody again.
+//! The circuit breaker: a server that fails several times in a row is not called for a while, and
+//! then probed with one call before it receives all calls again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -9,33 +9,33 @@ use tokio::time::Instant;
 /// The circuit breaker of one server.
 #[derive(Debug)]
 pub(super) struct Breaker {
-    /// So many failures in a row open it.
+    /// The number of consecutive failures that open the breaker.
     failures: u32,
-    /// So long it stays open.
+    /// The time for which the breaker stays open.
     open_for: Duration,
-    state: Mutex<State>,
+    state: Mutex<BreakerPhase>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum State {
+enum BreakerPhase {
     Closed { failed: u32 },
     Open { until: Instant },
     Probing,
 }
 
-/// What the breaker of a server does.
+/// The state of a server's breaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BreakerState {
-    /// It lets calls through.
+    /// All calls may pass.
     Closed,
-    /// It lets no call through.
+    /// No call may pass.
     Open,
-    /// It lets one call through, and waits for how that ends.
+    /// One call may pass, and its outcome decides.
     HalfOpen,
 }
 
 impl BreakerState {
-    /// As `list_servers` has it.
+    /// Returns the name used in `list_servers`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Closed => "closed",
@@ -45,9 +45,10 @@ impl BreakerState {
     }
 }
 
-/// The right to one call. Whoever drops it without a word, because the call was given up, is not counted.
+/// Permission for one call. Dropping it without a report, because the call was abandoned, does not
+/// count.
 #[derive(Debug)]
-pub(super) struct Pass<'b> {
+pub(super) struct BreakerPermit<'b> {
     breaker: &'b Breaker,
     is_probe: bool,
     is_settled: bool,
@@ -55,68 +56,68 @@ pub(super) struct Pass<'b> {
 
 impl Breaker {
     pub(super) fn new(failures: u32, open_for: Duration) -> Self {
-        let state = Mutex::new(State::Closed { failed: 0 });
+        let state = Mutex::new(BreakerPhase::Closed { failed: 0 });
         Self { failures: failures.max(1), open_for, state }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, BreakerPhase> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a call through, or not.
-    pub(super) fn pass(&self) -> Option<Pass<'_>> {
+    /// Returns permission for a call, unless the breaker is open.
+    pub(super) fn permit(&self) -> Option<BreakerPermit<'_>> {
         let mut state = self.lock();
         let is_probe = match *state {
-            State::Closed { .. } => false,
-            State::Open { until } if until <= Instant::now() => {
-                *state = State::Probing;
+            BreakerPhase::Closed { .. } => false,
+            BreakerPhase::Open { until } if until <= Instant::now() => {
+                *state = BreakerPhase::Probing;
                 true
             }
-            State::Open { .. } | State::Probing => return None,
+            BreakerPhase::Open { .. } | BreakerPhase::Probing => return None,
         };
-        Some(Pass { breaker: self, is_probe, is_settled: false })
+        Some(BreakerPermit { breaker: self, is_probe, is_settled: false })
     }
 
     pub(super) fn state(&self) -> BreakerState {
         match *self.lock() {
-            State::Closed { .. } => BreakerState::Closed,
-            State::Open { until } if until > Instant::now() => BreakerState::Open,
-            State::Open { .. } | State::Probing => BreakerState::HalfOpen,
+            BreakerPhase::Closed { .. } => BreakerState::Closed,
+            BreakerPhase::Open { until } if until > Instant::now() => BreakerState::Open,
+            BreakerPhase::Open { .. } | BreakerPhase::Probing => BreakerState::HalfOpen,
         }
     }
 }
 
-impl Pass<'_> {
-    /// The server is alive.
+impl BreakerPermit<'_> {
+    /// Reports that the server is alive.
     pub(super) fn succeeded(mut self) {
         self.is_settled = true;
-        *self.breaker.lock() = State::Closed { failed: 0 };
+        *self.breaker.lock() = BreakerPhase::Closed { failed: 0 };
     }
 
-    /// The server failed: whether that opened the breaker.
+    /// Reports that the server failed. Returns whether that opened the breaker.
     pub(super) fn failed(mut self) -> bool {
         self.is_settled = true;
         let mut state = self.breaker.lock();
         let failed = match *state {
-            State::Closed { failed } => failed.saturating_add(1),
-            State::Probing if self.is_probe => self.breaker.failures,
-            // Somebody who came before has opened it.
-            State::Open { .. } | State::Probing => return false,
+            BreakerPhase::Closed { failed } => failed.saturating_add(1),
+            BreakerPhase::Probing if self.is_probe => self.breaker.failures,
+            // An earlier call has already opened the breaker.
+            BreakerPhase::Open { .. } | BreakerPhase::Probing => return false,
         };
         let opens = failed >= self.breaker.failures;
         *state = match opens {
-            true => State::Open { until: Instant::now() + self.breaker.open_for },
-            false => State::Closed { failed },
+            true => BreakerPhase::Open { until: Instant::now() + self.breaker.open_for },
+            false => BreakerPhase::Closed { failed },
         };
         opens
     }
 }
 
-impl Drop for Pass<'_> {
+impl Drop for BreakerPermit<'_> {
     fn drop(&mut self) {
         if self.is_probe && !self.is_settled {
-            // The next one is the probe.
-            *self.breaker.lock() = State::Open { until: Instant::now() };
+            // The next call becomes the probe.
+            *self.breaker.lock() = BreakerPhase::Open { until: Instant::now() };
         }
     }
 }
@@ -126,33 +127,33 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn three_failures_in_a_row_open_it_and_one_probe_closes_it() {
+    async fn three_consecutive_failures_open_it_and_one_probe_closes_it() {
         let breaker = Breaker::new(3, Duration::from_secs(30));
-        assert!(!breaker.pass().unwrap().failed());
-        assert!(!breaker.pass().unwrap().failed());
-        breaker.pass().unwrap().succeeded();
-        // Not in a row.
-        assert!(!breaker.pass().unwrap().failed());
-        assert!(!breaker.pass().unwrap().failed());
-        let early = breaker.pass().unwrap();
-        assert!(breaker.pass().unwrap().failed());
+        assert!(!breaker.permit().unwrap().failed());
+        assert!(!breaker.permit().unwrap().failed());
+        breaker.permit().unwrap().succeeded();
+        // The success in between resets the count.
+        assert!(!breaker.permit().unwrap().failed());
+        assert!(!breaker.permit().unwrap().failed());
+        let early = breaker.permit().unwrap();
+        assert!(breaker.permit().unwrap().failed());
         assert_eq!(breaker.state(), BreakerState::Open);
-        assert!(breaker.pass().is_none());
-        // Asked before it was open, and counted no second time.
+        assert!(breaker.permit().is_none());
+        // A call that started before the breaker opened does not count again.
         assert!(!early.failed());
 
         tokio::time::advance(Duration::from_secs(31)).await;
         assert_eq!(breaker.state(), BreakerState::HalfOpen);
-        let probe = breaker.pass().unwrap();
-        assert!(breaker.pass().is_none(), "one probe at a time");
+        let probe = breaker.permit().unwrap();
+        assert!(breaker.permit().is_none(), "one probe at a time");
         assert!(probe.failed());
-        assert!(breaker.pass().is_none(), "open again");
+        assert!(breaker.permit().is_none(), "open again");
 
         tokio::time::advance(Duration::from_secs(31)).await;
-        // A probe that was given up leaves the place to the next.
-        drop(breaker.pass().unwrap());
-        breaker.pass().unwrap().succeeded();
+        // An abandoned probe makes the next call the probe.
+        drop(breaker.permit().unwrap());
+        breaker.permit().unwrap().succeeded();
         assert_eq!(breaker.state(), BreakerState::Closed);
-        assert!(!breaker.pass().unwrap().failed(), "counted from the beginning");
+        assert!(!breaker.permit().unwrap().failed(), "counted from the beginning");
     }
 }

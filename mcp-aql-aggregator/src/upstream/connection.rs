@@ -1,4 +1,4 @@
-//! A connection to a server: opened, greeted, its tools learned.
+//! A connection to a server: handshake, discovery of its tools, and shutdown.
 
 use std::error::Error;
 use std::io;
@@ -17,97 +17,95 @@ use rmcp::service::{
 use rmcp::transport::Transport;
 use tokio::time::{Instant, timeout};
 
-use super::lines::Lines;
-use super::mail::{self, Mail};
+use super::line_transport::LineTransport;
+use super::message_filter::{self, MessageFilter};
 use super::process::{Process, Start};
 use super::{Failure, Shared, failure::Seconds, route};
-use crate::ask::{Learning, NoPlan, Plan};
+use crate::ask::{AdapterDiscovery, NoPlan, Plan};
 use crate::config::{How, Lifecycle};
 use crate::items::is_failure;
 
-/// More tools than this are not looked at.
-const MOST_TOOLS: usize = 2000;
-/// Nor more pages of them.
-const MOST_PAGES: usize = 100;
-/// How long the client may take to say good-bye over HTTP.
-const GOOD_BYE: Duration = Duration::from_millis(700);
+/// The maximum number of tools that are considered.
+const MAX_TOOLS: usize = 2000;
+/// The maximum number of pages of the list of tools.
+const MAX_PAGES: usize = 100;
+/// The time limit for closing the client, which ends the session over HTTP.
+const CLOSE_TIMEOUT: Duration = Duration::from_millis(700);
 
-/// An open connection. Dropped, its process ends.
+/// An open connection. Dropping it ends the server's process.
 pub(super) struct Connection {
     process: Option<Process>,
     service: RunningService<RoleClient, ClientConfig>,
-    mail: Arc<Mail>,
-    /// What is known of its tools.
-    learnt: Learnt,
-    /// Since when.
-    learnt_at: Instant,
+    filter: Arc<MessageFilter>,
+    /// The result of the last discovery.
+    discovered: DiscoveryResult,
+    /// The time of the last discovery.
+    discovered_at: Instant,
 }
 
-/// What there is to ask, or why there is nothing.
-pub(super) type Learnt = Result<Arc<Live>, NoPlan>;
+/// The result of discovery: the calls to make, or the reason why there are none.
+pub(super) type DiscoveryResult = Result<Arc<LiveConnection>, NoPlan>;
 
-/// What is needed to ask.
+/// The parts of a connection that queries use.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct LiveConnection {
     pub(super) peer: Peer<RoleClient>,
     pub(super) plan: Arc<Plan>,
-    pub(super) mail: Arc<Mail>,
+    pub(super) filter: Arc<MessageFilter>,
 }
 
 impl Connection {
-    /// # Errors
-    /// Why the server cannot be asked.
     pub(super) async fn open(shared: &Shared) -> Result<Self, Failure> {
         shared.route.check()?;
-        let mail = Mail::new(Arc::clone(&shared.stats));
-        // Held here: whatever fails, it is ended as it should be.
+        let filter = MessageFilter::new(Arc::clone(&shared.stats));
+        // The process is held here, so that every failure ends it properly.
         let mut process = None;
         let limit = shared.settings.start_timeout;
-        let opened = timeout(limit, Self::open_with(shared, &mail, &mut process)).await;
+        let opened = timeout(limit, Self::open_with(shared, &filter, &mut process)).await;
         let opened = opened.unwrap_or_else(|_| {
-            let is_garbage = mail.is_all_garbage();
-            let asked = mail.unanswered();
+            let is_not_mcp = filter.has_only_non_protocol_lines();
+            let asked = filter.unanswered();
             let asked = asked.as_deref().unwrap_or("initialize");
             shared.note(&format!("{asked}: no answer within {}", Seconds(limit)));
-            if is_garbage {
-                shared.note(mail::NOT_MCP);
+            if is_not_mcp {
+                shared.note(message_filter::NOT_MCP);
             }
-            Err(if is_garbage { Failure::Protocol } else { Failure::FailedToStart })
+            Err(if is_not_mcp { Failure::Protocol } else { Failure::FailedToStart })
         });
         let failure = match opened {
-            Ok((service, learnt)) => {
-                let learnt_at = Instant::now();
-                return Ok(Self { process, service, mail, learnt, learnt_at });
+            Ok((service, discovered)) => {
+                let discovered_at = Instant::now();
+                return Ok(Self { process, service, filter, discovered, discovered_at });
             }
             Err(failure) => failure,
         };
-        // Of what ended, or was not understood, whoever read knows more.
-        let failure = mail.cause().unwrap_or(failure);
+        // The reader knows more about a connection that ended or sent invalid messages.
+        let failure = filter.cause().unwrap_or(failure);
         if let Some(process) = process {
             end(process, failure, shared).await;
         }
-        // It ended before it was ready.
+        // The process ended before it was ready.
         Err(if failure == Failure::Exited { Failure::FailedToStart } else { failure })
     }
 
     async fn open_with(
         shared: &Shared,
-        mail: &Arc<Mail>,
+        filter: &Arc<MessageFilter>,
         process: &mut Option<Process>,
-    ) -> Result<(RunningService<RoleClient, ClientConfig>, Learnt), Failure> {
-        let service = Self::greet(shared, mail, process).await?;
-        let learnt = learn(shared, service.peer(), mail).await?;
-        Ok((service, learnt))
+    ) -> Result<(RunningService<RoleClient, ClientConfig>, DiscoveryResult), Failure> {
+        let service = Self::handshake(shared, filter, process).await?;
+        let discovered = discover(shared, service.peer(), filter).await?;
+        Ok((service, discovered))
     }
 
-    async fn greet(
+    async fn handshake(
         shared: &Shared,
-        mail: &Arc<Mail>,
+        filter: &Arc<MessageFilter>,
         process: &mut Option<Process>,
     ) -> Result<RunningService<RoleClient, ClientConfig>, Failure> {
         match &shared.config.how {
             How::Command { command, args, env, cwd } => {
-                let path = shared.route.told();
+                let path = shared.route.names();
                 let start = Start {
                     command,
                     args,
@@ -115,13 +113,13 @@ impl Connection {
                     cwd: cwd.as_deref(),
                     mark: (route::VARIABLE, &path),
                 };
-                let started = Process::start(&start, &shared.last_words);
+                let started = Process::start(&start, &shared.stderr_tail);
                 let (started, stdout, stdin) = started.map_err(|error| {
                     shared.note(&not_started(&start, &error));
                     Failure::FailedToStart
                 })?;
                 *process = Some(started);
-                greet(shared, Lines::new(stdout, stdin, Arc::clone(mail))).await
+                handshake(shared, LineTransport::new(stdout, stdin, Arc::clone(filter))).await
             }
             #[cfg(feature = "http")]
             How::Http { url, headers } => {
@@ -129,111 +127,112 @@ impl Connection {
                 let may_be_plain =
                     |host: &str| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
                 let note = |cause: &str| shared.note(cause);
-                let (server, url) = super::http::Server::new(url, headers, may_be_plain, note)?;
-                let http = super::http::Http::new(server, url, Arc::clone(mail));
-                greet(shared, http).await
+                let (server, url) = super::http::HttpServer::new(url, headers, may_be_plain, note)?;
+                let http = super::http::HttpTransport::new(server, url, Arc::clone(filter));
+                handshake(shared, http).await
             }
             #[cfg(not(feature = "http"))]
             How::Http { .. } => Err(Failure::FailedToStart),
         }
     }
 
-    /// What there is to ask.
-    pub(super) fn learnt(&self) -> Learnt {
-        self.learnt.clone()
+    /// Returns the result of the last discovery.
+    pub(super) fn discovered(&self) -> DiscoveryResult {
+        self.discovered.clone()
     }
 
-    /// When that was learnt.
-    pub(super) const fn learnt_at(&self) -> Instant {
-        self.learnt_at
+    /// Returns the time of the last discovery.
+    pub(super) const fn discovered_at(&self) -> Instant {
+        self.discovered_at
     }
 
-    /// Whether there may be more to learn: the server says when its tools change, or can be asked again
-    /// without a process that waits for that.
+    /// Returns whether the tools may still change: the server announces changes, or it can be
+    /// queried again over HTTP without a process that waits.
     pub(super) fn may_change(&self) -> bool {
-        self.process.is_none() || self.mail.tells_changes()
+        self.process.is_none() || self.filter.announces_changes()
     }
 
-    /// Whether a server cannot say when its tools change.
+    /// Returns whether the connection uses HTTP, over which servers cannot announce changes.
     pub(super) const fn is_http(&self) -> bool {
         self.process.is_none()
     }
 
     pub(super) fn is_expired(&self) -> bool {
-        self.mail.is_expired()
+        self.filter.is_expired()
     }
 
-    /// Waits for its end.
+    /// Waits until the connection ends and returns the reason.
     pub(super) async fn ended(&self) -> Failure {
-        self.mail.ended().await
+        self.filter.ended().await
     }
 
     pub(super) async fn tools_changed(&self) {
-        self.mail.changed.notified().await;
+        self.filter.changed.notified().await;
     }
 
-    /// Whether the server is alive: it answers, be it that it knows no ping.
+    /// Returns whether the server is alive: it answers a ping, even with an error.
     pub(super) async fn answers_ping(&self, limit: Duration) -> bool {
         let ping = ClientRequest::PingRequest(PingRequest::default());
         let answered = timeout(limit, self.service.peer().send_request(ping)).await;
         matches!(answered, Ok(Ok(_) | Err(ServiceError::McpError(_))))
     }
 
-    /// Learns the tools once more.
+    /// Discovers the tools again.
     ///
     /// # Errors
-    /// Why they are not known. What was known before is kept.
-    pub(super) async fn learn_again(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let learned = learn(shared, self.service.peer(), &self.mail);
-        let learned = timeout(shared.settings.start_timeout, learned).await;
-        self.mail.is_ready(shared.settings.max_response_bytes);
-        // Also where that failed, so that nobody asks for it without end.
-        self.learnt_at = Instant::now();
-        self.learnt = learned.unwrap_or(Err(Failure::FailedToStart))?;
+    /// The failure of discovery. The previous result is kept.
+    pub(super) async fn rediscover(&mut self, shared: &Shared) -> Result<(), Failure> {
+        let discovered = discover(shared, self.service.peer(), &self.filter);
+        let discovered = timeout(shared.settings.start_timeout, discovered).await;
+        self.filter.set_ready(shared.settings.max_response_bytes);
+        // Also recorded after a failure, so that discovery is not repeated without a pause.
+        self.discovered_at = Instant::now();
+        self.discovered = discovered.unwrap_or(Err(Failure::FailedToStart))?;
         Ok(())
     }
 
-    /// Hangs up, and ends the process.
+    /// Closes the connection and ends the process.
     pub(super) async fn close(self, why: Failure, shared: &Shared) {
-        let Self { process, mut service, mail, .. } = self;
-        mail.end(why);
-        // It says good-bye to a session, and closes the standard input of a process.
-        let good_bye = timeout(GOOD_BYE, service.close());
+        let Self { process, mut service, filter, .. } = self;
+        filter.end(why);
+        // Ends the session over HTTP, or closes the standard input of the process.
+        let closed = timeout(CLOSE_TIMEOUT, service.close());
         match process {
             Some(process) => {
-                let _ = tokio::join!(good_bye, end(process, why, shared));
+                let _ = tokio::join!(closed, end(process, why, shared));
             }
             None => {
-                let _ = good_bye.await;
+                let _ = closed.await;
             }
         }
     }
 }
 
-/// Ends a process, and notes how it ended if nobody wanted that.
+/// Ends a process, and notes its exit status if it exited on its own.
 async fn end(process: Process, why: Failure, shared: &Shared) {
     if let Some(status) = process.end().await
         && why == Failure::Exited
     {
-        shared.note(&format!("it ended by itself: {status}"));
+        shared.note(&format!("the process exited: {status}"));
     }
 }
 
-/// Why a process was not started.
+/// Describes why a process was not started.
 fn not_started(start: &Start<'_>, error: &io::Error) -> String {
     let Start { command, cwd, .. } = start;
     match cwd.filter(|cwd| !cwd.is_dir()) {
-        // The system says the same of both.
-        Some(cwd) => format!("`cwd`: there is no folder {}", cwd.display()),
+        // The system reports the same error for a missing folder and a missing program.
+        Some(cwd) => format!("`cwd`: the folder {} does not exist", cwd.display()),
         None if error.kind() == io::ErrorKind::NotFound => {
-            format!("`command`: '{command}' is not found: install it, or write its whole path")
+            format!("`command`: '{command}' is not found: install it, or write its full path")
         }
         None => format!("`command`: '{command}' cannot be started: {error}"),
     }
 }
 
-/// Shakes hands. The client offers nothing: no sampling, no questions to a person, no files.
-async fn greet<T>(
+/// Performs the handshake. The client offers no capabilities: no sampling, no elicitation, no
+/// roots.
+async fn handshake<T>(
     shared: &Shared,
     transport: T,
 ) -> Result<RunningService<RoleClient, ClientConfig>, Failure>
@@ -250,73 +249,86 @@ where
     };
     client.serve_with_lifecycle(transport, lifecycle).await.map_err(|error| match error {
         ClientInitializeError::TransportError { error, .. } => {
-            own(error.error.as_ref()).unwrap_or(Failure::Exited)
+            own_failure(error.error.as_ref()).unwrap_or(Failure::Exited)
         }
         ClientInitializeError::ConnectionClosed(_) => Failure::Exited,
-        ClientInitializeError::JsonRpcError(error) => mail::failure_of(&error),
+        ClientInitializeError::JsonRpcError(error) => message_filter::failure_of(&error),
         _ => Failure::Protocol,
     })
 }
 
-/// The failure that our own transports give to the client, which gives it back.
-pub(super) fn own(error: &(dyn Error + Send + Sync + 'static)) -> Option<Failure> {
+/// Returns the failure of the aggregator's own transport from inside a client error.
+pub(super) fn own_failure(error: &(dyn Error + Send + Sync + 'static)) -> Option<Failure> {
     error.downcast_ref().copied()
 }
 
-/// Learns what to ask.
-async fn learn(
-    shared: &Shared,
-    peer: &Peer<RoleClient>,
-    mail: &Arc<Mail>,
-) -> Result<Learnt, Failure> {
-    let failed = |error| match error {
-        ServiceError::McpError(error) => mail::failure_of(&error),
-        ServiceError::TransportSend(error) => own(error.error.as_ref()).unwrap_or(Failure::Exited),
-        ServiceError::TransportClosed => mail.cause().unwrap_or(Failure::Exited),
-        _ => Failure::Protocol,
-    };
-    mail.learns();
+/// Returns the server's tools, up to the maximum numbers of pages and tools.
+async fn list_tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, ServiceError> {
     let mut tools: Vec<Tool> = Vec::new();
     let mut cursor = None;
-    for _ in 0..MOST_PAGES {
+    for _ in 0..MAX_PAGES {
         let page = PaginatedRequestParams::default().with_cursor(cursor);
-        let page = peer.list_tools(Some(page)).await.map_err(failed)?;
+        let page = peer.list_tools(Some(page)).await?;
         tools.extend(page.tools);
         cursor = page.next_cursor;
-        if cursor.is_none() || tools.len() >= MOST_TOOLS {
+        if cursor.is_none() || tools.len() >= MAX_TOOLS {
             break;
         }
     }
-    tools.truncate(MOST_TOOLS);
+    tools.truncate(MAX_TOOLS);
+    Ok(tools)
+}
+
+/// Discovers the calls to make.
+async fn discover(
+    shared: &Shared,
+    peer: &Peer<RoleClient>,
+    filter: &Arc<MessageFilter>,
+) -> Result<DiscoveryResult, Failure> {
+    let failed = |error| match error {
+        ServiceError::McpError(error) => message_filter::failure_of(&error),
+        ServiceError::TransportSend(error) => {
+            own_failure(error.error.as_ref()).unwrap_or(Failure::Exited)
+        }
+        ServiceError::TransportClosed => filter.cause().unwrap_or(Failure::Exited),
+        _ => Failure::Protocol,
+    };
+    filter.expect_tools();
+    let tools = list_tools(peer).await.map_err(failed)?;
     let settings = &shared.config.settings;
     let discovery = settings.discovery.unwrap_or(shared.settings.discovery);
+    let configured = settings.calls.as_slice();
     let mut refused = None;
-    let plan = match Learning::of(&tools, settings, discovery) {
-        Some(mut learning) => {
-            while let Some(call) = learning.next() {
+    let plan = match AdapterDiscovery::of(&tools, configured, discovery) {
+        Some(mut discovery_run) => {
+            while let Some(call) = discovery_run.next() {
                 let params = CallToolRequestParams::new(call.tool).with_arguments(call.arguments);
-                let learned = match peer.call_tool_once(params).await {
+                let discovered = match peer.call_tool_once(params).await {
                     Ok(CallToolResponse::Complete(answer)) if is_failure(&answer) => {
                         Err(Failure::Tool)
                     }
                     Ok(CallToolResponse::Complete(answer)) => Ok(answer),
                     Ok(_) => Err(Failure::Protocol),
-                    Err(ServiceError::McpError(error)) => Err(mail::failure_of(&error)),
+                    Err(ServiceError::McpError(error)) => Err(message_filter::failure_of(&error)),
                     Err(error) => return Err(failed(error)),
                 };
-                learning.take(learned.as_ref().ok(), &tools);
-                refused = refused.or(learned.err());
+                discovery_run.take(discovered.as_ref().ok(), &tools);
+                refused = refused.or(discovered.err());
             }
-            learning.plan(&tools, settings, discovery)
+            discovery_run.plan(&tools, configured, discovery)
         }
-        None => Plan::of(&tools, settings, discovery),
+        None => Plan::of(&tools, configured, discovery),
     };
     let plan = match (plan, refused) {
         (Ok(plan), _) => plan,
-        // What the adapter has could not be learnt: that is not the same as having nothing.
+        // If an adapter's operations could not be listed, that differs from having none.
         (Err(_), Some(failure)) => return Err(failure),
         (Err(why), None) => return Ok(Err(why)),
     };
-    mail.is_ready(shared.settings.max_response_bytes);
-    Ok(Ok(Arc::new(Live { peer: peer.clone(), plan: Arc::new(plan), mail: Arc::clone(mail) })))
+    filter.set_ready(shared.settings.max_response_bytes);
+    Ok(Ok(Arc::new(LiveConnection {
+        peer: peer.clone(),
+        plan: Arc::new(plan),
+        filter: Arc::clone(filter),
+    })))
 }

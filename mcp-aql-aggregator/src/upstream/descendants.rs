@@ -1,9 +1,10 @@
-//! Processes that a server has started and that have left its process group, as `setsid` and daemons do.
+//! Finds the processes that a server has started and that have left its process group, as `setsid`
+//! and daemons do.
 //!
-//! A server gets a variable of its own in its environment, which its descendants inherit. Where the system
-//! shows the environment and the parent of every process in `/proc`, as Linux does, a descendant is found
-//! by that variable, also after its parent has ended, or else by its parents. On other systems none is
-//! found, and ending a server ends its process group alone.
+//! A server gets a variable in its environment that its descendants inherit. Where the system shows
+//! the environment and the parent of every process in `/proc`, as Linux does, a descendant is found
+//! by that variable, even after its parent has ended, or else by its parents. On other systems no
+//! descendant is found, and ending a server ends only its process group.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -16,22 +17,23 @@ use rustix::process::{Pid, Signal};
 
 /// The variable that marks the descendants of a server.
 pub(super) const VARIABLE: &str = "MCP_AQL_AGGREGATOR_SERVER";
-/// A process that starts others while it is being ended is looked for this often.
+/// The maximum number of searches for processes while others are being ended.
 const MAX_ROUNDS: usize = 10;
 
-/// The beginning of all marks of this process.
+/// The prefix of all marks of this process.
 static PREFIX: LazyLock<String> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     format!("{}-{}.", id(), now.as_nanos())
 });
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// The text that is in the environment of every descendant of every server, and of no other process.
+/// Returns the text that occurs in the environment of every descendant of every server, and of no
+/// other process.
 pub(super) fn common_mark() -> String {
     format!("{VARIABLE}={}", *PREFIX)
 }
 
-/// A value of [`VARIABLE`] for one server.
+/// Returns a value of [`VARIABLE`] for one server.
 pub(super) fn new_mark() -> String {
     format!("{}{}", *PREFIX, NEXT.fetch_add(1, Relaxed))
 }
@@ -39,28 +41,29 @@ pub(super) fn new_mark() -> String {
 /// The processes that descend from a server.
 #[derive(Debug)]
 pub(super) struct Descendants {
-    /// The entry in their environment.
+    /// The marking entry in the environment.
     mark: Vec<u8>,
-    /// The processes that were found, and when each was started: a number alone may be given again.
+    /// The known processes with their start times, because process ids are reused.
     known: BTreeMap<i32, u64>,
 }
 
 impl Descendants {
-    /// The server itself, and its mark.
+    /// Starts with the server itself and its mark.
     pub(super) fn of(server: Option<Pid>, mark: &str) -> Self {
         let server = server.map(|pid| pid.as_raw_nonzero().get());
-        let known = server.and_then(Process::read).map(|process| (process.id, process.started));
+        let known =
+            server.and_then(ListedProcess::read).map(|process| (process.id, process.started));
         let mark = format!("{VARIABLE}={mark}").into_bytes();
         Self { mark, known: known.into_iter().collect() }
     }
 
-    /// Remembers the processes that there are now. Once a parent has ended, its children are found by
-    /// their mark alone.
+    /// Records the current descendants. After a parent has ended, its children are found only by
+    /// their mark.
     pub(super) fn look(&mut self) {
         self.find();
     }
 
-    /// Ends all of them by force.
+    /// Kills all descendants.
     pub(super) fn end(&mut self) {
         let mut ended = BTreeSet::new();
         for _ in 0..MAX_ROUNDS {
@@ -77,14 +80,15 @@ impl Descendants {
         }
     }
 
-    /// The descendants that still run.
-    fn find(&mut self) -> Vec<Process> {
+    /// Returns the descendants that are still running.
+    fn find(&mut self) -> Vec<ListedProcess> {
         let mut others = all();
         let mut found = Vec::new();
-        // Children may come before their parents in the list.
+        // Children may precede their parents in the list, so the search repeats until it finds no
+        // more.
         loop {
             let known = &self.known;
-            let is_ours = |process: &Process| {
+            let is_ours = |process: &ListedProcess| {
                 known.get(&process.id) == Some(&process.started)
                     || known.contains_key(&process.parent) && found_in(&found, process.parent)
                     || process.has_in_environment(&self.mark)
@@ -92,7 +96,10 @@ impl Descendants {
             let (ours, rest): (Vec<_>, Vec<_>) = others.into_iter().partition(is_ours);
             others = rest;
             if ours.is_empty() {
-                return found.into_iter().filter(|process: &Process| !process.has_ended).collect();
+                return found
+                    .into_iter()
+                    .filter(|process: &ListedProcess| !process.has_ended)
+                    .collect();
             }
             self.known.extend(ours.iter().map(|process| (process.id, process.started)));
             found.extend(ours);
@@ -100,30 +107,30 @@ impl Descendants {
     }
 }
 
-fn found_in(found: &[Process], id: i32) -> bool {
+fn found_in(found: &[ListedProcess], id: i32) -> bool {
     found.iter().any(|process| process.id == id)
 }
 
-/// A process as the system lists it.
+/// A process as listed by the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Process {
+struct ListedProcess {
     id: i32,
     parent: i32,
-    /// In the system's own unit, since it was booted.
+    /// The start time since boot, in clock ticks.
     started: u64,
-    /// No process has waited for it yet.
+    /// Whether the process is a zombie.
     has_ended: bool,
 }
 
-impl Process {
+impl ListedProcess {
     fn read(id: i32) -> Option<Self> {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-        // The name of the program, in parentheses, may have any characters.
+        // The program's name, in parentheses, may contain any characters.
         let (_, rest) = stat.rsplit_once(')')?;
         let mut fields = rest.split_ascii_whitespace();
         let has_ended = matches!(fields.next()?, "Z" | "X");
         let parent = fields.next()?.parse().ok()?;
-        // proc(5): the parent is field 4, the time of the start is field 22.
+        // proc(5): the parent is field 4, the start time is field 22.
         let started = fields.nth(17)?.parse().ok()?;
         Some(Self { id, parent, started, has_ended })
     }
@@ -133,7 +140,7 @@ impl Process {
         environment.is_ok_and(|all| all.split(|byte| *byte == 0).any(|each| each == entry))
     }
 
-    /// Kills this process, and no other one that has got its number since.
+    /// Kills this process, but not another one that has received its process id since.
     fn kill(&self) {
         let Some(pid) = Pid::from_raw(self.id) else { return };
         #[cfg(target_os = "linux")]
@@ -155,10 +162,10 @@ impl Process {
     }
 }
 
-/// All processes but this one.
-fn all() -> Vec<Process> {
+/// Returns all processes except this one.
+fn all() -> Vec<ListedProcess> {
     let own = i32::try_from(id()).unwrap_or_default();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    ids.filter(|id| *id != own).filter_map(Process::read).collect()
+    ids.filter(|id| *id != own).filter_map(ListedProcess::read).collect()
 }

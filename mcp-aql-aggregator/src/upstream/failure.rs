@@ -1,56 +1,56 @@
-//! Why a server gave no answer, in words of our own.
+//! The failures of a server, in a fixed wording.
 
 use std::fmt;
 use std::time::Duration;
 
-/// Why a server gave no answer. What is shown of it are fixed words: what a server says of its faults may
-/// hold a password, or be written for the model that reads it.
+/// The reason why a server returned no answer. The displayed text is fixed, because a server's own
+/// message may contain a password or address the model that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "some happen over HTTP alone"))]
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "some only occur over HTTP"))]
 pub(crate) enum Failure {
-    /// It did not answer in this time.
+    /// The server did not answer within this time.
     Timeout(Duration),
-    /// Nobody listens where it should.
+    /// No process listens at the address.
     Refused,
-    /// It wants another credential than the configured one, or any.
+    /// The server requires a credential, or rejects the configured one.
     Unauthorized,
-    /// Its certificate is not trusted.
+    /// The server's certificate is not trusted.
     Untrusted,
-    /// It sends requests on to another server.
+    /// The server redirects to another server.
     Redirected,
-    /// It would be asked without encryption over a network.
+    /// The connection would be unencrypted over a network.
     Plain,
-    /// Its command is not there, ends at once, or does not finish its start in time.
+    /// The command does not exist, exits at once, or does not finish its start in time.
     FailedToStart,
-    /// It ended, or hung up, while it was asked.
+    /// The server exited or closed the connection during the call.
     Exited,
-    /// What it sent is not MCP, or it answered with a JSON-RPC error.
+    /// The server sent an invalid message or answered with a JSON-RPC error.
     Protocol,
-    /// It, or what stands before it, says over HTTP that it cannot answer now.
+    /// The server or a gateway reports over HTTP that it cannot answer.
     ServerError,
-    /// It is asked too often, it says.
+    /// The server reports that it receives too many requests.
     RateLimited,
-    /// The tool said that it failed.
+    /// The tool reported an error.
     Tool,
-    /// It sent more than may be sent.
+    /// The server sent more than the maximum size.
     TooLarge,
-    /// Other calls of ours are in the way: it was not asked.
+    /// The maximum number of concurrent calls is reached; the server was not called.
     Busy,
-    /// It failed several times in a row, and is left alone for a while.
+    /// The server failed several times in a row and is not called for a while.
     CircuitOpen,
-    /// It is still starting.
+    /// The server is still starting.
     Starting,
-    /// It has no tool that can be asked.
+    /// The server has no search tool.
     NoQueryTool,
-    /// It is an aggregator that the query came through already.
+    /// The server is an aggregator that the query has already passed through.
     Loop,
     /// The aggregator is closing.
     Closed,
 }
 
 impl Failure {
-    /// The name under which failures of this kind are counted.
+    /// Returns the name under which failures of this kind are counted.
     #[must_use]
     pub(crate) const fn kind(&self) -> &'static str {
         match self {
@@ -76,7 +76,8 @@ impl Failure {
         }
     }
 
-    /// Whether another call would likely meet the same: a server that refuses one call is alive.
+    /// Returns whether another call would probably fail the same way. A server that refuses one
+    /// call is alive.
     pub(crate) const fn is_of_server(&self) -> bool {
         matches!(
             self,
@@ -121,7 +122,7 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-/// `3s`, `1.5s`, `250ms`.
+/// Formats a duration: `3s`, `1.5s`, `250ms`.
 pub(super) struct Seconds(pub(super) Duration);
 
 impl fmt::Display for Seconds {

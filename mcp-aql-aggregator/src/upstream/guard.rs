@@ -1,10 +1,10 @@
-//! Ends what this process has started when this process is killed, which it cannot see to itself.
+//! Ends child processes after this process is killed.
 //!
-//! A small shell waits at the other end of a pipe. It is told which process groups there are; when the pipe
-//! is closed, which the system does however we end, it kills those of its last list. Asking the system to
-//! signal children when their parent dies would reach no grandchildren, such as what `npx` starts, and is
-//! tied to the thread that started them. Where there is `/proc`, the shell also kills the processes that have
-//! left their group and whose environment has our mark.
+//! A small shell waits at the other end of a pipe and receives the list of process groups. When the
+//! system closes the pipe, however this process ends, the shell kills the groups of the last list.
+//! A parent-death signal would not reach grandchildren, such as those that `npx` starts, and is
+//! tied to the thread that started the child. Where `/proc` exists, the shell also kills processes
+//! that have left their group and whose environment has the aggregator's mark.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -14,7 +14,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::process::Pid;
 
-/// Each line is the whole list, so that half a line, which `read` does not take, leaves the last one valid.
+/// Each line is the whole list. `read` ignores an incomplete line, so the previous list stays
+/// valid.
 const SCRIPT: &str = r#"
 trap '' HUP INT TERM
 groups=
@@ -35,36 +36,38 @@ struct Guard {
     shell: Option<Child>,
 }
 
-/// From now on, this group ends with us.
+/// Adds a process group to the list.
 pub(super) fn watch(leader: Pid) {
     let mut guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner);
     guard.groups.insert(leader.as_raw_nonzero().get());
-    guard.tell();
+    guard.update();
 }
 
-/// This group has ended: its number may soon be somebody else's.
+/// Removes a process group that has ended, because its id may be reused.
 pub(super) fn forget(leader: Pid) {
     let mut guard = GUARD.lock().unwrap_or_else(PoisonError::into_inner);
     if guard.groups.remove(&leader.as_raw_nonzero().get()) {
-        guard.tell();
+        guard.update();
     }
 }
 
 impl Guard {
-    fn tell(&mut self) {
+    fn update(&mut self) {
         if self.groups.is_empty() {
-            return self.dismiss();
+            return self.stop_shell();
         }
         if self.shell.is_some() && self.write().is_ok() {
             return;
         }
-        // It was not needed so far, or somebody has ended it.
-        self.dismiss();
+        // The shell was not needed before, or has ended.
+        self.stop_shell();
         self.shell = start().ok();
         if self.shell.is_none() || self.write().is_err() {
-            // Then servers only see their input end.
-            tracing::debug!("there is no shell to end servers with, should this process be killed");
-            self.dismiss();
+            // Without the shell, servers only see the end of their input.
+            tracing::debug!(
+                "cannot start the shell that ends servers after this process is killed"
+            );
+            self.stop_shell();
         }
     }
 
@@ -79,8 +82,8 @@ impl Guard {
         stdin.ok_or(io::ErrorKind::NotConnected)?.write_all(line.as_bytes())
     }
 
-    /// Ends the shell without its list, which may not hold any more.
-    fn dismiss(&mut self) {
+    /// Kills the shell without letting it act on its list, which may be outdated.
+    fn stop_shell(&mut self) {
         if let Some(mut shell) = self.shell.take() {
             let _ = shell.kill();
             let _ = shell.wait();
@@ -96,7 +99,7 @@ fn start() -> io::Result<Child> {
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
-        // What ends our own group shall not end it.
+        // A signal to this process's own group does not reach the shell.
         .process_group(0)
         .spawn()?;
     Ok(shell)

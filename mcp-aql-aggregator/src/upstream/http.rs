@@ -1,4 +1,4 @@
-//! Streamable HTTP: a POST for each message, answered with JSON or a stream of events.
+//! Streamable HTTP: each message is a POST, answered with JSON or an event stream.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +11,7 @@ use mcp_aql_http::http::header::{
 };
 use mcp_aql_http::http::{Method, StatusCode};
 use mcp_aql_http::{
-    Client, Events, HttpError, HttpErrorKind, Reply, Unusable, authorization, is_local,
+    Client, ClientError, Events, HttpError, HttpErrorKind, Reply, authorization, is_local,
 };
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
@@ -20,36 +20,37 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::Failure;
-use super::mail::{Begins, Incoming, Mail, begins};
+use super::message_filter::{Incoming, MessageFilter};
+use super::message_start::{MessageStart, message_start};
 use super::stats::Stats;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-/// How long a stream is read on after it has given the answer, so that its connection can be used again.
-const AFTER_THE_ANSWER: Duration = Duration::from_millis(50);
-/// How long leaving may take.
-const GOOD_BYE: Duration = Duration::from_millis(500);
-/// How long a server may take to take note of something.
-const TO_NOTE: Duration = Duration::from_secs(5);
-/// So often a server may send a request on to another path of its own.
-const MOST_REDIRECTS: usize = 3;
-/// Replies that are sent at once to what a server asks.
-const MOST_REPLIES: usize = 8;
+/// The time for which a stream is read on after the answer, so that its connection can be reused.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
+/// The time limit for ending a session.
+const END_SESSION_TIMEOUT: Duration = Duration::from_millis(500);
+/// The time limit for delivering a notification or a reply.
+const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The maximum number of redirects within the server.
+const MAX_REDIRECTS: usize = 3;
+/// The maximum number of concurrent replies to requests of the server.
+const MAX_REPLIES: usize = 8;
 
-/// A server that is asked over HTTP.
+/// A server reached over HTTP.
 #[derive(Debug, Clone)]
-pub(super) struct Server {
+pub(super) struct HttpServer {
     client: Client,
     headers: HeaderMap,
 }
 
-impl Server {
-    /// A server at this place. `note` is told why it cannot be asked, where more is known of that.
+impl HttpServer {
+    /// Creates a server at this URL. `note` receives the cause of a failure if more is known.
     ///
     /// # Errors
-    /// Why it cannot, or may not, be asked.
+    /// The reason why the server cannot or may not be called.
     pub(super) fn new(
         url: &str,
         headers: &BTreeMap<String, String>,
@@ -72,14 +73,14 @@ impl Server {
             value.set_sensitive(true);
             all.insert(name, value);
         }
-        // Ours to say.
+        // The transport sets these headers itself.
         for name in [SESSION, VERSION, ACCEPT, CONTENT_TYPE, CONTENT_LENGTH] {
             all.remove(name);
         }
         let client = Client::new(&url).map_err(|unusable| {
             note(&format!("the URL {unusable}"));
             match unusable {
-                Unusable::NoCertificates(_) => Failure::Untrusted,
+                ClientError::NoCertificates(_) => Failure::Untrusted,
                 _ => Failure::FailedToStart,
             }
         })?;
@@ -87,38 +88,38 @@ impl Server {
     }
 }
 
-/// A connection: what is sent and received under one session.
-pub(super) struct Http {
-    link: Arc<Link>,
+/// A connection with one session.
+pub(super) struct HttpTransport {
+    link: Arc<HttpSession>,
     inbox: mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
 }
 
-struct Link {
-    server: Server,
-    mail: Arc<Mail>,
-    state: Mutex<State>,
-    // As many messages come as there are requests that wait.
+struct HttpSession {
+    server: HttpServer,
+    filter: Arc<MessageFilter>,
+    state: Mutex<SessionState>,
+    // The channel holds at most one message per pending request.
     answers: mpsc::UnboundedSender<ServerJsonRpcMessage>,
     replies: tokio::sync::Semaphore,
 }
 
-struct State {
+struct SessionState {
     url: Url,
     session: Option<HeaderValue>,
-    /// Requests that are sent, or answered.
+    /// Requests that are being sent or answered.
     running: HashMap<i64, AbortHandle>,
 }
 
-impl Http {
-    pub(super) fn new(server: Server, url: Url, mail: Arc<Mail>) -> Self {
+impl HttpTransport {
+    pub(super) fn new(server: HttpServer, url: Url, filter: Arc<MessageFilter>) -> Self {
         let (answers, inbox) = mpsc::unbounded_channel();
-        let state = Mutex::new(State { url, session: None, running: HashMap::new() });
-        let replies = tokio::sync::Semaphore::new(MOST_REPLIES);
-        Self { link: Arc::new(Link { server, mail, state, answers, replies }), inbox }
+        let state = Mutex::new(SessionState { url, session: None, running: HashMap::new() });
+        let replies = tokio::sync::Semaphore::new(MAX_REPLIES);
+        Self { link: Arc::new(HttpSession { server, filter, state, answers, replies }), inbox }
     }
 }
 
-impl Transport<RoleClient> for Http {
+impl Transport<RoleClient> for HttpTransport {
     type Error = Failure;
 
     fn send(
@@ -127,7 +128,7 @@ impl Transport<RoleClient> for Http {
     ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
         let link = Arc::clone(&self.link);
         let told = described(&message);
-        let letter = link.mail.outgoing(&message);
+        let body = link.filter.outgoing(&message);
         if let ClientJsonRpcMessage::Notification(notification) = &message
             && let ClientNotification::CancelledNotification(cancelled) = &notification.notification
             && let Some(rmcp::model::NumberOrString::Number(id)) = cancelled.params.request_id
@@ -135,19 +136,21 @@ impl Transport<RoleClient> for Http {
         {
             running.abort();
         }
-        // Known from now on: it may be cancelled before it is begun.
-        let asked = letter.as_ref().and_then(|(_, asked)| *asked).map(|id| {
+        // Registered at once, because the request may be cancelled before it starts.
+        let asked = body.as_ref().and_then(|(_, asked)| *asked).map(|id| {
             let (abort, registration) = AbortHandle::new_pair();
             link.state().running.insert(id, abort);
             (id, registration)
         });
         async move {
-            let (letter, _) = letter.ok_or(Failure::Protocol)?;
+            let (body, _) = body.ok_or(Failure::Protocol)?;
             match asked {
-                Some((id, registration)) => link.ask(letter, told, id, registration).await,
-                None => match tokio::time::timeout(TO_NOTE, link.post(letter, told, None)).await {
+                Some((id, registration)) => link.ask(body, told, id, registration).await,
+                None => match tokio::time::timeout(DELIVERY_TIMEOUT, link.post(body, told, None))
+                    .await
+                {
                     Ok(noted) => noted,
-                    Err(_) => Err(Failure::Timeout(TO_NOTE)),
+                    Err(_) => Err(Failure::Timeout(DELIVERY_TIMEOUT)),
                 },
             }
         }
@@ -157,8 +160,8 @@ impl Transport<RoleClient> for Http {
         tokio::select! {
             biased;
             message = self.inbox.recv() => message,
-            // Answers that came before its end are told first.
-            _ = self.link.mail.ended() => None,
+            // Answers that arrived before the end are delivered first.
+            _ = self.link.filter.ended() => None,
         }
     }
 
@@ -174,14 +177,14 @@ impl Transport<RoleClient> for Http {
             let server = self.link.server.clone();
             let leaving =
                 async move { server.client.send(&url, Method::DELETE, headers, Vec::new()).await };
-            // Servers may refuse to be told.
-            let _ = tokio::time::timeout(GOOD_BYE, leaving).await;
+            // Servers may reject the request.
+            let _ = tokio::time::timeout(END_SESSION_TIMEOUT, leaving).await;
         }
         Ok(())
     }
 }
 
-/// The headers by which servers of newer versions know a message without reading it.
+/// Returns the headers that describe a message to servers of newer revisions.
 fn described(message: &ClientJsonRpcMessage) -> Vec<(HeaderName, HeaderValue)> {
     let ClientJsonRpcMessage::Request(request) = message else {
         return Vec::new();
@@ -200,8 +203,8 @@ fn described(message: &ClientJsonRpcMessage) -> Vec<(HeaderName, HeaderValue)> {
     headers
 }
 
-impl Link {
-    fn state(&self) -> std::sync::MutexGuard<'_, State> {
+impl HttpSession {
+    fn state(&self) -> std::sync::MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -210,7 +213,7 @@ impl Link {
         if let Some(session) = &self.state().session {
             headers.insert(SESSION, session.clone());
         }
-        let version = self.mail.version().map(|version| HeaderValue::from_str(version.as_str()));
+        let version = self.filter.version().map(|version| HeaderValue::from_str(version.as_str()));
         if let Some(Ok(version)) = version {
             headers.insert(VERSION, version);
         }
@@ -220,45 +223,45 @@ impl Link {
         headers
     }
 
-    /// Sends a request, and sees to its answer, unless it is cancelled.
+    /// Sends a request and handles its answer, unless it is cancelled.
     async fn ask(
         self: Arc<Self>,
-        letter: Vec<u8>,
+        body: Vec<u8>,
         told: Vec<(HeaderName, HeaderValue)>,
         id: i64,
         registration: AbortRegistration,
     ) -> Result<(), Failure> {
-        let answered = Abortable::new(self.post(letter, told, Some(id)), registration).await;
+        let answered = Abortable::new(self.post(body, told, Some(id)), registration).await;
         self.state().running.remove(&id);
         let answered = match answered {
-            Ok(Ok(())) if self.mail.waits_for(id) => {
-                self.mail.note_of(Some(id), "it sent something else than its answer");
+            Ok(Ok(())) if self.filter.waits_for(id) => {
+                self.filter.note_of(Some(id), "the reply does not contain the answer");
                 Err(Failure::Protocol)
             }
             Ok(answered) => answered,
-            // Whoever cancelled it waits no more.
+            // The request was cancelled, so its result is not needed.
             Err(_) => Ok(()),
         };
         if answered.is_err() {
-            self.mail.forget(id);
+            self.filter.forget(id);
         }
         answered
     }
 
     async fn post(
         self: &Arc<Self>,
-        letter: Vec<u8>,
+        body: Vec<u8>,
         told: Vec<(HeaderName, HeaderValue)>,
         asked: Option<i64>,
     ) -> Result<(), Failure> {
         let mut headers = self.headers();
         headers.extend(told);
         let mut url = self.state().url.clone();
-        for _ in 0..=MOST_REDIRECTS {
-            let length = letter.len();
-            let sent = self.server.client.send(&url, Method::POST, headers.clone(), letter.clone());
+        for _ in 0..=MAX_REDIRECTS {
+            let length = body.len();
+            let sent = self.server.client.send(&url, Method::POST, headers.clone(), body.clone());
             let reply = sent.await.map_err(|error| self.failed(&error, asked))?;
-            Stats::count(&self.mail.stats.bytes_out, length);
+            Stats::count(&self.filter.stats.bytes_out, length);
             match self.redirected(&url, &reply)? {
                 Some(next) => url = next,
                 None => return self.take(reply, asked).await,
@@ -267,9 +270,9 @@ impl Link {
         Err(Failure::Redirected)
     }
 
-    /// Why there is no answer, or no more of it.
+    /// Converts an HTTP error to a failure and notes it.
     fn failed(&self, error: &HttpError, asked: Option<i64>) -> Failure {
-        self.mail.note_of(asked, &error.to_string());
+        self.filter.note_of(asked, &error.to_string());
         match error.kind() {
             HttpErrorKind::Certificate => Failure::Untrusted,
             HttpErrorKind::Connect => Failure::Refused,
@@ -277,24 +280,22 @@ impl Link {
         }
     }
 
-    /// Where a server sends a request on to, of its own.
+    /// Returns the URL that a reply redirects to within the server.
     fn redirected(&self, from: &Url, reply: &Reply) -> Result<Option<Url>, Failure> {
         if !reply.status().is_redirection() {
             return Ok(None);
         }
-        // Others would make a GET of it.
+        // The other redirects would turn the request into a GET.
         let keeps = [StatusCode::TEMPORARY_REDIRECT, StatusCode::PERMANENT_REDIRECT];
         let location = reply.headers().get(LOCATION).and_then(|location| location.to_str().ok());
         let to = location.and_then(|location| from.join(location).ok());
-        // Whoever else it is would get our headers.
+        // Another server must not receive the headers.
         let is_fit = |to: &Url| to.origin() == from.origin() && keeps.contains(&reply.status());
         let Some(to) = to.clone().filter(is_fit) else {
             let host = to.as_ref().and_then(Url::host_str).unwrap_or("nowhere");
             let status = reply.status();
-            self.mail.note_of(
-                None,
-                &format!("HTTP status {status} to {host}: write the URL it leads to"),
-            );
+            self.filter
+                .note_of(None, &format!("HTTP status {status} to {host}: write the target URL"));
             return Err(Failure::Redirected);
         };
         self.state().url = to.clone();
@@ -304,7 +305,7 @@ impl Link {
     async fn take(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
         let status = reply.status();
         if !status.is_success() {
-            self.mail.note_of(asked, &format!("HTTP status {status}"));
+            self.filter.note_of(asked, &format!("HTTP status {status}"));
         }
         let had_session = self.state().session.is_some();
         match status {
@@ -313,10 +314,10 @@ impl Link {
             StatusCode::REQUEST_TIMEOUT => return Err(Failure::ServerError),
             _ if status.is_server_error() => return Err(Failure::ServerError),
             StatusCode::NOT_FOUND if had_session => {
-                self.mail.expire();
+                self.filter.expire();
                 return Err(Failure::Exited);
             }
-            // It is wrong for a session that is over, and common.
+            // Some servers answer so for an expired session, although 404 is correct.
             StatusCode::BAD_REQUEST if had_session => return self.bad(reply, asked).await,
             _ => {}
         }
@@ -334,43 +335,44 @@ impl Link {
             "application/json" => self.whole(reply, id).await,
             "text/event-stream" if status.is_success() => self.events(reply, id).await,
             kind => {
-                self.mail
+                self.filter
                     .note_of(asked, &format!("HTTP status {status} with content of type '{kind}'"));
                 Err(Failure::Protocol)
             }
         }
     }
 
-    /// A request that was found bad: by itself, or because its session is over, which others pay for.
+    /// Handles status 400, which may mean that the request is invalid or that the session has
+    /// expired.
     async fn bad(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
         if let Some(id) = asked
             && reply.content_type() == "application/json"
         {
             self.whole(reply, id).await?;
-            if !self.mail.waits_for(id) {
+            if !self.filter.waits_for(id) {
                 return Ok(());
             }
         }
         if self.has_session().await {
             return Err(Failure::Protocol);
         }
-        self.mail.expire();
+        self.filter.expire();
         Err(Failure::Exited)
     }
 
-    /// Whether the server still knows the session.
+    /// Returns whether the server still knows the session.
     async fn has_session(&self) -> bool {
         const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"ping","method":"ping"}"#;
         let url = self.state().url.clone();
         let headers = self.headers();
         let sent = self.server.client.send(&url, Method::POST, headers, PING.to_vec());
-        let answered = tokio::time::timeout(TO_NOTE, sent).await;
+        let answered = tokio::time::timeout(DELIVERY_TIMEOUT, sent).await;
         matches!(answered, Ok(Ok(reply)) if reply.status().is_success())
     }
 
-    /// A whole body, which is one message.
+    /// Reads a body that is a single message.
     async fn whole(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
-        let most = self.mail.most_bytes();
+        let most = self.filter.max_bytes();
         let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
         if length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most)
         {
@@ -380,7 +382,7 @@ impl Link {
         while let Some(chunk) =
             reply.chunk().await.map_err(|error| self.failed(&error, Some(id)))?
         {
-            Stats::count(&self.mail.stats.bytes_in, chunk.len());
+            Stats::count(&self.filter.stats.bytes_in, chunk.len());
             if body.len() + chunk.len() > most {
                 return self.too_large(id);
             }
@@ -390,70 +392,72 @@ impl Link {
         Ok(())
     }
 
-    /// Events, each a message, until the one that is waited for.
+    /// Reads events, one message each, until the answer to this request.
     async fn events(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
-        let most = self.mail.most_bytes();
+        let most = self.filter.max_bytes();
         let mut events = Events::default();
         while let Some(chunk) =
             reply.chunk().await.map_err(|error| self.failed(&error, Some(id)))?
         {
-            Stats::count(&self.mail.stats.bytes_in, chunk.len());
+            Stats::count(&self.filter.stats.bytes_in, chunk.len());
             for message in events.take(&chunk) {
-                match begins(&message) {
+                match message_start(&message) {
                     _ if message.len() <= most => self.message(&message),
-                    // No answer.
-                    Begins::Method => {}
+                    // A notification or request that is too large is skipped.
+                    MessageStart::Method => {}
                     _ => return self.too_large(id),
                 }
             }
             if events.held() > most {
-                match begins(events.beginning()) {
-                    Begins::Method => events.skip(),
+                match message_start(events.beginning()) {
+                    MessageStart::Method => events.skip(),
                     _ => return self.too_large(id),
                 }
             }
-            if !self.mail.waits_for(id) {
+            if !self.filter.waits_for(id) {
                 tokio::spawn(rest(reply));
                 return Ok(());
             }
-            if let Some(why) = self.mail.cause() {
+            if let Some(why) = self.filter.cause() {
                 return Err(why);
             }
         }
-        // The server hung up before its answer.
-        if self.mail.waits_for(id) { Err(Failure::Exited) } else { Ok(()) }
+        // The server closed the stream before it answered.
+        if self.filter.waits_for(id) { Err(Failure::Exited) } else { Ok(()) }
     }
 
     fn too_large(&self, id: i64) -> Result<(), Failure> {
-        if let Some(told) = self.mail.too_large(id) {
+        if let Some(told) = self.filter.too_large(id) {
             let _ = self.answers.send(told);
         }
         Ok(())
     }
 
     fn message(self: &Arc<Self>, text: &[u8]) {
-        match self.mail.incoming(text.trim_ascii()) {
+        match self.filter.incoming(text.trim_ascii()) {
             Incoming::Answer(answer) => {
                 let _ = self.answers.send(*answer);
             }
             Incoming::Reply(reply) => {
                 let link = Arc::clone(self);
                 tokio::spawn(async move {
-                    // Whoever asks without end is not answered without end.
+                    // Limits the replies to a server that sends requests without end.
                     let Ok(_permit) = link.replies.try_acquire() else { return };
-                    let _ = tokio::time::timeout(TO_NOTE, link.post(reply, Vec::new(), None)).await;
+                    let _ =
+                        tokio::time::timeout(DELIVERY_TIMEOUT, link.post(reply, Vec::new(), None))
+                            .await;
                 });
             }
-            Incoming::Nothing | Incoming::Garbage => {}
+            Incoming::Nothing | Incoming::NotAMessage => {}
         }
     }
 }
 
-/// Reads what a stream has to say after the answer, for a short time.
+/// Reads the rest of a stream after the answer, for a short time.
 async fn rest(mut reply: Reply) {
     let reading = async { while let Ok(Some(_)) = reply.chunk().await {} };
-    // A stream that stays open is closed from here.
-    let _ = tokio::time::timeout(AFTER_THE_ANSWER, reading).await;
+    // A stream that stays open is closed by dropping it.
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
 }
 
 #[cfg(test)]
@@ -466,12 +470,12 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_is_cancelled_before_it_is_begun_is_not_begun() {
-        // Nobody answers there.
+    async fn a_request_cancelled_before_its_start_is_not_sent() {
+        // The listener never accepts a connection.
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let (server, url) = Server::new(&url, &BTreeMap::new(), |_| false, |_| {}).unwrap();
-        let mut http = Http::new(server, url, Mail::new(Arc::default()));
+        let (server, url) = HttpServer::new(&url, &BTreeMap::new(), |_| false, |_| {}).unwrap();
+        let mut http = HttpTransport::new(server, url, MessageFilter::new(Arc::default()));
         let call = CallToolRequest::new(CallToolRequestParams::new("search"));
         let id = RequestId::Number(7);
         let request = ClientRequest::CallToolRequest(call);
@@ -480,16 +484,16 @@ mod tests {
         drop(http.send(ClientJsonRpcMessage::notification(
             ClientNotification::CancelledNotification(cancelled),
         )));
-        // It would take for ever.
+        // Without the cancellation the request would never finish.
         let ended = tokio::time::timeout(Duration::from_secs(60), sent).await;
         assert_eq!(ended.unwrap(), Ok(()));
         assert!(http.link.state().running.is_empty());
     }
 
     #[test]
-    fn without_encryption_only_this_machine_is_asked_unless_it_is_allowed() {
+    fn plain_http_is_only_allowed_to_this_machine_and_configured_hosts() {
         let new = |url: &str| {
-            Server::new(url, &BTreeMap::new(), |host| host == "inside", |_| {})
+            HttpServer::new(url, &BTreeMap::new(), |host| host == "inside", |_| {})
                 .map(|(_, url)| url.to_string())
         };
         for url in

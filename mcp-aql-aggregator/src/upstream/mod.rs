@@ -1,7 +1,6 @@
-//! The servers that are asked: each one started in the background, kept warm, started again when it ends,
-//! left alone when it fails, and asked with what its plan says.
+//! The upstream servers: each is started in the background, kept running, restarted when it exits,
+//! protected by a circuit breaker, and called according to its plan.
 
-mod asking;
 mod breaker;
 mod connection;
 #[cfg(unix)]
@@ -11,15 +10,17 @@ mod failure;
 mod guard;
 #[cfg(feature = "http")]
 mod http;
-mod keeping;
-mod lines;
-mod mail;
+mod lifecycle;
+mod line_transport;
+mod message_filter;
+mod message_start;
 mod notes;
 mod process;
+mod query;
 mod route;
 mod secrets;
 mod stats;
-// They look at processes as Unix has them.
+// The tests inspect Unix processes.
 #[cfg(test)]
 #[cfg(unix)]
 mod tests;
@@ -41,32 +42,32 @@ use tracing::{Instrument as _, Span};
 pub(crate) use failure::Failure;
 
 use self::breaker::Breaker;
-use self::connection::Live;
-use self::process::LastWords;
+use self::connection::LiveConnection;
+use self::process::StderrTail;
 use self::secrets::Secrets;
 use self::stats::Stats;
 use crate::ask::{NoPlan, Plan};
 use crate::config::{How, ServerConfig, Settings};
-use crate::items::Places;
+use crate::items::ItemLocation;
 pub(crate) use breaker::BreakerState;
 pub(crate) use route::{Route, VARIABLE};
 pub(crate) use stats::Latency;
 
-/// Servers that cannot say so are asked for their tools this often.
-const TO_LEARN: Duration = Duration::from_secs(300);
-/// How long whoever wants to know how a server ended waits for it: longer than closing takes.
-const TO_HEAR: Duration = Duration::from_secs(5);
-/// Closing takes no longer.
-const TO_CLOSE: Duration = Duration::from_secs(1);
+/// The interval at which servers are asked for their tools if they cannot announce changes.
+const DISCOVERY_INTERVAL: Duration = Duration::from_secs(300);
+/// The time limit for waiting until a server has exited; longer than closing takes.
+const EXIT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time limit for closing a server.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// One server that is asked.
+/// One upstream server.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     shared: Arc<Shared>,
     running: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What the server's own task and those that ask have in common.
+/// The state shared by the server's own task and the queries.
 #[derive(Debug)]
 struct Shared {
     config: ServerConfig,
@@ -76,143 +77,144 @@ struct Shared {
     breaker: Breaker,
     permits: Semaphore,
     status: watch::Sender<Status>,
-    /// Queries that waited in vain since the server was ready last.
+    /// The number of queries that waited in vain since the server was last ready.
     waited: AtomicU32,
     is_started: AtomicBool,
-    /// Refusals in a row.
+    /// The number of consecutive refusals.
     refused: AtomicU32,
-    /// Its tools may be others than those that were learnt.
+    /// Notified when the discovered tools may be outdated.
     outdated: Notify,
-    to_learn: Duration,
-    /// Somebody asks.
+    discovery_interval: Duration,
+    /// Notified when a query needs the server.
     wanted: Notify,
-    /// The server may hang.
+    /// Notified when the server may hang.
     doubted: Notify,
     closing: CancellationToken,
-    last_words: Arc<LastWords>,
+    stderr_tail: Arc<StderrTail>,
     secrets: Arc<Secrets>,
-    told: Mutex<Told>,
+    logged: Mutex<LoggedState>,
     span: Span,
 }
 
-/// What was told, and is not told again before it changes.
+/// The last logged state, which is not logged again until it changes.
 #[derive(Debug, Default)]
-struct Told {
+struct LoggedState {
     no_plan: Option<NoPlan>,
     problems: Vec<String>,
     failure: Option<Failure>,
 }
 
-/// What a server does.
+/// The state of a server and when it was entered.
 #[derive(Debug, Clone)]
 struct Status {
-    what: What,
+    state: RunState,
     since: DateTime<Utc>,
 }
 
 #[derive(Debug, Clone)]
-enum What {
-    /// Nobody has asked it yet.
+enum RunState {
+    /// No query has needed the server yet.
     Idle,
     Starting,
-    Ready(Arc<Live>),
-    /// Until it is started again.
+    Ready(Arc<LiveConnection>),
+    /// The server failed and will be restarted.
     Failed(Failure),
-    /// For good, or until its tools change.
-    Unfit(Failure),
+    /// The server cannot be queried, permanently or until its tools change.
+    Unusable(Failure),
 }
 
-/// What a server does, for those who watch.
+/// The state of a server, for monitoring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Nobody has asked it yet.
+    /// No query has needed the server yet.
     Idle,
     Starting,
     Ready,
     Failed,
-    /// It has no tool to ask.
+    /// The server has no search tool.
     Unmapped,
     Closed,
 }
 
-/// What is known of a server, for those who watch.
+/// A snapshot of a server, for monitoring.
 #[derive(Debug, Clone)]
 pub(crate) struct UpstreamState {
     pub(crate) name: String,
     /// `command` or `http`.
     pub(crate) transport: &'static str,
     pub(crate) phase: Phase,
-    /// Why it is not ready.
+    /// The reason why the server is not ready.
     pub(crate) failure: Option<Failure>,
-    /// Since when it is in this state.
+    /// The time at which the server entered this state.
     pub(crate) since: DateTime<Utc>,
-    /// Which tools are asked, and how.
+    /// The calls to make.
     pub(crate) plan: Option<Arc<Plan>>,
-    /// Why there is no plan, where that is the reason.
+    /// The reason why there is no plan.
     pub(crate) no_plan: Option<NoPlan>,
     pub(crate) starts: u64,
     pub(crate) calls: u64,
     pub(crate) in_flight: usize,
     pub(crate) cancelled: u64,
-    /// Answers that came when nobody waited any more.
+    /// The number of answers that arrived after the call had been abandoned.
     pub(crate) late: u64,
     pub(crate) failures: BTreeMap<&'static str, u64>,
     pub(crate) latency: Option<Latency>,
     pub(crate) bytes_in: u64,
     pub(crate) bytes_out: u64,
     pub(crate) breaker: BreakerState,
-    /// The last lines of its standard error, without the secrets it was given: for the terminal of whoever
-    /// checks the configuration, not for answers and logs.
-    pub(crate) last_words: Vec<String>,
-    /// Why it failed, in its own and the system's words, without the secrets: for the same.
+    /// The last lines of standard error, without the secrets passed to the server. They are for the
+    /// operator's terminal, not for answers and logs.
+    pub(crate) stderr_tail: Vec<String>,
+    /// The causes of failures as reported by the server and the system, without secrets. They are
+    /// for the operator's terminal as well.
     pub(crate) causes: Vec<String>,
 }
 
-/// What a server gave to a query.
+/// A server's answers to a query.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
     pub(crate) answers: Vec<CallAnswer>,
-    /// The calls that failed beside those that were answered.
+    /// The calls that failed while others were answered.
     pub(crate) failed: Vec<FailedCall>,
 }
 
-/// A call that failed, where another one was answered.
+/// A call that failed while another one was answered.
 #[derive(Debug, Clone)]
 pub(crate) struct FailedCall {
-    /// The tool, as it may be told.
+    /// The tool's name, cleaned for display.
     pub(crate) tool: String,
     pub(crate) failure: Failure,
 }
 
-/// What one call was answered.
+/// The answer to one call.
 #[derive(Debug, Clone)]
 pub(crate) struct CallAnswer {
-    /// The place of the call among those of the plan.
+    /// The index of the call in the plan.
     pub(crate) call: usize,
     pub(crate) tool: String,
-    /// Where in the answer the items are, as configured.
-    pub(crate) items: Places,
+    /// The configured location of the items in the answer.
+    pub(crate) items: ItemLocation,
     pub(crate) result: CallToolResult,
-    /// Of the answer as it came.
+    /// The size of the answer as received, in bytes.
     pub(crate) bytes: usize,
     pub(crate) latency: Duration,
-    /// When it had arrived.
+    /// The time at which the answer arrived.
     pub(crate) at: DateTime<Utc>,
 }
 
 impl Upstream {
-    /// A server that is not started yet. `route` is that of this aggregator itself.
+    /// Creates a server without starting it. `route` is the route of this aggregator itself.
     pub(crate) fn new(config: ServerConfig, settings: Arc<Settings>, route: Route) -> Arc<Self> {
-        Self::learning(config, settings, route, TO_LEARN)
+        Self::with_discovery_interval(config, settings, route, DISCOVERY_INTERVAL)
     }
 
-    fn learning(
+    fn with_discovery_interval(
         config: ServerConfig,
         settings: Arc<Settings>,
         route: Route,
-        to_learn: Duration,
+        discovery_interval: Duration,
     ) -> Arc<Self> {
-        let (status, _) = watch::channel(Status::new(What::Idle));
+        let (status, _) = watch::channel(Status::new(RunState::Idle));
         let secrets = Arc::new(Secrets::of(&config));
         let shared = Shared {
             stats: Arc::new(Stats::new(Arc::clone(&secrets))),
@@ -222,14 +224,14 @@ impl Upstream {
             waited: AtomicU32::new(0),
             refused: AtomicU32::new(0),
             outdated: Notify::new(),
-            to_learn,
+            discovery_interval,
             is_started: AtomicBool::new(false),
             wanted: Notify::new(),
             doubted: Notify::new(),
             closing: CancellationToken::new(),
-            last_words: LastWords::new(Arc::clone(&secrets)),
+            stderr_tail: StderrTail::new(Arc::clone(&secrets)),
             secrets,
-            told: Mutex::default(),
+            logged: Mutex::default(),
             span: tracing::info_span!(parent: None, "upstream", server = config.name),
             config,
             settings,
@@ -238,8 +240,8 @@ impl Upstream {
         Arc::new(Self { shared: Arc::new(shared), running: Mutex::default() })
     }
 
-    /// Starts the server in the background, or has it started by the first query. A second time, nothing
-    /// happens.
+    /// Starts the server in the background, or arranges that the first query starts it. Further
+    /// calls have no effect.
     pub(crate) fn start(self: &Arc<Self>) {
         let shared = Arc::clone(&self.shared);
         if shared.config.disabled || shared.is_started.swap(true, Relaxed) {
@@ -253,10 +255,10 @@ impl Upstream {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = Some(running);
     }
 
-    /// Asks the server, until that time at the latest. Dropped, its calls are cancelled.
+    /// Queries the server until the deadline. Dropping the future cancels the calls.
     ///
     /// # Errors
-    /// Why there is no answer to any of the calls.
+    /// The reason why no call was answered.
     pub(crate) async fn ask(
         &self,
         query: &str,
@@ -285,53 +287,54 @@ impl Upstream {
         asked
     }
 
-    /// Has the server started, and waits until it is ready, or failed to get so.
+    /// Starts the server if necessary, and waits until it is ready or has failed to start.
     pub(crate) async fn settled(&self) {
         if !self.shared.is_started.load(Relaxed) {
             return;
         }
         self.shared.wanted.notify_one();
         let mut status = self.shared.status.subscribe();
-        let is_settled = |status: &Status| !matches!(status.what, What::Idle | What::Starting);
-        // Whoever sends it is held by us.
+        let is_settled =
+            |status: &Status| !matches!(status.state, RunState::Idle | RunState::Starting);
+        // `self` holds the sender.
         let _ = status.wait_for(is_settled).await;
     }
 
-    /// How often it was started.
+    /// Returns the number of starts.
     pub(crate) fn starts(&self) -> u64 {
         self.shared.stats.starts.load(Relaxed)
     }
 
-    /// Of a server that ended while it was asked, and had been started so often before: waits until it is
-    /// known how it ended. Whoever asked hears sooner that it did.
+    /// Waits until the exit of a server is fully known that exited during a call. `starts` is the
+    /// number of starts before the call. The call itself reports the exit earlier.
     pub(crate) async fn has_ended(&self, starts: u64) {
         let shared = &self.shared;
-        // Why a request broke is known with it.
+        // Over HTTP, the cause is known together with the failure.
         if matches!(shared.config.how, How::Http { .. }) {
             return;
         }
         let mut status = shared.status.subscribe();
         let is_over =
-            |status: &Status| !matches!(status.what, What::Ready(_)) || self.starts() > starts;
-        let _ = timeout(TO_HEAR, status.wait_for(is_over)).await;
-        shared.last_words.are_heard().await;
+            |status: &Status| !matches!(status.state, RunState::Ready(_)) || self.starts() > starts;
+        let _ = timeout(EXIT_TIMEOUT, status.wait_for(is_over)).await;
+        shared.stderr_tail.wait_until_read().await;
     }
 
-    /// What is known of the server.
+    /// Returns a snapshot of the server.
     pub(crate) fn state(&self) -> UpstreamState {
         let shared = &self.shared;
         let stats = &shared.stats;
-        let Status { what, since } = shared.status.borrow().clone();
-        let (phase, failure, plan) = match what {
-            What::Idle => (Phase::Idle, None, None),
-            What::Starting => (Phase::Starting, None, None),
-            What::Ready(live) => (Phase::Ready, None, Some(Arc::clone(&live.plan))),
-            What::Failed(failure) => (Phase::Failed, Some(failure), None),
-            What::Unfit(Failure::NoQueryTool) => {
+        let Status { state, since } = shared.status.borrow().clone();
+        let (phase, failure, plan) = match state {
+            RunState::Idle => (Phase::Idle, None, None),
+            RunState::Starting => (Phase::Starting, None, None),
+            RunState::Ready(live) => (Phase::Ready, None, Some(Arc::clone(&live.plan))),
+            RunState::Failed(failure) => (Phase::Failed, Some(failure), None),
+            RunState::Unusable(Failure::NoQueryTool) => {
                 (Phase::Unmapped, Some(Failure::NoQueryTool), None)
             }
-            What::Unfit(Failure::Closed) => (Phase::Closed, None, None),
-            What::Unfit(failure) => (Phase::Failed, Some(failure), None),
+            RunState::Unusable(Failure::Closed) => (Phase::Closed, None, None),
+            RunState::Unusable(failure) => (Phase::Failed, Some(failure), None),
         };
         UpstreamState {
             name: shared.config.name.clone(),
@@ -343,7 +346,7 @@ impl Upstream {
             failure,
             since,
             plan,
-            no_plan: shared.told().no_plan.clone().filter(|_| phase == Phase::Unmapped),
+            no_plan: shared.logged().no_plan.clone().filter(|_| phase == Phase::Unmapped),
             starts: stats.starts.load(Relaxed),
             calls: stats.calls.load(Relaxed),
             in_flight: shared
@@ -357,23 +360,23 @@ impl Upstream {
             bytes_in: stats.bytes_in.load(Relaxed),
             bytes_out: stats.bytes_out.load(Relaxed),
             breaker: shared.breaker.state(),
-            last_words: shared.last_words.lines(),
+            stderr_tail: shared.stderr_tail.lines(),
             causes: stats.notes.all(),
         }
     }
 
-    /// Ends the server, with all that it has started, within a second.
+    /// Ends the server and all processes that it has started, within a second.
     pub(crate) async fn close(&self) {
         self.shared.closing.cancel();
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(mut running) = running
-            && timeout(TO_CLOSE, &mut running).await.is_err()
+            && timeout(CLOSE_TIMEOUT, &mut running).await.is_err()
         {
-            // What it holds ends its process when it is dropped.
+            // Dropping the task's connection ends the process.
             running.abort();
             let _ = running.await;
         }
-        self.shared.set(What::Unfit(Failure::Closed));
+        self.shared.set(RunState::Unusable(Failure::Closed));
     }
 }
 
@@ -387,7 +390,7 @@ impl Drop for Upstream {
 }
 
 impl Status {
-    fn new(what: What) -> Self {
-        Self { what, since: Utc::now() }
+    fn new(state: RunState) -> Self {
+        Self { state, since: Utc::now() }
     }
 }

@@ -1,5 +1,5 @@
-//! Causes of failures in full, also in a server's own words: for the terminal of whoever checks the
-//! configuration, and for no answer and no log.
+//! Full causes of failures, including a server's own messages. They are for the operator's
+//! terminal, not for answers and logs.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::secrets::Secrets;
 
-/// So many are kept,
-const MOST: usize = 10;
-/// and so many characters of each.
-const LONGEST: usize = 1000;
+/// The maximum number of notes.
+const MAX_NOTES: usize = 10;
+/// The maximum length of a note, in characters.
+const MAX_NOTE_CHARS: usize = 1000;
 
-/// The last causes of failures, without the secrets that the server was given.
+/// The last causes of failures, without the secrets passed to the server.
 #[derive(Default)]
 pub(super) struct Notes {
     secrets: Arc<Secrets>,
@@ -30,24 +30,25 @@ impl Notes {
         Self { secrets, kept: Mutex::default() }
     }
 
-    /// Keeps a cause, unless it is known.
+    /// Adds a cause unless it is already recorded.
     pub(super) fn add(&self, note: &str) {
-        // As it stands, and once it is clean: secrets may have blanks in them, or come in pieces.
+        // Secrets are masked before and after cleaning, because they may contain blanks or be split
+        // by invisible characters.
         let hidden = self.secrets.hidden(note);
         let note = crate::text::clean(&hidden);
         let note = note.split_whitespace().collect::<Vec<_>>().join(" ");
-        let note: String = self.secrets.hidden(&note).chars().take(LONGEST).collect();
+        let note: String = self.secrets.hidden(&note).chars().take(MAX_NOTE_CHARS).collect();
         let mut notes = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if note.is_empty() || notes.contains(&note) {
             return;
         }
-        if notes.len() == MOST {
+        if notes.len() == MAX_NOTES {
             notes.pop_front();
         }
         notes.push_back(note);
     }
 
-    /// All of them, the last one last.
+    /// Returns all causes, the oldest first.
     pub(super) fn all(&self) -> Vec<String> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
@@ -58,10 +59,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_secret_is_cut_before_it_is_hidden() {
+    fn secrets_are_masked_before_notes_are_shortened() {
         let secrets = Secrets::new(["tok-0123456789", "two words"].map(str::to_owned));
         let notes = Notes::new(Arc::new(secrets));
-        notes.add(&format!("{} tok-0123456789", "x".repeat(LONGEST - 11)));
+        notes.add(&format!("{} tok-0123456789", "x".repeat(MAX_NOTE_CHARS - 11)));
         notes.add("two \u{200b}words, two\n words");
         let all = notes.all();
         assert!(all[0].ends_with("x ***"), "{all:?}");
@@ -69,16 +70,16 @@ mod tests {
     }
 
     #[test]
-    fn few_short_clean_notes_are_kept_once_each() {
+    fn notes_are_cleaned_shortened_and_distinct() {
         let notes = Notes::default();
         (0..20).for_each(|n| notes.add(&format!("HTTP\u{1b}[31m  status\n{n}\u{202e}")));
         notes.add("HTTP status 19");
         notes.add(" \u{200b}");
         notes.add(&"é".repeat(5000));
         let all = notes.all();
-        assert_eq!(all.len(), MOST);
-        assert_eq!(all[MOST - 2], "HTTP status 19");
-        assert_eq!(all[MOST - 1].chars().count(), LONGEST);
+        assert_eq!(all.len(), MAX_NOTES);
+        assert_eq!(all[MAX_NOTES - 2], "HTTP status 19");
+        assert_eq!(all[MAX_NOTES - 1].chars().count(), MAX_NOTE_CHARS);
         assert!(!format!("{notes:?}").contains("status"));
     }
 }

@@ -1,4 +1,5 @@
-//! Child processes: started with little of our environment, and ended with all that they have started.
+//! Child processes: started with a minimal environment, and ended with all processes that they have
+//! started.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -15,10 +16,10 @@ use tokio::time::timeout;
 
 use super::secrets::Secrets;
 
-/// What a process gets of our environment: enough to find programs and files.
+/// The variables that a process inherits: enough to find programs and files.
 #[cfg(not(windows))]
 const INHERITED: &[&str] = &["PATH", "HOME", "LANG", "TMPDIR"];
-/// Where programs do not even start without more.
+/// The variables without which programs do not start on Windows.
 #[cfg(windows)]
 const INHERITED: &[&str] = &[
     "PATH",
@@ -36,46 +37,47 @@ const INHERITED: &[&str] = &[
     "PROGRAMDATA",
     "PROGRAMFILES",
 ];
-/// How long a process may take to end by itself once its standard input is closed,
-const BY_ITSELF: Duration = Duration::from_millis(500);
-/// and once it has been asked to.
-const ON_DEMAND: Duration = Duration::from_millis(250);
-/// How long the system takes to end one that is made to.
-const BY_FORCE: Duration = Duration::from_millis(150);
-/// How long the standard error of a process is listened to after its end.
-const AFTER_ITS_END: Duration = Duration::from_millis(200);
-/// So many last lines of standard error are kept, and so much of each.
-const LAST_LINES: usize = 20;
-const LONGEST_LINE: usize = 500;
+/// The time that a process has to exit after its standard input is closed.
+const EXIT_GRACE_PERIOD: Duration = Duration::from_millis(500);
+/// The time that a process has to exit after it was asked to terminate.
+const TERMINATE_GRACE_PERIOD: Duration = Duration::from_millis(250);
+/// The time limit for the system to kill a process.
+const KILL_TIMEOUT: Duration = Duration::from_millis(150);
+/// The time for which standard error is read after a process has ended.
+const STDERR_GRACE_PERIOD: Duration = Duration::from_millis(200);
+/// The maximum number of lines kept of standard error, and the maximum length of each in
+/// characters.
+const MAX_STDERR_LINES: usize = 20;
+const MAX_LINE_CHARS: usize = 500;
 
-/// How to start a process.
+/// The description of a process to start.
 pub(super) struct Start<'a> {
     pub(super) command: &'a str,
     pub(super) args: &'a [String],
     pub(super) env: &'a BTreeMap<String, String>,
     pub(super) cwd: Option<&'a Path>,
-    /// A variable that tells it by whom it was started.
+    /// A variable that identifies the aggregators that started the process.
     pub(super) mark: (&'a str, &'a str),
 }
 
-/// A process with all that it has started. Dropped, it is ended by force.
+/// A process and all processes that it has started. Dropping it kills them.
 #[derive(Debug)]
 pub(super) struct Process {
-    // Ended before the process is forgotten: until then, nobody else gets its number.
-    group: Group,
+    // Dropped before the child is reaped, because until then its process id cannot be reused.
+    group: ProcessGroup,
     child: Child,
-    /// While it is there, its standard error is listened to.
+    /// Keeps the reader of standard error running.
     _listens: oneshot::Sender<()>,
 }
 
 impl Process {
-    /// Starts it.
+    /// Starts the process.
     ///
     /// # Errors
-    /// When there is no such program, or it may not be started.
+    /// When the program does not exist or cannot be started.
     pub(super) fn start(
         start: &Start<'_>,
-        last_words: &Arc<LastWords>,
+        stderr_tail: &Arc<StderrTail>,
     ) -> io::Result<(Self, ChildStdout, ChildStdin)> {
         let mut command = Command::new(start.command);
         command.args(start.args).env_clear();
@@ -93,38 +95,40 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        // So that what it starts can be ended with it; and Ctrl-C is for us to answer.
+        // A process group of its own allows ending everything that the process starts. It also
+        // keeps Ctrl-C away from the process.
         #[cfg(unix)]
         let mark = super::descendants::new_mark();
         #[cfg(unix)]
         command.process_group(0).env(super::descendants::VARIABLE, &mark);
         let mut child = command.spawn()?;
         #[cfg(unix)]
-        let group = Group::of(&child, &mark);
+        let group = ProcessGroup::of(&child, &mark);
         #[cfg(not(unix))]
-        let group = Group {};
+        let group = ProcessGroup {};
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             return Err(io::ErrorKind::BrokenPipe.into());
         };
         let (listens, is_over) = oneshot::channel();
-        tokio::spawn(last_words.clone().listen(stderr, is_over));
+        tokio::spawn(stderr_tail.clone().read_from(stderr, is_over));
         Ok((Self { group, child, _listens: listens }, stdout, stdin))
     }
 
-    /// Ends it within a second: its standard input is closed already. Tells how it ended by itself.
+    /// Ends the process within a second. Its standard input is already closed. Returns the exit
+    /// status if the process exited on its own.
     pub(super) async fn end(mut self) -> Option<ExitStatus> {
         self.group.look();
-        let by_itself = self.ends_within(BY_ITSELF).await;
+        let by_itself = self.ends_within(EXIT_GRACE_PERIOD).await;
         let mut has_ended = by_itself.is_some();
         if !has_ended {
-            self.group.ask_to_end();
-            has_ended = self.ends_within(ON_DEMAND).await.is_some();
+            self.group.terminate();
+            has_ended = self.ends_within(TERMINATE_GRACE_PERIOD).await.is_some();
         }
-        // Also what it has left behind.
+        // Processes that it left behind are ended too.
         self.group.end();
         if !has_ended {
-            let _ = self.ends_within(BY_FORCE).await;
+            let _ = self.ends_within(KILL_TIMEOUT).await;
         }
         by_itself
     }
@@ -134,9 +138,10 @@ impl Process {
     }
 }
 
-/// A process group, and what has left it. Elsewhere than on Unix, the process alone is ended, as its own value sees to.
+/// A process group and the processes that have left it. On systems other than Unix only the child
+/// itself is ended, by `kill_on_drop`.
 #[derive(Debug)]
-struct Group {
+struct ProcessGroup {
     #[cfg(unix)]
     leader: Option<rustix::process::Pid>,
     #[cfg(unix)]
@@ -144,7 +149,7 @@ struct Group {
 }
 
 #[cfg(unix)]
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child, mark: &str) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         let leader = id.and_then(rustix::process::Pid::from_raw);
@@ -154,18 +159,18 @@ impl Group {
         Self { leader, descendants: super::descendants::Descendants::of(leader, mark) }
     }
 
-    /// Remembers who is there, as long as parents are.
+    /// Records the descendants while their parents exist.
     fn look(&mut self) {
         self.descendants.look();
     }
 
-    fn ask_to_end(&self) {
+    fn terminate(&self) {
         if let Some(leader) = self.leader {
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::TERM);
         }
     }
 
-    /// Ends all of it. Usually nobody is left.
+    /// Kills the group and the descendants, usually none.
     fn end(&mut self) {
         if let Some(leader) = self.leader.take() {
             self.look();
@@ -177,65 +182,66 @@ impl Group {
 }
 
 #[cfg(not(unix))]
-impl Group {
+impl ProcessGroup {
     const fn look(&mut self) {}
 
-    const fn ask_to_end(&self) {}
+    const fn terminate(&self) {}
 
     const fn end(&mut self) {}
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-/// The last lines that a process wrote to its standard error, without the secrets that it was given. For
-/// whoever sits in front of the terminal, and for no log.
+/// The last lines that a process wrote to its standard error, without the secrets passed to it.
+/// They are for the operator's terminal, not for logs.
 #[derive(Default)]
-pub(super) struct LastWords {
+pub(super) struct StderrTail {
     secrets: Arc<Secrets>,
     lines: Mutex<VecDeque<String>>,
-    /// So many processes are listened to.
+    /// The number of processes whose standard error is being read.
     listeners: watch::Sender<usize>,
 }
 
-impl fmt::Debug for LastWords {
+impl fmt::Debug for StderrTail {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("LastWords").finish_non_exhaustive()
+        formatter.debug_struct("StderrTail").finish_non_exhaustive()
     }
 }
 
-impl LastWords {
-    /// `secrets` are hidden.
+impl StderrTail {
+    /// Creates an empty buffer that masks `secrets`.
     pub(super) fn new(secrets: Arc<Secrets>) -> Arc<Self> {
         Arc::new(Self { secrets, ..Self::default() })
     }
 
-    /// All of them, the last one last.
+    /// Returns all lines, the oldest first.
     pub(super) fn lines(&self) -> Vec<String> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }
 
-    /// Waits until all that was written by what has ended is read.
-    pub(super) async fn are_heard(&self) {
+    /// Waits until everything that ended processes have written is read.
+    pub(super) async fn wait_until_read(&self) {
         let mut listeners = self.listeners.subscribe();
-        let _ = timeout(AFTER_ITS_END, listeners.wait_for(|count| *count == 0)).await;
+        let _ = timeout(STDERR_GRACE_PERIOD, listeners.wait_for(|count| *count == 0)).await;
     }
 
-    /// Listens to a process, and a little longer than it is there: others may hold its standard error.
-    async fn listen(
+    /// Reads standard error until shortly after the process has ended, because other processes may
+    /// hold it open.
+    async fn read_from(
         self: Arc<Self>,
         stderr: impl AsyncRead + Unpin,
         is_over: oneshot::Receiver<()>,
     ) {
         self.listeners.send_modify(|count| *count += 1);
         tokio::select! {
-            () = listen(stderr, &self) => {}
+            () = read_lines(stderr, &self) => {}
             () = async {
                 let _ = is_over.await;
-                tokio::time::sleep(AFTER_ITS_END).await;
+                tokio::time::sleep(STDERR_GRACE_PERIOD).await;
             } => {}
         }
         self.listeners.send_modify(|count| *count -= 1);
@@ -244,35 +250,36 @@ impl LastWords {
     fn add(&self, line: &[u8]) {
         let text = self.secrets.hidden(&String::from_utf8_lossy(line));
         let text: String =
-            text.trim().chars().filter(|each| !each.is_control()).take(LONGEST_LINE).collect();
+            text.trim().chars().filter(|each| !each.is_control()).take(MAX_LINE_CHARS).collect();
         if text.is_empty() {
             return;
         }
         let mut lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        if lines.len() == LAST_LINES {
+        if lines.len() == MAX_STDERR_LINES {
             lines.pop_front();
         }
         lines.push_back(text);
     }
 }
 
-/// Takes all that comes, so that the process is never held up by it, and keeps the last lines.
-async fn listen(mut stderr: impl AsyncRead + Unpin, last_words: &LastWords) {
-    // So much of a line is looked at: a secret at the place where it is cut shall still be seen whole.
-    const LOOKED_AT: usize = 16 * LONGEST_LINE;
+/// Reads everything, so that the process never blocks on a full pipe, and keeps the last lines.
+async fn read_lines(mut stderr: impl AsyncRead + Unpin, stderr_tail: &StderrTail) {
+    // The bytes read of a line. They exceed what is kept, so that a secret at the cut is still
+    // recognized.
+    const MAX_READ_BYTES: usize = 16 * MAX_LINE_CHARS;
     let mut line = Vec::new();
     let mut buffer = vec![0; 4096];
     while let Ok(count @ 1..) = stderr.read(&mut buffer).await {
         for part in buffer.get(..count).unwrap_or_default().split_inclusive(|byte| *byte == b'\n') {
-            let room = LOOKED_AT.saturating_sub(line.len()).min(part.len());
+            let room = MAX_READ_BYTES.saturating_sub(line.len()).min(part.len());
             line.extend_from_slice(part.get(..room).unwrap_or_default());
             if part.ends_with(b"\n") {
-                last_words.add(&line);
+                stderr_tail.add(&line);
                 line.clear();
             }
         }
     }
-    last_words.add(&line);
+    stderr_tail.add(&line);
 }
 
 #[cfg(test)]
@@ -280,20 +287,20 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn of_standard_error_the_last_lines_are_kept_without_secrets() {
-        let words = LastWords::new(Arc::new(Secrets::new(
+    async fn the_last_lines_are_kept_without_secrets() {
+        let words = StderrTail::new(Arc::new(Secrets::new(
             ["hunter2", "hunter2-long", "a"].map(str::to_owned),
         )));
         let mut text = (0..100).map(|n| format!("line {n}\r\n")).collect::<String>();
         text.push_str("\n\u{1b}[31mpassword hunter2-long and hunter2\u{7}\n");
         text.push_str(&"x".repeat(1_000_000));
         text.push_str("\nno end");
-        listen(text.as_bytes(), &words).await;
+        read_lines(text.as_bytes(), &words).await;
         let lines = words.lines();
-        assert_eq!(lines.len(), LAST_LINES);
+        assert_eq!(lines.len(), MAX_STDERR_LINES);
         assert_eq!(lines[0], "line 83");
-        assert_eq!(lines[LAST_LINES - 3], "[31mpassword *** and ***");
-        assert_eq!(lines[LAST_LINES - 2].len(), LONGEST_LINE);
-        assert_eq!(lines[LAST_LINES - 1], "no end");
+        assert_eq!(lines[MAX_STDERR_LINES - 3], "[31mpassword *** and ***");
+        assert_eq!(lines[MAX_STDERR_LINES - 2].len(), MAX_LINE_CHARS);
+        assert_eq!(lines[MAX_STDERR_LINES - 1], "no end");
     }
 }

@@ -1,4 +1,4 @@
-//! The values of a server's configuration that only this server may see, and the masking of them.
+//! Masking of the values of a server's configuration that only this server may see.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write as _};
@@ -16,12 +16,12 @@ use crate::config::{How, ServerConfig};
 use crate::secret::sounds_secret;
 use crate::text::clean;
 
-/// Stands for a secret.
+/// The replacement of a secret.
 const MASK: &str = "***";
 
-/// Shorter texts are no secrets, and are in every other word.
-const SHORTEST: usize = 4;
-/// Values that are in every other line, and that nobody would choose for a password.
+/// The minimum length of a secret, in bytes. Shorter texts occur in many words.
+const MIN_SECRET_BYTES: usize = 4;
+/// Common values that are not secrets.
 const PLAIN: [&str; 21] = [
     "true",
     "false",
@@ -47,14 +47,14 @@ const PLAIN: [&str; 21] = [
 ];
 
 /// A value of the configuration.
-struct Given {
+struct ConfigValue {
     text: String,
-    /// Whether its name or its form says that it is a secret. Other values, such as the name of a region,
-    /// may well be in an answer.
+    /// Whether its name or its form marks it as a secret. Other values, such as the name of a
+    /// region, may occur in an answer.
     is_secret: bool,
 }
 
-impl Given {
+impl ConfigValue {
     fn named(name: &str, text: impl Into<String>) -> Self {
         let text = text.into();
         Self { is_secret: sounds_secret(name) || looks_secret(&text), text }
@@ -65,12 +65,12 @@ impl Given {
     }
 }
 
-/// The values of a server's configuration, which are masked wherever its words are shown.
+/// The values of a server's configuration, which are masked wherever its texts are shown.
 #[derive(Default)]
 pub(super) struct Secrets {
-    /// All values: for the words of a server on the terminal of the operator.
+    /// All values, masked in a server's texts on the operator's terminal.
     all: Masker,
-    /// The values that are secrets beyond doubt: for its results.
+    /// The values that are certainly secrets, masked in results.
     certain: Masker,
 }
 
@@ -81,35 +81,36 @@ impl fmt::Debug for Secrets {
 }
 
 impl Secrets {
-    /// The values of a server's configuration.
+    /// Collects the values of a server's configuration.
     pub(super) fn of(config: &ServerConfig) -> Self {
-        // A value that is in a variable of the environment is not in the file for a reason.
+        // A value is kept in an environment variable for a reason, even if its name is not that of
+        // a secret.
         let mut given: Vec<_> =
-            config.secrets.iter().map(|(name, value)| Given::named(name, value)).collect();
+            config.secrets.iter().map(|(name, value)| ConfigValue::named(name, value)).collect();
         let arguments = config.settings.calls.iter().filter_map(|call| call.arguments.as_ref());
         let named = arguments.flat_map(|arguments| arguments.secrets());
-        given.extend(named.map(|(name, text)| Given::named(&name, text)));
+        given.extend(named.map(|(name, text)| ConfigValue::named(&name, text)));
         match &config.how {
             How::Command { args, env, .. } => {
                 for (name, value) in env {
-                    given.push(Given::named(name, value));
-                    of_url(value, &mut given);
+                    given.push(ConfigValue::named(name, value));
+                    collect_url(value, &mut given);
                 }
-                of_arguments(args, &mut given);
+                collect_arguments(args, &mut given);
             }
             How::Http { url, headers } => {
-                of_url(url, &mut given);
+                collect_url(url, &mut given);
                 for (name, value) in headers {
-                    given.push(Given::named(name, value));
-                    // `Bearer …`, `Basic …`: the scheme is none.
+                    given.push(ConfigValue::named(name, value));
+                    // The scheme in `Bearer …` and `Basic …` is not a secret.
                     let Some((_, value)) = value.split_once(' ') else { continue };
                     let value = value.trim();
-                    given.push(Given::named(name, value));
+                    given.push(ConfigValue::named(name, value));
                     if let Some(who) =
                         STANDARD.decode(value).ok().and_then(|who| String::from_utf8(who).ok())
                     {
-                        given.extend(who.split_once(':').map(|(_, it)| Given::secret(it)));
-                        given.push(Given::secret(who));
+                        given.extend(who.split_once(':').map(|(_, it)| ConfigValue::secret(it)));
+                        given.push(ConfigValue::secret(who));
                     }
                 }
             }
@@ -117,13 +118,13 @@ impl Secrets {
         Self::from_given(given)
     }
 
-    /// These texts, all of them secrets.
+    /// Treats all these texts as secrets.
     #[cfg(test)]
     pub(super) fn new(texts: impl IntoIterator<Item = String>) -> Self {
-        Self::from_given(texts.into_iter().map(Given::secret).collect())
+        Self::from_given(texts.into_iter().map(ConfigValue::secret).collect())
     }
 
-    fn from_given(given: Vec<Given>) -> Self {
+    fn from_given(given: Vec<ConfigValue>) -> Self {
         let certain = given.iter().filter(|it| it.is_secret);
         Self {
             certain: Masker::new(certain.map(|it| &*it.text)),
@@ -131,12 +132,12 @@ impl Secrets {
         }
     }
 
-    /// A text without any value of the configuration.
+    /// Masks all values of the configuration in a text.
     pub(super) fn hidden(&self, text: &str) -> String {
         self.all.mask(text).into_owned()
     }
 
-    /// Masks the secrets in all parts of an answer that are read.
+    /// Masks the secrets in all parts of an answer that are used.
     pub(super) fn mask_answer(&self, answer: &mut CallToolResult) {
         if self.certain.is_empty() {
             return;
@@ -174,7 +175,7 @@ impl Secrets {
 struct Masker {
     /// `None` if there are no texts.
     forms: Option<AhoCorasick>,
-    /// There are too many forms for one search: every text is masked as a whole.
+    /// Whether there are too many forms for one search, so that every text is masked entirely.
     masks_all: bool,
 }
 
@@ -184,7 +185,7 @@ impl Masker {
         if forms.is_empty() {
             return Self::default();
         }
-        // One may be part of another: the longest is masked.
+        // If one form is part of another, the longest one is masked.
         let built = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&forms);
         Self { masks_all: built.is_err(), forms: built.ok() }
     }
@@ -203,7 +204,7 @@ impl Masker {
         }
     }
 
-    /// Masks what is in a text, also where characters that are cleaned away part it.
+    /// Masks secrets in a text, including those split by characters that cleaning removes.
     fn mask_in(&self, text: &mut String) {
         if let Cow::Owned(masked) = self.mask(text) {
             *text = masked;
@@ -240,41 +241,43 @@ impl Masker {
     }
 }
 
-fn of_arguments(args: &[String], given: &mut Vec<Given>) {
+fn collect_arguments(args: &[String], given: &mut Vec<ConfigValue>) {
     let mut is_next = false;
     for arg in args {
         let flag = arg.strip_prefix('-');
         let pair = arg.split_once('=');
         match (flag, pair) {
             (_, Some((name, value))) if flag.is_some() || sounds_secret(name) => {
-                given.push(Given::named(name, value));
+                given.push(ConfigValue::named(name, value));
             }
-            // A word that follows such a flag.
-            (None, _) if is_next => given.push(Given::secret(arg)),
-            (None, _) if looks_secret(arg) => given.push(Given::secret(arg)),
+            // The value of the preceding flag.
+            (None, _) if is_next => given.push(ConfigValue::secret(arg)),
+            (None, _) if looks_secret(arg) => given.push(ConfigValue::secret(arg)),
             _ => {}
         }
-        of_url(arg, given);
+        collect_url(arg, given);
         is_next = flag.is_some_and(sounds_secret) && pair.is_none();
     }
 }
 
-/// Who asks, and with what, as a URL has it.
-fn of_url(text: &str, given: &mut Vec<Given>) {
+/// Collects the credentials and query parameters of a URL.
+fn collect_url(text: &str, given: &mut Vec<ConfigValue>) {
     let Some((_, rest)) = text.split_once("://") else { return };
     let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
     let authority = rest.split('/').next().unwrap_or_default();
     if let Some((who, _)) = authority.rsplit_once('@') {
-        // As it stands there, and as it is sent.
+        // As written in the URL, and decoded as sent.
         for who in [who.to_owned(), decoded(who)] {
-            given.extend(who.split_once(':').map(|(_, password)| Given::secret(password)));
-            given.push(Given::secret(STANDARD.encode(&who)));
-            given.push(Given::secret(who));
+            given.extend(who.split_once(':').map(|(_, password)| ConfigValue::secret(password)));
+            given.push(ConfigValue::secret(STANDARD.encode(&who)));
+            given.push(ConfigValue::secret(who));
         }
     }
     let query = query.split('#').next().unwrap_or_default();
     for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-        given.extend([value.to_owned(), decoded(value)].map(|value| Given::named(name, value)));
+        given.extend(
+            [value.to_owned(), decoded(value)].map(|value| ConfigValue::named(name, value)),
+        );
     }
 }
 
@@ -282,11 +285,12 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// The forms in which a text may come back: as it is, in JSON and in JSON in JSON, on one line and line by
-/// line, in URLs, in hexadecimal digits, and in base64, also as a part of what was encoded.
+/// Returns the forms in which a text may occur: unchanged, in JSON and nested JSON, joined into one
+/// line and line by line, in URLs, in hexadecimal digits, and in base64, also as a part of the
+/// encoded data.
 fn forms(text: &str) -> Vec<String> {
-    /// Shorter texts are in too many others by chance.
-    const SHORTEST_ENCODED: usize = 8;
+    /// The minimum length of an encoded form; shorter ones occur by chance.
+    const MIN_ENCODED_BYTES: usize = 8;
     const UNRESERVED: &AsciiSet =
         &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
     let mut forms = vec![text.to_owned()];
@@ -312,20 +316,20 @@ fn forms(text: &str) -> Vec<String> {
         for alphabet in [&alphabet::STANDARD, &alphabet::URL_SAFE] {
             encoded.extend((0..3).map(|offset| base64_core(text, offset, alphabet)));
         }
-        forms.extend(encoded.into_iter().filter(|form| form.len() >= SHORTEST_ENCODED));
+        forms.extend(encoded.into_iter().filter(|form| form.len() >= MIN_ENCODED_BYTES));
     }
     forms.sort_unstable();
     forms.dedup();
     forms
 }
 
-/// As JSON has a text between its quotes.
+/// Escapes a text as inside a JSON string.
 fn escaped(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
 }
 
-/// The same escapes with small letters: `%2f`.
+/// Returns percent-escapes with lower-case digits: `%2f`.
 fn lower_escapes(encoded: &str) -> String {
     let mut lower = String::with_capacity(encoded.len());
     let mut digits = 0_u8;
@@ -336,16 +340,17 @@ fn lower_escapes(encoded: &str) -> String {
     lower
 }
 
-/// The characters of base64 that a text determines, if it starts at this byte of a group of three.
+/// Returns the base64 characters that a text determines if it starts at this byte of a group of
+/// three.
 fn base64_core(text: &str, offset: usize, alphabet: &Alphabet) -> String {
     let bytes = [[0; 2].get(..offset).unwrap_or_default(), text.as_bytes()].concat();
     let encoded = GeneralPurpose::new(alphabet, NO_PAD).encode(&bytes);
-    // A character has six bits: those with bits of other bytes are left out.
+    // A character encodes six bits. Those that also encode bits of other bytes are left out.
     let (first, last) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
     encoded.get(first..last).unwrap_or_default().to_owned()
 }
 
-/// Whether somebody made it by chance: long, of letters and digits in no order.
+/// Returns whether a text looks randomly generated: long, with both letters and digits.
 fn looks_secret(text: &str) -> bool {
     const LONG: usize = 20;
     let has = |is: fn(&char) -> bool| text.chars().filter(is).count() >= 3;
@@ -355,10 +360,10 @@ fn looks_secret(text: &str) -> bool {
         && text.chars().all(|each| each.is_ascii_alphanumeric() || "-_+=.".contains(each))
 }
 
-/// Whether hiding it would hide nothing, and garble much.
+/// Returns whether masking a text would protect nothing and garble much.
 fn is_plain(text: &str) -> bool {
     let is_number = text.len() < 6 && text.chars().all(|each| each.is_ascii_digit());
-    text.len() < SHORTEST
+    text.len() < MIN_SECRET_BYTES
         || is_number
         || PLAIN.contains(&text)
         || (text.starts_with(['/', '~', '.']) && Path::new(text).exists())
@@ -382,7 +387,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_server_is_given_is_hidden_and_little_else() {
+    fn configured_values_are_masked_and_little_else() {
         let args = [
             "--api-key",
             "sk-one",
@@ -412,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_hidden_in_whatever_form_they_come() {
+    fn secrets_are_masked_in_all_forms() {
         let key = "-----BEGIN KEY-----\nab\"cd\\ef\n  ghij\n-----END KEY-----";
         let secrets = of(
             How::Http {
@@ -433,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn what_calls_are_made_with_is_hidden_too() {
+    fn arguments_of_calls_are_masked() {
         let arguments = serde_json::json!({
             "q": "{query|raw} plain", "one": "a ${ONE} b", "list": [{ "api_key": "literal" }], "pin": 12345,
             "access_token": 123_456,
@@ -450,7 +455,7 @@ mod tests {
         config.settings.calls.push(crate::ask::CallTemplate {
             tool: "t".to_owned(),
             arguments: Some(read.unwrap()),
-            items: crate::items::Places::default(),
+            items: crate::items::ItemLocation::default(),
             may_write: false,
         });
         let secrets = Secrets::of(&config);
@@ -459,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn common_encodings_are_hidden() {
+    fn common_encodings_are_masked() {
         let secret = "s3cr3t/v+lue \"x\" ü";
         let secrets = Secrets::new([secret.to_owned()]);
         let env = format!("HOME=/\nAPI_KEY={secret}\nLANG=C");
@@ -477,7 +482,7 @@ mod tests {
             let hidden = secrets.hidden(&text);
             assert!(hidden.contains(MASK) && !hidden.contains("s3cr3t"), "{shows}: {hidden}");
         }
-        // Wherever it stands in what is encoded.
+        // At any position in the encoded data.
         for before in ["", "a", "ab", "abc"] {
             for engine in [&STANDARD, &base64::engine::general_purpose::URL_SAFE_NO_PAD] {
                 let hidden = secrets.hidden(&engine.encode(format!("{before}{secret} and more")));
@@ -525,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn headers_and_urls_are_hidden_too() {
+    fn headers_and_urls_are_masked() {
         let headers = BTreeMap::from([("authorization".to_owned(), "Bearer one11".to_owned())]);
         let url = "https://me:two22@example.com/mcp?api=three3#x".to_owned();
         let secrets = of(How::Http { url, headers }, &[]);

@@ -1,4 +1,4 @@
-//! What is counted of a server.
+//! Statistics of a server.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -9,50 +9,50 @@ use super::Failure;
 use super::notes::Notes;
 use super::secrets::Secrets;
 
-/// Percentiles are of the last so many calls.
-const SAMPLES: usize = 512;
+/// The number of recent calls from which percentiles are computed.
+const MAX_SAMPLES: usize = 512;
 
-/// What is counted of a server.
+/// Counters and samples of a server.
 #[derive(Debug, Default)]
 pub(super) struct Stats {
     pub(super) bytes_in: AtomicU64,
     pub(super) bytes_out: AtomicU64,
     pub(super) calls: AtomicU64,
     pub(super) cancelled: AtomicU64,
-    /// Answers that nobody waited for any more.
+    /// Answers that arrived after the call had been abandoned.
     pub(super) late: AtomicU64,
     pub(super) starts: AtomicU64,
-    /// Why calls and starts failed.
+    /// The causes of failed calls and starts.
     pub(super) notes: Notes,
-    measured: Mutex<Measured>,
+    measured: Mutex<Measurements>,
 }
 
 #[derive(Debug, Default)]
-struct Measured {
-    /// Microseconds, the oldest of them at `next` once there are enough.
+struct Measurements {
+    /// Latencies in microseconds, a ring buffer whose oldest entry is at `next`.
     samples: Vec<u32>,
     next: usize,
     failures: BTreeMap<&'static str, u64>,
 }
 
-/// How long answers took, of the last 512 calls that were answered.
+/// Percentiles of the latency of the last 512 answered calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Latency {
-    /// Half of them took no longer.
+    /// The median.
     pub(crate) p50: Duration,
-    /// 95 % took no longer.
+    /// The 95th percentile.
     pub(crate) p95: Duration,
-    /// 99 % took no longer.
+    /// The 99th percentile.
     pub(crate) p99: Duration,
 }
 
 impl Stats {
-    /// `secrets` are in no note.
+    /// Creates empty statistics whose notes mask `secrets`.
     pub(super) fn new(secrets: Arc<Secrets>) -> Self {
         Self { notes: Notes::new(secrets), ..Self::default() }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Measured> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Measurements> {
         self.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -68,7 +68,7 @@ impl Stats {
             Some(oldest) => *oldest = micros,
             None => measured.samples.push(micros),
         }
-        measured.next = (next + 1) % SAMPLES;
+        measured.next = (next + 1) % MAX_SAMPLES;
     }
 
     pub(super) fn failed(&self, failure: Failure) {
@@ -82,7 +82,7 @@ impl Stats {
     pub(super) fn latency(&self) -> Option<Latency> {
         let mut samples = self.lock().samples.clone();
         samples.sort_unstable();
-        // The smallest one that so many percent do not exceed.
+        // The smallest sample that at least this percentage does not exceed.
         let at = |percent: usize| {
             let place = (samples.len() * percent).div_ceil(100).saturating_sub(1);
             samples.get(place).map(|micros| Duration::from_micros((*micros).into()))
@@ -102,9 +102,9 @@ mod tests {
         stats.answered(Duration::from_micros(7));
         let only = Duration::from_micros(7);
         assert_eq!(stats.latency(), Some(Latency { p50: only, p95: only, p99: only }));
-        // Forgotten by the time it is read.
-        (0..SAMPLES).for_each(|_| stats.answered(Duration::from_secs(9)));
-        (1..=SAMPLES as u64).rev().for_each(|n| stats.answered(Duration::from_micros(n)));
+        // These samples are overwritten before the percentiles are read.
+        (0..MAX_SAMPLES).for_each(|_| stats.answered(Duration::from_secs(9)));
+        (1..=MAX_SAMPLES as u64).rev().for_each(|n| stats.answered(Duration::from_micros(n)));
         let latency = stats.latency().unwrap();
         assert_eq!(latency.p50, Duration::from_micros(256));
         assert_eq!(latency.p95, Duration::from_micros(487));

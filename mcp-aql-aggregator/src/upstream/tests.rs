@@ -1,4 +1,4 @@
-//! Servers, good ones and faulty ones, as processes and over HTTP.
+//! Tests with scripted servers, working and faulty, as processes and over HTTP.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,22 +10,22 @@ use futures_util::future::join_all;
 use rmcp::model::ContentBlock;
 use serde_json::Value;
 
-use super::asking::{PATIENCE, REFUSALS};
+use super::query::{MAX_FAILED_WAITS, MAX_REFUSALS};
 use super::*;
 use crate::config::ServerSettings;
 
-/// Under load, a process takes a while to come up.
+/// The time limit for the start of a process on a busy machine.
 const TO_START: Duration = Duration::from_secs(60);
-/// A query takes no longer than this beyond what it may, on a machine that is busy with other things.
-const SOON: Duration = Duration::from_secs(8);
+/// The extra time allowed for a query on a busy machine.
+const EXTRA_TIME: Duration = Duration::from_secs(8);
 
-/// Not a test of anything: this program is the servers of the other tests, when it is asked to.
+/// Not a test: runs this program as the server of the other tests if the script variable is set.
 #[test]
 fn as_server() {
     mcp_aql_upstreams::serve_if_asked();
 }
 
-/// All that was logged by all tests, down to the least.
+/// The log lines of all tests, at all levels.
 static LOG: LazyLock<Arc<Mutex<Vec<u8>>>> = LazyLock::new(|| {
     #[derive(Clone)]
     struct Log(Arc<Mutex<Vec<u8>>>);
@@ -54,8 +54,8 @@ fn nothing_leaked(upstream: &Upstream) {
     let log = String::from_utf8_lossy(&LOG.lock().unwrap()).into_owned();
     assert_eq!(log.lines().find(|line| line.contains("s3cret")), None, "in the log");
     let mut state = upstream.state();
-    // These are for whoever checks the configuration.
-    state.last_words.clear();
+    // These texts are for the operator.
+    state.stderr_tail.clear();
     state.causes.clear();
     assert!(!format!("{state:?}").contains("s3cret"), "{state:?}");
     assert!(!format!("{upstream:?}").contains("s3cret"));
@@ -137,7 +137,7 @@ fn is_alive(pid: &u32) -> bool {
     if rustix::process::test_kill_process(pid).is_err() {
         return false;
     }
-    // Who has ended, and only is not buried by whoever inherited it.
+    // A zombie has ended, even if its parent has not waited for it.
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero()));
     !stat.is_ok_and(|stat| stat.rsplit(')').next().is_some_and(|rest| rest.starts_with(" Z")))
 }
@@ -159,7 +159,7 @@ impl Files {
 }
 
 #[tokio::test]
-async fn a_server_is_asked_and_leaves_no_process() {
+async fn a_server_answers_and_leaves_no_process() {
     let files = Files::new();
     let script = format!("--results 3 --format lines --pids {} --child", files.of("pids"));
     let upstream = started(&script, |_| {});
@@ -180,14 +180,14 @@ async fn a_server_is_asked_and_leaves_no_process() {
     reaches(|| pids(&files.path("pids")).len() == 2).await;
     let begun = Instant::now();
     upstream.close().await;
-    assert!(begun.elapsed() < TO_CLOSE + SOON);
+    assert!(begun.elapsed() < CLOSE_TIMEOUT + EXTRA_TIME);
     assert_eq!(upstream.state().phase, Phase::Closed);
     reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Closed);
 }
 
-/// What becomes of a call that goes wrong. Each has its word, comes soon, leaks nothing, and leaves a server
-/// that is asked again.
+/// Checks a failing call: it is reported in a fixed wording and in time, leaks nothing, and the
+/// server can be called again.
 async fn goes_wrong(call: &str, expected: Failure, restarts: bool) {
     let files = Files::new();
     let (count, list) = (files.of("count"), files.of("pids"));
@@ -201,11 +201,12 @@ async fn goes_wrong(call: &str, expected: Failure, restarts: bool) {
     let begun = Instant::now();
     assert_eq!(ask(&upstream).await.unwrap_err(), expected, "{call}");
     let took = begun.elapsed();
-    let enough = if matches!(expected, Failure::Timeout(_)) { limit + SOON } else { limit / 2 };
+    let enough =
+        if matches!(expected, Failure::Timeout(_)) { limit + EXTRA_TIME } else { limit / 2 };
     assert!(took < enough, "{call}: {took:?}");
     nothing_leaked(&upstream);
     assert_eq!(upstream.state().failures[expected.kind()], 1);
-    // The next one.
+    // The next call.
     is_ready(&upstream).await;
     let patient = Instant::now() + TO_START;
     let mut answers = upstream.ask("again", patient, &route()).await;
@@ -231,7 +232,7 @@ async fn calls_that_end_the_server() {
 }
 
 #[tokio::test]
-async fn calls_that_are_refused_in_words_that_nobody_shall_see() {
+async fn calls_with_errors_whose_text_must_not_leak() {
     goes_wrong("error:s3cret-of-the-database", Failure::Protocol, false).await;
     goes_wrong("tool-error:s3cret-of-the-database", Failure::Tool, false).await;
     goes_wrong("shape", Failure::Protocol, false).await;
@@ -243,14 +244,14 @@ async fn calls_that_are_answered_with_garbage() {
 }
 
 #[tokio::test]
-async fn answers_that_are_too_large_are_told_at_once_wherever_their_id_is() {
+async fn oversized_answers_fail_at_once_for_any_position_of_their_id() {
     goes_wrong("huge:3000000", Failure::TooLarge, false).await;
     goes_wrong("huge:20000000", Failure::TooLarge, false).await;
     goes_wrong("huge-id-last:20000000", Failure::TooLarge, false).await;
 }
 
 #[tokio::test]
-async fn of_two_answers_the_one_that_is_too_large_fails() {
+async fn an_oversized_answer_does_not_affect_another_one() {
     let upstream = started("--call huge-id-last:3000000 --times 1", |_| {});
     is_ready(&upstream).await;
     let (one, other) = tokio::join!(ask(&upstream), ask(&upstream));
@@ -260,7 +261,7 @@ async fn of_two_answers_the_one_that_is_too_large_fails() {
 }
 
 #[tokio::test]
-async fn a_server_that_stops_reading_is_started_again_once_that_is_sure() {
+async fn a_server_that_stops_reading_is_restarted() {
     let files = Files::new();
     let (count, list) = (files.of("count"), files.of("pids"));
     let script = format!("--call stop-reading --times 1 --count {count} --pids {list} --stays");
@@ -269,13 +270,13 @@ async fn a_server_that_stops_reading_is_started_again_once_that_is_sure() {
         settings.breaker_open = Duration::from_secs(5);
     });
     is_ready(&upstream).await;
-    // More than a pipe holds.
+    // More than the capacity of a pipe.
     let long = "x".repeat(200_000);
     for _ in 0..3 {
         let begun = Instant::now();
         let asked = upstream.ask(&long, begun + Duration::from_secs(20), &route()).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
-        assert!(begun.elapsed() < Duration::from_millis(500) + SOON);
+        assert!(begun.elapsed() < Duration::from_millis(500) + EXTRA_TIME);
     }
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::CircuitOpen);
     reaches(|| upstream.state().starts == 2 && upstream.state().phase == Phase::Ready).await;
@@ -288,22 +289,22 @@ async fn a_server_that_stops_reading_is_started_again_once_that_is_sure() {
 }
 
 #[tokio::test]
-async fn servers_that_never_get_ready_hold_up_few_queries() {
+async fn servers_that_never_become_ready_delay_few_queries() {
     let upstream = started("--start never", |settings| {
         settings.server_timeout = Duration::from_millis(200);
     });
-    for _ in 0..PATIENCE {
+    for _ in 0..MAX_FAILED_WAITS {
         let begun = Instant::now();
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Starting);
         assert!(begun.elapsed() >= Duration::from_millis(200));
     }
-    // Without waiting.
+    // This query does not wait.
     assert_eq!(ask(&upstream).now_or_never().unwrap().unwrap_err(), Failure::Starting);
     assert_eq!(upstream.state().phase, Phase::Starting);
     upstream.close().await;
 }
 
-/// What becomes of a server that cannot start.
+/// Checks a server that cannot start.
 async fn does_not_start(how: How, expected: Failure) {
     let upstream = new(how, |settings| settings.start_timeout = Duration::from_secs(20));
     upstream.start();
@@ -312,7 +313,7 @@ async fn does_not_start(how: How, expected: Failure) {
     assert!(begun.elapsed() < Duration::from_secs(10));
     nothing_leaked(&upstream);
     assert_eq!(upstream.state().failure, Some(expected));
-    // It is tried again.
+    // The start is retried.
     reaches(|| upstream.state().starts >= 2).await;
     upstream.close().await;
 }
@@ -342,7 +343,7 @@ async fn slow_servers_are_waited_for_and_started_once() {
     upstream.start();
     tokio::time::sleep(Duration::from_millis(100)).await;
     assert_eq!(upstream.state().phase, Phase::Idle);
-    // Who asks too early does not break off its start.
+    // A query that arrives too early does not interrupt the start.
     let early = upstream.ask("x", Instant::now() + Duration::from_millis(50), &route()).await;
     assert_eq!(early.unwrap_err(), Failure::Starting);
     is_ready(&upstream).await;
@@ -352,7 +353,7 @@ async fn slow_servers_are_waited_for_and_started_once() {
 }
 
 #[tokio::test]
-async fn a_server_that_keeps_failing_is_left_alone_and_then_asked_once() {
+async fn a_failing_server_is_probed_after_a_pause() {
     let upstream = started("--call hang --times 4", |settings| {
         settings.server_timeout = Duration::from_millis(500);
         settings.breaker_open = Duration::from_secs(5);
@@ -362,26 +363,26 @@ async fn a_server_that_keeps_failing_is_left_alone_and_then_asked_once() {
         assert!(matches!(ask(&upstream).await, Err(Failure::Timeout(_))));
     }
     for _ in 0..10 {
-        // Without waiting.
+        // This query does not wait.
         let asked = ask(&upstream).now_or_never();
         assert_eq!(asked.unwrap().unwrap_err(), Failure::CircuitOpen);
     }
     assert_eq!(upstream.state().breaker, BreakerState::Open);
     reaches(|| upstream.state().breaker == BreakerState::HalfOpen).await;
-    // The probe fails, and it is left alone again.
+    // The probe fails, and the breaker opens again.
     assert!(matches!(ask(&upstream).await, Err(Failure::Timeout(_))));
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::CircuitOpen);
     reaches(|| upstream.state().breaker == BreakerState::HalfOpen).await;
     assert!(ask(&upstream).await.is_ok());
     let state = upstream.state();
     assert_eq!(state.breaker, BreakerState::Closed);
-    // It answered pings all the time.
+    // The server answered pings all the time.
     assert_eq!(state.starts, 1);
     assert_eq!(state.failures["circuitOpen"], 11);
     upstream.close().await;
 }
 
-/// A query that the server has, and hangs with.
+/// Starts a query with which the server hangs.
 async fn hangs(upstream: &Arc<Upstream>) -> JoinHandle<Result<Vec<CallAnswer>, Failure>> {
     let before = upstream.state().calls;
     let asking = Arc::clone(upstream);
@@ -396,20 +397,20 @@ fn soon() -> Instant {
 
 // REQ-AGR-07
 #[tokio::test]
-async fn time_that_was_used_up_here_is_no_failure_of_a_server() {
+async fn time_spent_in_the_aggregator_is_not_a_failure_of_the_server() {
     let upstream = started("--call hang", |settings| {
         settings.calls_per_server = 1;
         settings.breaker_failures = 1;
     });
     is_ready(&upstream).await;
     let hanging = hangs(&upstream).await;
-    // The only place is taken.
+    // The only permit is taken.
     let waited = upstream.ask("x", soon(), &route()).await;
     assert_eq!(waited.unwrap_err(), Failure::Busy);
-    // Whoever gives up early says nothing of the server.
+    // A caller that gives up early says nothing about the server.
     hanging.abort();
     let _ = hanging.await;
-    // It is asked, and not given the time that it has.
+    // The server is called, but not given its full time.
     let hurried = upstream.ask("x", soon(), &route()).await;
     assert!(matches!(hurried, Err(Failure::Timeout(_))), "{hurried:?}");
     let late = upstream.ask("x", Instant::now(), &route()).await;
@@ -421,7 +422,7 @@ async fn time_that_was_used_up_here_is_no_failure_of_a_server() {
 }
 
 #[tokio::test]
-async fn clients_without_patience_do_not_ask_a_dead_server_for_ever() {
+async fn impatient_clients_open_the_breaker_of_a_dead_server() {
     let upstream = started("--call hang", |settings| {
         settings.server_timeout = Duration::from_secs(2);
         settings.breaker_failures = 2;
@@ -438,7 +439,7 @@ async fn clients_without_patience_do_not_ask_a_dead_server_for_ever() {
 }
 
 #[tokio::test]
-async fn refusals_that_take_as_long_as_being_dead_count_like_it() {
+async fn slow_refusals_count_as_failures() {
     for (delay, expected) in [(0, BreakerState::Closed), (1000, BreakerState::Open)] {
         let script = format!("--call tool-error:no --delay {delay}");
         let upstream = started(&script, |settings| {
@@ -455,7 +456,7 @@ async fn refusals_that_take_as_long_as_being_dead_count_like_it() {
 }
 
 #[tokio::test]
-async fn calls_that_fail_beside_others_are_told() {
+async fn partial_failures_are_reported() {
     let upstream = started("--also search_more", |_| {});
     is_ready(&upstream).await;
     let asked = upstream.ask("x", Instant::now() + TO_START, &route()).await.unwrap();
@@ -466,13 +467,13 @@ async fn calls_that_fail_beside_others_are_told() {
     upstream.close().await;
 }
 
-/// Waits until the server has said what it will say.
+/// Waits until the server has announced the change.
 async fn changes(files: &Files) {
     std::fs::write(files.path("changed"), "").unwrap();
 }
 
 #[tokio::test]
-async fn a_tool_that_says_meanwhile_that_it_writes_is_not_called_again() {
+async fn a_tool_that_becomes_writing_is_not_called_again() {
     let files = Files::new();
     let (changed, log) = (files.of("changed"), files.of("log"));
     let upstream = started(&format!("--changes writes:{changed} --log {log}"), |_| {});
@@ -488,7 +489,7 @@ async fn a_tool_that_says_meanwhile_that_it_writes_is_not_called_again() {
 }
 
 #[tokio::test]
-async fn tools_that_come_later_are_asked_then() {
+async fn tools_that_appear_later_are_called() {
     let files = Files::new();
     let upstream = started(&format!("--changes late:{}", files.of("changed")), |_| {});
     reaches(|| upstream.state().phase == Phase::Unmapped).await;
@@ -501,16 +502,16 @@ async fn tools_that_come_later_are_asked_then() {
 }
 
 #[tokio::test]
-async fn tools_that_are_renamed_without_a_word_are_learnt_again() {
+async fn tools_renamed_without_notice_are_discovered_again() {
     let files = Files::new();
     let upstream = started(&format!("--changes renamed:{}", files.of("changed")), |_| {});
     is_ready(&upstream).await;
     assert!(ask(&upstream).await.is_ok());
     changes(&files).await;
-    for _ in 0..REFUSALS {
+    for _ in 0..MAX_REFUSALS {
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Protocol);
     }
-    let tool = || upstream.state().plan.map(|plan| plan.told()[0].tool.clone());
+    let tool = || upstream.state().plan.map(|plan| plan.describe()[0].tool.clone());
     reaches(|| tool().as_deref() == Some("find_docs")).await;
     assert!(ask(&upstream).await.is_ok());
     assert_eq!(upstream.state().starts, 1);
@@ -518,7 +519,7 @@ async fn tools_that_are_renamed_without_a_word_are_learnt_again() {
 }
 
 #[tokio::test]
-async fn an_adapter_that_cannot_be_introspected_yet_is_tried_again() {
+async fn introspection_of_an_adapter_is_retried() {
     let files = Files::new();
     for call in ["error:busy", "tool-error:busy"] {
         let _ = std::fs::remove_file(files.path("count"));
@@ -533,13 +534,13 @@ async fn an_adapter_that_cannot_be_introspected_yet_is_tried_again() {
 }
 
 #[tokio::test]
-async fn lists_of_tools_have_an_end() {
+async fn lists_of_tools_are_limited() {
     let files = Files::new();
     let script = format!("--endless 300000 --log {}", files.of("log"));
     let upstream = started(&script, |_| {});
     assert_eq!(ask(&upstream).await.unwrap_err(), Failure::TooLarge);
     let pages = std::fs::read_to_string(files.path("log")).unwrap();
-    // 4 MB of it, and no more; it may have been started twice by now.
+    // At most 4 MB are read per start, and the server may have been started twice by now.
     assert!(pages.matches("tools/list").count() <= 30);
     upstream.close().await;
 }
@@ -557,7 +558,7 @@ async fn later_lists_of_tools_may_be_as_long_as_the_first() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_may_be_long() {
+async fn notifications_may_be_long() {
     let upstream = started("--noise 700000", |_| {});
     is_ready(&upstream).await;
     assert!(ask(&upstream).await.is_ok());
@@ -565,7 +566,7 @@ async fn what_is_no_answer_may_be_long() {
 }
 
 #[tokio::test]
-async fn blocks_that_nobody_knows_do_not_lose_the_others() {
+async fn unknown_blocks_do_not_lose_the_others() {
     let upstream = started("--block", |_| {});
     is_ready(&upstream).await;
     let answers = ask(&upstream).await.unwrap();
@@ -576,11 +577,11 @@ async fn blocks_that_nobody_knows_do_not_lose_the_others() {
 }
 
 #[tokio::test]
-async fn wrong_calls_are_told_once_in_our_words() {
+async fn configuration_problems_are_logged_once() {
     let call = |tool: &str| crate::ask::CallTemplate {
         tool: tool.to_owned(),
         arguments: None,
-        items: crate::items::Places::default(),
+        items: crate::items::ItemLocation::default(),
         may_write: false,
     };
     for (calls, phase) in
@@ -613,8 +614,8 @@ async fn wrong_calls_are_told_once_in_our_words() {
 }
 
 #[tokio::test]
-async fn servers_that_are_not_asked_are_let_end_by_themselves() {
-    // The shell that runs it notes how it ended.
+async fn servers_without_a_search_tool_may_exit_on_their_own() {
+    // The shell that runs the server records its exit status.
     let files = Files::new();
     let How::Command { command: program, args, env, .. } = command("--tool delete_docs") else {
         unreachable!()
@@ -630,7 +631,7 @@ async fn servers_that_are_not_asked_are_let_end_by_themselves() {
     upstream.close().await;
 }
 
-/// What is told of the cause to whoever checks the configuration.
+/// Checks the cause that the operator sees.
 async fn causes(how: How, set: impl FnOnce(&mut Settings), expected: &str) {
     let upstream = new(how, set);
     upstream.start();
@@ -646,7 +647,7 @@ async fn causes(how: How, set: impl FnOnce(&mut Settings), expected: &str) {
 }
 
 #[tokio::test]
-async fn causes_are_known_to_whoever_checks() {
+async fn causes_are_reported_to_the_operator() {
     let at = |program: Option<&str>, folder: Option<&str>| match command("") {
         How::Command { command, args, env, .. } => How::Command {
             command: program.map_or(command, str::to_owned),
@@ -657,7 +658,7 @@ async fn causes_are_known_to_whoever_checks() {
         other => other,
     };
     causes(at(Some("no-such-program"), None), |_| {}, "'no-such-program' is not found").await;
-    causes(at(None, Some("/no/folder")), |_| {}, "there is no folder /no/folder").await;
+    causes(at(None, Some("/no/folder")), |_| {}, "the folder /no/folder does not exist").await;
     causes(command("--start crash"), |_| {}, "exit status: 7").await;
     causes(command("--call exit"), |_| {}, "exit status: 3").await;
     let hurried = |settings: &mut Settings| settings.start_timeout = Duration::from_millis(300);
@@ -671,7 +672,7 @@ async fn causes_are_known_to_whoever_checks() {
     .await;
     causes(command("--call tool-error:s3cret"), |_| {}, "search_docs: s3cret").await;
     causes(command("--call garbage"), |_| {}, "standard output is not MCP").await;
-    causes(command("--call huge:3000000"), |_| {}, "it sent more than 524288 bytes").await;
+    causes(command("--call huge:3000000"), |_| {}, "the answer has more than 524288 bytes").await;
 }
 
 #[tokio::test]
@@ -693,12 +694,12 @@ async fn each_event_in_the_log_names_its_server() {
         .lines()
         .filter(|line| line.contains("WARN") && line.contains("server=\"of-this-name\" failure="))
         .collect();
-    // And what fails again and again is told once.
+    // A repeated failure is logged once.
     assert_eq!(warned.len(), 1, "{warned:?}");
 }
 
 #[tokio::test]
-async fn whoever_gives_up_cancels_the_call() {
+async fn dropping_a_query_cancels_the_call() {
     let files = Files::new();
     let script = format!("--call slow:2000 --log {}", files.of("log"));
     let upstream = started(&script, |_| {});
@@ -714,9 +715,9 @@ async fn whoever_gives_up_cancels_the_call() {
         lines().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |method: &str| lines.iter().find(|line| line["method"] == method).unwrap();
     assert_eq!(of("notifications/cancelled")["params"]["requestId"], of("tools/call")["id"]);
-    // Nothing is offered to a server, and it is told where the query came from.
+    // The client offers no capabilities and sends the route of the query.
     assert_eq!(of("initialize")["params"]["capabilities"], serde_json::json!({}));
-    assert_eq!(of("tools/call")["params"]["_meta"][route::META], route().told());
+    assert_eq!(of("tools/call")["params"]["_meta"][route::META], route().names());
     reaches(|| upstream.state().late == 1).await;
     let state = upstream.state();
     assert_eq!((state.cancelled, state.in_flight), (1, 0));
@@ -725,7 +726,7 @@ async fn whoever_gives_up_cancels_the_call() {
 }
 
 #[tokio::test]
-async fn a_server_gets_little_of_our_environment() {
+async fn a_server_inherits_few_variables() {
     let files = Files::new();
     let upstream = started(&format!("--show-env {}", files.of("env")), |_| {});
     is_ready(&upstream).await;
@@ -736,14 +737,14 @@ async fn a_server_gets_little_of_our_environment() {
     names.sort_unstable();
     let own = [VARIABLE, descendants::VARIABLE];
     assert_eq!(names, ["API_KEY", own[0], own[1], mcp_aql_upstreams::SCRIPT]);
-    assert!(env.contains(&format!("{VARIABLE}={}", route().told())));
+    assert!(env.contains(&format!("{VARIABLE}={}", route().names())));
     upstream.close().await;
 }
 
 const INHERITED: [&str; 4] = ["PATH", "HOME", "LANG", "TMPDIR"];
 
 #[tokio::test]
-async fn what_does_not_want_to_end_is_ended_with_its_children() {
+async fn stubborn_servers_are_killed_with_their_children() {
     for is_closed in [true, false] {
         let files = Files::new();
         let script = format!("--child --stays --pids {}", files.of("pids"));
@@ -753,18 +754,18 @@ async fn what_does_not_want_to_end_is_ended_with_its_children() {
         let begun = Instant::now();
         if is_closed {
             upstream.close().await;
-            assert!(begun.elapsed() < TO_CLOSE + SOON, "{:?}", begun.elapsed());
+            assert!(begun.elapsed() < CLOSE_TIMEOUT + EXTRA_TIME, "{:?}", begun.elapsed());
         }
         drop(upstream);
         reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
-        assert!(begun.elapsed() < TO_CLOSE + SOON, "{:?}", begun.elapsed());
+        assert!(begun.elapsed() < CLOSE_TIMEOUT + EXTRA_TIME, "{:?}", begun.elapsed());
     }
 }
 
-/// Only Linux shows who they belong to.
+/// Only Linux shows the parents of processes.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn processes_that_left_the_group_are_ended_as_well() {
+async fn processes_that_left_the_group_are_killed() {
     for (script, is_closed) in
         [("--stays", true), ("--stays", false), ("", true), ("--call exit", true)]
     {
@@ -782,7 +783,7 @@ async fn processes_that_left_the_group_are_ended_as_well() {
     }
 }
 
-/// Not a test of anything: a program that has a server, and is killed.
+/// Not a test: a program with a server, to be killed.
 #[tokio::test]
 async fn as_parent() {
     if let Ok(script) = std::env::var("PARENT_OF") {
@@ -792,7 +793,7 @@ async fn as_parent() {
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_we_are_killed() {
+async fn no_process_remains_after_the_parent_is_killed() {
     let files = Files::new();
     let is_linux = cfg!(target_os = "linux");
     let daemon = if is_linux { "--daemon" } else { "" };
@@ -810,13 +811,13 @@ async fn nothing_is_left_when_we_are_killed() {
     parent.wait().unwrap();
     let begun = Instant::now();
     reaches(|| !pids(&files.path("pids")).iter().any(is_alive)).await;
-    assert!(begun.elapsed() < Duration::from_secs(2) + SOON, "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(2) + EXTRA_TIME, "{:?}", begun.elapsed());
 }
 
 #[tokio::test]
-async fn an_aggregator_that_was_started_by_itself_starts_nothing() {
+async fn an_aggregator_started_by_itself_starts_no_servers() {
     let files = Files::new();
-    let own = route().told();
+    let own = route().names();
     let config = ServerConfig {
         name: "docs".to_owned(),
         how: command(&format!("--pids {}", files.of("pids"))),
@@ -832,7 +833,7 @@ async fn an_aggregator_that_was_started_by_itself_starts_nothing() {
 }
 
 #[tokio::test]
-async fn a_server_without_a_tool_to_ask_is_left_out_and_ended() {
+async fn a_server_without_a_search_tool_is_left_out_and_ended() {
     let files = Files::new();
     let script = format!("--tool delete_docs --pids {}", files.of("pids"));
     let upstream = started(&script, |_| {});
@@ -844,27 +845,27 @@ async fn a_server_without_a_tool_to_ask_is_left_out_and_ended() {
 }
 
 #[tokio::test]
-async fn standard_error_holds_nobody_up() {
+async fn standard_error_does_not_block_a_server() {
     let upstream = started("--stderr 3000000", |_| {});
     is_ready(&upstream).await;
     assert!(ask(&upstream).await.is_ok());
-    let words = upstream.state().last_words;
+    let words = upstream.state().stderr_tail;
     assert_eq!(words.len(), 20);
     assert_eq!(words[19], "e".repeat(99));
     upstream.close().await;
 }
 
 #[tokio::test]
-async fn the_last_words_of_what_does_not_start_are_kept() {
+async fn standard_error_of_a_failed_start_is_kept() {
     let upstream = started("--start crash --stderr 100", |_| {});
     upstream.settled().await;
     let state = upstream.state();
-    assert_eq!((state.phase, state.last_words), (Phase::Failed, vec!["e".repeat(99)]));
+    assert_eq!((state.phase, state.stderr_tail), (Phase::Failed, vec!["e".repeat(99)]));
     upstream.close().await;
 }
 
 #[tokio::test]
-async fn no_more_calls_at_once_than_allowed() {
+async fn concurrent_calls_are_limited() {
     let upstream = started("--call slow:200", |settings| settings.calls_per_server = 2);
     is_ready(&upstream).await;
     let begun = Instant::now();
@@ -896,7 +897,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn servers_are_asked_under_a_session_that_is_ended() {
+    async fn sessions_are_used_and_ended() {
         for events in [false, true] {
             let serving = HttpScript { events, ..HttpScript::default() };
             let seen = Arc::clone(&serving.seen);
@@ -920,8 +921,8 @@ mod http {
     }
 
     #[tokio::test]
-    async fn a_session_that_was_forgotten_is_begun_again() {
-        // As it should be told, and as many tell it.
+    async fn an_expired_session_is_replaced() {
+        // With the correct status, and with the one that many servers send.
         for lost in [404, 400] {
             let serving = HttpScript {
                 calls_per_session: Some(1),
@@ -942,7 +943,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn a_query_that_is_found_bad_fails_alone() {
+    async fn an_invalid_query_fails_alone() {
         for status_with_error in [true, false] {
             let status = Some((400, Vec::new()));
             let word = Some("bad".to_owned());
@@ -962,7 +963,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn servers_that_say_that_they_cannot_are_left_alone() {
+    async fn overloaded_servers_open_the_breaker() {
         for (status, expected) in
             [(503, Failure::ServerError), (408, Failure::ServerError), (429, Failure::RateLimited)]
         {
@@ -978,7 +979,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn what_is_no_answer_may_be_long() {
+    async fn notifications_may_be_long() {
         let script = script("--noise 700000");
         let upstream = at(serve(HttpScript { script, events: true, ..HttpScript::default() }));
         is_ready(&upstream).await;
@@ -987,7 +988,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn tools_are_learnt_again_where_nobody_can_say_that_they_changed() {
+    async fn tools_are_discovered_again_without_notifications() {
         let files = Files::new();
         let script = script(&format!("--changes writes:{}", files.of("changed")));
         let url = serve(HttpScript { script, stateless: true, ..HttpScript::default() });
@@ -999,8 +1000,12 @@ mod http {
             settings: ServerSettings::default(),
         };
         let now_and_then = Duration::from_millis(100);
-        let upstream =
-            Upstream::learning(config, Arc::new(Settings::default()), route(), now_and_then);
+        let upstream = Upstream::with_discovery_interval(
+            config,
+            Arc::new(Settings::default()),
+            route(),
+            now_and_then,
+        );
         upstream.start();
         is_ready(&upstream).await;
         changes(&files).await;
@@ -1011,7 +1016,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn causes_are_known_to_whoever_checks() {
+    async fn causes_are_reported_to_the_operator() {
         let of = |status: u16| HttpScript {
             status: Some((status, Vec::new())),
             ..HttpScript::default()
@@ -1040,7 +1045,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn calls_that_go_wrong_have_their_word() {
+    async fn failures_have_a_fixed_wording() {
         for (call, expected) in [
             ("error:s3cret", Failure::Protocol),
             ("tool-error:s3cret", Failure::Tool),
@@ -1078,7 +1083,7 @@ mod http {
         let begun = Instant::now();
         let asked = upstream.ask("x", begun + Duration::from_millis(300), &route()).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
-        assert!(begun.elapsed() < Duration::from_millis(300) + SOON);
+        assert!(begun.elapsed() < Duration::from_millis(300) + EXTRA_TIME);
         let is_told =
             || seen.lock().unwrap().iter().any(|it| it.contains("notifications/cancelled"));
         reaches(is_told).await;
@@ -1086,7 +1091,7 @@ mod http {
     }
 
     #[tokio::test]
-    async fn redirects_are_followed_to_the_same_server_and_to_no_other() {
+    async fn redirects_are_followed_only_within_the_server() {
         let redirect = Some((307, "/mcp".to_owned()));
         let url = serve(HttpScript { redirect, ..HttpScript::default() });
         let upstream = at(format!("{url}/"));
@@ -1104,7 +1109,7 @@ mod http {
         assert!(causes[0].contains("307 Temporary Redirect to 127.0.0.1"), "{causes:?}");
         upstream.close().await;
 
-        // Nor by a method that is another.
+        // Redirects that change the method are not followed.
         let redirect = Some((302, "/mcp".to_owned()));
         let url = serve(HttpScript { redirect, ..HttpScript::default() });
         let upstream = at(format!("{url}/"));
@@ -1113,8 +1118,8 @@ mod http {
     }
 
     #[tokio::test]
-    async fn servers_that_cannot_or_may_not_be_asked() {
-        // Nobody listens there any more.
+    async fn unreachable_and_forbidden_servers() {
+        // The listener is closed.
         let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let upstream = at(format!("http://{gone}/mcp?token=s3cret"));
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Refused);
@@ -1124,7 +1129,7 @@ mod http {
         let upstream = at("http://192.0.2.1/mcp");
         let begun = Instant::now();
         assert_eq!(ask(&upstream).await.unwrap_err(), Failure::Plain);
-        assert!(begun.elapsed() < SOON);
+        assert!(begun.elapsed() < EXTRA_TIME);
         upstream.close().await;
     }
 }
@@ -1139,7 +1144,7 @@ mod tls {
 
     use super::*;
 
-    /// Not a test of anything: a program with another environment, which asks a server.
+    /// Not a test: a program with another environment that queries a server.
     #[tokio::test]
     async fn as_client() {
         if let (Ok(url), Some(file)) = (std::env::var("ASK"), std::env::var_os("OUTCOME")) {
@@ -1152,7 +1157,7 @@ mod tls {
         }
     }
 
-    /// What comes of asking with these certificates to trust, and why.
+    /// Returns the outcome of a query with these trusted certificates, and the cause of a failure.
     fn outcome(files: &Files, url: &str, trusted: &Path) -> String {
         let file = files.path("outcome");
         let done = std::process::Command::new(std::env::current_exe().unwrap())
@@ -1168,7 +1173,7 @@ mod tls {
     }
 
     #[test]
-    fn servers_are_asked_over_tls_when_their_certificate_is_trusted() {
+    fn tls_requires_a_trusted_certificate() {
         let files = Files::new();
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let other = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -1193,8 +1198,11 @@ mod tls {
         assert!(told.starts_with("certificate not trusted initialize: "), "{told}");
         assert!(told.contains("set SSL_CERT_FILE to a PEM file"), "{told}");
         let told = outcome(&files, &url, &files.path("none"));
-        assert!(told.starts_with("certificate not trusted the URL needs certificates"), "{told}");
-        // Nobody there speaks TLS.
+        assert!(
+            told.starts_with("certificate not trusted the URL requires trusted certificates"),
+            "{told}"
+        );
+        // A server without TLS.
         let plain = mcp_aql_upstreams::serve_http(HttpScript::default());
         let url = format!("https://localhost:{}/mcp", plain.port());
         let told = outcome(&files, &url, &files.path("trusted"));

@@ -1,4 +1,4 @@
-//! `query` and `check`: what they print, and how they end.
+//! The output and exit codes of `query` and `check`.
 
 use serde_json::{Value, json};
 
@@ -48,7 +48,7 @@ async fn a_query_on_the_terminal() {
 }
 
 #[tokio::test]
-async fn a_query_waits_for_the_servers_that_it_asks_alone() {
+async fn a_query_only_waits_for_its_own_servers() {
     let setup = Setup::new(
         vec![scripted("docs", "--text pin_a_version_{i}"), scripted("mute", "--start never")],
         &json!({ "startTimeoutMs": 600_000 }),
@@ -61,11 +61,11 @@ async fn a_query_waits_for_the_servers_that_it_asks_alone() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_ends_with_3() {
+async fn invalid_input_exits_with_3() {
     let setup = Setup::new(vec![scripted("docs", "")], &json!({}));
     for (words, told) in [
         (vec!["query", "x", "--max-results", "5"], "a number from 10 to 100"),
-        (vec!["query", "x", "--server", "dogs"], "'dogs' is not configured; there are: docs"),
+        (vec!["query", "x", "--server", "dogs"], "'dogs' is not configured; the servers are: docs"),
         (vec!["query", ""], "Must have 1 to 10000 characters"),
         (vec!["serve", "--face", "round"], "mcp-aql"),
         (vec!["check", "--query", ""], "1 to 10000 characters"),
@@ -87,7 +87,7 @@ async fn what_makes_no_sense_ends_with_3() {
 }
 
 #[tokio::test]
-async fn a_check_shows_what_is_asked_and_what_is_made_of_it() {
+async fn check_shows_calls_and_parsed_answers() {
     let setup = Setup::new(
         vec![
             scripted("docs", "--results 5 --text pin_{i}"),
@@ -100,17 +100,17 @@ async fn a_check_shows_what_is_asked_and_what_is_made_of_it() {
     assert_eq!(code, 0, "{out}{err}");
     for told in [
         "docs: ready",
-        "tool search_docs: searches, and says that it only reads",
+        "tool search_docs: a search tool annotated as read-only",
         "\n    template  {",
         "\n    call      {\"limit\":30,\"query\":\"a version\"}\n    answer    ",
         "5 items",
         "time: no query tool",
-        "no tool of it is surely one for searching: name one in `aggregator.servers.NAME.calls`",
+        "discovery found no tool that is certainly a search tool: name one in `aggregator.servers.NAME.calls`",
         "off: disabled",
     ] {
         assert!(out.contains(told), "{told} is not in\n{out}");
     }
-    // One tool in two ways: each shows its own.
+    // One tool is called in two ways, and each shows its own answer.
     let calls = json!([
         { "tool": "search_docs", "arguments": { "query": "first {query|raw}" } },
         { "tool": "search_docs", "arguments": { "query": "then {keyword|raw}" } },
@@ -137,5 +137,5 @@ async fn a_check_shows_what_is_asked_and_what_is_made_of_it() {
     assert!(out.contains("crashes: failed to start") && out.contains("stderr: eee"), "{out}");
     let (_, dies) = out.split_once("dies: ").unwrap();
     assert!(dies.starts_with("exited") && dies.contains("template"), "{out}");
-    assert!(dies.contains("cause: it ended by itself: exit status: 3"), "{out}");
+    assert!(dies.contains("cause: the process exited: exit status: 3"), "{out}");
 }

@@ -1,4 +1,4 @@
-//! How it ends: nothing that was started is left.
+//! The end of the process: no process that it started remains.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use tokio::io::AsyncWriteExt as _;
 
 use super::support::{Setup, TOOL, alive, scripted, started, until};
 
-/// Servers that would stay, and write down who they are.
+/// Returns servers that ignore signals and record their process ids.
 fn stubborn(setup: &Setup) -> Vec<(String, Value)> {
     let pids = setup.file("pids");
     let pids = pids.to_str().unwrap();
@@ -22,7 +22,7 @@ fn stubborn(setup: &Setup) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn at_the_end_of_input_no_process_is_left() {
+async fn no_process_remains_after_the_end_of_input() {
     let setup = Setup::new(Vec::new(), &json!({}));
     setup.write(stubborn(&setup), &json!({}));
     let pids = setup.file("pids");
@@ -37,7 +37,7 @@ async fn at_the_end_of_input_no_process_is_left() {
 }
 
 #[tokio::test]
-async fn told_to_stop_no_process_is_left() {
+async fn no_process_remains_after_a_signal() {
     for face in ["plain", "mcp-aql"] {
         let setup = Setup::new(Vec::new(), &json!({}));
         setup.write(stubborn(&setup), &json!({}));
@@ -59,7 +59,7 @@ fn terminate(child: &tokio::process::Child) {
 }
 
 #[tokio::test]
-async fn input_that_came_before_its_end_is_answered() {
+async fn queries_before_the_end_of_input_are_answered() {
     let setup = Setup::new(vec![scripted("docs", "--results 2")], &json!({}));
     let mut child =
         setup.command(&["serve"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -82,7 +82,7 @@ async fn input_that_came_before_its_end_is_answered() {
 }
 
 #[tokio::test]
-async fn a_client_that_gives_up_ends_the_servers_calls() {
+async fn a_cancelled_query_cancels_the_servers_calls() {
     let setup = Setup::new(Vec::new(), &json!({}));
     let log = setup.file("log");
     let hangs = scripted("hangs", &format!("--call hang --log {}", log.display()));

@@ -1,4 +1,4 @@
-//! The tool over HTTP.
+//! The query tool over HTTP.
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -7,7 +7,7 @@ use tokio::net::TcpStream;
 use super::support::{Setup, TOOL, at, malformed, query, refused, scripted, started};
 
 #[tokio::test]
-async fn clients_over_http_get_the_same() {
+async fn clients_over_http_get_the_same_answer() {
     // REQ-AGR-01, REQ-AGR-04, REQ-AGR-10
     let setup = Setup::new(vec![scripted("docs", "--results 3")], &json!({}));
     let (_child, address) = setup.listen(&[]).await;
@@ -21,14 +21,14 @@ async fn clients_over_http_get_the_same() {
         assert_eq!(error.code.0, -32602);
         assert_eq!(error.data.unwrap()["field"], "maxResults");
     }
-    // Who goes takes nothing from others.
+    // A client that disconnects does not affect others.
     one.cancel().await.unwrap();
     query(&two, json!({ "query": "result" })).await;
     two.cancel().await.unwrap();
 }
 
 #[tokio::test]
-async fn strangers_are_not_answered() {
+async fn foreign_hosts_and_origins_are_rejected() {
     let setup = Setup::new(vec![scripted("docs", "")], &json!({}));
     let (_child, address) = setup.listen(&["--allow-host", "docs.example.org"]).await;
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
@@ -58,7 +58,7 @@ pub(super) async fn post(address: &str, headers: &str, body: &str) -> String {
         body.len()
     );
     stream.write_all(head.as_bytes()).await.unwrap();
-    // Who refuses may hang up before all is sent.
+    // The server may close the connection before everything is sent.
     let _ = stream.write_all(body.as_bytes()).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
@@ -82,7 +82,7 @@ async fn malformed_calls_are_invalid_parameters() {
 }
 
 #[tokio::test]
-async fn addresses_that_others_reach_are_refused() {
+async fn remote_addresses_are_rejected() {
     let setup = Setup::new(vec![scripted("docs", "")], &json!({}));
     for face in ["plain", "mcp-aql"] {
         let (code, out, err) = setup.run(&["serve", "--http", "0.0.0.0:0", "--face", face]).await;

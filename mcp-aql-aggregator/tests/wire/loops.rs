@@ -1,4 +1,4 @@
-//! Aggregators that ask aggregators.
+//! Aggregators that query other aggregators.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ fn aggregator(name: &str, config: &std::path::Path, face: &str) -> (String, Valu
 }
 
 #[tokio::test]
-async fn an_aggregator_may_ask_another() {
+async fn an_aggregator_may_query_another() {
     for (face, calls) in [
         (
             "plain",
@@ -36,7 +36,7 @@ async fn an_aggregator_may_ask_another() {
         );
         let client = setup.connect(&[]).await;
         started(&client).await;
-        // The one below may have servers that are starting.
+        // The lower aggregator may still be starting servers.
         let mut answer = Value::Null;
         for _ in 0..100 {
             answer = query(&client, json!({ "query": "result" })).await;
@@ -53,7 +53,7 @@ async fn an_aggregator_may_ask_another() {
 }
 
 #[tokio::test]
-async fn an_aggregator_does_not_ask_itself() {
+async fn an_aggregator_does_not_query_itself() {
     for face in ["plain", "mcp-aql"] {
         let setup = Setup::new(Vec::new(), &json!({}));
         let docs = scripted("docs", "--results 3");
@@ -81,8 +81,8 @@ async fn an_aggregator_does_not_ask_itself() {
 }
 
 #[tokio::test]
-async fn two_that_ask_each_other_over_http_stop() {
-    // A port that is free now, most likely still is when the first one listens on it.
+async fn two_aggregators_that_query_each_other_over_http_stop() {
+    // A port that is free now is most likely still free when the first one listens on it.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let (one, two) = (Setup::new(Vec::new(), &json!({})), Setup::new(Vec::new(), &json!({})));
     let at = |port: u16| json!({ "url": format!("http://127.0.0.1:{port}/mcp") });
@@ -113,7 +113,7 @@ async fn two_that_ask_each_other_over_http_stop() {
         }
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;
     };
-    // Each answers with what the other has, and what the other would ask of it is left out.
+    // Each answers with the other's results, and the call that would return to itself is left out.
     let other = super::support::at(&format!("127.0.0.1:{second}")).await;
     for client in [&client, &other] {
         let mut answer = Value::Null;

@@ -1,5 +1,4 @@
-//! The built command, as clients and terminals meet it, in front of servers that behave and servers that do
-//! not.
+//! The built command as clients and terminals use it, with working and faulty servers.
 #![cfg(all(feature = "cli", feature = "http", unix))]
 #![allow(
     clippy::unwrap_used,
@@ -19,7 +18,7 @@ mod operations;
 mod plain;
 mod support;
 
-/// Not a test of anything: this program is the servers of the other tests, when it is asked to.
+/// Not a test: runs this program as the server of the other tests if the script variable is set.
 #[test]
 fn as_server() {
     mcp_aql_upstreams::serve_if_asked();

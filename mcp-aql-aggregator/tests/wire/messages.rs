@@ -1,4 +1,5 @@
-//! Messages that a JSON reader would change or lose, and batches: the tool is served as adapters are.
+//! Messages that a JSON parser would change or lose, and batches. The tool is served like an
+//! adapter.
 
 use std::process::Stdio;
 
@@ -9,7 +10,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use super::http::post;
 use super::support::{Setup, TOOL, at, scripted, started};
 
-/// A client that writes its messages by hand.
+/// A client that writes raw messages.
 struct Raw {
     _child: Child,
     stdin: ChildStdin,
@@ -17,7 +18,7 @@ struct Raw {
 }
 
 impl Raw {
-    /// Connects, and negotiates this version of MCP.
+    /// Connects and negotiates this version of MCP.
     async fn connect(setup: &Setup, version: &str) -> Self {
         let mut command = setup.command(&["serve"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -52,7 +53,7 @@ fn call(id: &str, arguments: &str) -> String {
     )
 }
 
-/// Arguments that cannot be read without loss, with the field and the reason that are answered.
+/// Arguments that cannot be decoded without loss, with the reported field and reason.
 const LOSSY: [(&str, &str, &str); 4] = [
     (r#"{"query":"a","query":"b"}"#, "query", "must be given once, and the request repeats it"),
     (
@@ -95,12 +96,12 @@ async fn nothing_in_a_call_is_lost() {
         assert_eq!(answer["error"]["code"], code, "{answer}");
         assert_eq!(answer["id"], 7, "{answer}");
     }
-    // None of this ends the session.
+    // The session continues after each of these errors.
     assert_eq!(raw.answer(&call("8", r#"{"query":""}"#)).await["id"], 8);
 }
 
 #[tokio::test]
-async fn batches_are_for_the_version_that_has_them() {
+async fn batches_are_only_accepted_in_their_version() {
     let setup = Setup::new(vec![scripted("docs", "--results 2")], &json!({}));
     let ping = json!({ "jsonrpc": "2.0", "id": "p", "method": "ping" });
     let list = json!({ "jsonrpc": "2.0", "id": "l", "method": "tools/list" });
@@ -140,7 +141,7 @@ async fn nothing_in_a_call_over_http_is_lost() {
     }
     let big = post(&address, headers, &call("18446744073709551616", r#"{"query":""}"#)).await;
     assert!(big.contains(r#""id":18446744073709551616,"error":"#), "{big}");
-    // A request without a version is one of 2025-03-26, which has batches.
+    // A request without a version counts as 2025-03-26, which has batches.
     started(&at(&address).await).await;
     let ping = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
     let batch = format!("[{},{ping}]", call("1", r#"{"query":"result"}"#));

@@ -1,10 +1,10 @@
-//! The MCP-AQL adapter.
+//! The aggregator as an MCP-AQL adapter.
 
 use serde_json::{Value, json};
 
 use super::support::{Client, Setup, operation, scripted, until};
 
-/// Asks until all servers have started.
+/// Queries until all servers have started.
 async fn started(client: &Client) {
     for _ in 0..600 {
         let states = operation(client, "list_servers", json!({ "fields": ["state"] })).await;
@@ -43,7 +43,7 @@ async fn three_operations_over_the_same_engine() {
     assert!(warnings.contains("PARTIAL_RESULTS_WARNING") && warnings.contains("broken"), "{found}");
     assert!(!found.to_string().contains("s3cret"), "{found}");
 
-    // A question is taken as it is.
+    // A query may contain any characters.
     let question = format!("how do I \"pin a version\"? {}", "please ".repeat(80));
     let told = operation(&client, "search_servers", json!({ "query": question, "first": 1 })).await;
     assert_eq!(told["data"]["items"][0]["server"], "docs", "{told}");
@@ -71,7 +71,7 @@ async fn three_operations_over_the_same_engine() {
     assert_eq!((&by_server["docs"], &by_server["mail"]), (&json!(12), &json!(1)), "{counted}");
     assert!(counted.get("warnings").is_none(), "the broken one was not asked: {counted}");
 
-    // What a filter leaves out is not asked either.
+    // Servers that a filter excludes are not queried either.
     let params = json!({ "query": "pin a version", "filter": { "server": "mail" } });
     let filtered = operation(&client, "search_servers", params).await;
     assert_eq!(filtered["data"]["items"].as_array().unwrap().len(), 1, "{filtered}");
@@ -97,7 +97,7 @@ async fn three_operations_over_the_same_engine() {
 }
 
 #[tokio::test]
-async fn what_is_configured_wrongly_is_told() {
+async fn configuration_problems_are_reported() {
     let calls = json!([
         { "tool": "search_docs", "arguments": { "query": "{keywords}", "token": "s3cret" } },
         { "tool": "saerch_docs" },
@@ -118,7 +118,7 @@ async fn what_is_configured_wrongly_is_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_answers_in_part_is_told() {
+async fn partial_failures_are_reported() {
     // REQ-AGR-08, REQ-AGR-11
     let calls = json!([
         { "tool": "search_docs", "arguments": { "query": "a {query|raw}" } },
@@ -133,16 +133,16 @@ async fn a_server_that_answers_in_part_is_told() {
     let found = operation(&client, "search_servers", json!({ "query": "cats" })).await;
     assert_eq!(found["data"]["items"].as_array().unwrap().len(), 3, "{found}");
     let warnings = found["warnings"].to_string();
-    assert!(warnings.contains("did not answer all of its calls: 'tool error'"), "{found}");
+    assert!(warnings.contains("failed to answer some of its calls: 'tool error'"), "{found}");
     assert!(!found.to_string().contains("s3cret"), "{found}");
-    // The second time all is well.
+    // The second query succeeds completely.
     let found = operation(&client, "search_servers", json!({ "query": "cats" })).await;
     assert!(found.get("warnings").is_none(), "{found}");
     client.cancel().await.unwrap();
 }
 
 #[tokio::test]
-async fn faults_have_the_protocols_codes() {
+async fn errors_have_the_protocols_codes() {
     let setup = Setup::new(vec![scripted("broken", "--call tool-error:s3cret")], &json!({}));
     let client = setup.connect(&["--face", "mcp-aql"]).await;
     started(&client).await;
@@ -185,7 +185,7 @@ async fn long_texts_are_shortened_until_a_page_of_them_fits() {
     assert!((3500..=4096).contains(&bytes), "{bytes}");
     assert!(items.iter().any(|item| item["truncated"] == true), "{found}");
     assert!(found["warnings"].to_string().contains("maxOutputBytes"), "{found}");
-    // Where nobody reads them they are as long as they like.
+    // Texts that are not selected are not shortened.
     let params = json!({ "query": "cats", "first": 60, "fields": ["rank", "truncated"] });
     let found = operation(&client, "search_servers", params).await;
     let mut items = found["data"]["items"].as_array().unwrap().iter();

@@ -1,4 +1,4 @@
-//! The tool over standard input and output.
+//! The query tool on standard input and output.
 
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use super::support::{Setup, TOOL, malformed, query, refused, scripted, started};
 
 #[tokio::test]
-async fn the_tool_is_listed_as_the_contract_has_it() {
+async fn the_tool_is_listed_as_in_the_contract() {
     // REQ-AGR-01, REQ-AGR-02, REQ-AGR-03, REQ-AGR-05, REQ-AGR-06
     let setup = Setup::new(vec![scripted("docs", "")], &json!({ "maxResults": 20 }));
     let client = setup.connect(&[]).await;
@@ -19,7 +19,7 @@ async fn the_tool_is_listed_as_the_contract_has_it() {
     assert!(tool.description.as_ref().unwrap().contains("docs"));
     let annotations = tool.annotations.as_ref().unwrap();
     assert_eq!((annotations.read_only_hint, annotations.open_world_hint), (Some(true), Some(true)));
-    // Descriptions aside, these are the contract's schemas.
+    // Except for descriptions, these are the contract's schemas.
     let mut input = Value::Object((*tool.input_schema).clone());
     without_descriptions(&mut input);
     assert_eq!(
@@ -92,7 +92,7 @@ async fn many_servers_one_ranked_answer() {
         assert!(chrono::DateTime::parse_from_rfc3339(time).is_ok(), "{time}");
         assert!(["docs", "mail", "wiki"].contains(&result["server"].as_str().unwrap()), "{result}");
     }
-    // What answers comes before what does not.
+    // Relevant results come before others.
     assert_ne!(results[0]["server"], "mail");
     assert_eq!(results.last().unwrap()["server"], "mail");
     let mut servers: Vec<_> = results.iter().map(|result| result["server"].to_string()).collect();
@@ -101,12 +101,12 @@ async fn many_servers_one_ranked_answer() {
     #[expect(clippy::cast_precision_loss, reason = "there are four")]
     let diversity = servers.len() as f64 / 4.0;
     assert_eq!(metadata["serverDiversity"], diversity);
-    // The same again is the same.
+    // A repeated query returns the same answer.
     assert_eq!(plain(answer), plain(query(&client, arguments).await));
     client.cancel().await.unwrap();
 }
 
-/// An answer without times.
+/// Formats an answer without times.
 fn plain(mut answer: Value) -> String {
     answer["metadata"]["processingTimeMs"] = Value::Null;
     for result in answer["results"].as_array_mut().unwrap() {
@@ -143,7 +143,7 @@ async fn malformed_calls_are_invalid_parameters() {
         assert_eq!(error["code"], -32602, "{request}: {line}");
         assert_eq!(error["data"], json!({ "field": field, "reason": reason }), "{request}");
     }
-    // Without `params`, and other methods.
+    // Calls without `params`, and other methods.
     for (request, code) in [
         (json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call" }), -32602),
         (json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/cull" }), -32601),
@@ -156,9 +156,9 @@ async fn malformed_calls_are_invalid_parameters() {
 }
 
 #[tokio::test]
-async fn a_server_that_repeats_its_secret_does_not_pass_it_on() {
+async fn secrets_repeated_by_a_server_are_masked() {
     let secret = "sk-wire-12345678";
-    // Its base64, after `API_KEY=`.
+    // The base64 form of the secret after `API_KEY=`.
     let encoded = "QVBJX0tFWT1zay13aXJlLTEyMzQ1Njc4";
     for format in ["json", "structured", "markdown", "lines"] {
         let text = format!("--results 2 --text found_{secret}_{encoded}_{{i}} --format {format}");
@@ -180,7 +180,7 @@ async fn a_server_that_repeats_its_secret_does_not_pass_it_on() {
 }
 
 #[tokio::test]
-async fn bad_input_is_told_by_its_field() {
+async fn invalid_input_is_reported_by_field() {
     // REQ-AGR-02, REQ-AGR-03, REQ-AGR-10
     let off = ("off".to_owned(), json!({ "command": "x", "disabled": true }));
     let setup = Setup::new(vec![scripted("docs", ""), off], &json!({}));
@@ -201,12 +201,12 @@ async fn bad_input_is_told_by_its_field() {
         (
             json!({ "query": "a", "servers": ["doks"] }),
             "servers",
-            "'doks' is not configured; there are: docs",
+            "'doks' is not configured; the servers are: docs",
         ),
         (
             json!({ "query": "a", "servers": ["off"] }),
             "servers",
-            "'off' is disabled; there are: docs",
+            "'off' is disabled; the servers are: docs",
         ),
     ] {
         let error = refused(&client, arguments).await;
@@ -217,7 +217,7 @@ async fn bad_input_is_told_by_its_field() {
 }
 
 #[tokio::test]
-async fn when_all_fail_their_causes_are_told_and_no_word_of_theirs() {
+async fn total_failure_reports_causes_without_server_texts() {
     // REQ-AGR-09
     let missing = ("missing".to_owned(), json!({ "command": "/no/such/command" }));
     let refusing = ("refusing".to_owned(), json!({ "url": "http://127.0.0.1:1/mcp" }));
@@ -261,7 +261,7 @@ async fn when_all_fail_their_causes_are_told_and_no_word_of_theirs() {
 }
 
 #[tokio::test]
-async fn a_hung_server_delays_nobody_beyond_its_time() {
+async fn a_hung_server_delays_a_query_only_up_to_its_limit() {
     // REQ-AGR-07, REQ-AGR-08, REQ-AGR-12
     let setup = Setup::new(
         vec![
@@ -272,7 +272,8 @@ async fn a_hung_server_delays_nobody_beyond_its_time() {
             scripted("large", "--call huge:20000000"),
             scripted("slow", "--call slow:200"),
         ],
-        // Time enough for all but those that hang; for one of these after the other there is none.
+        // The time suffices for all servers concurrently, but not for the hanging ones one after
+        // the other.
         &json!({ "serverTimeoutMs": 3000, "deadlineMs": 5000, "breakerFailures": 1000 }),
     );
     let client = setup.connect(&[]).await;
@@ -282,7 +283,7 @@ async fn a_hung_server_delays_nobody_beyond_its_time() {
         server.unwrap()["status"].as_str().unwrap().to_owned()
     };
     let mut seen = Vec::new();
-    // Until the slowest of them has started.
+    // Wait until the slowest server has started.
     let (answer, took) = loop {
         let begun = Instant::now();
         let answer = query(&client, json!({ "query": "result" })).await;
@@ -294,7 +295,7 @@ async fn a_hung_server_delays_nobody_beyond_its_time() {
         seen.push(all);
         assert!(seen.len() < 20, "{seen:?}");
     };
-    // How much a busy machine adds is not known.
+    // The extra time of a busy machine is unknown.
     assert!(took >= Duration::from_millis(2900) && took < Duration::from_secs(8), "{took:?}");
     let dead = status(&answer, "dies");
     assert!(["exited", "still starting", "failed to start"].contains(&dead.as_str()), "{dead}");
@@ -304,7 +305,7 @@ async fn a_hung_server_delays_nobody_beyond_its_time() {
 }
 
 #[tokio::test]
-async fn what_servers_smuggle_in_is_taken_out() {
+async fn hidden_text_of_servers_is_removed() {
     let text = "ship\u{1b}[2J\u{202e}\u{200b}\u{e0041}_it";
     let setup =
         Setup::new(vec![scripted("docs", &format!("--results 1 --text {text}"))], &json!({}));
@@ -337,7 +338,7 @@ async fn the_log_has_neither_queries_nor_answers() {
     }
 }
 
-/// Asks the command once, sees that it answers, and gives what it has logged.
+/// Runs the command with one query and returns its log.
 async fn asked_by_hand(
     mut command: tokio::process::Command,
     tool: &str,
@@ -357,7 +358,7 @@ async fn asked_by_hand(
         stdin.write_all(format!("{message}\n").as_bytes()).await.unwrap();
     }
     drop(stdin);
-    // At the end of input, what came before it is answered first.
+    // Queries before the end of input are answered first.
     let output = child.wait_with_output().await.unwrap();
     let answers = String::from_utf8(output.stdout).unwrap();
     assert!(answers.contains("answer-s3cret"), "{answers}");

@@ -17,12 +17,12 @@ pub(crate) const TOOL: &str = "mcp__proxy__aggregator__query";
 
 pub(crate) type Client = RunningService<RoleClient, ()>;
 
-/// A configuration file, and a folder for what servers write.
+/// A configuration file and a folder for files that servers write.
 pub(crate) struct Setup {
     folder: TempDir,
 }
 
-/// A server that is started with this script.
+/// Returns a server that runs this script.
 pub(crate) fn scripted(name: &str, script: &str) -> (String, Value) {
     let how = json!({
         "command": std::env::current_exe().unwrap(),
@@ -40,7 +40,7 @@ impl Setup {
     }
 
     pub(crate) fn write(&self, servers: Vec<(String, Value)>, aggregator: &Value) {
-        // In this order, which an object of `serde_json` would not keep.
+        // The order matters, and an object of `serde_json` would not keep it.
         let servers = servers.iter().map(|(name, how)| format!("{}: {how}", json!(name)));
         let servers = servers.collect::<Vec<_>>().join(", ");
         let text = format!("{{\"mcpServers\": {{{servers}}}, \"aggregator\": {aggregator}}}");
@@ -55,7 +55,7 @@ impl Setup {
         self.folder.path().join(name)
     }
 
-    /// The command with this configuration.
+    /// Returns the command with this configuration.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-aql-aggregator"));
         let (first, others) = words.split_first().unwrap();
@@ -63,13 +63,13 @@ impl Setup {
         command
     }
 
-    /// A client on the command's standard input and output.
+    /// Connects a client to the command's standard input and output.
     pub(crate) async fn connect(&self, words: &[&str]) -> Client {
         let serve: Vec<_> = ["serve"].iter().chain(words).copied().collect();
         ().serve(TokioChildProcess::new(self.command(&serve)).unwrap()).await.unwrap()
     }
 
-    /// The command, serving over HTTP, and its address.
+    /// Starts the command with HTTP and returns its address.
     pub(crate) async fn listen(&self, words: &[&str]) -> (Child, String) {
         let serve: Vec<_> =
             ["serve", "--http", "127.0.0.1:0"].iter().chain(words).copied().collect();
@@ -87,12 +87,12 @@ impl Setup {
                 break rest.split('/').next().unwrap().to_owned();
             }
         };
-        // Somebody has to read what it writes.
+        // The output must be read, or the command would block.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         (child, address)
     }
 
-    /// Output and exit code of the command.
+    /// Returns the output and exit code of the command.
     pub(crate) async fn run(&self, words: &[&str]) -> (i32, String, String) {
         let output = self.command(words).stdin(Stdio::null()).output().await.unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -110,7 +110,7 @@ fn request(tool: &str, arguments: Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments)
 }
 
-/// What the tool returns.
+/// Returns the tool's result.
 pub(crate) async fn query(client: &Client, arguments: Value) -> Value {
     let result = client.call_tool(request(TOOL, arguments)).await.unwrap();
     assert_ne!(result.is_error, Some(true));
@@ -121,7 +121,7 @@ pub(crate) async fn query(client: &Client, arguments: Value) -> Value {
     structured
 }
 
-/// The error that the tool gives.
+/// Returns the tool's error.
 pub(crate) async fn refused(client: &Client, arguments: Value) -> ErrorData {
     match client.call_tool(request(TOOL, arguments)).await {
         Err(ServiceError::McpError(error)) => error,
@@ -129,7 +129,7 @@ pub(crate) async fn refused(client: &Client, arguments: Value) -> ErrorData {
     }
 }
 
-/// The reply of an operation.
+/// Returns the reply of an operation.
 pub(crate) async fn operation(client: &Client, name: &str, params: Value) -> Value {
     let arguments = json!({ "operation": name, "params": params });
     let result = client.call_tool(request("mcp_aql_read", arguments)).await.unwrap();
@@ -140,7 +140,7 @@ fn text(result: &CallToolResult) -> String {
     result.content[0].as_text().unwrap().text.clone()
 }
 
-/// Parameters of `tools/call` that have another form, with the field and the reason that are answered.
+/// Returns malformed parameters of `tools/call`, with the reported field and reason.
 pub(crate) fn malformed() -> Vec<(Value, &'static str, &'static str)> {
     let call = |arguments: Value| json!({ "name": TOOL, "arguments": arguments });
     vec![
@@ -161,7 +161,7 @@ pub(crate) fn malformed() -> Vec<(Value, &'static str, &'static str)> {
     ]
 }
 
-/// Asks until servers have started: none is still starting.
+/// Queries until no server is still starting.
 pub(crate) async fn started(client: &Client) {
     for _ in 0..600 {
         let asked = client.call_tool(request(TOOL, json!({ "query": "are you there" }))).await;
@@ -178,7 +178,7 @@ pub(crate) async fn started(client: &Client) {
     panic!("the servers do not start");
 }
 
-/// Waits until something holds.
+/// Waits until a condition holds.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..400 {
         if holds() {
@@ -189,11 +189,11 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     panic!("it never came to this: {what}");
 }
 
-/// The processes in a file that still run.
+/// Returns the processes in a file that are still running.
 pub(crate) fn alive(file: &Path) -> Vec<String> {
     let told = std::fs::read_to_string(file).unwrap_or_default();
     let runs = |process: &&str| {
-        // One that has ended and that nobody has waited for is still listed.
+        // A zombie is still listed.
         let state = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
         let state = state.rsplit(')').next().unwrap_or_default().trim().chars().next();
         !matches!(state, None | Some('Z' | 'X'))

@@ -1,4 +1,4 @@
-//! Summaries, against our own count of all items.
+//! Checks of `aggregate`, compared with sums over all items.
 
 use std::collections::BTreeMap;
 
@@ -6,68 +6,68 @@ use serde_json::{Map, Value, json};
 
 use super::collections::{having, is_refused, params_with, refused_with};
 use super::{Body, Check, later, should_of_level_2 as check};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::pages;
 use crate::run::{Run, do_all};
 
-/// The label that is asked for.
+/// The label of the requested summary.
 const LABEL: &str = "conformance";
 const NUMBERS: [&str; 4] = ["sum", "avg", "min", "max"];
 
 pub(super) const CHECKS: &[Check] = &[
     check(
         "aggregates.stated",
-        "Operations that summarise say in `aggregation_support` what and by what",
+        "`aggregation_support` lists the functions and fields of operations with `aggregate`",
         &["REQ-AGG-09"],
         Body::Learned(stated),
     ),
     check(
         "aggregates.count",
-        "`count` is how many items there are",
+        "`count` is the number of items",
         &["REQ-AGG-01", "REQ-AGG-02", "REQ-AGG-04"],
         Body::Reads(later!(count)),
     ),
     check(
         "aggregates.group_by",
-        "`group_by` counts the items of every group",
+        "`group_by` returns the number of items per group",
         &["REQ-AGG-03", "REQ-AGG-04"],
         Body::Reads(later!(group_by)),
     ),
     check(
         "aggregates.numbers",
-        "`sum`, `avg`, `min` and `max` are those of all items",
+        "`sum`, `avg`, `min` and `max` cover all items",
         &["REQ-AGG-02", "REQ-AGG-04"],
         Body::Reads(later!(numbers)),
     ),
     check(
         "aggregates.filtered",
-        "Summaries are of what the filter lets through",
+        "Summaries cover the items that the filter selects",
         &["REQ-AGG-06"],
         Body::Reads(later!(filtered)),
     ),
     check(
-        "aggregates.items_left_out",
-        "Items are left out beside summaries unless they are asked for",
+        "aggregates.items_omitted",
+        "A summary omits the items unless `include_items` is true",
         &["REQ-AGG-05"],
-        Body::Reads(later!(items_left_out)),
+        Body::Reads(later!(items_omitted)),
     ),
     check(
         "aggregates.include_items",
-        "`include_items` brings the items back",
+        "`include_items` adds the items to the summary",
         &["REQ-AGG-05"],
         Body::Reads(later!(include_items)),
     ),
     check(
         "aggregates.labels_kept",
-        "`fields` neither renames nor drops a label",
+        "`fields` does not rename or drop labels",
         &["REQ-AGG-07"],
         Body::Reads(later!(labels_kept)),
     ),
     check(
         "aggregates.unsupported",
-        "Functions and fields that cannot be summarised are refused",
+        "Unsupported functions and fields are rejected",
         &["REQ-AGG-08"],
         Body::Reads(later!(unsupported)),
     ),
@@ -77,13 +77,13 @@ fn support(operation: &Operation) -> &Value {
     operation.details().get("aggregation_support").unwrap_or(&Value::Null)
 }
 
-/// What `aggregation_support` lists: functions, fields.
+/// The functions or fields that `aggregation_support` lists.
 fn listed<'a>(operation: &'a Operation, name: &str) -> Vec<&'a str> {
     let list = support(operation).get(name).and_then(Value::as_array);
     list.into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Whether a function is offered; one that lists none is taken to offer all.
+/// Whether the operation supports a function. An operation that lists none is assumed to support all.
 fn offers(operation: &Operation, function: &str) -> bool {
     let functions = listed(operation, "functions");
     functions.is_empty() || functions.contains(&function)
@@ -93,12 +93,12 @@ fn aggregate(expression: Value) -> Value {
     json!({ LABEL: expression })
 }
 
-/// What came back under our label.
+/// The summary under the runner's label.
 fn summary(exchange: &Exchange) -> Option<&Value> {
     exchange.data()?.get("aggregations")?.get(LABEL)
 }
 
-/// Asks for one summary.
+/// Requests one summary.
 async fn ask(
     run: &Run,
     operation: &Operation,
@@ -109,12 +109,12 @@ async fn ask(
     run.call(operation, params, cases).await
 }
 
-/// All items, to count ourselves.
+/// Reads all items, for the runner's own sums.
 async fn all<'r>(run: &'r Run, operation: &Operation, cases: &Cases) -> Option<pages::Items<'r>> {
     let params = params_with(run, operation, [], cases)?;
     let items = pages::all(run, operation, params, cases).await?;
     if items.is_empty() {
-        cases.skip(Skip::NoFixture(format!("`{}` shows no items", operation.name)));
+        cases.skip(Skip::NoFixture(format!("`{}` returns no items", operation.name)));
         return None;
     }
     Some(items)
@@ -138,7 +138,7 @@ fn stated(run: &Run, cases: &Cases) {
                 support.clone(),
                 "`aggregation_support` with `supported: true`, `functions`, `groupable_fields` and \
                  `numeric_fields`",
-                "list in the details what can be summarised: nobody can guess it",
+                "list the functions and fields in the details: clients cannot guess them",
             )
         });
     }
@@ -158,17 +158,17 @@ async fn count(run: &Run, cases: &Cases) {
                 &exchange,
                 about(operation, "count"),
                 format!(
-                    "{} in `data.aggregations.{LABEL}`: so many items are on all pages",
+                    "{} in `data.aggregations.{LABEL}`: the number of items on all pages",
                     items.len()
                 ),
-                "count everything that the request asks for, not one page",
+                "count all items of the request, not those of one page",
             )
         });
     });
     do_all(jobs).await;
 }
 
-/// How a value is called as the name of a group.
+/// The name of the group for a value.
 fn group_name(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -181,13 +181,13 @@ async fn group_by(run: &Run, cases: &Cases) {
         let fields = listed(operation, "groupable_fields");
         if fields.is_empty() {
             return cases.skip(Skip::NoFixture(format!(
-                "`{}` does not say what can be grouped by",
+                "`{}` does not list `groupable_fields`",
                 operation.name
             )));
         }
         let Some(items) = all(run, operation, cases).await else { return };
         for field in fields {
-            // Items without the field may make a group of their own, or none.
+            // Items without the field may form a group of their own or be left out.
             if items.iter().any(|item| {
                 pages::at(item, field).is_none_or(|value| value.is_null() || value.is_array())
             }) {
@@ -202,17 +202,17 @@ async fn group_by(run: &Run, cases: &Cases) {
             let found = summary(&exchange).and_then(Value::as_object);
             let is_right = found.is_some_and(|found| {
                 counted.iter().all(|(name, count)| {
-                    found.get(name).is_some_and(|told| count_in(told) == Some(*count))
-                }) && found
-                    .iter()
-                    .all(|(name, told)| counted.contains_key(name) || count_in(told) == Some(0))
+                    found.get(name).is_some_and(|reported| count_in(reported) == Some(*count))
+                }) && found.iter().all(|(name, reported)| {
+                    counted.contains_key(name) || count_in(reported) == Some(0)
+                })
             });
             cases.expect(is_right, || {
                 Finding::of(
                     &exchange,
                     about(operation, &format!("group_by {field}")),
-                    format!("{}: so many items have each value", json!(counted)),
-                    "group everything that the request asks for, and name groups by their values",
+                    format!("{}: the number of items per value", json!(counted)),
+                    "group all items of the request, and name groups after their values",
                 )
             });
         }
@@ -220,9 +220,9 @@ async fn group_by(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The count of a group: plain, or under the name of the function.
-fn count_in(told: &Value) -> Option<u64> {
-    told.as_u64().or_else(|| told.get("count")?.as_u64())
+/// The count of a group: a plain number, or a number under the name of the function.
+fn count_in(reported: &Value) -> Option<u64> {
+    reported.as_u64().or_else(|| reported.get("count")?.as_u64())
 }
 
 async fn numbers(run: &Run, cases: &Cases) {
@@ -230,7 +230,7 @@ async fn numbers(run: &Run, cases: &Cases) {
         let fields = listed(operation, "numeric_fields");
         if fields.is_empty() {
             return cases.skip(Skip::NoFixture(format!(
-                "`{}` does not say what can be added up",
+                "`{}` does not list `numeric_fields`",
                 operation.name
             )));
         }
@@ -249,8 +249,8 @@ async fn numbers(run: &Run, cases: &Cases) {
                 Finding::shown(
                     about(operation, field),
                     other.cloned().unwrap_or_default(),
-                    format!("numbers in `{field}`, which `numeric_fields` lists"),
-                    "list in `numeric_fields` the fields that can be added up",
+                    format!("numbers in `{field}`, because `numeric_fields` lists it"),
+                    "list in `numeric_fields` the fields that hold numbers",
                 )
             });
             if values.is_empty() {
@@ -260,19 +260,20 @@ async fn numbers(run: &Run, cases: &Cases) {
                 let expected = expected(function, &values);
                 let asked = ask(run, operation, json!({ function: field }), cases).await;
                 let Some(exchange) = asked else { return };
-                let told = summary(&exchange).and_then(|told| {
-                    // Numbers that JSON cannot carry travel as text.
-                    told.as_f64().or_else(|| told.as_str()?.parse().ok())
+                let reported = summary(&exchange).and_then(|reported| {
+                    // Numbers beyond the range of JSON are sent as text.
+                    reported.as_f64().or_else(|| reported.as_str()?.parse().ok())
                 });
                 // Averages may be rounded.
-                let is_right = told
-                    .is_some_and(|told| (told - expected).abs() <= 0.01 * expected.abs().max(1.0));
+                let is_right = reported.is_some_and(|reported| {
+                    (reported - expected).abs() <= 0.01 * expected.abs().max(1.0)
+                });
                 cases.expect(is_right, || {
                     Finding::of(
                         &exchange,
                         about(operation, &format!("{function} of {field}")),
                         format!("{expected} in `data.aggregations.{LABEL}`"),
-                        "summarise everything that the request asks for, not one page",
+                        "summarize all items of the request, not those of one page",
                     )
                 });
             }
@@ -312,7 +313,7 @@ async fn filtered(run: &Run, cases: &Cases) {
             ];
             let Some(params) = params_with(run, operation, more, cases) else { return };
             let Some(exchange) = run.call(operation, params, cases).await else { return };
-            // Not every field that groups is a key of the filter.
+            // Some groupable fields are not keys of the filter.
             if is_refused(&exchange) {
                 continue;
             }
@@ -322,19 +323,19 @@ async fn filtered(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     about(operation, &format!("count with filter.{field}")),
-                    format!("{count}: so many items have {value}"),
-                    "filter first, and summarise what is left",
+                    format!("{count}: the number of items with {value}"),
+                    "apply the filter before the summary",
                 )
             });
         }
         if !tested {
-            cases.skip(Skip::NoFixture(format!("no field of `{}` to filter by", operation.name)));
+            cases.skip(Skip::NoFixture(format!("no filterable field of `{}`", operation.name)));
         }
     });
     do_all(jobs).await;
 }
 
-/// Asks for a count together with other parameters, and shows the reply.
+/// Requests a count together with another parameter, and passes the reply to `look`.
 async fn beside(
     run: &Run,
     cases: &Cases,
@@ -355,9 +356,9 @@ async fn beside(
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         if exchange.data().is_none() {
             return cases.skip(Skip::NoFixture(format!(
-                "`{}` does not summarise: {}",
+                "`{}` does not return a summary: {}",
                 operation.name,
-                exchange.told()
+                exchange.summary()
             )));
         }
         look(operation, &exchange);
@@ -365,9 +366,9 @@ async fn beside(
     do_all(jobs).await;
 }
 
-async fn items_left_out(run: &Run, cases: &Cases) {
+async fn items_omitted(run: &Run, cases: &Cases) {
     beside(run, cases, "aggregate", json!({}), |operation, exchange| {
-        // One that documents another mode does as it says.
+        // The documented default mode of an operation decides.
         if support(operation).get("default_mode").is_some_and(|mode| mode == "include_items") {
             return;
         }
@@ -377,8 +378,8 @@ async fn items_left_out(run: &Run, cases: &Cases) {
             Finding::of(
                 exchange,
                 about(operation, "aggregate"),
-                "no `items` beside the summaries, not even an empty list",
-                "leave the items out unless `include_items` is true",
+                "`aggregations` without `items`, not even an empty list",
+                "omit the items unless `include_items` is true",
             )
         });
     })
@@ -393,7 +394,7 @@ async fn include_items(run: &Run, cases: &Cases) {
                 exchange,
                 about(operation, "include_items"),
                 "`items` beside `aggregations`",
-                "give both where `include_items` is true",
+                "return both if `include_items` is true",
             )
         });
     })
@@ -407,7 +408,7 @@ async fn labels_kept(run: &Run, cases: &Cases) {
                 exchange,
                 about(operation, "aggregate with fields"),
                 format!("`data.aggregations.{LABEL}`"),
-                "choose fields of items alone, and leave labels as they are",
+                "apply `fields` to items only, not to labels",
             )
         });
     })
@@ -429,7 +430,7 @@ async fn unsupported(run: &Run, cases: &Cases) {
                     &exchange,
                     about(operation, &expression.to_string()),
                     "a VALIDATION failure that names `conformance_probe`",
-                    "compare functions and fields with those in `aggregation_support`",
+                    "accept only the functions and fields of `aggregation_support`",
                 )
             });
         })

@@ -1,11 +1,12 @@
-//! Many operations in one request.
+//! Checks of batches: several operations in one request.
 
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, later, of_level_2 as check, should};
+use crate::adapter::Operation;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Category, Operation};
+use crate::category::Category;
 use crate::resources::confirmed;
 use crate::run::Run;
 use crate::values;
@@ -13,91 +14,92 @@ use crate::values;
 pub(super) const CHECKS: &[Check] = &[
     check(
         "batch.claimed",
-        "`capabilities.batch` says whether batches are taken",
+        "`capabilities.batch` states whether batches are supported",
         &["REQ-INT-07", "REQ-BAT-01"],
         Body::Reads(later!(claimed)),
     ),
     check(
         "batch.form",
-        "A batch is answered with `success: true`, `data: null`, `results` and `summary`",
+        "The reply to a batch has `success: true`, `data: null`, `results` and `summary`",
         &["REQ-BAT-03"],
         Body::Reads(later!(form)),
     ),
     check(
         "batch.order",
-        "Results come in the order of the items, with index and operation",
+        "Results have the order of the items, with index and operation",
         &["REQ-BAT-02", "REQ-BAT-04"],
         Body::Reads(later!(order)),
     ),
     check(
         "batch.inner_form",
-        "Every item has a whole result of its own",
+        "Every item has its own complete result",
         &["REQ-BAT-04"],
         Body::Reads(later!(inner_form)),
     ),
     check(
         "batch.failure_inside",
-        "An item that fails is counted, and stops neither the others nor the batch",
+        "A failed item is counted and does not stop the other items",
         &["REQ-BAT-02", "REQ-BAT-05"],
         Body::Reads(later!(failure_inside)),
     ),
     check(
         "batch.empty",
-        "A batch without items, or of something else, is refused with code and message alone",
+        "An empty or malformed batch is rejected with `code` and `message` only",
         &["REQ-BAT-01", "REQ-BAT-06"],
         Body::Reads(later!(empty)),
     ),
     check(
         "batch.item_form",
-        "An item that is not an object with an `operation` is refused, and the message says what an item is",
+        "An item that is not an object with an `operation` is rejected, and the message describes the form of an item",
         &["REQ-BAT-01", "REQ-BAT-05", "REQ-ERR-05"],
         Body::Reads(later!(item_form)),
     ),
     check(
-        "batch.one_bad_text",
-        "Text that cannot be taken in one item leaves the other items alone",
+        "batch.invalid_text",
+        "Invalid text in one item does not affect the other items",
         &["REQ-BAT-02", "REQ-BAT-05"],
-        Body::Reads(later!(one_bad_text)),
+        Body::Reads(later!(invalid_text)),
     ),
     check(
         "batch.extra_member",
-        "A batch with other members beside `operations` is refused",
+        "A batch with other members beside `operations` is rejected",
         &["REQ-BAT-01"],
         Body::Reads(later!(extra_member)),
     ),
     should(check(
-        "batch.as_many_as_stated",
-        "A batch has as many items as `max_batch_operations` says, and no more",
+        "batch.max_operations",
+        "A batch may have up to `max_batch_operations` items",
         &["REQ-BAT-01", "REQ-BAT-04", "REQ-INT-30"],
-        Body::Reads(later!(as_many_as_stated)),
+        Body::Reads(later!(max_operations)),
     )),
     should(check(
         "batch.mixed",
-        "A batch over two families is refused, or routed item by item",
+        "A batch over two families is rejected or routed item by item",
         &["REQ-BAT-07"],
         Body::Changes(later!(mixed)),
     )),
     should(check(
         "batch.halts",
-        "An item that needs confirmation halts the batch, which says where and what is left",
+        "An item that needs confirmation halts the batch, and the reply names it and the pending items",
         &["REQ-BAT-08", "REQ-BAT-09", "REQ-BAT-10"],
         Body::Changes(later!(halts)),
     )),
     should(check(
         "batch.pending_whole",
-        "What is left of a batch comes back with all that its items had, confirmations too",
+        "Pending items are returned unchanged, including their confirmations",
         &["REQ-BAT-08"],
         Body::Changes(later!(pending_whole)),
     )),
     should(check(
         "batch.continues",
-        "A batch goes on where it halted, with the token in its first item",
+        "A halted batch continues with the token in its first item",
         &["REQ-BAT-11"],
         Body::Changes(later!(continues)),
     )),
 ];
 
-/// Whether the adapter takes no batches: it says so, or it says nothing and refuses one.
+/// Whether the adapter does not support batches: it says so, or it does not document the capability and
+/// rejects a batch.
 async fn is_without(run: &Run, cases: &Cases) -> bool {
     match run.adapter.capability("batch") {
         Some(true) => false,
@@ -110,22 +112,25 @@ async fn is_without(run: &Run, cases: &Cases) -> bool {
             let Some(exchange) = send(run, &tool, items, cases).await else { return true };
             let is_without = exchange.failure().is_some();
             if is_without {
-                cases.not_applicable("batches are refused, and `capabilities` does not name them");
+                cases.not_applicable(
+                    "batches are rejected, and `capabilities` does not list `batch`",
+                );
             }
             is_without
         }
     }
 }
 
-/// An item of a batch.
+/// Creates an item of a batch.
 fn item(operation: &str, params: Map<String, Value>) -> Value {
     json!({ "operation": operation, "params": params })
 }
 
-/// A tool with items that read: of two operations, where it has two. The case is skipped where it has none.
+/// Returns a tool and items of READ operations for it, from two operations if it has two. Skips the case if
+/// it has none.
 fn reading(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
     let mut found: Option<(String, Vec<Value>)> = None;
-    // Those that need nothing first: they succeed whatever there is.
+    // Operations without required parameters come first because they always succeed.
     let mut reads: Vec<_> = run.adapter.reads().collect();
     reads.sort_by_key(|operation| operation.required().count());
     for operation in reads {
@@ -168,14 +173,18 @@ async fn claimed(run: &Run, cases: &Cases) {
     let Some(exchange) = send(run, &tool, items, cases).await else { return };
     let is_taken = !results(&exchange).is_empty();
     match run.adapter.capability("batch") {
-        None => cases.not_applicable("`_protocol.capabilities` says nothing of `batch`"),
+        None => cases.not_applicable("`_protocol.capabilities` does not list `batch`"),
         Some(claimed) => {
             cases.expect(claimed == is_taken, || {
                 Finding::of(
                     &exchange,
                     "_protocol.capabilities.batch",
-                    if claimed { "results: the capability is claimed" } else { "a refusal" },
-                    "let the capability say what is the case",
+                    if claimed {
+                        "results, because the capability is claimed"
+                    } else {
+                        "a failure"
+                    },
+                    "state in the capability whether batches are supported",
                 )
             });
         }
@@ -208,7 +217,7 @@ async fn form(run: &Run, cases: &Cases) {
                 "{{\"success\": true, \"data\": null, \"results\": […], \"summary\": {{\"total\": \
                  {total}, \"succeeded\": …, \"failed\": …}}}}"
             ),
-            "answer a batch with these members and no others",
+            "return these members and no others",
         )
     });
 }
@@ -231,7 +240,7 @@ async fn order(run: &Run, cases: &Cases) {
             &exchange,
             &tool,
             "one result for each item, in the same order, with `index` from 0 and `operation`",
-            "run the items one after the other, and answer them like that",
+            "run the items in order and return their results in that order",
         )
     });
 }
@@ -269,12 +278,12 @@ async fn inner_form(run: &Run, cases: &Cases) {
                 format!("{tool}: {}", result.get("index").unwrap_or(&Value::Null)),
                 "`index`, `operation`, and a `result` with `success` and `data` or `error`, without \
                  `warnings`, `_meta` or `confirmation`",
-                "put the plain result of each operation into `result`; warnings go to the batch",
+                "put the plain result of each operation into `result`, and its warnings into the batch's",
             )
         });
     }
     if results(&exchange).is_empty() {
-        cases.skip(Skip::NoFixture("a batch gave no results".to_owned()));
+        cases.skip(Skip::NoFixture("a batch returned no results".to_owned()));
     }
 }
 
@@ -292,7 +301,7 @@ async fn failure_inside(run: &Run, cases: &Cases) {
         && outcomes == [Some(true), Some(false), Some(true)]
         && count(&exchange, "succeeded") == Some(2)
         && count(&exchange, "failed") == Some(1);
-    // Where reading itself fails, that is a finding of other checks.
+    // Other checks report failing READ operations.
     if outcomes.first() == Some(&Some(false)) {
         return cases.skip(Skip::NoFixture("no READ operation succeeds".to_owned()));
     }
@@ -302,12 +311,12 @@ async fn failure_inside(run: &Run, cases: &Cases) {
             &tool,
             "`success: true`, the second item a failure, the first and the third successes, and a \
              summary that counts 2 and 1",
-            "go on after an item that fails, and count it",
+            "continue after a failed item, and count it",
         )
     });
 }
 
-/// Whether a reply is the failure of a whole batch: a code, a message, and nothing else.
+/// Whether a reply is the failure of a whole batch: a code and a message only.
 fn is_batch_failure(exchange: &Exchange) -> bool {
     exchange.failure().is_some()
         && exchange
@@ -328,15 +337,15 @@ async fn empty(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     &tool.name,
-                    "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` alone",
-                    "look whether `operations` is a list with something in it",
+                    "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` only",
+                    "check that `operations` is a list with at least one item",
                 )
             });
         }
     }
 }
 
-/// Whether a message about an item of a batch says which one it is, or what an item has to have.
+/// Whether a message about an item of a batch names the item or the form of items.
 fn says_item(message: &str) -> bool {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
     let mut words = message.split(|letter: char| !is_part(letter));
@@ -356,21 +365,21 @@ async fn item_form(run: &Run, cases: &Cases) {
             .first()
             .and_then(|result| result.pointer("/result/error/message")?.as_str());
         let message = exchange.failure().map(|failure| failure.message).or(inner);
-        // A library may refuse what is against a tool's schema.
+        // An MCP library may reject requests that violate the tool's schema.
         let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
         cases.expect(is_unheard || message.is_some_and(says_item), || {
             Finding::of(
                 &exchange,
                 format!("{tool}: {item}"),
-                "a failure of the batch or of the item whose message says what an item is: an object \
-                 with `operation` and perhaps `params`",
-                "look at the form of every item, and show the right form in the message",
+            "a failure of the batch or of the item whose message describes an item: an object with \
+             `operation` and optional `params`",
+                "check the form of every item, and describe the valid form in the message",
             )
         });
     }
 }
 
-async fn one_bad_text(run: &Run, cases: &Cases) {
+async fn invalid_text(run: &Run, cases: &Cases) {
     if is_without(run, cases).await {
         return;
     }
@@ -386,15 +395,15 @@ async fn one_bad_text(run: &Run, cases: &Cases) {
     if outcomes.first() == Some(&Some(false)) {
         return cases.skip(Skip::NoFixture("no READ operation succeeds".to_owned()));
     }
-    // Whether the text itself is taken, each adapter decides (REQ-ENC-02).
+    // Each adapter decides whether it accepts the text itself (REQ-ENC-02).
     let holds =
         exchange.succeeded() && matches!(outcomes.as_slice(), [Some(true), Some(_), Some(true)]);
     cases.expect(holds, || {
         Finding::of(
             &exchange,
             &tool,
-            "`success: true`, and results of all three items: the first and the third are sound",
-            "refuse U+0000 in the item that has it, and run the others",
+            "`success: true`, and results of all three items, of which the first and the third are successes",
+            "reject U+0000 in the item that contains it, and run the others",
         )
     });
 }
@@ -416,25 +425,26 @@ async fn extra_member(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 format!("{tool}: {name}"),
-                "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` alone",
-                "take nothing beside `operations`: what stands there would be ignored",
+                "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` only",
+                "reject members beside `operations` instead of ignoring them",
             )
         });
     }
 }
 
-async fn as_many_as_stated(run: &Run, cases: &Cases) {
-    /// The maximum number of items that are sent.
+async fn max_operations(run: &Run, cases: &Cases) {
+    /// The maximum number of items that the check sends.
     const MAX_ITEMS: u64 = 500;
     if is_without(run, cases).await {
         return;
     }
     let stated = run.adapter.protocol().pointer("/limits/max_batch_operations");
     let Some(stated) = stated.and_then(Value::as_u64).filter(|stated| *stated < MAX_ITEMS) else {
-        return cases
-            .not_applicable("`_protocol.limits` states no `max_batch_operations`, or a large one");
+        return cases.not_applicable(
+            "`_protocol.limits` does not state `max_batch_operations`, or it is too large to test",
+        );
     };
-    // Each item fails by itself: there is no such operation.
+    // Each item fails on its own because the operation does not exist.
     let absent = item(&run.absent_operation(), Map::new());
     for count in [stated, stated + 1] {
         let Ok(length) = usize::try_from(count) else { return };
@@ -450,10 +460,10 @@ async fn as_many_as_stated(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("a batch of {count} items"),
                 match is_allowed {
-                    true => format!("{count} results: `max_batch_operations` allows so many items"),
+                    true => format!("{count} results: `max_batch_operations` allows this number of items"),
                     false => format!("a failure: `max_batch_operations` is {stated}"),
                 },
-                "state the number of items that are really taken, and refuse a larger batch as a whole",
+                "state the number of items that the adapter accepts, and reject larger batches as a whole",
             )
         });
     }
@@ -465,14 +475,14 @@ async fn mixed(run: &Run, cases: &Cases) {
     }
     let Some((tool, items)) = reading(run, cases) else { return };
     let Some(first) = items.into_iter().next() else { return };
-    // One that cannot succeed even where it is routed: what it requires is missing.
+    // The item cannot succeed even if it is routed, because it lacks a required parameter.
     let other = run
         .adapter
         .operations
         .iter()
         .find(|operation| operation.tool != tool && operation.required().next().is_some());
     let Some(other) = other else {
-        return cases.not_applicable("there is one family, or nothing in another one");
+        return cases.not_applicable("the adapter has one endpoint family");
     };
     let items = vec![first, item(&other.name, Map::new())];
     let Some(exchange) = send(run, &tool, items, cases).await else { return };
@@ -483,14 +493,14 @@ async fn mixed(run: &Run, cases: &Cases) {
         Finding::of(
             &exchange,
             format!("{tool}: {}", other.name),
-            "a failure of the batch, or one of the item of the other family",
-            "check the family of every item, or route it by itself",
+            "a failure of the batch, or of the item of the other family",
+            "check the family of every item, or route each item to its own family",
         )
     });
 }
 
-/// An operation that asks for confirmation, with parameters that hit nothing, and its token. The case is
-/// skipped where there is none.
+/// Returns an operation that requires confirmation and parameters that match no data. Skips the case if the
+/// adapter has no such operation.
 async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<String, Value>)> {
     if is_without(run, cases).await {
         return None;
@@ -506,7 +516,7 @@ async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<St
             left = Some(why);
             continue;
         }
-        let Ok(params) = run.of_nobody(operation) else { continue };
+        let Ok(params) = run.with_missing_ids(operation) else { continue };
         let exchange = run.call(operation, params.clone(), cases).await?;
         if exchange.code() == Some("CONFIRMATION_REQUIRED") {
             return Some((operation, params));
@@ -519,7 +529,7 @@ async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<St
     None
 }
 
-/// A batch that halts: an item that reads where the same tool has one, the gated one twice.
+/// Sends a batch that halts: one READ item if the same tool has one, then the gated item twice.
 async fn halted(run: &Run, cases: &Cases) -> Option<(Exchange, usize, Value)> {
     let (operation, params) = gated(run, cases).await?;
     let mut items: Vec<_> = reading(run, cases)
@@ -537,12 +547,12 @@ async fn halted(run: &Run, cases: &Cases) -> Option<(Exchange, usize, Value)> {
 async fn halts(run: &Run, cases: &Cases) {
     let Some((exchange, at, gated)) = halted(run, cases).await else { return };
     let member = |path: &str| exchange.body().and_then(|body| body.pointer(path));
-    // Going on without the item is another way, which the adapter's author chooses.
+    // Adapters may also continue without the item.
     if results(&exchange)
         .iter()
         .any(|result| result.get("status").is_some_and(|status| status == "pending_confirmation"))
     {
-        return cases.not_applicable("batches skip what needs confirmation, and go on");
+        return cases.not_applicable("batches skip items that need confirmation, and continue");
     }
     let code = member("/halted_at/result/error/code");
     let holds = exchange.succeeded()
@@ -564,7 +574,7 @@ async fn halts(run: &Run, cases: &Cases) {
                  `pending_operations` with the one behind, and a summary that counts 1 halted, 1 \
                  pending and none failed"
             ),
-            "stop a batch where confirmation is needed, and give back what is left of it",
+            "halt a batch at the item that needs confirmation, and return the pending items",
         )
     });
 }
@@ -572,26 +582,25 @@ async fn halts(run: &Run, cases: &Cases) {
 async fn pending_whole(run: &Run, cases: &Cases) {
     let Some((operation, params)) = gated(run, cases).await else { return };
     let first = item(&operation.name, params.clone());
-    // The token need not be one: the item is never run.
+    // The token does not need to be valid: the item never runs.
     let second = item(&operation.name, confirmed(operation, params, "conf_conformance"));
     let sent = vec![first, second.clone()];
     let Some(exchange) = send(run, &operation.tool, sent, cases).await else { return };
     let pending = exchange.body().and_then(|body| body.pointer("/pending_operations/0/params"));
     let Some(pending) = pending else {
-        return cases.skip(Skip::NoFixture(
-            "a batch that halts and gives back what is left of it".to_owned(),
-        ));
+        return cases
+            .skip(Skip::NoFixture("a batch that halts and returns its pending items".to_owned()));
     };
     cases.expect(Some(pending) == second.get("params"), || {
         Finding::of(
             &exchange,
             &operation.name,
             format!(
-                "`pending_operations` with the params as they were sent: {}",
+                "`pending_operations` with the params unchanged: {}",
                 second.get("params").unwrap_or(&Value::Null)
             ),
-            "give back every member of an item's params, `_confirmation` too: the next batch is made \
-             from them",
+            "return every member of an item's params, including `_confirmation`: clients make the next \
+             batch from them",
         )
     });
 }
@@ -618,7 +627,7 @@ async fn continues(run: &Run, cases: &Cases) {
         .first()
         .and_then(|result| result.pointer("/result/error/code")?.as_str())
         .unwrap_or_default();
-    // The operation runs, and finds nothing: what it names is not there.
+    // The operation runs and fails because the parameters match no data.
     let ran = !results(&next).is_empty()
         && !code.starts_with("TOKEN_")
         && code != "CONFIRMATION_REQUIRED";
@@ -626,8 +635,8 @@ async fn continues(run: &Run, cases: &Cases) {
         Finding::of(
             &next,
             gated.get("operation").and_then(Value::as_str).unwrap_or_default(),
-            "the operation to run: its item has the token that was given",
-            "take the token of a halted batch in a batch, in the params of the item",
+            "the operation to run, because its item has the issued token",
+            "accept the token of a halted batch in the params of the item, in another batch",
         )
     });
 }

@@ -1,4 +1,4 @@
-//! Filters, sorting and searching.
+//! Checks of filters, sorting and search.
 
 mod operators;
 
@@ -8,75 +8,75 @@ use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
 use super::{Body, Check, Keyword, later, should_of_level_2 as check};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::pages;
 use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};
 use crate::values::{self, Shape};
 
-/// So many fields are tried to sort by, before it is given up.
-const MOST_FIELDS: usize = 8;
+/// The maximum number of fields that are tried as sort fields.
+const MAX_SORT_FIELDS: usize = 8;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
         "collections.filter_unknown",
-        "A filter with an unknown key is refused",
+        "A filter with an unknown key is rejected",
         &["REQ-COL-04"],
         Body::Reads(later!(filter_unknown)),
     ),
     check(
         "collections.filter_applied",
-        "A filter lets through what matches, and nothing else",
+        "A filter selects the matching items and no others",
         &["REQ-COL-04", "REQ-COL-10"],
         Body::Reads(later!(filter_applied)),
     ),
     check(
         "collections.filter_operators",
-        "The operators of a filter that its type names compare as they are called",
+        "The operators of a filter that its type names select the items that their names promise",
         &["REQ-COL-10", "REQ-COL-11"],
         Body::Reads(later!(operators::filter_operators)),
     ),
     check(
-        "collections.applied_told",
-        "A page tells by which field its items were sorted, and in which order",
+        "collections.applied_controls",
+        "A page states the field and the order by which its items were sorted",
         &["REQ-COL-10"],
-        Body::Reads(later!(applied_told)),
+        Body::Reads(later!(applied_controls)),
     ),
     check(
         "collections.sort_unknown",
-        "Sorting by an unknown field, or in an unknown order, is refused",
+        "Sorting by an unknown field, or in an unknown order, is rejected",
         &["REQ-COL-05"],
         Body::Reads(later!(sort_unknown)),
     ),
     check(
         "collections.sort_applied",
-        "Sorting puts items in order, and in the other order when asked to",
+        "Sorting orders items in both directions",
         &["REQ-COL-05", "REQ-COL-10"],
         Body::Reads(later!(sort_applied)),
     ),
     check(
         "collections.filter_keys",
-        "The keys that the type of `filter` lists are taken, and other fields are not",
+        "The keys that the type of `filter` lists are accepted, and other fields are rejected",
         &["REQ-COL-11", "REQ-COL-04"],
         Body::Reads(later!(filter_keys)),
     ),
     check(
         "collections.sort_fields",
-        "The fields that the description of `sort` lists are taken, and other fields are not",
+        "The fields that the description of `sort` lists are accepted, and other fields are rejected",
         &["REQ-COL-11", "REQ-COL-05"],
         Body::Reads(later!(sort_fields)),
     ),
     check(
         "collections.search_words",
-        "Several words find what each of them finds, unless the description says otherwise",
+        "A search for several words finds the items of each word, unless the description documents another rule",
         &["REQ-COL-09"],
         Body::Changes(later!(search_words)),
     ),
     check(
         "collections.search_query",
-        "Operations that search take `query`, those that list do not require it",
+        "Search operations have a parameter `query`, and list operations do not require it",
         &["REQ-COL-02"],
         Body::Learned(search_query),
     ),
@@ -84,20 +84,21 @@ pub(super) const CHECKS: &[Check] = &[
         keyword: Keyword::Must,
         ..check(
             "collections.query_shape",
-            "A structured `query` has a type that introspection shows, and is told of in the description",
+            "A structured `query` has a type that introspection shows, and a description",
             &["REQ-COL-03"],
             Body::Learned(query_shape),
         )
     },
     check(
         "collections.styles_mixed",
-        "Paging by cursor and by number in one request is refused",
+        "Paging by cursor and by number in one request is rejected",
         &["REQ-COL-07"],
         Body::Reads(later!(styles_mixed)),
     ),
 ];
 
-/// READ operations with this parameter. None at all means that the adapter does not have the feature.
+/// Returns the READ operations with this parameter. Without such operations, the adapter does not have the
+/// feature.
 pub(super) fn having<'a>(run: &'a Run, parameter: &str, cases: &Cases) -> Vec<&'a Operation> {
     let having: Vec<_> =
         run.adapter.reads().filter(|operation| operation.parameter(parameter).is_some()).collect();
@@ -107,12 +108,12 @@ pub(super) fn having<'a>(run: &'a Run, parameter: &str, cases: &Cases) -> Vec<&'
     having
 }
 
-/// Whether a call was refused as one with wrong parameters.
+/// Whether a call was rejected for its parameters.
 pub(super) fn is_refused(exchange: &Exchange) -> bool {
     exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"))
 }
 
-/// Parameters of a valid call with these in addition; nothing, and the case skipped, where there are none.
+/// Returns the parameters of a valid call with these added. Skips the case if no valid call is known.
 pub(super) fn params_with<const N: usize>(
     run: &Run,
     operation: &Operation,
@@ -124,7 +125,7 @@ pub(super) fn params_with<const N: usize>(
     Some(params)
 }
 
-/// Calls an operation with these parameters in addition to valid ones, where it may have to refuse them.
+/// Calls an operation that may have to reject these parameters, which are added to valid ones.
 pub(super) async fn refused_with<const N: usize>(
     run: &Run,
     operation: &Operation,
@@ -156,20 +157,20 @@ async fn refused_each(
 }
 
 async fn filter_unknown(run: &Run, cases: &Cases) {
-    let told = (
+    let reported = (
         "a VALIDATION failure that names the key `conformance_probe`",
-        "compare the keys of a filter with those that are known; silence looks like an answer",
+        "reject unknown keys of a filter: ignoring them returns wrong items",
     );
-    refused_each(run, cases, "filter", &[json!({ "conformance_probe": 1 })], told).await;
+    refused_each(run, cases, "filter", &[json!({ "conformance_probe": 1 })], reported).await;
 }
 
 async fn sort_unknown(run: &Run, cases: &Cases) {
-    let told = (
-        "a VALIDATION failure that names what is unknown",
-        "compare `field` with the fields that can be sorted by, and `order` with asc and desc",
+    let reported = (
+        "a VALIDATION failure that names the unknown field or order",
+        "reject unknown fields, and orders other than asc and desc",
     );
-    refused_each(run, cases, "sort", &[json!({ "field": "conformance_probe" })], told).await;
-    // The order alone: with a field that is known.
+    refused_each(run, cases, "sort", &[json!({ "field": "conformance_probe" })], reported).await;
+    // The second case has an unknown order and a known field.
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
         let field =
             values::in_examples(operation, "sort").find_map(|sort| sort.get("field").cloned());
@@ -177,19 +178,19 @@ async fn sort_unknown(run: &Run, cases: &Cases) {
         let more = [("sort", json!({ "field": field, "order": "sideways" }))];
         let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
         cases.expect(is_refused(&exchange), || {
-            Finding::of(&exchange, format!("{}: sort", operation.name), told.0, told.1)
+            Finding::of(&exchange, format!("{}: sort", operation.name), reported.0, reported.1)
         });
     });
     do_all(jobs).await;
 }
 
-/// All keys of a filter that introspection shows.
+/// The keys of a filter that introspection shows.
 fn filter_fields<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
     let filter = operation.parameter("filter");
     filter.map(|filter| Shape::of(&run.adapter, filter).fields()).unwrap_or_default()
 }
 
-/// The keys of a filter that introspection shows, with what is a plain value of each.
+/// The keys of a filter that introspection shows and that take plain values.
 fn keys<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
     let fields = filter_fields(run, operation);
     let is_plain = |word: &str| ["string", "integer", "number", "boolean"].contains(&word);
@@ -201,11 +202,12 @@ async fn filter_applied(run: &Run, cases: &Cases) {
         let Some(params) = params_with(run, operation, [], cases) else { return };
         let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
         if items.is_empty() {
-            return cases.skip(Skip::NoFixture(format!("`{}` shows no items", operation.name)));
+            return cases.skip(Skip::NoFixture(format!("`{}` returns no items", operation.name)));
         }
         let keys = keys(run, operation);
         if keys.is_empty() && filter_fields(run, operation).is_empty() {
-            // A filter without a named type tells of its keys in prose alone: fields of items, as a rule.
+            // A filter without a named type describes its keys in prose only. They usually are fields of
+            // the items.
             let names = items.first().and_then(Value::as_object).into_iter().flatten();
             for (name, _) in names.filter(|(_, value)| !value.is_array() && !value.is_object()) {
                 filter_by(run, operation, &params, &items, name, cases).await;
@@ -231,7 +233,7 @@ async fn filter_by(
         pages::at(item, name).filter(|value| !value.is_null()).cloned()
     };
     let values: Vec<_> = items.iter().filter_map(value_of).collect();
-    // One that not all of them have shows more.
+    // A value that only some items have tests the filter better.
     let wanted = values.iter().find(|value| values.iter().any(|other| other != *value));
     let Some(wanted) = wanted.or(values.first()) else { return };
     let mut params = params.clone();
@@ -252,12 +254,12 @@ async fn filter_by(
                 "the {matching} items whose `{name}` is {wanted}; there are {hits} of them, and \
                  {strays} that do not match"
             ),
-            "let a filter decide on every item",
+            "apply the filter to every item",
         )
     });
 }
 
-/// Without a named type it is not known which keys there are: what is not one may be refused.
+/// Whether a rejection is acceptable: the keys of a filter without a named type are unknown.
 fn is_refused_by_nature(operation: &Operation, name: &str) -> bool {
     name.contains('/') || operation.parameter("filter").is_none_or(|filter| filter.kind == "any")
 }
@@ -283,7 +285,8 @@ async fn filtered<'r>(
     Some((items, first))
 }
 
-/// Whether an item with this value may be there: it has the value, or texts are compared in some other way.
+/// Whether a filter may select an item with this value. Adapters may compare texts in other ways than for
+/// equality.
 fn may_match(value: Option<&Value>, wanted: &Value) -> bool {
     match (value, wanted) {
         (Some(Value::String(text)), Value::String(wanted)) => {
@@ -306,7 +309,7 @@ async fn sort_applied(run: &Run, cases: &Cases) {
             };
             let Some(first) = run.call(operation, sorted("asc"), cases).await else { return };
             if first.failure().is_some() {
-                // Not every field can be sorted by.
+                // Some fields cannot be sorted by.
                 continue;
             }
             let Some(up) = pages::all(run, operation, sorted("asc"), cases).await else { return };
@@ -316,23 +319,23 @@ async fn sort_applied(run: &Run, cases: &Cases) {
             tested += 1;
             let (up, mut down) = (runs(&up, &field), runs(&down, &field));
             down.reverse();
-            // Text has an order of its own in every language, so it need only be one.
+            // The order of texts depends on the language, so any consistent order passes.
             let is_ordered = is_ordered(&up) && up == down;
             cases.expect(is_ordered, || {
                 Finding::of(
                     &first,
                     format!("{}: sort by {field}", operation.name),
                     format!(
-                        "equal values of `{field}` next to each other, in order, and the other way \
+                        "equal values of `{field}` next to each other, in order, and in reverse order \
                          round with `desc`"
                     ),
-                    "sort before a page is cut out, in both orders",
+                    "sort before paging, in both orders",
                 )
             });
         }
         if tested == 0 {
             cases.skip(Skip::NoFixture(format!(
-                "no field is known by which `{}` sorts, or there is nothing to sort",
+                "a field by which `{}` sorts, and at least two items",
                 operation.name
             )));
         }
@@ -340,13 +343,13 @@ async fn sort_applied(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Whether a value names a field and an order, together in one object or text.
+/// Whether a value names a field and an order together in one object or text.
 fn names_order(value: &Value, field: &str, order: &str) -> bool {
     match value {
         Value::Object(members) => {
             let has = |wanted: &str| members.values().any(|member| member == wanted);
             (has(field) && has(order))
-                || members.get(field).is_some_and(|told| told == order)
+                || members.get(field).is_some_and(|reported| reported == order)
                 || members.values().any(|member| names_order(member, field, order))
         }
         Value::Array(items) => items.iter().any(|item| names_order(item, field, order)),
@@ -355,7 +358,7 @@ fn names_order(value: &Value, field: &str, order: &str) -> bool {
     }
 }
 
-async fn applied_told(run: &Run, cases: &Cases) {
+async fn applied_controls(run: &Run, cases: &Cases) {
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
         let Some(params) = params_with(run, operation, [], cases) else { return };
         let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
@@ -365,17 +368,17 @@ async fn applied_told(run: &Run, cases: &Cases) {
                 params.insert("sort".to_owned(), json!({ "field": field, "order": order }));
                 let Some(exchange) = run.call(operation, params, cases).await else { return };
                 let Some(Value::Object(data)) = exchange.data() else { return };
-                let mut told =
+                let mut reported =
                     data.iter().filter(|(name, _)| !matches!(name.as_str(), "items" | "edges"));
                 let meta = exchange.body().and_then(|body| body.get("_meta"));
-                let is_told = told.any(|(_, value)| names_order(value, &field, order))
+                let is_reported = reported.any(|(_, value)| names_order(value, &field, order))
                     || meta.is_some_and(|meta| names_order(meta, &field, order));
-                cases.expect(is_told, || {
+                cases.expect(is_reported, || {
                     Finding::of(
                         &exchange,
                         format!("{}: sort by {field}, {order}", operation.name),
                         format!("the field `{field}` and the order `{order}` beside the items"),
-                        "tell in `data.applied` which controls were applied, and how",
+                        "state the applied controls in `data.applied`",
                     )
                 });
             }
@@ -384,7 +387,7 @@ async fn applied_told(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Fields by which there is something to sort: those of examples first.
+/// The fields that can be sorted by, those of examples first.
 fn fields_to_sort_by(operation: &Operation, items: &[Value]) -> Vec<String> {
     let in_examples = values::in_examples(operation, "sort")
         .filter_map(|sort| sort.get("field")?.as_str().map(str::to_owned));
@@ -395,11 +398,11 @@ fn fields_to_sort_by(operation: &Operation, items: &[Value]) -> Vec<String> {
         }
     }
     fields.retain(|field| runs(items, field).len() > 1);
-    fields.truncate(MOST_FIELDS);
+    fields.truncate(MAX_SORT_FIELDS);
     fields
 }
 
-/// The values of a field in the order of the items, equal ones next to each other once.
+/// The values of a field in the order of the items. Adjacent equal values are merged.
 fn runs(items: &[Value], field: &str) -> Vec<Value> {
     let mut runs: Vec<Value> = items
         .iter()
@@ -411,7 +414,7 @@ fn runs(items: &[Value], field: &str) -> Vec<Value> {
     runs
 }
 
-/// Whether no value comes again after another, and numbers grow.
+/// Whether no value occurs in two places and numbers increase.
 fn is_ordered(runs: &[Value]) -> bool {
     let grow = runs.windows(2).all(|pair| match pair {
         [Value::Number(one), Value::Number(other)] => {
@@ -423,7 +426,7 @@ fn is_ordered(runs: &[Value]) -> bool {
     grow && different.len() == runs.len()
 }
 
-/// A value that items have in a field: of a list, one of its entries.
+/// The first value of a field in the items; for a list, its first entry.
 fn value_in<'v>(items: &'v [Value], path: &str) -> Option<&'v Value> {
     let plain = |value: &'v Value| match value {
         Value::Array(entries) => entries.first(),
@@ -435,7 +438,7 @@ fn value_in<'v>(items: &'v [Value], path: &str) -> Option<&'v Value> {
         .find(|value| value.is_string() || value.is_number() || value.is_boolean())
 }
 
-/// All items of a list with all their fields, and with the computed fields that it documents.
+/// Reads all items of a list with all their fields, including the documented computed fields.
 async fn whole_items<'r>(
     run: &'r Run,
     operation: &Operation,
@@ -457,7 +460,7 @@ async fn whole_items<'r>(
     Some(found)
 }
 
-/// Whether a name is one of a plain field, which could be filtered or sorted by.
+/// Whether a name is one of a plain field that could be filtered or sorted by.
 fn is_field(name: &str) -> bool {
     crate::forms::is_snake_case(name)
 }
@@ -487,7 +490,7 @@ async fn filter_keys(run: &Run, cases: &Cases) {
             .filter_map(|(name, is_listed)| Some((name, is_listed, value_of(name)?)))
             .collect();
         if tried.is_empty() {
-            return cases.skip(Skip::Scarce(format!("`{}` shows no items", operation.name)));
+            return cases.skip(Skip::Scarce(format!("`{}` returns no items", operation.name)));
         }
         for (name, is_listed, value) in tried {
             let more = [("filter", json!({ name: value }))];
@@ -497,10 +500,12 @@ async fn filter_keys(run: &Run, cases: &Cases) {
                     &exchange,
                     format!("{}: filter.{name}", operation.name),
                     match is_listed {
-                        true => "the filter to be taken: introspection lists the key",
-                        false => "a VALIDATION failure: introspection does not list the key",
+                        true => "a success, because introspection lists the key",
+                        false => {
+                            "a VALIDATION failure, because introspection does not list the key"
+                        }
                     },
-                    "make the type of the filter from the keys that are compared with",
+                    "generate the filter's type from the keys that the filter supports",
                 )
             });
         }
@@ -508,10 +513,10 @@ async fn filter_keys(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// The words that descriptions of `sort` use beside the names of fields.
+/// Words that descriptions of `sort` use beside the names of fields.
 const SORT_WORDS: [&str; 5] = ["field", "order", "sort", "list", "default"];
 
-/// The fields that the description of `sort` lists: what follows `Fields:`, or all of it.
+/// The fields that the description of `sort` lists: the text after `Fields:`, or the whole text.
 fn sortable(operation: &Operation) -> Vec<&str> {
     let sort = operation.parameter("sort");
     let description = sort.and_then(|sort| sort.member("description")?.as_str());
@@ -546,10 +551,12 @@ async fn sort_fields(run: &Run, cases: &Cases) {
                     &exchange,
                     format!("{}: sort by {name}", operation.name),
                     match is_listed(name) {
-                        true => "the order to be taken: the description lists the field",
-                        false => "a VALIDATION failure: the description does not list the field",
+                        true => "a success, because the description lists the field",
+                        false => {
+                            "a VALIDATION failure, because the description does not list the field"
+                        }
                     },
-                    "make the description of `sort` from the fields that can be sorted by",
+                    "generate the description of `sort` from the sortable fields",
                 )
             });
         }
@@ -557,7 +564,7 @@ async fn sort_fields(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Whether the description of a search says that several words are not alternatives.
+/// Whether the description of a search documents that several words are not alternatives.
 fn says_otherwise(operation: &Operation) -> bool {
     let query =
         operation.parameter("query").and_then(|query| query.member("description")?.as_str());
@@ -568,7 +575,7 @@ fn says_otherwise(operation: &Operation) -> bool {
         || text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "substring")
 }
 
-/// Words of texts in items: long enough not to be a part of many others.
+/// Words from the items' texts that are long enough to be distinctive.
 fn search_candidates(items: &[Value]) -> Vec<String> {
     let mut found = Vec::new();
     for text in items.iter().filter_map(Value::as_object).flat_map(Map::values) {
@@ -583,8 +590,8 @@ fn search_candidates(items: &[Value]) -> Vec<String> {
     found
 }
 
-/// Creates two things of the kind that is searched, each with a word of its own in every free text, and returns
-/// the words. There are none where the run may not create such things.
+/// Creates two items of the searched type, each with a distinctive word in every free text, and returns the
+/// words. Returns an empty list if the run may not create such items.
 async fn plant_words(run: &Run, operation: &Operation) -> Vec<String> {
     const WORDS: [&str; 2] = ["obsidian", "quicklime"];
     let unheard = Cases::default();
@@ -611,7 +618,7 @@ async fn plant_words(run: &Run, operation: &Operation) -> Vec<String> {
 }
 
 async fn search_words(run: &Run, cases: &Cases) {
-    /// The maximum number of words that are tried.
+    /// The maximum number of words to try.
     const MAX_WORDS: usize = 12;
     let mut operations = having(run, "query", cases);
     operations.retain(|operation| {
@@ -619,7 +626,9 @@ async fn search_words(run: &Run, cases: &Cases) {
         query.is_some_and(|query| query.kind == "string") && !says_otherwise(operation)
     });
     if operations.is_empty() {
-        cases.not_applicable("no READ operation searches plain text, or it documents another rule");
+        cases.not_applicable(
+            "no READ operation searches plain text with several words as alternatives",
+        );
     }
     let jobs = operations.into_iter().map(|operation| async move {
         let Some(params) = params_with(run, operation, [], cases) else { return };
@@ -628,7 +637,7 @@ async fn search_words(run: &Run, cases: &Cases) {
             params.insert("query".to_owned(), text.into());
             pages::all(run, operation, params, cases)
         };
-        // Results of other operations may hold words that this one searches, too.
+        // Results of other operations may contain words that this search finds.
         let mut words = run.harvested_words();
         if let Some(items) = pages::all(run, operation, params.clone(), cases).await {
             words.splice(0..0, search_candidates(&items));
@@ -660,16 +669,16 @@ async fn search_words(run: &Run, cases: &Cases) {
                     format!("{}: query \"{text}\"", operation.name),
                     json!(together),
                     format!(
-                        "all items that \"{before}\" or \"{word}\" finds; {lost} of them are missing"
+                        "all items that \"{before}\" or \"{word}\" finds; {lost} are missing"
                     ),
-                    "take several words as alternatives, or say in the description of `query` how \
+                    "treat several words as alternatives, or document in the description of `query` how \
                      they are combined",
                 )
             });
             return;
         }
         cases.skip(Skip::Scarce(format!(
-            "no two words are known with which `{}` finds different items",
+            "two words for which `{}` finds different items",
             operation.name
         )));
     });
@@ -687,7 +696,7 @@ fn search_query(run: &Run, cases: &Cases) {
                 &operation.name,
                 names,
                 expected,
-                "call the text to search for `query`, as everybody does",
+                "name the parameter for the searched text `query`",
             )
         };
         if operation.name.starts_with("search_") {
@@ -697,11 +706,13 @@ fn search_query(run: &Run, cases: &Cases) {
         } else if operation.name.starts_with("list_") {
             is_any = true;
             let is_required = query.is_some_and(|query| query.required);
-            cases.expect(!is_required, || finding("no required `query`: it lists everything"));
+            cases.expect(!is_required, || {
+                finding("an optional `query`, because the operation lists everything")
+            });
         }
     }
     if !is_any {
-        cases.not_applicable("no operation is called `search_…` or `list_…`");
+        cases.not_applicable("no operation is named `search_…` or `list_…`");
     }
 }
 
@@ -712,19 +723,19 @@ fn query_shape(run: &Run, cases: &Cases) {
         let Some(query) = operation.parameter("query").filter(is_structured) else { continue };
         is_any = true;
         let is_shown = run.adapter.types.iter().any(|known| known.name == query.kind);
-        let is_told =
+        let is_reported =
             query.member("description").and_then(Value::as_str).is_some_and(|text| text.len() > 10);
-        cases.expect(is_shown && is_told, || {
+        cases.expect(is_shown && is_reported, || {
             Finding::shown(
                 format!("{}: query", operation.name),
                 Value::Object(query.raw.clone()),
                 "the name of a type that `introspect types` shows, and a description of its grammar",
-                "declare a type for the query, and say in a few words what it can express",
+                "declare a type for the query, and describe what it can express",
             )
         });
     }
     if !is_any {
-        cases.not_applicable("no operation `query_…` takes a structured `query`");
+        cases.not_applicable("no operation `query_…` has a structured `query`");
     }
 }
 
@@ -752,8 +763,8 @@ async fn styles_mixed(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 &operation.name,
-                format!("a VALIDATION failure: `first` and `{numbered}` do not go together"),
-                "take one way of paging per request, and refuse both at once",
+                format!("a VALIDATION failure: `first` and `{numbered}` exclude each other"),
+                "accept one way of paging per request, and reject both together",
             )
         });
     });
@@ -765,7 +776,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn order_is_seen_where_there_is_one() {
+    fn recognizes_ordered_values() {
         let items = |values: &[i64]| values.iter().map(|at| json!({ "n": at })).collect::<Vec<_>>();
         assert!(is_ordered(&runs(&items(&[1, 1, 2, 3]), "n")));
         assert!(!is_ordered(&runs(&items(&[1, 2, 1]), "n")));

@@ -1,4 +1,4 @@
-//! Confirmations: who is asked, with what token, and what the token is good for.
+//! Checks of confirmation requests and confirmation tokens.
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;
@@ -6,19 +6,22 @@ use std::time::SystemTime;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
-use super::danger::{LEVELS, Stated};
+use super::danger::{DangerLevels, LEVELS};
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
 use crate::forms::{Form, INSTANT, may, must};
-use crate::learn::{Category, Operation};
-use crate::resources::{AllGated, Gated, RESERVED, Thing, confirmed, token_of};
+use crate::resources::{
+    CreatedItem, GatedOperation, GatedOperations, RESERVED, confirmed, token_of,
+};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "confirmation.issued",
-        title: "A request for confirmation names operation, danger level, token and when that expires",
+        title: "A confirmation request states operation, danger level, token and expiry",
         requirements: &["REQ-TOK-06"],
         keyword: Keyword::Must,
         level: 2,
@@ -26,7 +29,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.token_form",
-        title: "Tokens have the prefix, the letters and the length of the protocol",
+        title: "Tokens have the prefix, the characters and the length of the protocol",
         requirements: &["REQ-TOK-01"],
         keyword: Keyword::Must,
         level: 2,
@@ -42,7 +45,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.expiry",
-        title: "Tokens expire, soon enough",
+        title: "Tokens expire within the protocol's limit",
         requirements: &["REQ-TOK-08"],
         keyword: Keyword::Must,
         level: 2,
@@ -50,7 +53,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.nothing_before",
-        title: "Nothing is done before it is confirmed",
+        title: "An operation does not run before it is confirmed",
         requirements: &["REQ-GATE-01", "REQ-DNG-03"],
         keyword: Keyword::Must,
         level: 2,
@@ -58,7 +61,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.accepted",
-        title: "The very call that a token was issued for runs with it",
+        title: "A token confirms the call that it was issued for",
         requirements: &["REQ-TOK-07"],
         keyword: Keyword::Must,
         level: 2,
@@ -66,7 +69,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.single_use",
-        title: "A token is good for one call",
+        title: "A token is valid for one call",
         requirements: &["REQ-TOK-10", "REQ-TOK-07"],
         keyword: Keyword::Should,
         level: 2,
@@ -74,7 +77,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.other_params",
-        title: "A token is not good for the same operation on something else",
+        title: "A token is not valid for the same operation with other parameters",
         requirements: &["REQ-TOK-03", "REQ-TOK-07"],
         keyword: Keyword::Must,
         level: 2,
@@ -82,7 +85,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.other_operation",
-        title: "A token is not good for another operation",
+        title: "A token is not valid for another operation",
         requirements: &["REQ-TOK-03", "REQ-TOK-07"],
         keyword: Keyword::Must,
         level: 2,
@@ -90,15 +93,15 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.unknown_token",
-        title: "Tokens that nobody has issued, and text that is none, let nothing pass",
+        title: "Unknown and malformed tokens are rejected",
         requirements: &["REQ-TOK-07", "REQ-TOK-14"],
         keyword: Keyword::Must,
         level: 2,
         body: Body::Changes(later!(unknown_token)),
     },
     Check {
-        id: "confirmation.alike",
-        title: "Unknown and malformed tokens get one and the same error",
+        id: "confirmation.same_error",
+        title: "Unknown and malformed tokens get the same error",
         requirements: &["REQ-TOK-15"],
         keyword: Keyword::Should,
         level: 2,
@@ -106,15 +109,15 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.misplaced",
-        title: "A token beside `params` or without it is taken, or the reply says where it belongs",
+        title: "A misplaced token is accepted, or the reply states its place",
         requirements: &["REQ-RQ-03", "REQ-ERR-05"],
         keyword: Keyword::Should,
         level: 2,
         body: Body::Changes(later!(misplaced)),
     },
     Check {
-        id: "confirmation.words",
-        title: "Failures about tokens have the codes of the protocol",
+        id: "confirmation.codes",
+        title: "Token failures have the codes of the protocol",
         requirements: &["REQ-TOK-07", "REQ-ERR-02"],
         keyword: Keyword::Must,
         level: 2,
@@ -122,7 +125,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "confirmation.not_needed",
-        title: "READ operations ask for no confirmation",
+        title: "READ operations do not require confirmation",
         requirements: &["REQ-DNG-02"],
         keyword: Keyword::Should,
         level: 2,
@@ -130,19 +133,19 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// A token that nobody has issued.
+/// A well-formed token that the adapter has not issued.
 const UNKNOWN: &str = "conf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
 
-/// A call that is to be confirmed.
-pub(super) struct Asked<'a> {
-    thing: Thing<'a>,
+/// A call that needs confirmation.
+pub(super) struct PendingCall<'a> {
+    thing: CreatedItem<'a>,
     pub(super) operation: &'a Operation,
     params: Map<String, Value>,
-    /// The answer, which asks for confirmation.
+    /// The reply, which requests confirmation.
     pub(super) exchange: Exchange,
 }
 
-impl Asked<'_> {
+impl PendingCall<'_> {
     fn token(&self, cases: &Cases) -> Option<String> {
         let token = token_of(&self.exchange).map(str::to_owned);
         if token.is_none() {
@@ -154,12 +157,12 @@ impl Asked<'_> {
         token
     }
 
-    /// The call with this token.
+    /// Repeats the call with this token.
     async fn with(&self, run: &Run, token: &str, cases: &Cases) -> Option<Exchange> {
         run.call(self.operation, confirmed(self.operation, self.params.clone(), token), cases).await
     }
 
-    /// Whether the thing is still there, and as it was.
+    /// Whether the item still exists unchanged.
     async fn is_untouched(&self, run: &Run, cases: &Cases) -> Option<bool> {
         let looked = run.look(&self.thing, cases).await?;
         let object = |exchange: &Exchange| {
@@ -180,11 +183,11 @@ impl Asked<'_> {
     }
 }
 
-/// Parameters of an operation on a thing that was made for it.
+/// The parameters of an operation on a created item.
 pub(super) fn params(
     run: &Run,
     operation: &Operation,
-    thing: &Thing<'_>,
+    thing: &CreatedItem<'_>,
 ) -> Option<Map<String, Value>> {
     let mut params = run.on(operation, thing.resource, &thing.id).ok()?;
     if operation.parameter("input").is_some() {
@@ -199,36 +202,43 @@ pub(super) fn params(
     Some(params)
 }
 
-/// Makes a thing, and calls what is to be confirmed.
-async fn asked_for<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r>> {
+/// Creates an item and makes a call that needs confirmation.
+async fn asked_for<'r>(
+    run: &'r Run,
+    gated: &GatedOperation,
+    cases: &Cases,
+) -> Option<PendingCall<'r>> {
     let kind = run.resources().named(&gated.resource)?;
     let operation = run.adapter.operation(&gated.operation)?;
     let thing = run.make(kind, cases).await?;
     let params = params(run, operation, &thing)?;
     let exchange = run.call(operation, params.clone(), cases).await?;
-    Some(Asked { thing, operation, params, exchange })
+    Some(PendingCall { thing, operation, params, exchange })
 }
 
-/// The operations on things that ask for confirmation.
-async fn gated(run: &Run) -> &[Gated] {
+/// The operations on single items that require confirmation.
+async fn gated(run: &Run) -> &[GatedOperation] {
     &all_gated(run).await.found
 }
 
-/// The same, and why there may be more. For that, every operation is called once that may be.
-async fn all_gated(run: &Run) -> &AllGated {
+/// All operations that require confirmation, and the reason why the list may be incomplete. Calls every
+/// permitted operation once to find out.
+async fn all_gated(run: &Run) -> &GatedOperations {
     let found = run.resources().gated.get_or_init(|| async {
         let mut found = Vec::new();
         let unheard = Cases::default();
         for kind in run.resources().kinds() {
             let mut on_one: Vec<_> = kind.on_one(run).collect();
-            // What removes things is the likeliest.
+            // Operations that remove data are the most likely ones.
             on_one.sort_by_key(|operation| operation.category != Some(Category::Delete));
             for operation in on_one {
                 if run.forbids(operation).is_some() {
                     continue;
                 }
-                let gated =
-                    Gated { resource: kind.name.clone(), operation: operation.name.clone() };
+                let gated = GatedOperation {
+                    resource: kind.name.clone(),
+                    operation: operation.name.clone(),
+                };
                 let asked = asked_for(run, &gated, &unheard).await;
                 if asked.is_some_and(|asked| asked.exchange.code() == Some("CONFIRMATION_REQUIRED"))
                 {
@@ -236,7 +246,7 @@ async fn all_gated(run: &Run) -> &AllGated {
                 }
             }
         }
-        let mut untried = unheard.collected().skipped.into_keys().next();
+        let mut untried = unheard.results().skipped.into_keys().next();
         for operation in may_be_gated(run) {
             if !found.is_empty() || run.forbids(operation).is_some() {
                 continue;
@@ -250,19 +260,19 @@ async fn all_gated(run: &Run) -> &AllGated {
             if !run.was_let_run(&operation.name) {
                 untried.get_or_insert_with(|| {
                     Skip::NoFixture(format!(
-                        "whether `{name}` asks for confirmation: give what it takes under \
+                        "whether `{name}` requires confirmation: add its parameters under \
                          [params.{name}]",
                         name = operation.name
                     ))
                 });
             }
         }
-        AllGated { found, untried }
+        GatedOperations { found, untried }
     });
     found.await
 }
 
-/// The operations that may ask for confirmation.
+/// The operations that may require confirmation.
 fn may_be_gated(run: &Run) -> impl Iterator<Item = &Operation> {
     run.adapter.operations.iter().filter(|operation| {
         operation.name != "introspect"
@@ -271,13 +281,13 @@ fn may_be_gated(run: &Run) -> impl Iterator<Item = &Operation> {
     })
 }
 
-/// The same, for a call that is held until it is confirmed. Some adapters ask once in a session, and other
-/// checks have confirmed there.
-async fn held<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r>> {
+/// Makes a call that is held until it is confirmed. Some adapters request one confirmation per session, and
+/// other checks may have confirmed in this session.
+async fn held<'r>(run: &'r Run, gated: &GatedOperation, cases: &Cases) -> Option<PendingCall<'r>> {
     let asked = asked_for(run, gated, cases).await?;
     if asked.exchange.succeeded() {
         cases.skip(Skip::NoFixture(format!(
-            "a call that is to be confirmed: `{}` was confirmed in this session, and is no longer asked about",
+            "a call that needs confirmation: `{}` was confirmed in this session and no longer needs it",
             asked.operation.name
         )));
         return None;
@@ -285,8 +295,8 @@ async fn held<'r>(run: &'r Run, gated: &Gated, cases: &Cases) -> Option<Asked<'r
     Some(asked)
 }
 
-/// A call that asks for confirmation, or why there is none.
-pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<Asked<'r>> {
+/// Makes a call that requires confirmation. Otherwise skips the case with the reason.
+pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<PendingCall<'r>> {
     match gated(run).await.first() {
         Some(gated) => held(run, gated, cases).await,
         None => {
@@ -296,20 +306,20 @@ pub(super) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<Asked<'r>> {
     }
 }
 
-/// Says why nothing that was called asks for confirmation.
+/// Records why no called operation required confirmation.
 pub(super) async fn none(run: &Run, cases: &Cases) {
     let untried = all_gated(run).await.untried.clone();
     if let Some(operation) = run.asks() {
         return cases.skip(Skip::NoFixture(format!(
-            "an operation that asks for confirmation and is on what the run creates, unlike \
+            "an operation that requires confirmation and acts on items that the run creates, unlike \
              `{operation}`"
         )));
     }
-    let stated = Stated::ask(run).await;
+    let stated = DangerLevels::query(run).await;
     let says_so = |operation: &&Operation| stated.says_confirmed(operation);
     let is_claimed = run.adapter.capability("confirmation") == Some(true);
     let confirmed = run.adapter.operations.iter().find(says_so);
-    // What is left out is named beside the verdict.
+    // The report lists excluded operations beside the verdict.
     let mut forbidden = may_be_gated(run)
         .filter_map(|operation| run.forbids(operation))
         .filter(|why| !matches!(why, Skip::LeftOut(_)));
@@ -320,16 +330,17 @@ pub(super) async fn none(run: &Run, cases: &Cases) {
             cases.skip(why);
         }
         (_, Some(operation)) => cases.skip(Skip::NoFixture(format!(
-            "an operation that asks for confirmation and is on what the run creates, unlike `{}`",
+            "an operation that requires confirmation and acts on items that the run creates, unlike `{}`",
             operation.name
         ))),
         _ if is_claimed => cases.skip(Skip::NoFixture(
-            "an operation that asks for confirmation and is on what the run creates".to_owned(),
+            "an operation that requires confirmation and acts on items that the run creates".to_owned(),
         )),
-        // Where each is said to run without, that is what an adapter documents.
+        // If the adapter documents for each operation that it runs without confirmation, that is its
+        // design.
         _ => match untried.filter(|_| !super::danger::offers(run, "danger")) {
             Some(why) => cases.skip(why),
-            None => cases.not_applicable("no operation asks for confirmation"),
+            None => cases.not_applicable("no operation requires confirmation"),
         },
     }
 }
@@ -350,7 +361,7 @@ async fn issued(run: &Run, cases: &Cases) {
         asked.finding(
             &asked.exchange,
             format!("`error.details` of this form: {expected}"),
-            "say what is to be confirmed, how dangerous it is, with which token, and until when",
+            "state the operation, its danger level, the token and its expiry",
         )
     });
     cases.expect(
@@ -359,7 +370,7 @@ async fn issued(run: &Run, cases: &Cases) {
             asked.finding(
                 &asked.exchange,
                 format!("`details.operation` \"{}\"", asked.operation.name),
-                "name the operation that is to be confirmed",
+                "name the operation that needs confirmation",
             )
         },
     );
@@ -378,7 +389,7 @@ async fn token_form(run: &Run, cases: &Cases) {
         asked.finding(
             &asked.exchange,
             "a token of `conf_` and 1 to 64 letters, digits, `_` or `-`, with 8 to 80 characters in all",
-            "give tokens the form of the protocol: clients check it before they send them on",
+            "use the token format of the protocol: clients check it before they send tokens",
         )
     });
 }
@@ -397,13 +408,13 @@ async fn fresh(run: &Run, cases: &Cases) {
     }
     let bodies: Vec<_> = tokens.iter().map(|token| token.trim_start_matches("conf_")).collect();
     let distinct = bodies.iter().collect::<BTreeSet<_>>().len() == bodies.len();
-    // 128 bits take 22 characters of base64, and 32 hexadecimal digits.
+    // 128 bits take 22 characters of base64 or 32 hexadecimal digits.
     let is_hexadecimal =
         bodies.iter().all(|body| body.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
     let least = if is_hexadecimal { 32 } else { 22 };
     let length = |body: &str| body.bytes().filter(|byte| *byte != b'-' || !is_hexadecimal).count();
     let is_long = bodies.iter().all(|body| length(body) >= least);
-    // Of random texts, next to nothing is the same in the same place.
+    // Random texts rarely have equal characters in the same place.
     let is_apart = bodies.windows(2).all(|pair| {
         let (Some(one), Some(other)) = (pair.first(), pair.last()) else { return true };
         let alike = one.bytes().zip(other.bytes()).filter(|(one, other)| one == other).count();
@@ -414,7 +425,7 @@ async fn fresh(run: &Run, cases: &Cases) {
         ..asked.finding(
             &asked.exchange,
             "tokens with 128 random bits or more each, no two of them alike",
-            "take tokens from the system's random generator: no counters, no times, no hashes of what is known",
+            "generate tokens with the system's random generator, not from counters, times or hashes of known values",
         )
     });
 }
@@ -426,18 +437,18 @@ async fn expiry(run: &Run, cases: &Cases) {
     let expires_at = details.get("expires_at").and_then(Value::as_str);
     let Some(expires_at) = expires_at.and_then(|text| DateTime::parse_from_rfc3339(text).ok())
     else {
-        return cases.skip(Skip::NoFixture("a token that says when it expires".to_owned()));
+        return cases.skip(Skip::NoFixture("a token with `expires_at`".to_owned()));
     };
     let is_forbidden = details.get("danger_level").is_some_and(|level| level == "forbidden");
     let most = TimeDelta::minutes(if is_forbidden { 5 } else { 15 });
-    // Two clocks differ.
+    // The allowed difference between the two clocks.
     let skew = TimeDelta::seconds(90);
     let left = expires_at.with_timezone(&Utc) - DateTime::<Utc>::from(SystemTime::now());
     cases.expect(left > -skew && left <= most + skew, || {
         asked.finding(
             &asked.exchange,
             format!("`expires_at` within {} minutes from now", most.num_minutes()),
-            "let tokens expire after 5 minutes (2 for what is forbidden), and at the latest after 15 (5)",
+            "let tokens expire after 5 minutes (2 for forbidden operations), and after at most 15 (5)",
         )
     });
 }
@@ -449,8 +460,11 @@ async fn nothing_before(run: &Run, cases: &Cases) {
         cases.expect(is_untouched, || {
             asked.finding(
                 &asked.exchange,
-                format!("the {} as it was: nobody has confirmed yet", asked.thing.resource.name),
-                "ask before the operation runs, and not when it has run",
+                format!(
+                    "the {} unchanged, because the call is not confirmed yet",
+                    asked.thing.resource.name
+                ),
+                "request confirmation before the operation runs",
             )
         });
     }
@@ -470,7 +484,7 @@ async fn accepted(run: &Run, cases: &Cases) {
         });
         if waits {
             cases.skip(Skip::NoFixture(format!(
-                "the time that `{}` wants to pass first",
+                "the waiting time that `{}` requires",
                 asked.operation.name
             )));
             continue;
@@ -478,8 +492,8 @@ async fn accepted(run: &Run, cases: &Cases) {
         cases.expect(exchange.succeeded(), || {
             asked.finding(
                 &exchange,
-                "a success: it is the same call, with its token in `params._confirmation`",
-                "take the token that was issued for these parameters, which are compared without it",
+                "a success, because it is the same call with its token in `params._confirmation`",
+                "accept the token for the parameters that it was issued for, compared without `_confirmation`",
             )
         });
     }
@@ -494,14 +508,14 @@ async fn single_use(run: &Run, cases: &Cases) {
     let Some(first) = asked.with(run, &token, cases).await else { return };
     if !first.succeeded() {
         return cases
-            .skip(Skip::NoFixture(format!("a token that `{}` takes", asked.operation.name)));
+            .skip(Skip::NoFixture(format!("a token that `{}` accepts", asked.operation.name)));
     }
     let Some(again) = asked.with(run, &token, cases).await else { return };
     cases.expect(again.code().is_some_and(|code| code.starts_with("TOKEN_")), || {
         asked.finding(
             &again,
-            "a failure TOKEN_ALREADY_USED: the token has confirmed one call",
-            "mark a token as used before the operation runs, and look at it before anything else",
+            "a failure TOKEN_ALREADY_USED: the token was used before",
+            "mark a token as used before the operation runs, and check that mark first",
         )
     });
 }
@@ -513,13 +527,13 @@ async fn other_params(run: &Run, cases: &Cases) {
     let Some(params) = params(run, asked.operation, &other) else { return };
     let theirs = confirmed(asked.operation, params.clone(), &token);
     let Some(exchange) = run.call(asked.operation, theirs, cases).await else { return };
-    let other = Asked { thing: other, params, exchange, ..asked };
+    let other = PendingCall { thing: other, params, exchange, ..asked };
     let Some(is_untouched) = other.is_untouched(run, cases).await else { return };
     cases.expect(is_untouched && other.exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
         other.finding(
             &other.exchange,
-            format!("a failure TOKEN_SCOPE_MISMATCH, and this {} as it was: the token is for another", other.thing.resource.name),
-            "bind a token to the parameters that say what is hit, and compare them when it comes back",
+            format!("a failure TOKEN_SCOPE_MISMATCH, and this {} unchanged, because the token is for another", other.thing.resource.name),
+            "bind a token to the parameters that identify the affected data, and compare them when it is used",
         )
     });
 }
@@ -529,8 +543,8 @@ async fn other_operation(run: &Run, cases: &Cases) {
     let Some(first) = all.first() else { return none(run, cases).await };
     let others: Vec<_> = all.iter().skip(1).collect();
     if others.is_empty() {
-        let stated = Stated::ask(run).await;
-        // What is on no thing of the run may be tried where the configuration says with what.
+        let stated = DangerLevels::query(run).await;
+        // Operations that do not act on the run's items need configured parameters.
         let configured = run.adapter.operations.iter().filter_map(|operation| {
             let params = run.settings.file.params.get(&operation.name)?;
             let is_other = operation.name != first.operation && !operation.is_read();
@@ -569,12 +583,12 @@ async fn other_operation(run: &Run, cases: &Cases) {
         return match untried.next() {
             Some(operation) => cases.skip(run.forbids(operation).unwrap_or_else(|| {
                 Skip::NoFixture(format!(
-                    "a second operation that asks for confirmation and is on what the run creates, unlike `{}`",
+                    "a second operation that requires confirmation and acts on items that the run creates, unlike `{}`",
                     operation.name
                 ))
             })),
             None => cases.not_applicable(
-                "no second operation asks for confirmation, which a token could be tried on",
+                "only one operation requires confirmation",
             ),
         };
     }
@@ -588,7 +602,7 @@ async fn other_operation(run: &Run, cases: &Cases) {
             other.finding(
                 &exchange,
                 format!(
-                    "a failure TOKEN_SCOPE_MISMATCH, and nothing done: the token is for `{}`",
+                    "a failure TOKEN_SCOPE_MISMATCH, and no change, because the token is for `{}`",
                     asked.operation.name
                 ),
                 "bind a token to its operation",
@@ -599,7 +613,7 @@ async fn other_operation(run: &Run, cases: &Cases) {
 
 async fn unknown_token(run: &Run, cases: &Cases) {
     let Some(asked) = ask(run, cases).await else { return };
-    // The last is the right one with one letter changed.
+    // The last token is a valid one with one changed character.
     let token = asked.token(cases).unwrap_or_default();
     let mut turned: Vec<char> = token.chars().collect();
     if let Some(last) = turned.last_mut() {
@@ -614,8 +628,8 @@ async fn unknown_token(run: &Run, cases: &Cases) {
         cases.expect(is_refused && is_untouched, || {
             asked.finding(
                 &exchange,
-                "a failure TOKEN_INVALID, and nothing done: nobody has issued this token",
-                "let pass nothing but tokens that were issued, as they were issued",
+                "a failure TOKEN_INVALID and no change, because this token was never issued",
+                "accept only issued tokens, unchanged",
             )
         });
     }
@@ -625,20 +639,20 @@ async fn alike(run: &Run, cases: &Cases) {
     let Some(asked) = ask(run, cases).await else { return };
     let Some(unknown) = asked.with(run, UNKNOWN, cases).await else { return };
     let Some(malformed) = asked.with(run, "conf_", cases).await else { return };
-    let told = |exchange: &Exchange| {
+    let reported = |exchange: &Exchange| {
         exchange.failure().map(|failure| (failure.code.to_owned(), failure.message.to_owned()))
     };
-    cases.expect(told(&unknown).is_some() && told(&unknown) == told(&malformed), || {
+    cases.expect(reported(&unknown).is_some() && reported(&unknown) == reported(&malformed), || {
         asked.finding(
             &malformed,
-            format!("the same failure as for a token that nobody has issued: {}", unknown.told()),
-            "say the same of unknown and of malformed tokens: the difference tells what good ones look like",
+            format!("the same failure as for an unknown token: {}", unknown.summary()),
+            "return the same error for unknown and malformed tokens: a difference reveals the form of valid ones",
         )
     });
 }
 
 /// The parts of a reply that a caller acts on: code, message and warnings.
-fn told_by(exchange: &Exchange) -> (Option<String>, Option<String>, Value) {
+fn outcome_of(exchange: &Exchange) -> (Option<String>, Option<String>, Value) {
     let failure = exchange.failure();
     let warnings = exchange.body().and_then(|body| body.get("warnings")).cloned();
     (
@@ -660,25 +674,25 @@ async fn misplaced(run: &Run, cases: &Cases) {
         arguments = confirmed(asked.operation, arguments, &token);
         let call = run.call_as(asked.operation, arguments.into(), cases).await;
         let Some(exchange) = call else { return };
-        // The very same answer leaves a caller to try the same again, without end.
-        let is_heard = exchange.succeeded() || told_by(&exchange) != told_by(&asked.exchange);
+        // An identical reply would make a caller repeat the mistake forever.
+        let is_heard = exchange.succeeded() || outcome_of(&exchange) != outcome_of(&asked.exchange);
         cases.expect(is_heard, || {
             asked.finding(
                 &exchange,
                 match is_flat {
-                    true => "the operation to run, or a reply that says where the token belongs: all \
+                    true => "the operation to run, or a reply that states the token's place: all \
                              parameters stand beside `operation`, the token too",
-                    false => "the operation to run, or a reply that says where the token belongs: it \
+                    false => "the operation to run, or a reply that states the token's place: it \
                               stands beside `params`",
                 },
-                "look for `_confirmation` in `params` and beside `operation`, or say that it is in the \
+                "accept `_confirmation` in `params` and beside `operation`, or report that it is in the \
                  wrong place",
             )
         });
     }
 }
 
-/// The codes of failures about tokens.
+/// The codes of token failures.
 const CODES: [&str; 4] =
     ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_ALREADY_USED", "TOKEN_SCOPE_MISMATCH"];
 
@@ -686,17 +700,17 @@ fn words(run: &Run, exchange: &Exchange, cases: &Cases) {
     let (Some(code), Some(operation)) =
         (exchange.code(), run.adapter.operation(exchange.operation()))
     else {
-        return cases.not_applicable("no failure is about a token");
+        return cases.not_applicable("no call failed with a token error");
     };
     if !code.starts_with("TOKEN_") {
-        return cases.not_applicable("no failure is about a token");
+        return cases.not_applicable("no call failed with a token error");
     }
     cases.expect(CODES.contains(&code), || {
         Finding::of(
             exchange,
             &operation.name,
             format!("one of {}", CODES.join(", ")),
-            "use the protocol's words for what is wrong with a token",
+            "use the protocol's codes for token failures",
         )
     });
 }
@@ -710,8 +724,8 @@ fn not_needed(run: &Run, exchange: &Exchange, cases: &Cases) {
         Finding::of(
             exchange,
             &operation.name,
-            "an answer: a READ operation is safe, and safe operations are not confirmed",
-            "ask for confirmation where something is changed, and leave READ operations alone",
+            "a reply without confirmation, because READ operations are safe",
+            "require confirmation for changes, not for READ operations",
         )
     });
 }

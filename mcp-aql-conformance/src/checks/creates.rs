@@ -1,21 +1,21 @@
-//! What is created can be read, as it was submitted.
+//! Checks that created items can be read as they were submitted.
 
 use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::pages;
-use crate::resources::{self, Resource, Role, Thing, same};
+use crate::resources::{self, CreatedItem, Resource, Role, same};
 use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "creates.form",
-        title: "What a CREATE operation answers tells which thing was created",
+        title: "The result of a CREATE operation identifies the created item",
         requirements: &["REQ-RSP-11"],
         keyword: Keyword::Should,
         level: 2,
@@ -23,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "creates.read_back",
-        title: "What was created is read with every field as it was submitted",
+        title: "A created item is read with every field as submitted",
         requirements: &["REQ-CNF-04", "REQ-CNF-13"],
         keyword: Keyword::Must,
         level: 2,
@@ -31,31 +31,31 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "creates.values_kept",
-        title: "Texts are read in the case and with the inner blanks that were submitted, lists in their order",
+        title: "Texts keep their case and inner spaces, and lists keep their order",
         requirements: &["REQ-CNF-13"],
         keyword: Keyword::Should,
         level: 2,
         body: Body::Changes(later!(values_kept)),
     },
     Check {
-        id: "creates.answer_true",
-        title: "A CREATE operation answers with what is read afterwards",
+        id: "creates.result_matches",
+        title: "The result of a CREATE operation equals the item as read afterwards",
         requirements: &["REQ-CNF-13", "REQ-RQ-09"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Changes(later!(answer_true)),
+        body: Body::Changes(later!(result_matches)),
     },
     Check {
-        id: "creates.made_once",
-        title: "One call of a CREATE operation creates nothing that its answer does not name",
+        id: "creates.created_once",
+        title: "One call of a CREATE operation creates only the items that its result names",
         requirements: &["REQ-CNF-13"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Changes(later!(made_once)),
+        body: Body::Changes(later!(created_once)),
     },
     Check {
         id: "creates.defaults_shown",
-        title: "What was left out has its documented default",
+        title: "Omitted parameters have their documented defaults",
         requirements: &["REQ-RQ-09"],
         keyword: Keyword::Must,
         level: 2,
@@ -63,7 +63,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "creates.rejected_whole",
-        title: "A CREATE that is refused leaves nothing behind",
+        title: "A rejected CREATE call creates nothing",
         requirements: &["REQ-RQ-08", "REQ-RQ-06"],
         keyword: Keyword::Must,
         level: 2,
@@ -71,7 +71,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The kinds of things that can be created, each with the operation that creates one.
+/// The resources that can be created, each with its CREATE operation.
 fn creatable<'r>(
     run: &'r Run,
     cases: &Cases,
@@ -86,8 +86,8 @@ async fn form(run: &Run, cases: &Cases) {
         let Some(made) = run.create(kind, params, cases).await else { continue };
         if !made.succeeded() {
             cases.skip(Skip::NoFixture(format!(
-                "`{name}` creates nothing for us, it answers {}: give parameters under [params.{name}]",
-                made.told(),
+                "`{name}` created nothing and returned {}: add parameters under [params.{name}]",
+                made.summary(),
                 name = create.name,
             )));
             continue;
@@ -97,9 +97,9 @@ async fn form(run: &Run, cases: &Cases) {
             Finding::of(
                 &made,
                 &create.name,
-                format!("`data.{}` with the `{}` of what was created", kind.name, kind.id),
-                "answer with the new thing under its own name, its identifier included: nobody can \
-                 read, change or remove it else",
+                format!("`data.{}` with the `{}` of the created item", kind.name, kind.id),
+                    "return the new item under its own name, including its identifier: clients need it to \
+                     read, change or remove the item",
             )
         });
     }
@@ -115,7 +115,7 @@ async fn read_back(run: &Run, cases: &Cases) {
 /// The maximum length of lists that are compared as sets: the comparison takes quadratic time.
 const MAX_SET_ENTRIES: usize = 1_000;
 
-/// Whether two lists are the same set: they have the same entries, and the second has none of them twice.
+/// Whether two lists are the same set: they have equal entries, and the second list has no duplicates.
 fn is_same_set(one: &[Value], other: &[Value]) -> bool {
     if one.len().max(other.len()) > MAX_SET_ENTRIES {
         return false;
@@ -130,8 +130,8 @@ fn is_same_set(one: &[Value], other: &[Value]) -> bool {
         && other.iter().all(|entry| has(one, entry))
 }
 
-/// Whether a value that is read has the meaning of the one that was submitted. Blanks around a text belong to
-/// no value, and a list without repetitions may be a set, which has no order.
+/// Whether a stored value is equivalent to the submitted one. Surrounding whitespace of a text is ignored,
+/// and a list without duplicates may be a set without an order.
 fn is_kept(sent: &Value, there: &Value) -> bool {
     match (sent, there) {
         (Value::String(sent), Value::String(there)) if sent.trim() == there.trim() => true,
@@ -140,16 +140,16 @@ fn is_kept(sent: &Value, there: &Value) -> bool {
     }
 }
 
-/// Whether an answer shows what is stored. Each may show a set in an order of its own.
-fn is_stored(told: &Value, stored: &Value) -> bool {
-    match (told, stored) {
-        (Value::Array(told), Value::Array(stored)) if is_same_set(told, stored) => true,
-        _ => same(told, stored),
+/// Whether a result shows the stored value. Each reply may order a set differently.
+fn is_stored(reported: &Value, stored: &Value) -> bool {
+    match (reported, stored) {
+        (Value::Array(reported), Value::Array(stored)) if is_same_set(reported, stored) => true,
+        _ => same(reported, stored),
     }
 }
 
-/// Compares what is read of a thing with what was submitted.
-async fn compare(run: &Run, create: &Operation, thing: &Thing<'_>, cases: &Cases) {
+/// Compares a stored item with the submitted values.
+async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: &Cases) {
     let kind = thing.resource;
     {
         let Some(looked) = run.look(thing, cases).await else { return };
@@ -158,7 +158,7 @@ async fn compare(run: &Run, create: &Operation, thing: &Thing<'_>, cases: &Cases
                 &looked,
                 &create.name,
                 format!("a success with the {} that `{}` has just created", kind.name, create.name),
-                "store what is created before you answer that it is",
+                "store the item before the reply",
             ));
             return;
         };
@@ -174,7 +174,7 @@ async fn compare(run: &Run, create: &Operation, thing: &Thing<'_>, cases: &Cases
                     &looked,
                     subject,
                     expected,
-                    "keep what was submitted, and show it under the name of the parameter",
+                    "store the submitted value, and return it under the name of the parameter",
                 )
             };
             match object.get(name) {
@@ -184,7 +184,7 @@ async fn compare(run: &Run, create: &Operation, thing: &Thing<'_>, cases: &Cases
                     });
                 }
                 None => {
-                    // What is not shown at all is meant for something else than to be read.
+                    // Parameters that never show up in results are not part of the item.
                     let shown = returned.iter().any(|field| field.name == name);
                     if shown {
                         cases.fail(finding(format!("`{name}`, which was submitted as {sent}")));
@@ -195,8 +195,8 @@ async fn compare(run: &Run, create: &Operation, thing: &Thing<'_>, cases: &Cases
     }
 }
 
-/// A value of this parameter that adapters often change: a text with capitals and with blanks inside, a list
-/// out of order. The repetition in the list shows whether the adapter keeps lists or sets.
+/// A value that adapters often alter: a text with capitals and inner spaces, or an unsorted list. The
+/// duplicate in the list shows whether the adapter stores lists or sets.
 fn hard(run: &Run, parameter: &Parameter) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     let is_plain = !resources::is_control(&parameter.name)
@@ -234,11 +234,11 @@ async fn values_kept(run: &Run, cases: &Cases) {
         compare(run, create, &thing, cases).await;
     }
     if !is_any {
-        cases.not_applicable("no CREATE operation takes free text or lists");
+        cases.not_applicable("no CREATE operation has parameters for free text or lists");
     }
 }
 
-async fn answer_true(run: &Run, cases: &Cases) {
+async fn result_matches(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
         let Some(params) = cases.ok_or_skip(run.valid(create)) else { continue };
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
@@ -248,20 +248,20 @@ async fn answer_true(run: &Run, cases: &Cases) {
     }
 }
 
-/// Compares the fields of a thing in an answer with what is stored: those that a caller can set.
+/// Compares the fields that a caller can set with the stored item.
 pub(super) fn agrees(
     run: &Run,
-    thing: &Thing<'_>,
+    thing: &CreatedItem<'_>,
     answer: &Exchange,
     stored: &Value,
     cases: &Cases,
 ) {
     let kind = thing.resource;
-    let Some(told) = answer.data().and_then(|data| kind.object(data)) else { return };
+    let Some(reported) = answer.data().and_then(|data| kind.object(data)) else { return };
     let settable = kind.settable(run);
     let differs = |name: &&String| {
-        let both = told.get(name.as_str()).zip(stored.get(name.as_str()));
-        both.is_some_and(|(told, stored)| !is_stored(told, stored))
+        let both = reported.get(name.as_str()).zip(stored.get(name.as_str()));
+        both.is_some_and(|(reported, stored)| !is_stored(reported, stored))
     };
     let differing = settable.iter().find(differs);
     cases.expect(differing.is_none(), || {
@@ -273,12 +273,12 @@ pub(super) fn agrees(
                 "`{name}` as it is read afterwards: {}",
                 stored.get(name).unwrap_or(&Value::Null)
             ),
-            "answer with what is stored after the change",
+            "return the item as it is stored after the change",
         )
     });
 }
 
-async fn made_once(run: &Run, cases: &Cases) {
+async fn created_once(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
         let Some(list) = kind.operation(run, Role::List) else {
             cases.not_applicable(format!("no operation lists what `{}` creates", create.name));
@@ -294,18 +294,18 @@ async fn made_once(run: &Run, cases: &Cases) {
             cases.not_applicable(format!("`{}` takes no free text", create.name));
             continue;
         };
-        // Another run may have left something in the store.
+        // Earlier runs may have left items in the store.
         let unique = json!(format!("once {}", chrono::Utc::now().timestamp_micros()));
         let Some(mut params) = cases.ok_or_skip(run.valid(create)) else { continue };
         params.insert(text.name.clone(), unique.clone());
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
         if thing.sent.get(&text.name) != Some(&unique) {
-            cases.skip(Skip::NoFixture(format!("a text that only one {} has", kind.name)));
+            cases.skip(Skip::NoFixture(format!("a text that occurs in one {} only", kind.name)));
             continue;
         }
         let Some(items) = pages::all(run, list, Map::new(), cases).await else { continue };
         let like_it = items.iter().filter(|item| item.get(&text.name) == Some(&unique));
-        // A list may show one thing in several entries.
+        // A list may show one item in several entries.
         let others: Vec<_> = like_it
             .filter_map(|item| kind.identity(item))
             .filter(|id| !same(&thing.id, id))
@@ -321,13 +321,13 @@ async fn made_once(run: &Run, cases: &Cases) {
                     text.name,
                     Value::Array(others.clone())
                 ),
-                "run every call once, or name everything that it creates in its answer",
+                "run every call once, or name every created item in the result",
             )
         });
     }
 }
 
-/// The fields of what an operation returns.
+/// The fields of the type that a READ operation returns.
 fn looked_type<'r>(run: &'r Run, operation: &str) -> Vec<resources::Field<'r>> {
     let operation = run.adapter.operation(operation);
     let name =
@@ -359,9 +359,9 @@ async fn defaults_shown(run: &Run, cases: &Cases) {
             let Some(there) = object.get(name) else {
                 let returned = looked_type(run, looked.operation());
                 if !returned.iter().any(|field| field.name == name) {
-                    // It is about how it is created, and leaves nothing to be seen.
+                    // The parameter may control the creation without being stored.
                     cases.not_applicable(format!(
-                        "nothing shows what `{}` makes of the default of `{name}`",
+                        "no result shows the default of `{name}` in `{}`",
                         create.name
                     ));
                 }
@@ -373,7 +373,7 @@ async fn defaults_shown(run: &Run, cases: &Cases) {
                     format!("{}, parameter `{name}`", create.name),
                     object.clone(),
                     format!("`{name}` with its documented default: {default}"),
-                    "put the default in where the parameter is left out, or document the one that you put in",
+                    "apply the documented default if the parameter is omitted",
                 )
             });
         }
@@ -400,7 +400,7 @@ async fn rejected_whole(run: &Run, cases: &Cases) {
             let arguments = arguments(&create.name, params);
             let Some(refused) = run.refused(&create.tool, arguments, cases).await else { continue };
             if refused.failure().is_none() {
-                // That it is not refused is found elsewhere.
+                // Other checks report the missing rejection.
                 continue;
             }
             let Some(after) = pages::all(run, list, Map::new(), cases).await else { break };
@@ -409,22 +409,23 @@ async fn rejected_whole(run: &Run, cases: &Cases) {
                     &refused,
                     &create.name,
                     format!(
-                        "`{}` with {} items before and after, and not with {}",
+                        "{1} items in `{0}` before and after, not {2}",
                         list.name,
                         before.len(),
                         after.len()
                     ),
-                    "check all parameters before anything is stored, or take back what was",
+                    "check all parameters before the item is stored, or roll back",
                 )
             });
         }
     }
 }
 
-/// The same parameters with a wrong one among them: the first that can be wrong, and the last.
+/// The valid parameters with one invalid value: once the first parameter that can be invalid, once the
+/// last.
 fn wrong(
     run: &Run,
-    create: &crate::learn::Operation,
+    create: &crate::adapter::Operation,
     params: &Map<String, Value>,
 ) -> impl Iterator<Item = Map<String, Value>> {
     let wrong: Vec<_> = create
@@ -446,7 +447,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_have_no_order_and_lists_have_one() {
+    fn compares_sets_without_order_and_lists_with_it() {
         let sent = json!(["zeta", "Alpha", "beta", "zeta"]);
         for there in [json!(["zeta", "Alpha", "beta", "zeta"]), json!(["Alpha", "beta", "zeta"])] {
             assert!(is_kept(&sent, &there), "{there}");
@@ -463,15 +464,15 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_may_show_a_set_in_another_order() {
+    fn accepts_reordered_sets_in_results() {
         assert!(is_stored(&json!(["a", "b"]), &json!(["b", "a"])));
         assert!(!is_stored(&json!(["a", "b"]), &json!(["b"])));
         assert!(!is_stored(&json!(["a", "b", "b"]), &json!(["b", "b", "a"])));
-        assert!(!is_stored(&json!(" a"), &json!("a")), "an answer shows a text as it is stored");
+        assert!(!is_stored(&json!(" a"), &json!("a")), "a result shows a text as it is stored");
     }
 
     #[test]
-    fn blanks_around_a_text_carry_no_meaning_and_those_inside_do() {
+    fn ignores_surrounding_but_not_inner_spaces() {
         let sent = json!("  Zeta  and Alpha  ");
         assert!(is_kept(&sent, &json!("Zeta  and Alpha")));
         for there in ["Zeta and Alpha", "zeta  and alpha", "Zeta"] {

@@ -1,4 +1,4 @@
-//! What is deleted is gone, and nothing else is.
+//! Checks that DELETE operations remove the named item and nothing else.
 
 use serde_json::{Map, Value};
 
@@ -6,13 +6,13 @@ use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::pages;
-use crate::resources::{Resource, Role, Thing, same};
+use crate::resources::{CreatedItem, Resource, Role, same};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "deletes.gone",
-        title: "What was deleted cannot be read any more",
+        id: "deletes.removed",
+        title: "A deleted item cannot be read",
         requirements: &["REQ-CLS-02", "REQ-CNF-04"],
         keyword: Keyword::Must,
         level: 2,
@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "deletes.not_found",
-        title: "Reading or changing what was deleted is NOT_FOUND_RESOURCE",
+        title: "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE",
         requirements: &["REQ-MCP-11", "REQ-ERR-02"],
         keyword: Keyword::Should,
         level: 2,
@@ -28,23 +28,23 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "deletes.twice",
-        title: "Deleting a second time is NOT_FOUND_RESOURCE",
+        title: "Deleting an item twice fails with NOT_FOUND_RESOURCE",
         requirements: &["REQ-MCP-11", "REQ-ERR-02"],
         keyword: Keyword::Should,
         level: 2,
         body: Body::Changes(later!(twice)),
     },
     Check {
-        id: "deletes.only_that",
-        title: "Deleting one thing leaves the others as they are",
+        id: "deletes.only_named",
+        title: "Deleting one item does not change the others",
         requirements: &["REQ-CLS-02", "REQ-CNF-04"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Alone(later!(only_that)),
+        body: Body::Alone(later!(only_named)),
     },
     Check {
         id: "deletes.reads_change_nothing",
-        title: "READ operations change nothing that is stored",
+        title: "READ operations do not change stored data",
         requirements: &["REQ-CLS-03"],
         keyword: Keyword::Must,
         level: 2,
@@ -52,12 +52,12 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Makes a thing of this kind and deletes it again.
+/// Creates an item of this resource and deletes it.
 async fn removed<'r>(
     run: &'r Run,
     kind: &'r Resource,
     cases: &Cases,
-) -> Option<(Thing<'r>, Exchange)> {
+) -> Option<(CreatedItem<'r>, Exchange)> {
     let delete = kind.operation(run, Role::Delete)?;
     if let Some(why) = run.forbids(delete) {
         cases.skip(why);
@@ -67,18 +67,18 @@ async fn removed<'r>(
     remove(run, thing, cases).await
 }
 
-/// Deletes a thing.
+/// Deletes an item.
 async fn remove<'r>(
     run: &'r Run,
-    thing: Thing<'r>,
+    thing: CreatedItem<'r>,
     cases: &Cases,
-) -> Option<(Thing<'r>, Exchange)> {
+) -> Option<(CreatedItem<'r>, Exchange)> {
     let removed = run.remove(&thing, cases).await?;
     if !removed.succeeded() {
         cases.skip(Skip::NoFixture(format!(
-            "`{}` deletes nothing for us, it answers {}",
+            "`{}` deleted nothing and returned {}",
             removed.operation(),
-            removed.told()
+            removed.summary()
         )));
         return None;
     }
@@ -96,8 +96,8 @@ async fn gone(run: &Run, cases: &Cases) {
             ..Finding::of(
                 &looked,
                 removed.operation(),
-                format!("a failure, for the {} was deleted", kind.name),
-                "remove what is deleted from wherever it is read",
+                format!("a failure, because the {} was deleted", kind.name),
+                "make deleted items unreadable",
             )
         });
         if let Some(list) = kind.operation(run, Role::List)
@@ -109,8 +109,8 @@ async fn gone(run: &Run, cases: &Cases) {
                 ..Finding::shown(
                     removed.operation(),
                     listed.cloned().unwrap_or_default(),
-                    format!("no such item in `{}`, for it was deleted", list.name),
-                    "remove what is deleted from lists too",
+                    format!("a list `{}` without this item, because it was deleted", list.name),
+                    "remove deleted items from lists",
                 )
             });
         }
@@ -155,14 +155,14 @@ fn expect_not_found(exchange: &Exchange, cases: &Cases) {
         Finding::of(
             exchange,
             exchange.operation(),
-            "a failure NOT_FOUND_RESOURCE, for what is named was deleted before",
-            "say so when there is nothing of that identifier: a client cannot tell else whether it \
-             has hit what it meant",
+            "a failure NOT_FOUND_RESOURCE, because the item was deleted before",
+            "report that the item does not exist: clients cannot tell otherwise whether the call had an \
+             effect",
         )
     });
 }
 
-async fn only_that(run: &Run, cases: &Cases) {
+async fn only_named(run: &Run, cases: &Cases) {
     for kind in run.kinds(Role::Delete, cases) {
         let Some(other) = run.make(kind, cases).await else { continue };
         let Some(before) = run.stored(&other, cases).await else { continue };
@@ -184,10 +184,10 @@ async fn only_that(run: &Run, cases: &Cases) {
                 removed.operation(),
                 looked.received(),
                 format!(
-                    "the {} of the {} `{}`, as it was: another one was deleted",
+                    "the {} of the {} `{}`, unchanged, because another one was deleted",
                     kind.name, kind.id, other.id
                 ),
-                "remove what is named and nothing else",
+                "remove the named item only",
             )
         });
     }
@@ -203,7 +203,7 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
     }
     let mut before = Vec::new();
     for (kind, list) in &lists {
-        // What is no collection is read for what it is.
+        // Operations that do not return a collection are read directly.
         let Some(exchange) = run.call(list, Map::new(), cases).await else { continue };
         if exchange.data().and_then(pages::items).is_none() {
             continue;
@@ -213,15 +213,15 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
     }
     if before.is_empty() {
         return match lists.is_empty() {
-            true => cases.not_applicable("there is no READ operation that lists what there is"),
+            true => cases.not_applicable("no READ operation lists stored data"),
             false => {
-                cases.skip(Skip::NoFixture("a READ operation that lists what there is".to_owned()))
+                cases.skip(Skip::NoFixture("a READ operation that lists stored data".to_owned()))
             }
         };
     }
     let mut asked = Vec::new();
     for operation in run.adapter.reads() {
-        // Twice, for what is counted shows then if not before.
+        // Two rounds make counters that the first round changed visible.
         for _ in 0..2 {
             let Ok(params) = run.valid(operation) else { continue };
             let Some(exchange) = run.call(operation, params, cases).await else { continue };
@@ -248,11 +248,11 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
                 &list.name,
                 serde_json::json!({ "before": before.len(), "after": after.len(), "items": after.iter().take(3).collect::<Vec<_>>() }),
                 "the same things with the same versions before and after all READ operations were called",
-                "store nothing in a READ operation; what changes the state is CREATE, UPDATE, DELETE or EXECUTE",
+                "do not change stored data in a READ operation; operations that change it are CREATE, UPDATE, DELETE or EXECUTE",
             )
         });
     }
 }
 
-/// What grows with every change of a thing.
+/// Fields that change with every change of an item.
 const VERSIONS: [&str; 2] = ["_version", "_etag"];

@@ -1,20 +1,21 @@
-//! Text: what is none, and what has to come through unharmed.
+//! Checks of text encoding: invalid text is rejected, and valid text is stored unchanged.
 
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Category, Operation, Parameter};
+use crate::category::Category;
 use crate::resources::RESERVED;
 use crate::run::{Run, arguments};
 use crate::values::Shape;
-use crate::wire::{Connection, Lost};
+use crate::wire::{Connection, NoResponse};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "encoding.nul",
-        title: "U+0000 in text is refused with VALIDATION_INVALID_ENCODING",
+        title: "U+0000 in text is rejected with VALIDATION_INVALID_ENCODING",
         requirements: &["REQ-ENC-02"],
         keyword: Keyword::Should,
         level: 1,
@@ -22,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "encoding.invalid_utf8",
-        title: "Bytes that are no UTF-8 are never taken for text",
+        title: "Invalid UTF-8 is rejected",
         requirements: &["REQ-ENC-01"],
         keyword: Keyword::Must,
         level: 1,
@@ -30,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "encoding.lone_surrogate",
-        title: "Half a surrogate pair is never taken for text",
+        title: "A lone surrogate is rejected",
         requirements: &["REQ-ENC-01"],
         keyword: Keyword::Must,
         level: 1,
@@ -38,23 +39,23 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "encoding.unicode",
-        title: "Text of every script is taken",
+        title: "Text of every script is accepted",
         requirements: &["REQ-ENC-01"],
         keyword: Keyword::Must,
         level: 1,
         body: Body::Reads(later!(unicode)),
     },
     Check {
-        id: "encoding.unharmed",
-        title: "Text of every script comes back as it was sent, character by character",
+        id: "encoding.round_trip",
+        title: "Text of every script is returned unchanged",
         requirements: &["REQ-ENC-01", "REQ-CNF-13"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Changes(later!(unharmed)),
+        body: Body::Changes(later!(round_trip)),
     },
     Check {
         id: "encoding.binary",
-        title: "Bytes in results are padded base64, with what they are beside them",
+        title: "Bytes in results are padded base64 with a MIME type",
         requirements: &["REQ-ENC-06"],
         keyword: Keyword::Must,
         level: 1,
@@ -62,24 +63,27 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Texts that careless programs refuse, cut or put right.
+/// Texts that programs often reject, truncate or normalize.
 const TEXTS: [(&str, &str); 6] = [
     ("letters of many scripts", "Ελληνικά кириллица 漢字かな 한국어 ไทย हिन्दी"),
     ("right to left", "שלום عليكم \u{200f}(mixed) abc"),
     ("composed and decomposed", "\u{e9}t\u{e9} e\u{301}te\u{301} \u{fb01}"),
     ("beyond the basic plane", "🌱🏡👩\u{200d}🌾 𝒳 \u{10ffff}"),
-    ("other spaces and ends of lines", "a\u{a0}b\u{2028}c\u{200b}d\u{feff}e"),
-    ("signs that mean something elsewhere", "<b>&amp; \"quoted\" 'too' \\ / %20 ${x} {{y}} ;--"),
+    ("unusual spaces and line ends", "a\u{a0}b\u{2028}c\u{200b}d\u{feff}e"),
+    (
+        "characters with a meaning in other formats",
+        "<b>&amp; \"quoted\" 'too' \\ / %20 ${x} {{y}} ;--",
+    ),
 ];
 
-/// Whether a parameter takes any text.
+/// Whether a parameter accepts any text.
 pub(super) fn is_free(run: &Run, parameter: &Parameter) -> bool {
     ["enum", "pattern", "format"].iter().all(|member| parameter.member(member).is_none())
         && parameter.kind == "string"
         && Shape::of(&run.adapter, parameter).words().is_none()
 }
 
-/// The parameters of operations that change nothing which take any text.
+/// The free-text parameters of operations that change nothing.
 fn free_texts(run: &Run) -> impl Iterator<Item = (&Operation, &Parameter)> {
     let parameters = |operation| {
         let operation: &Operation = operation;
@@ -96,18 +100,18 @@ async fn nul(run: &Run, cases: &Cases) {
                 exchange,
                 format!("{}: `{parameter}`", exchange.operation()),
                 "a failure VALIDATION_INVALID_ENCODING",
-                "look for U+0000 in all text of a request before it goes any further: what is written \
-                 in C ends there",
+                "check all text of a request for U+0000 before any other processing: C strings end at \
+                 U+0000",
             )
         });
     };
-    // Every adapter has this one.
+    // Every adapter has this operation.
     let exchange = run.introspect(json!({ "query": "operations", "name": "a\u{0}b" })).await;
-    if exchange.lost().is_none() {
+    if exchange.no_response().is_none() {
         refuses(&exchange, "name");
     }
     for (operation, parameter) in free_texts(run) {
-        let Some(mut params) = cases.ok_or_skip(run.of_nobody(operation)) else { continue };
+        let Some(mut params) = cases.ok_or_skip(run.with_missing_ids(operation)) else { continue };
         params.insert(parameter.name.clone(), json!("conformance\u{0}probe"));
         let call = arguments(&operation.name, params);
         if let Some(exchange) = run.refused(&operation.tool, call, cases).await {
@@ -116,37 +120,37 @@ async fn nul(run: &Run, cases: &Cases) {
     }
 }
 
-/// Bytes that are no text where text should be, and a name for them.
-type Broken = (&'static [u8], &'static str);
+/// Bytes that are not valid text, and a description of them.
+type InvalidText = (&'static [u8], &'static str);
 
-const NO_UTF8: [Broken; 5] = [
-    (b"\xc0\xaf", "a slash in two bytes"),
-    (b"a\x80", "a byte that continues nothing"),
-    (b"\xe2\x82", "a character that breaks off"),
+const NO_UTF8: [InvalidText; 5] = [
+    (b"\xc0\xaf", "an overlong encoding of a slash"),
+    (b"a\x80", "a lone continuation byte"),
+    (b"\xe2\x82", "a truncated character"),
     (b"\xed\xa0\x80", "half a surrogate pair, in UTF-8"),
     (b"\xf4\x90\x80\x80", "a character beyond U+10FFFF"),
 ];
 
-const SURROGATES: [Broken; 3] = [
-    (br"\ud800", "a first half with nothing behind it"),
-    (br"\udc00", "a second half with nothing before it"),
-    (br"\ud800\ud800", "two first halves"),
+const SURROGATES: [InvalidText; 3] = [
+    (br"\ud800", "a high surrogate at the end"),
+    (br"\udc00", "a low surrogate at the beginning"),
+    (br"\ud800\ud800", "two high surrogates"),
 ];
 
 async fn invalid_utf8(run: &Run, cases: &Cases) {
-    send_all_broken(run, &NO_UTF8, cases).await;
+    send_all_invalid(run, &NO_UTF8, cases).await;
 }
 
 async fn lone_surrogate(run: &Run, cases: &Cases) {
-    send_all_broken(run, &SURROGATES, cases).await;
+    send_all_invalid(run, &SURROGATES, cases).await;
 }
 
-/// Sends requests that must not succeed, on a connection of their own.
-async fn send_all_broken(run: &Run, all: &[Broken], cases: &Cases) {
+/// Sends requests that must not succeed, each on a connection of its own.
+async fn send_all_invalid(run: &Run, all: &[InvalidText], cases: &Cases) {
     match run.open().await {
         Ok(connection) => {
             for broken in all {
-                send_broken(run, &connection, broken, cases).await;
+                send_invalid(run, &connection, broken, cases).await;
             }
             connection.close().await;
         }
@@ -154,9 +158,14 @@ async fn send_all_broken(run: &Run, all: &[Broken], cases: &Cases) {
     }
 }
 
-/// Sends one, and another request behind it: where the first cannot be answered, for its id could not be
-/// read, the second one is.
-async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken, cases: &Cases) {
+/// Sends one invalid request and a valid one after it. If the adapter cannot read the id of the first, it
+/// only answers the second.
+async fn send_invalid(
+    run: &Run,
+    connection: &Connection,
+    (bytes, what): &InvalidText,
+    cases: &Cases,
+) {
     const PLACE: &str = "conformance-probe";
     let (id, tool) = (connection.next_id(), run.adapter.introspect.clone());
     let call = json!({
@@ -181,7 +190,7 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
                 }}),
             )
             .await;
-        // What was sent first has had its time.
+        // The adapter has had time to answer the first request.
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         answer
     };
@@ -191,19 +200,19 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
     let reply = tokio::select! {
         biased;
         answer = &mut first => Some(Reply::from(answer)),
-        next = &mut behind => match next.lost() {
+        next = &mut behind => match next.no_response() {
             Some(lost) => return ended(lost, bytes, what, cases),
             None => None,
         },
     };
     let Some(reply) = reply else {
-        // Nobody can tell whose answer a message without an id is: it was refused, or went unheard.
+        // A message without an id cannot be assigned to a request: the request was rejected or ignored.
         return cases.pass();
     };
     let exchange = Exchange { tool: tool.clone(), arguments: call, reply };
-    if let Some(lost) = exchange.lost() {
-        // HTTP can refuse before anybody looks.
-        if matches!(lost, Lost::Status(400..=499)) {
+    if let Some(lost) = exchange.no_response() {
+        // An HTTP server may reject the request before it parses it.
+        if matches!(lost, NoResponse::Status(400..=499)) {
             return cases.pass();
         }
         return ended(lost, bytes, what, cases);
@@ -215,16 +224,16 @@ async fn send_broken(run: &Run, connection: &Connection, (bytes, what): &Broken,
         ..Finding::of(
             &exchange,
             "introspect: `name`",
-            "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error where the transport already \
-             cannot read it",
-            "decode strictly: whoever replaces what it cannot read works with text that nobody sent",
+                "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode \
+                 it",
+            "decode strictly: replacing invalid bytes changes the client's text",
         )
     });
 }
 
-/// Nothing came back: it is a finding if the adapter has gone for it.
-fn ended(lost: &Lost, bytes: &[u8], what: &str, cases: &Cases) {
-    if !matches!(lost, Lost::Closed(_)) {
+/// Reports a missing reply if the adapter terminated because of the request.
+fn ended(lost: &NoResponse, bytes: &[u8], what: &str, cases: &Cases) {
+    if !matches!(lost, NoResponse::Closed(_)) {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     cases.fail(Finding {
@@ -232,10 +241,9 @@ fn ended(lost: &Lost, bytes: &[u8], what: &str, cases: &Cases) {
         ..Finding::shown(
             "introspect: `name`",
             lost.to_string(),
-            "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error where the transport already \
-             cannot read it",
-            "read bytes, refuse those that are no text, and go on: one bad message must not end the \
-             adapter",
+            "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode \
+             it",
+            "reject invalid text and continue: one invalid message must not terminate the adapter",
         )
     });
 }
@@ -243,12 +251,12 @@ fn ended(lost: &Lost, bytes: &[u8], what: &str, cases: &Cases) {
 async fn unicode(run: &Run, cases: &Cases) {
     for (what, text) in TEXTS {
         let exchange = run.introspect(json!({ "query": "operations", "name": text })).await;
-        if exchange.lost().is_none() {
+        if exchange.no_response().is_none() {
             is_taken(&exchange, "name", what, cases);
         }
     }
     for (place, (operation, parameter)) in free_texts(run).enumerate() {
-        // Every text goes into some parameter, and every parameter gets one.
+        // Every text is tried in some parameter, and every parameter gets one text.
         let Some((what, text)) = TEXTS.get(place % TEXTS.len()) else { return };
         let Some(params) = with_text(run, operation, parameter, text, cases) else { continue };
         if let Some(exchange) = run.call(operation, params, cases).await {
@@ -257,12 +265,12 @@ async fn unicode(run: &Run, cases: &Cases) {
     }
 }
 
-/// The first characters of a text, without blanks at its end: an adapter may take those away.
+/// The first characters of a text without trailing spaces, which an adapter may trim.
 fn beginning(text: &str, most: usize) -> String {
     text.chars().take(most).collect::<String>().trim_end().to_owned()
 }
 
-/// Valid parameters with a text in one of them, if that one takes it.
+/// Valid parameters with a text in one of them, if that parameter accepts the text.
 fn with_text(
     run: &Run,
     operation: &Operation,
@@ -276,14 +284,14 @@ fn with_text(
     if !shape.accepts(&text) {
         return None;
     }
-    // What is asked for need not be there.
-    let found = run.valid(operation).or_else(|_| run.of_nobody(operation));
+    // The named item does not need to exist.
+    let found = run.valid(operation).or_else(|_| run.with_missing_ids(operation));
     let mut params = cases.ok_or_skip(found)?;
     params.insert(parameter.name.clone(), text);
     Some(params)
 }
 
-/// Whether a call went wrong for the text in it.
+/// Whether a call failed because of the text in it.
 fn is_text_refused(exchange: &Exchange) -> bool {
     let code = exchange.code();
     code == Some("VALIDATION_INVALID_ENCODING")
@@ -291,23 +299,23 @@ fn is_text_refused(exchange: &Exchange) -> bool {
         || matches!(exchange.reply, Reply::Protocol { .. })
 }
 
-/// Text that introspection lets through may name nothing that there is, but it is text.
+/// Reports text that introspection rejects. The named operation does not need to exist.
 fn is_taken(exchange: &Exchange, parameter: &str, what: &str, cases: &Cases) {
     cases.expect(!is_text_refused(exchange), || {
         Finding::of(
             exchange,
             format!("{}: `{parameter}`", exchange.operation()),
-            format!("an answer to text with {what}, since all of it is UTF-8"),
-            "take every character but U+0000, and pass text on in UTF-8 wherever it goes",
+            format!("a reply to text with {what}, which is valid UTF-8"),
+            "accept every character except U+0000, and use UTF-8 everywhere",
         )
     });
 }
 
-/// What is created shows the text that it was created with.
-async fn unharmed(run: &Run, cases: &Cases) {
+/// Compares text in created items with the submitted text.
+async fn round_trip(run: &Run, cases: &Cases) {
     let mut is_any = false;
     for operation in run.adapter.of(Category::Create) {
-        // The protocol's own ones mean more than what they are told.
+        // Operations of the protocol do more than store their parameters.
         if RESERVED.contains(&operation.name.as_str()) {
             continue;
         }
@@ -322,7 +330,7 @@ async fn unharmed(run: &Run, cases: &Cases) {
         }
     }
     if !is_any {
-        cases.not_applicable("no CREATE operation takes free text");
+        cases.not_applicable("no CREATE operation has parameters for free text");
     }
 }
 
@@ -337,18 +345,18 @@ async fn create_with(
     let sent = params.get(&parameter.name).cloned().unwrap_or_default();
     let Some(exchange) = run.call(operation, params, cases).await else { return };
     let Some(data) = exchange.data() else {
-        // Whether it can be created at all is seen elsewhere.
+        // Other checks report whether the item can be created at all.
         if is_text_refused(&exchange) {
             return is_taken(&exchange, &parameter.name, what, cases);
         }
         return cases.skip(Skip::NoFixture(format!(
-            "`{}` did not create anything: give parameters that it takes under [params.{}]",
+            "`{}` created nothing: add parameters that it accepts under [params.{}]",
             operation.name, operation.name
         )));
     };
     let Some(shown) = find(data, &parameter.name) else {
         return cases.skip(Skip::NoFixture(format!(
-            "`{}` does not show `{}` of what it creates",
+            "`{}` does not return `{}` of the created item",
             operation.name, parameter.name
         )));
     };
@@ -356,19 +364,19 @@ async fn create_with(
         Finding::of(
             &exchange,
             format!("{}: `{}`", operation.name, parameter.name),
-            format!("`{}` as it was sent, with {what}", parameter.name),
-            "keep text as it comes: no other normal form, nothing escaped or replaced",
+            format!("`{}` unchanged, with {what}", parameter.name),
+            "store text unchanged: do not normalize, escape or replace characters",
         )
     });
 }
 
-/// A member of this name, here or in an object within.
+/// Finds a member of this name at any depth.
 fn find<'a>(data: &'a Value, name: &str) -> Option<&'a Value> {
     let members = data.as_object()?;
     members.get(name).or_else(|| members.values().find_map(|member| find(member, name)))
 }
 
-/// What a result says of bytes in it: the name, whatever stands under it, and its MIME type.
+/// Collects the members with an `…_encoding`: the name, the encoded value and its MIME type.
 fn bytes_in<'a>(
     value: &'a Value,
     found: &mut Vec<(&'a str, Option<&'a Value>, Option<&'a Value>)>,
@@ -389,7 +397,7 @@ fn bytes_in<'a>(
     }
 }
 
-/// Whether a text is base64 as RFC 4648 has it, with its padding.
+/// Whether a text is padded base64 (RFC 4648).
 fn is_base64(text: &str) -> bool {
     let bare = text.trim_end_matches('=');
     text.len().is_multiple_of(4)
@@ -412,7 +420,7 @@ fn binary(_: &Run, exchange: &Exchange, cases: &Cases) {
                 exchange,
                 format!("{}: `{name}`", exchange.operation()),
                 format!("padded base64 of the usual alphabet in `{name}`, and `{name}_mime_type`"),
-                "encode bytes as RFC 4648 §4 has it, and say beside them what they are",
+                "encode bytes as in RFC 4648 §4, and state their MIME type beside them",
             )
         });
     }
@@ -423,14 +431,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shortened_text_does_not_end_in_a_blank() {
+    fn shortened_text_does_not_end_in_a_space() {
         assert_eq!(beginning("Ελληνικά кириллица", 9), "Ελληνικά");
         assert_eq!(beginning("a\u{a0}b\u{2028}c", 4), "a\u{a0}b");
         assert_eq!(beginning("short", usize::MAX), "short");
     }
 
     #[test]
-    fn base64_has_its_alphabet_and_its_padding() {
+    fn recognizes_padded_base64() {
         for text in ["", "AP8BAg==", "AP8B", "+/+/", "AAA="] {
             assert!(is_base64(text), "{text}");
         }

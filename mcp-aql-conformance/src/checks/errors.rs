@@ -1,4 +1,4 @@
-//! Failures: their codes, their details, and what their messages say.
+//! Checks of failures: codes, details and messages.
 
 use std::sync::LazyLock;
 
@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 
 use super::shapes::{is_batch, results, subject};
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{self, Form, may, must};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments};
 use crate::values::{self, Shape};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "errors.form",
-        title: "`error` has a code, a message, perhaps details, and nothing else",
+        title: "`error` has `code`, `message` and optional `details` only",
         requirements: &["REQ-RSP-04", "REQ-ERR-01"],
         keyword: Keyword::Must,
         level: 1,
@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "errors.registry",
-        title: "Every code is one of the protocol's, or begins like those of its category",
+        title: "Every code is one of the protocol's or has the prefix of its category",
         requirements: &["REQ-ERR-01", "REQ-ERR-02"],
         keyword: Keyword::Must,
         level: 1,
@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "errors.details",
-        title: "Details have what the protocol wants of each code",
+        title: "Details have the members that the protocol requires for each code",
         requirements: &["REQ-ERR-02", "REQ-ERR-07", "REQ-ERR-10", "REQ-ENC-13"],
         keyword: Keyword::Must,
         level: 1,
@@ -49,31 +49,31 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "errors.quoted",
-        title: "What messages repeat of a request stands in single quotes",
+        title: "Messages quote values of the request in single quotes",
         requirements: &["REQ-ERR-03"],
         keyword: Keyword::Must,
         level: 1,
         body: Body::Every(quoted),
     },
     Check {
-        id: "errors.says_what",
-        title: "Messages about a parameter name it, and the type that it should have",
+        id: "errors.names_parameter",
+        title: "Messages about a parameter name it and its expected type",
         requirements: &["REQ-ERR-05"],
         keyword: Keyword::Should,
         level: 1,
-        body: Body::Every(says_what),
+        body: Body::Every(names_parameter),
     },
     Check {
-        id: "errors.no_insides",
-        title: "No message shows the inside of the program",
+        id: "errors.no_internals",
+        title: "Messages do not expose internals of the program",
         requirements: &["REQ-ERR-04"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Seen(no_insides),
+        body: Body::Seen(no_internals),
     },
     Check {
         id: "errors.official_patterns",
-        title: "No message has what the protocol's own runner takes for the inside of a program",
+        title: "Messages do not match the patterns that the protocol's own runner rejects",
         requirements: &["REQ-CNF-09"],
         keyword: Keyword::Should,
         level: 1,
@@ -81,7 +81,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "errors.not_found",
-        title: "Asking for what is not there gives NOT_FOUND_RESOURCE",
+        title: "Reading a missing item fails with NOT_FOUND_RESOURCE",
         requirements: &["REQ-ERR-02", "REQ-ERR-08", "REQ-ERR-07"],
         keyword: Keyword::Should,
         level: 1,
@@ -89,7 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "errors.echo",
-        title: "No message repeats the value of a sensitive parameter",
+        title: "Messages do not repeat the values of sensitive parameters",
         requirements: &["REQ-ERR-05", "REQ-INT-13"],
         keyword: Keyword::Should,
         level: 1,
@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The failures of a call: the operation each is of, and its error.
+/// The failures in a reply, each with its operation.
 fn errors(exchange: &Exchange) -> impl Iterator<Item = (&str, &Value)> {
     let failures = results(exchange).into_iter();
     failures
@@ -116,19 +116,19 @@ fn form(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("details", Form::Open(&[])),
     ]);
     for (_, error) in errors(exchange) {
-        ERROR.check(error, cases, |told| {
+        ERROR.check(error, cases, |reported| {
             Finding::of(
                 exchange,
                 subject(exchange),
-                format!("`error`: {told}"),
-                "give `error` a `code` in capitals and a `message`, and put everything else into the \
-                 object `error.details`",
+                format!("`error`: {reported}"),
+                "give `error` a `code` in capitals and a `message`, and move other members into the object \
+                 `error.details`",
             )
         });
     }
 }
 
-/// What codes begin with.
+/// The prefixes of codes by category.
 const CATEGORIES: [&str; 8] = [
     "VALIDATION_",
     "NOT_FOUND_",
@@ -140,7 +140,7 @@ const CATEGORIES: [&str; 8] = [
     "INTERNAL_",
 ];
 
-/// Codes of the protocol that begin like no category: of batches, gates and introspection, and of plugins.
+/// Codes of the protocol without a category's prefix: of batches, gates, introspection and plugins.
 const OTHERS: [&str; 16] = [
     "BATCH_VALIDATION_ERROR",
     "CONFIRMATION_REQUIRED",
@@ -160,7 +160,7 @@ const OTHERS: [&str; 16] = [
     "AUTH_CREDENTIAL_MISSING",
 ];
 
-/// Codes that were once, and what took their place.
+/// Former codes and their replacements.
 const SUPERSEDED: [(&str, &str); 3] = [
     ("VALIDATION_UNKNOWN_OPERATION", "NOT_FOUND_OPERATION"),
     ("VALIDATION_ERROR", "the code that says which rule was broken"),
@@ -181,16 +181,18 @@ fn registry(_: &Run, exchange: &Exchange, cases: &Cases) {
                 format!("{}: {code}", subject(exchange)),
                 match instead {
                     Some(instead) => format!("instead of {code}: {instead}"),
-                    None => format!("a code of the protocol, or one of {}…", CATEGORIES.join("…, ")),
+                    None => {
+                        format!("a code of the protocol, or one of {}…", CATEGORIES.join("…, "))
+                    }
                 },
-                "take the code of the registry whose meaning fits; VALIDATION_INVALID_VALUE, \
-                 NOT_FOUND_RESOURCE, PERMISSION_DENIED and INTERNAL_ERROR cover most of what happens",
+                "use the code of the registry that fits; VALIDATION_INVALID_VALUE, \
+                 NOT_FOUND_RESOURCE, PERMISSION_DENIED and INTERNAL_ERROR cover most failures",
             )
         });
     }
 }
 
-/// What the details of a code have to hold.
+/// The required form of `details` by code.
 const DETAILS: [(&str, Form); 15] = [
     ("VALIDATION_MISSING_PARAM", Form::Open(&[must("param_name", Form::Word)])),
     (
@@ -248,7 +250,7 @@ const DETAILS: [(&str, Form); 15] = [
     (
         "RATE_LIMIT_EXCEEDED",
         Form::Open(&[
-            // Null where it is no window that has to pass, or only somebody else knows.
+            // Null if no time window applies, or only another system knows it.
             must("limit", Form::Either(&[Form::Number, Form::Null])),
             must("remaining", Form::Number),
             must("window", Form::Either(&[Form::Word, Form::Number, Form::Null])),
@@ -297,30 +299,30 @@ const DETAILS: [(&str, Form); 15] = [
 
 fn details(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (operation, error) in errors(exchange) {
-        // Failures of `introspect` and of whole batches have no details (REQ-INT-28, REQ-BAT-06).
+        // Failures of `introspect` and of whole batches do not have details (REQ-INT-28, REQ-BAT-06).
         if operation == "introspect" || (operation.is_empty() && is_batch(exchange)) {
             continue;
         }
         let code = text(error, "code");
         let form = DETAILS.iter().find(|(known, _)| *known == code).map(|(_, form)| form);
         let Some(form) = form else { continue };
-        form.check(error.get("details").unwrap_or(&Value::Null), cases, |told| {
+        form.check(error.get("details").unwrap_or(&Value::Null), cases, |reported| {
             Finding::of(
                 exchange,
                 format!("{}: {code}", subject(exchange)),
-                format!("`error.details` of {code}: {told}"),
-                "fill the details in: callers correct themselves by them, and not by the message",
+                format!("`error.details` of {code}: {reported}"),
+                "fill in the details: programs correct their calls by them, not by the message",
             )
         });
     }
 }
 
-/// A message without its quotes.
+/// Removes the quotes from a message.
 fn unquoted(message: &str) -> String {
     message.replace(['\'', '"', '`'], "").to_lowercase()
 }
 
-/// What the message of a code begins with, with what its details say.
+/// The possible beginnings of a code's message, filled with the values of its details.
 fn beginnings(code: &str, details: &Value) -> Vec<String> {
     let detail = |name: &str| match details.get(name) {
         Some(Value::String(text)) => Some(text.clone()),
@@ -332,7 +334,7 @@ fn beginnings(code: &str, details: &Value) -> Vec<String> {
         let mut text = String::new();
         for part in parts {
             match part.strip_prefix('$') {
-                // Comparing leaves the quotes out; whoever mends it wants to see them.
+                // The comparison ignores quotes, but the finding shows them.
                 Some(name) if slots.contains(&name) => {
                     text.push_str(&format!("'{}'", detail(name)?));
                 }
@@ -352,7 +354,7 @@ fn beginnings(code: &str, details: &Value) -> Vec<String> {
             ", got ",
             "$actual_type",
         ]],
-        // Two texts of the protocol differ in this one.
+        // The protocol has two templates for this code.
         "VALIDATION_UNKNOWN_PARAM" => {
             &[&["Unknown parameter(s) for operation ", "$operation"], &["Unknown parameter"]]
         }
@@ -381,7 +383,7 @@ fn beginnings(code: &str, details: &Value) -> Vec<String> {
     templates.iter().filter_map(|parts| filled(parts)).collect()
 }
 
-/// Paging goes wrong by several parameters together, which have a name in details and no template.
+/// Whether the failure concerns a combination of paging parameters, which has no template.
 fn is_about_many(error: &Value) -> bool {
     error.pointer("/details/param_name").is_some_and(|name| name == "pagination")
 }
@@ -398,20 +400,20 @@ fn template(run: &Run, exchange: &Exchange, cases: &Cases) {
         let follows =
             beginnings.iter().any(|beginning| unquoted(message).starts_with(&unquoted(beginning)));
         cases.expect(follows, || {
-            // Many a name that was made up stands for the operation here.
+            // The operation of a probe may be a random name; the code is the subject then.
             let known = run.adapter.operation(exchange.operation());
             let subject = known.map_or(code.to_owned(), |known| format!("{}: {code}", known.name));
             Finding::of(
                 exchange,
                 subject,
                 format!("a message that begins with: {first}"),
-                "begin with the template of the code, and go on with what helps",
+                "begin with the template of the code, and continue with useful hints",
             )
         });
     }
 }
 
-/// Slots of templates that callers filled.
+/// The slots of templates that hold values of the request.
 const SLOTS: [(&str, &[&str]); 6] = [
     ("VALIDATION_MISSING_PARAM", &["param_name"]),
     ("VALIDATION_INVALID_TYPE", &["param_name", "expected_type", "actual_type"]),
@@ -421,7 +423,7 @@ const SLOTS: [(&str, &[&str]); 6] = [
     ("TOKEN_SCOPE_MISMATCH", &["token_operation", "requested_operation"]),
 ];
 
-/// Whether these words stand in a message, and not as a part of longer ones.
+/// Whether a message contains these words, not as a part of longer words.
 fn has_word(message: &str, words: &str) -> bool {
     let is_part = |letter: Option<char>| letter.is_some_and(|it| it.is_alphanumeric() || it == '_');
     message.match_indices(words).any(|(at, _)| {
@@ -448,14 +450,14 @@ fn quoted(_: &Run, exchange: &Exchange, cases: &Cases) {
                 exchange,
                 format!("{}: {code}", subject(exchange)),
                 format!("'{bare}' in single quotes in the message"),
-                "put what comes from the request into single quotes, so that it is not read as part of \
-                 the sentence",
+                "put values of the request into single quotes, so that they are not read as part of the \
+                 sentence",
             )
         });
     }
 }
 
-fn says_what(_: &Run, exchange: &Exchange, cases: &Cases) {
+fn names_parameter(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
         let (code, message) = (text(error, "code"), text(error, "message"));
         if !code.starts_with("VALIDATION_") || is_about_many(error) {
@@ -466,7 +468,7 @@ fn says_what(_: &Run, exchange: &Exchange, cases: &Cases) {
         let expected = detail("expected_type").filter(|_| code == "VALIDATION_INVALID_TYPE");
         let says = message.contains(parameter)
             && expected.is_none_or(|expected| message.contains(expected))
-            // A bare name tells nobody what to write.
+            // The name alone does not explain the error.
             && message.len() > parameter.len() + 8;
         cases.expect(says, || {
             Finding::of(
@@ -474,30 +476,29 @@ fn says_what(_: &Run, exchange: &Exchange, cases: &Cases) {
                 format!("{}: `{parameter}`", subject(exchange)),
                 match expected {
                     Some(expected) => {
-                        format!("a message that names `{parameter}` and says `{expected}`")
+                        format!("a message that names `{parameter}` and states `{expected}`")
                     }
-                    None => format!("a message that names `{parameter}` and says what is expected"),
+                    None => format!("a message that names `{parameter}` and states the expected value"),
                 },
-                "say which parameter it is and what to write instead: a model reads this before it \
-                 tries again",
+                "name the parameter and the expected value: models read the message before they try again",
             )
         });
     }
 }
 
-fn no_insides(run: &Run, cases: &Cases) {
+fn no_internals(run: &Run, cases: &Cases) {
     let (leaks, paths) = (run.seen().leaks, run.paths());
     cases.expect(leaks.count + paths.count == 0, || {
         Finding::shown(
             "messages of errors",
             [leaks.first, paths.first].concat(),
-            "no names of classes, paths of files, or traces of a stack",
-            "answer INTERNAL_ERROR with a sentence of your own, and write what happened to the log",
+            "messages without class names, file paths or stack traces",
+            "return INTERNAL_ERROR with a general message, and write the details to the log",
         )
     });
 }
 
-/// What the protocol's own runner looks for in messages.
+/// The patterns that the protocol's own runner rejects in messages.
 static OFFICIAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     RegexSet::new([
         r"(?i)(?:type|reference|syntax)error",
@@ -508,7 +509,7 @@ static OFFICIAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
     .ok()
 });
 
-/// A message without the descriptions of parameters, which it has to repeat (REQ-ERR-06).
+/// Removes the descriptions of parameters from a message, which must repeat them (REQ-ERR-06).
 fn without_descriptions(run: &Run, operation: &str, message: &str) -> String {
     let mut rest = message.to_owned();
     let parameters = run.adapter.operation(operation).into_iter().flat_map(|it| &it.parameters);
@@ -532,9 +533,9 @@ fn official_patterns(run: &Run, exchange: &Exchange, cases: &Cases) {
                 exchange,
                 format!("{}: {}", subject(exchange), text(error, "code")),
                 "a message without the names of language errors, paths, and `at` before another word: \
-                 the protocol's own runner fails these",
-                "word the message differently; `format x`, `that x` and `at x` all look like a line \
-                 of a stack trace to it",
+                 the protocol's own runner rejects these",
+                "rephrase the message: the runner takes `format x`, `that x` and `at x` for lines of a \
+                 stack trace",
             )
         });
     }
@@ -546,7 +547,7 @@ async fn not_found(run: &Run, cases: &Cases) {
         for parameter in operation.required() {
             if values::is_identifier(&parameter.name) && parameter.member("enum").is_none() {
                 is_any = true;
-                look_for_nobody(run, operation, parameter, cases).await;
+                read_missing_item(run, operation, parameter, cases).await;
             }
         }
     }
@@ -555,37 +556,37 @@ async fn not_found(run: &Run, cases: &Cases) {
     }
 }
 
-async fn look_for_nobody(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
-    // Where only this one is nobody's, what comes back is about this one.
-    let found = run.valid(operation).or_else(|_| run.of_nobody(operation));
+async fn read_missing_item(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
+    // Only this parameter names a missing item, so the failure concerns it.
+    let found = run.valid(operation).or_else(|_| run.with_missing_ids(operation));
     let Some(mut params) = cases.ok_or_skip(found) else { return };
-    let Some(value) = values::nobody(run, operation, parameter) else {
+    let Some(value) = values::missing_id(run, operation, parameter) else {
         return cases.skip(Skip::NoFixture(format!(
-            "a `{}` of `{}` that surely nothing has",
+            "a `{}` of `{}` that does not exist",
             parameter.name, operation.name
         )));
     };
     params.insert(parameter.name.clone(), value);
     let Some(exchange) = run.call(operation, params, cases).await else { return };
-    let is_told = exchange.failure().is_some_and(|failure| {
+    let is_reported = exchange.failure().is_some_and(|failure| {
         failure.code == "NOT_FOUND_RESOURCE"
             && ["resource_type", "resource_id"]
                 .iter()
                 .all(|name| failure.details.get(name).is_some())
     });
-    cases.expect(is_told, || {
+    cases.expect(is_reported, || {
         Finding::of(
             &exchange,
             format!("{}: `{}`", operation.name, parameter.name),
-            "a failure NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details, since \
-             nothing is called like that",
-            "answer NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details; an empty \
-             success reads as if there were something",
+            "a failure NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details, because \
+             the item does not exist",
+            "return NOT_FOUND_RESOURCE with `resource_type` and `resource_id` in its details: an empty \
+             success hides that the item does not exist",
         )
     });
 }
 
-/// A value that nobody else sends.
+/// A distinctive value.
 const SECRET: &str = "Conformance-Secret-7141";
 
 async fn echo(run: &Run, cases: &Cases) {
@@ -621,7 +622,7 @@ async fn try_secret(
     value: Value,
     cases: &Cases,
 ) {
-    let Some(mut params) = cases.ok_or_skip(run.of_nobody(operation)) else { return };
+    let Some(mut params) = cases.ok_or_skip(run.with_missing_ids(operation)) else { return };
     params.insert(parameter.name.clone(), value);
     let call = arguments(&operation.name, params);
     let Some(exchange) = run.refused(&operation.tool, call, cases).await else { return };
@@ -630,9 +631,9 @@ async fn try_secret(
         Finding::of(
             &exchange,
             format!("{}: `{}`", operation.name, parameter.name),
-            "a reply without the value that was sent",
-            "never put the value of a sensitive parameter into a message or its details: replies are \
-             kept and logged by others",
+            "a reply without the submitted value",
+            "do not put the values of sensitive parameters into messages or details: clients store and log \
+             replies",
         )
     });
 }
@@ -642,7 +643,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_no_part_of_another() {
+    fn matches_whole_words_only() {
         for (message, words) in [("id is missing", "id"), ("no such 'x'", "x"), ("a b, c", "b, c")]
         {
             assert!(has_word(message, words), "{message}");

@@ -1,4 +1,4 @@
-//! Which fields come back.
+//! Checks of `fields`, presets and computed fields.
 
 use std::collections::BTreeSet;
 
@@ -6,81 +6,81 @@ use serde_json::{Map, Value, json};
 
 use super::collections::{having, is_refused, params_with, refused_with};
 use super::{Body, Check, later, of_level_2 as check, should};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::pages;
 use crate::run::{Run, do_all};
 use crate::values::{self, Shape};
 
-/// So many things are looked at, to find one that lacks a field.
-const MOST_TRIED: usize = 6;
+/// The maximum number of items that are searched for one without some field.
+const MAX_TRIED_ITEMS: usize = 6;
 const PRESETS: [&str; 3] = ["minimal", "standard", "full"];
 
 pub(super) const CHECKS: &[Check] = &[
     check(
         "fields.presets",
-        "`fields` takes `minimal`, `standard` and `full`, each with all of the one before",
+        "`fields` accepts `minimal`, `standard` and `full`, each including the one before",
         &["REQ-FLD-01", "REQ-FLD-02"],
         Body::Reads(later!(presets)),
     ),
     check(
         "fields.subset",
-        "Only the fields that are asked for come back",
+        "Only the requested fields are returned",
         &["REQ-FLD-01", "REQ-FLD-07"],
         Body::Reads(later!(subset)),
     ),
     check(
         "fields.nested",
-        "A path reaches a field within a field, which keeps its place",
+        "A path selects a nested field, which keeps its place",
         &["REQ-FLD-03", "REQ-FLD-04"],
         Body::Reads(later!(nested)),
     ),
     should(check(
         "fields.unknown",
-        "A field that the type does not have is refused",
+        "A field that the type does not have is rejected",
         &["REQ-FLD-09"],
         Body::Reads(later!(unknown)),
     )),
     check(
         "fields.path_stops",
-        "A path that goes on behind a value without fields brings nothing of that value",
+        "A path beyond a value without fields returns nothing of that value",
         &["REQ-FLD-07", "REQ-FLD-08"],
         Body::Reads(later!(path_stops)),
     ),
     should(check(
-        "fields.path_told",
-        "A path that goes on behind a field without fields is refused, or told in a warning",
+        "fields.path_reported",
+        "A path beyond a field without fields is rejected or reported in a warning",
         &["REQ-FLD-09"],
-        Body::Reads(later!(path_told)),
+        Body::Reads(later!(path_reported)),
     )),
     check(
         "fields.absent_skipped",
-        "A field that an item does not have is left out, without an error",
+        "A field that an item does not have is omitted without an error",
         &["REQ-FLD-08"],
         Body::Reads(later!(absent_skipped)),
     ),
     check(
         "fields.page_untouched",
-        "Choosing fields leaves alone what tells of the page",
+        "Field selection does not change `pageInfo`",
         &["REQ-FLD-07"],
         Body::Reads(later!(page_untouched)),
     ),
     should(check(
         "fields.computed",
-        "Computed fields come in `_computed` when they are asked for",
+        "Requested computed fields are returned in `_computed`",
         &["REQ-CMP-01"],
         Body::Reads(later!(computed)),
     )),
     check(
         "fields.computed_form",
-        "Computed fields are declared by plain names, with the type of their value",
+        "Computed fields are declared with plain names and the types of their values",
         &["REQ-CMP-02", "REQ-CMP-04"],
         Body::Reads(later!(computed_form)),
     ),
     should(check(
         "fields.computed_claims",
-        "Computed fields are taken in `filter` and `sort` where introspection says so, and only there",
+        "Computed fields are accepted in `filter` and `sort` exactly as introspection states",
         &["REQ-CMP-03", "REQ-CMP-04"],
         Body::Reads(later!(computed_claims)),
     )),
@@ -92,19 +92,19 @@ pub(super) const CHECKS: &[Check] = &[
     )),
     should(check(
         "fields.default_preset",
-        "Without `fields`, a single item comes in full, and of a search no more than the least",
+        "Without `fields`, single items have all fields and search results the minimal ones",
         &["REQ-FLD-06"],
         Body::Reads(later!(default_preset)),
     )),
 ];
 
-/// What fields are chosen of: the items of a page, or the one thing in `data`.
+/// The items whose fields are selected: those of a page, or the single one in `data`.
 fn things(data: &Value) -> Vec<&Map<String, Value>> {
     if let Some(items) = pages::items(data) {
         return items.into_iter().filter_map(Value::as_object).collect();
     }
     let Some(members) = data.as_object() else { return Vec::new() };
-    // `{"task": {…}}`, or the thing itself.
+    // `{"task": {…}}`, or the item itself.
     let mut inner = members.values();
     match (inner.next(), inner.next()) {
         (Some(Value::Object(thing)), None) => vec![thing],
@@ -112,7 +112,7 @@ fn things(data: &Value) -> Vec<&Map<String, Value>> {
     }
 }
 
-/// The names of all fields of all things.
+/// The names of all fields of all items.
 fn names(data: &Value) -> BTreeSet<&str> {
     things(data).into_iter().flat_map(Map::keys).map(String::as_str).collect()
 }
@@ -129,15 +129,15 @@ async fn choose(
     run.call(operation, params, cases).await
 }
 
-/// The same with all fields: with what there is to choose from. The case is skipped where that is nothing.
+/// Calls an operation with all fields. Skips the case if the result is empty.
 async fn full(run: &Run, operation: &Operation, cases: &Cases) -> Option<Exchange> {
     let exchange = choose(run, operation, Some(json!("full")), cases).await?;
     let has_any = exchange.data().is_some_and(|data| !names(data).is_empty());
     if !has_any {
         cases.skip(Skip::Scarce(format!(
-            "`{}` shows nothing to choose fields of ({})",
+            "`{}` returned no fields to select ({})",
             operation.name,
-            exchange.told()
+            exchange.summary()
         )));
         return None;
     }
@@ -164,7 +164,7 @@ async fn presets(run: &Run, cases: &Cases) {
                     &exchange,
                     about(operation),
                     format!("the fields of `{preset}`, and among them {before:?}"),
-                    "take the three presets; each adds to the one before",
+                    "accept the three presets, each with the fields of the one before",
                 )
             });
             before = names.into_iter().map(str::to_owned).collect();
@@ -173,7 +173,7 @@ async fn presets(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Whether a name is one that can stand in a path.
+/// Whether a name may be part of a path.
 fn is_path(name: &str) -> bool {
     name.starts_with(|letter: char| letter.is_ascii_lowercase())
         && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
@@ -191,7 +191,7 @@ async fn subset(run: &Run, cases: &Cases) {
             let is_subset = !things.is_empty()
                 && things.iter().all(|thing| {
                     thing.keys().all(|name| {
-                        // What the protocol adds, `_version` say, is no field of the thing.
+                        // Members that the protocol adds, such as `_version`, are not fields of the item.
                         name.starts_with('_') || wanted.contains(&name.as_str())
                     })
                 })
@@ -201,7 +201,7 @@ async fn subset(run: &Run, cases: &Cases) {
                     &exchange,
                     about(operation),
                     format!("{wanted:?} and no other fields"),
-                    "leave out of every item what was not asked for, identifiers too",
+                    "omit all fields that were not requested, including identifiers",
                 )
             });
         }
@@ -209,7 +209,7 @@ async fn subset(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// A field with a field in it.
+/// An object field and a field of it.
 fn path(things: &[&Map<String, Value>]) -> Option<(String, String)> {
     things.iter().flat_map(|thing| thing.iter()).find_map(|(name, value)| {
         let inner = value.as_object()?.keys().find(|inner| is_path(inner))?;
@@ -223,10 +223,10 @@ async fn nested(run: &Run, cases: &Cases) {
         let Some((outer, inner)) = all.data().and_then(|data| path(&things(data))) else {
             let fields = fields_of_type(run, operation);
             if !fields.is_empty() && fields.iter().all(|field| field.is_flat()) {
-                return cases.not_applicable("no type of an item has a field with fields");
+                return cases.not_applicable("no type of an item has nested fields");
             }
             return cases.skip(Skip::Scarce(format!(
-                "no item of `{}` has a field within a field",
+                "an item of `{}` with a nested field",
                 operation.name
             )));
         };
@@ -247,7 +247,7 @@ async fn nested(run: &Run, cases: &Cases) {
                 &exchange,
                 about(operation),
                 format!("{{\"{outer}\": {{\"{inner}\": …}}}} and nothing else"),
-                "follow a path with dots into objects, and keep the objects in the answer",
+                "follow dotted paths into objects, and keep the enclosing objects in the result",
             )
         });
     });
@@ -264,7 +264,7 @@ async fn unknown(run: &Run, cases: &Cases) {
                     &exchange,
                     about(operation),
                     "a VALIDATION failure that names `conformance_probe`",
-                    "compare what is asked for with the fields of the type",
+                    "reject fields that the type does not have",
                 )
             });
         })
@@ -272,7 +272,7 @@ async fn unknown(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// A name that no field has.
+/// A name of no field.
 const PROBE: &str = "conformance_probe";
 
 /// Whether a value certainly has no fields: a scalar, or a list of scalars.
@@ -286,8 +286,8 @@ fn is_end(value: &Value) -> bool {
     }
 }
 
-/// Paths to values without fields: of the fields themselves one scalar and one list, and one value inside of
-/// each field that is an object.
+/// Paths to values without fields: one scalar and one list of the top level, and one value in each object
+/// field.
 fn ends(things: &[&Map<String, Value>]) -> Vec<Vec<String>> {
     let mut found: Vec<Vec<String>> = Vec::new();
     let (mut has_scalar, mut has_list) = (false, false);
@@ -311,8 +311,8 @@ fn ends(things: &[&Map<String, Value>]) -> Vec<Vec<String>> {
     found
 }
 
-/// Asks every operation with `fields` for paths that go on where nothing has fields: with the path of the
-/// value, and the answer.
+/// Calls every operation with `fields` with paths beyond values without fields. Passes the path of the
+/// value and the exchange to `look`.
 async fn each_path_beyond(
     run: &Run,
     cases: &Cases,
@@ -332,7 +332,7 @@ async fn each_path_beyond(
     do_all(jobs).await;
 }
 
-/// Whether nothing is there but empty objects along the path.
+/// Whether the item contains only empty objects along the path.
 fn is_empty_along(thing: &Map<String, Value>, path: &[String]) -> bool {
     let Some((name, rest)) = path.split_first() else { return thing.is_empty() };
     let shown = thing.iter().filter(|(name, _)| !name.starts_with('_'));
@@ -357,18 +357,17 @@ async fn path_stops(run: &Run, cases: &Cases) {
                 exchange,
                 about(operation),
                 format!(
-                    "a VALIDATION failure, or nothing of `{}`: the path names something inside of it, \
-                     where there is nothing",
+                "a VALIDATION failure, or nothing of `{}`: the path names a field of a value without fields",
                     path.join(".")
                 ),
-                "end a path with a missing field where it meets a value without fields",
+                "treat a path beyond a value without fields as a missing field",
             )
         });
     })
     .await;
 }
 
-/// Whether introspection says that the value at this path has no fields.
+/// Whether introspection documents that the value at this path has no fields.
 fn is_known_end(run: &Run, operation: &Operation, path: &[String]) -> bool {
     let mut fields = fields_of_type(run, operation);
     for (at, name) in path.iter().enumerate() {
@@ -383,19 +382,20 @@ fn is_known_end(run: &Run, operation: &Operation, path: &[String]) -> bool {
     false
 }
 
-async fn path_told(run: &Run, cases: &Cases) {
+async fn path_reported(run: &Run, cases: &Cases) {
     each_path_beyond(run, cases, |operation, path, exchange| {
         if !is_known_end(run, operation, path) {
             return;
         }
         let warnings = exchange.body().and_then(|body| body.get("warnings")?.as_array());
-        let is_told = is_refused(exchange) || warnings.is_some_and(|warnings| !warnings.is_empty());
-        cases.expect(is_told, || {
+        let is_reported =
+            is_refused(exchange) || warnings.is_some_and(|warnings| !warnings.is_empty());
+        cases.expect(is_reported, || {
             Finding::of(
                 exchange,
                 about(operation),
                 format!("a VALIDATION failure or a warning: `{}` has no fields", path.join(".")),
-                "compare every part of a path with the fields of the type",
+                "check every part of a path against the fields of the type",
             )
         });
     })
@@ -419,7 +419,7 @@ async fn absent_skipped(run: &Run, cases: &Cases) {
                     &exchange,
                     format!("{}: {name}", about(operation)),
                     "a success without the field",
-                    "skip a field that the type has and an item has not, for all items alike",
+                    "omit fields that an item does not have, in the same way for all items",
                 )
             });
         }
@@ -427,8 +427,8 @@ async fn absent_skipped(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Parameters with which an operation shows something that lacks fields of its type, and these. The case is
-/// skipped where nothing does.
+/// Returns parameters with which an operation returns an item that lacks optional fields, and these fields.
+/// Skips the case if there is none.
 async fn lacking<'a>(
     run: &'a Run,
     operation: &'a Operation,
@@ -446,10 +446,10 @@ async fn lacking<'a>(
     }
     let mut shows_nulls = false;
     let mut shows_any = false;
-    for turn in 0..MOST_TRIED {
+    for turn in 0..MAX_TRIED_ITEMS {
         let Ok(mut params) = values::valid(run, operation, turn) else { continue };
         if pages::is_paged(operation) {
-            // One item lacks more than twenty do.
+            // A single item lacks more fields than a page of items.
             params.insert("first".to_owned(), json!(1));
         }
         let mut all = params.clone();
@@ -470,7 +470,7 @@ async fn lacking<'a>(
         shows_any |= !shown.is_empty();
     }
     if shows_nulls {
-        // So it says of every field whether it is there.
+        // The null states that the field is missing.
         cases.not_applicable("items show null for a field that they do not have");
         return None;
     }
@@ -478,11 +478,11 @@ async fn lacking<'a>(
         cases.not_applicable("items show every field of their type");
         return None;
     }
-    cases.skip(Skip::Scarce(format!("`{}` shows nothing", operation.name)));
+    cases.skip(Skip::Scarce(format!("`{}` returns nothing", operation.name)));
     None
 }
 
-/// The fields of the type of the items that an operation gives, as introspection shows them.
+/// The fields of an operation's item type, as introspection documents them.
 fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
     let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
     let fields = |name: &str| -> Vec<&'a Value> {
@@ -514,7 +514,7 @@ async fn page_untouched(run: &Run, cases: &Cases) {
         };
         let chosen = choose(run, operation, Some(json!([name])), cases).await;
         let Some(exchange) = chosen else { return };
-        // Switches and counts; cursors may be made anew each time.
+        // The booleans and counts of `pageInfo`. Cursors may differ between calls.
         let info = |exchange: &Exchange| {
             let mut info = exchange.data().and_then(pages::info).cloned()?;
             info.retain(|_, value| value.is_boolean() || value.is_number());
@@ -530,15 +530,15 @@ async fn page_untouched(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 about(operation),
-                "`pageInfo` as it is with all fields",
-                "choose among the fields of the items, not of the page",
+                "the same `pageInfo` as with all fields",
+                "apply `fields` to items, not to the page",
             )
         });
     });
     do_all(jobs).await;
 }
 
-/// The computed fields that the details of an operation list.
+/// The computed fields that the details of an operation document.
 fn declared(operation: &Operation) -> impl Iterator<Item = &Value> {
     operation.details().get("computed_fields").and_then(Value::as_array).into_iter().flatten()
 }
@@ -552,7 +552,7 @@ fn with_computed<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
     operations
 }
 
-/// The value of a computed field in every thing.
+/// The values of a computed field in all items.
 fn computed_in<'a>(data: &'a Value, name: &str) -> Vec<&'a Value> {
     let within = |thing: &&'a Map<String, Value>| thing.get("_computed")?.get(name);
     things(data).iter().filter_map(within).collect()
@@ -573,7 +573,7 @@ async fn computed(run: &Run, cases: &Cases) {
                     &exchange,
                     format!("{}: _computed.{name}", operation.name),
                     format!("{{\"_computed\": {{\"{name}\": …}}}} in the items"),
-                    "compute what introspection lists whenever it is asked for",
+                    "return every documented computed field on request",
                 )
             });
         }
@@ -591,7 +591,7 @@ async fn computed_form(run: &Run, cases: &Cases) {
                     format!("{}: computed_fields", operation.name),
                     field.clone(),
                     "a `name` in snake_case, without `_computed.`, and a `type`",
-                    "list the plain name; `_computed.` is written in front of it where it is used",
+                    "document the plain name; requests add the prefix `_computed.`",
                 )
             });
             if !is_named {
@@ -614,7 +614,7 @@ async fn computed_form(run: &Run, cases: &Cases) {
                     &exchange,
                     format!("{}: _computed.{name}", operation.name),
                     format!("values of type {kind}"),
-                    "list the type that is really computed",
+                    "document the type of the computed values",
                 )
             });
         }
@@ -648,10 +648,14 @@ async fn computed_claims(run: &Run, cases: &Cases) {
                         &tried,
                         format!("{}: {parameter} by {path}", operation.name),
                         match claimed {
-                            true => format!("a success: introspection says `{claim}: true`"),
-                            false => format!("a refusal: introspection says `{claim}: false`"),
+                            true => {
+                                format!("a success, because introspection states `{claim}: true`")
+                            }
+                            false => {
+                                format!("a failure, because introspection states `{claim}: false`")
+                            }
                         },
-                        "state of each computed field what can really be done with it",
+                        "state for each computed field whether it is filterable and sortable",
                     )
                 });
             }
@@ -677,7 +681,7 @@ fn type_listed(run: &Run, cases: &Cases) {
             "introspect types",
             details.cloned().unwrap_or_default(),
             "an object FieldSelection with `presets`, `fields` and `computed_fields`",
-            "list the type, so that clients can see what `fields` chooses from",
+            "list the type, so that clients can see the fields to select",
         )
     });
 }
@@ -702,7 +706,7 @@ async fn default_preset(run: &Run, cases: &Cases) {
                 &plain,
                 about(operation),
                 format!("the fields of `{preset}`: {:?}", of(&expected)),
-                "without `fields`: `full` for one thing, `standard` for a list, `minimal` for a search",
+                "default to `full` for one item, `standard` for a list and `minimal` for a search",
             )
         });
     });

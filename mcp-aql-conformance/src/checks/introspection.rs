@@ -1,4 +1,4 @@
-//! What `introspect` answers: its form, what it says, and whether it keeps saying so.
+//! Checks of `introspect`: form, content and stability of its replies.
 
 mod answers;
 mod content;
@@ -10,7 +10,7 @@ use super::{Body, Check, Keyword, later};
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "introspection.list_form",
-        title: "The list of operations has an entry for each, with exactly four members",
+        title: "The list of operations has an entry with exactly four members for each operation",
         requirements: &["REQ-INT-02", "REQ-INT-03"],
         keyword: Keyword::Must,
         level: 1,
@@ -18,7 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.list_complete",
-        title: "The list of operations leaves out no operation that the adapter has",
+        title: "The list of operations contains every operation of the adapter",
         requirements: &["REQ-INT-02", "REQ-INT-24"],
         keyword: Keyword::Must,
         level: 1,
@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.success_form",
-        title: "A success of `introspect` has `success` and `data`, and nothing else",
+        title: "A success of `introspect` has `success` and `data` only",
         requirements: &["REQ-INT-28"],
         keyword: Keyword::Must,
         level: 1,
@@ -42,15 +42,15 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.protocol_form",
-        title: "The list of operations has `_protocol`, with a version of the protocol and members of the right types",
+        title: "The list of operations has `_protocol`, with a protocol version and members of the right types",
         requirements: &["REQ-INT-04", "REQ-INT-05", "REQ-INT-07"],
         keyword: Keyword::Must,
         level: 1,
         body: Body::Learned(forms::protocol_form),
     },
     Check {
-        id: "introspection.protocol_words",
-        title: "`_protocol` uses the protocol's words for conformance and mode",
+        id: "introspection.protocol_values",
+        title: "`_protocol` uses the protocol's values for conformance and mode",
         requirements: &["REQ-INT-06"],
         keyword: Keyword::Must,
         level: 1,
@@ -66,7 +66,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.no_protocol_elsewhere",
-        title: "Details and the list of types carry nothing beside what was asked for",
+        title: "Details and the list of types contain nothing else",
         requirements: &["REQ-INT-08"],
         keyword: Keyword::Must,
         level: 1,
@@ -74,7 +74,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.details_form",
-        title: "The details of an operation have all members that they must, and no unknown ones",
+        title: "The details of an operation have all required members and no unknown ones",
         requirements: &["REQ-INT-09", "REQ-INT-10", "REQ-INT-12", "REQ-INT-14", "REQ-INT-15"],
         keyword: Keyword::Must,
         level: 1,
@@ -82,7 +82,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.list_agrees_with_details",
-        title: "The list says of an operation what its details say",
+        title: "The list of operations agrees with the details",
         requirements: &["REQ-INT-09", "REQ-INT-20"],
         keyword: Keyword::Must,
         level: 1,
@@ -90,7 +90,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.parameter_form",
-        title: "A parameter has a name, a type and whether it is required, and no unknown members",
+        title: "A parameter has `name`, `type` and `required`, and no unknown members",
         requirements: &["REQ-INT-13"],
         keyword: Keyword::Must,
         level: 1,
@@ -130,7 +130,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.types_form",
-        title: "The list of types has name, kind and perhaps a description of each",
+        title: "The list of types has name, kind and optional description of each type",
         requirements: &["REQ-INT-16", "REQ-INT-17"],
         keyword: Keyword::Must,
         level: 1,
@@ -138,7 +138,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.type_details_form",
-        title: "The details of a type have what its kind asks for, and nothing of another kind",
+        title: "The details of a type have exactly the members of its kind",
         requirements: &["REQ-INT-18"],
         keyword: Keyword::Must,
         level: 1,
@@ -162,7 +162,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.introspect_itself",
-        title: "`introspect` takes `query`, which is required, and `name`, which is not",
+        title: "`introspect` has a required `query` and an optional `name`",
         requirements: &["REQ-INT-01"],
         keyword: Keyword::Must,
         level: 1,
@@ -170,7 +170,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.unknown_name",
-        title: "A name that does not exist gives a success with null",
+        title: "An unknown name gives a success with null",
         requirements: &["REQ-INT-19"],
         keyword: Keyword::Must,
         level: 1,
@@ -194,7 +194,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.stable",
-        title: "`introspect` answers the same again, in another session too",
+        title: "`introspect` returns the same replies again, also in another session",
         requirements: &["REQ-INT-27"],
         keyword: Keyword::Should,
         level: 1,
@@ -202,7 +202,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.types_resolve",
-        title: "Types that are named are listed",
+        title: "All referenced types are listed",
         requirements: &["REQ-INT-22"],
         keyword: Keyword::Must,
         level: 1,
@@ -226,7 +226,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.examples_fit",
-        title: "Examples name their operation, and only documented parameters with valid values",
+        title: "Examples have the name of their operation, and documented parameters with valid values",
         requirements: &["REQ-INT-15", "REQ-INT-20"],
         keyword: Keyword::Must,
         level: 1,
@@ -242,7 +242,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.defaults_fit",
-        title: "Defaults are values that the parameter takes",
+        title: "Defaults are valid values of their parameters",
         requirements: &["REQ-INT-20"],
         keyword: Keyword::Must,
         level: 1,
@@ -258,7 +258,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "introspection.limits_in_range",
-        title: "Limits that are stated are within the range of the protocol",
+        title: "Stated limits are within the range of the protocol",
         requirements: &["REQ-ENC-08", "REQ-ENC-09", "REQ-ENC-10", "REQ-ENC-11", "REQ-ENC-12"],
         keyword: Keyword::Must,
         level: 1,
@@ -273,12 +273,12 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Learned(content::concurrency_stated),
     },
     Check {
-        id: "introspection.concurrency_word",
+        id: "introspection.concurrency_value",
         title: "The concurrency category is one of the protocol's four",
         requirements: &["REQ-CON-01"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Learned(content::concurrency_word),
+        body: Body::Learned(content::concurrency_value),
     },
     Check {
         id: "introspection.strict_mode_hidden",

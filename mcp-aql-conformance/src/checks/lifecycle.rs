@@ -1,4 +1,4 @@
-//! Executions: calls that go on after they are answered.
+//! Checks of executions: operations that continue after their call returns.
 
 mod forms;
 
@@ -7,16 +7,17 @@ use std::time::{Duration, Instant};
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Category, Operation};
+use crate::category::Category;
 use crate::pages;
 use crate::run::{Run, arguments};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "lifecycle.stated",
-        title: "An EXECUTE operation that answers with an execution documents its lifecycle",
+        title: "An EXECUTE operation that returns an execution documents its lifecycle",
         requirements: &["REQ-LIF-09"],
         keyword: Keyword::Should,
         level: 2,
@@ -40,7 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.error_form",
-        title: "A failed execution has an `error` in the form of any failure",
+        title: "A failed execution has an `error` in the form of other failures",
         requirements: &["REQ-LIF-05"],
         keyword: Keyword::Should,
         level: 2,
@@ -56,7 +57,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.states",
-        title: "Executions stand in no state but those that are documented",
+        title: "Executions are only in documented states",
         requirements: &["REQ-LIF-07"],
         keyword: Keyword::Must,
         level: 2,
@@ -64,7 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.readable",
-        title: "A READ operation tells where an execution stands",
+        title: "A READ operation returns the state of an execution",
         requirements: &["REQ-CLS-01"],
         keyword: Keyword::Should,
         level: 2,
@@ -72,7 +73,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.listed",
-        title: "A list of executions has those that were begun in the session",
+        title: "A list of executions contains the executions of the session",
         requirements: &["REQ-CLS-01", "REQ-LIF-04"],
         keyword: Keyword::Should,
         level: 2,
@@ -80,7 +81,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.transitions",
-        title: "Executions move as the protocol lets them",
+        title: "State transitions follow the protocol",
         requirements: &["REQ-LIF-02"],
         keyword: Keyword::Must,
         level: 2,
@@ -88,7 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.terminal",
-        title: "Nothing leaves a state that is final",
+        title: "Final states do not change",
         requirements: &["REQ-LIF-03"],
         keyword: Keyword::Must,
         level: 2,
@@ -96,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.cancel",
-        title: "What is said to be cancelled becomes cancelled",
+        title: "A cancelled execution reaches the state cancelled",
         requirements: &["REQ-LIF-02", "REQ-LIF-08"],
         keyword: Keyword::Must,
         level: 2,
@@ -104,7 +105,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.claims",
-        title: "`lifecycle` says what an execution can really do: be cancelled, be retried, report",
+        title: "`lifecycle` correctly states support for cancelling, retrying and progress",
         requirements: &["REQ-LIF-09", "REQ-LIF-11"],
         keyword: Keyword::Should,
         level: 2,
@@ -112,7 +113,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.retry",
-        title: "Only a failed execution is retried",
+        title: "Only failed executions can be retried",
         requirements: &["REQ-LIF-02", "REQ-LIF-03"],
         keyword: Keyword::Must,
         level: 2,
@@ -120,7 +121,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "lifecycle.progress",
-        title: "Progress is told under the token of the call, in MCP's form, and never goes back",
+        title: "Progress notifications have the token of the call and MCP's form, and never decrease",
         requirements: &["REQ-MCP-13", "REQ-MCP-14"],
         keyword: Keyword::Should,
         level: 2,
@@ -131,19 +132,19 @@ pub(super) const CHECKS: &[Check] = &[
 /// The states of the protocol.
 const CORE: [&str; 5] = ["pending", "running", "completed", "failed", "cancelled"];
 const FINAL: [&str; 3] = ["completed", "failed", "cancelled"];
-/// So long between two looks.
-const PAUSE: Duration = Duration::from_millis(10);
-/// So often it is looked at most.
-const MOST_LOOKS: usize = 400;
+/// The interval between two state queries.
+const STATE_QUERY_INTERVAL: Duration = Duration::from_millis(10);
+/// The maximum number of state queries.
+const MAX_STATE_QUERIES: usize = 400;
 
-/// An operation whose calls go on, and what steers them.
+/// An operation that starts executions, and the operations on these.
 #[derive(Clone, Copy)]
 struct Starter<'a> {
     operation: &'a Operation,
     steering: Steering<'a>,
 }
 
-/// Operations on executions.
+/// The operations on executions.
 #[derive(Clone, Copy)]
 struct Steering<'a> {
     read: Option<&'a Operation>,
@@ -151,7 +152,7 @@ struct Steering<'a> {
     retry: Option<&'a Operation>,
 }
 
-/// Whether an operation is on an execution that has begun.
+/// Whether an operation acts on an existing execution.
 fn is_on_one(operation: &Operation) -> bool {
     operation.parameter("execution_id").is_some_and(|id| id.required)
 }
@@ -198,7 +199,7 @@ fn member<'v>(exchange: &'v Exchange, name: &str) -> Option<&'v str> {
     exchange.data()?.get(name)?.as_str()
 }
 
-/// An execution that was begun for a check.
+/// An execution that a check started.
 struct Execution<'a> {
     starter: Starter<'a>,
     id: String,
@@ -206,7 +207,7 @@ struct Execution<'a> {
 }
 
 impl<'a> Starter<'a> {
-    /// Begins one.
+    /// Starts an execution.
     async fn begin(self, run: &Run, cases: &Cases) -> Option<Execution<'a>> {
         if let Some(why) = run.forbids(self.operation) {
             cases.skip(why);
@@ -214,7 +215,7 @@ impl<'a> Starter<'a> {
         }
         let params = run.to_run(self.operation, cases).await?;
         let mut begun = run.act(self.operation, params.clone(), cases).await?;
-        // What is answered may be the execution of somebody else, unless there are two where it is asked twice.
+        // The reply may show an existing execution, unless two calls return two executions.
         let is_own = |begun: &Exchange| {
             let id = begun.data().and_then(|data| data.get("execution_id"));
             id.is_none_or(|id| run.resources().has_started(id))
@@ -227,8 +228,8 @@ impl<'a> Starter<'a> {
         }
         let Some(id) = member(&begun, "execution_id").map(str::to_owned) else {
             cases.skip(Skip::NoFixture(format!(
-                "an execution of `{name}`, which answers {}: give parameters under [params.{name}]",
-                begun.told(),
+                "an execution of `{name}`, which returned {}: add parameters under [params.{name}]",
+                begun.summary(),
                 name = self.operation.name,
             )));
             return None;
@@ -237,7 +238,7 @@ impl<'a> Starter<'a> {
     }
 }
 
-/// Begins an execution where the adapter has any and the run may, so that there is one to list.
+/// Starts an execution if possible, so that there is one to list.
 pub(super) async fn begin_any(run: &Run) {
     let unheard = Cases::default();
     for starter in starters(run, &unheard) {
@@ -255,31 +256,32 @@ impl Execution<'_> {
 
     async fn look(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
         let Some(read) = self.starter.steering.read else {
-            cases.skip(Skip::NoFixture("a READ operation that takes `execution_id`".to_owned()));
+            cases.skip(Skip::NoFixture(
+                "a READ operation with a parameter `execution_id`".to_owned(),
+            ));
             return None;
         };
         self.call(run, read, cases).await
     }
 
-    /// Looks until it has come to its end: all that was seen, the last of which may be no end where time
-    /// is over.
+    /// Queries the state until it is final or time runs out, and returns all replies.
     async fn follow(&self, run: &Run, cases: &Cases) -> Option<Vec<Exchange>> {
         let mut seen = vec![self.begun.clone()];
         let until = Instant::now() + run.settings.limits.request;
-        for _ in 0..MOST_LOOKS {
+        for _ in 0..MAX_STATE_QUERIES {
             let is_over = seen.last().and_then(|last| member(last, "status")).is_none_or(is_final);
             if is_over || Instant::now() >= until {
                 break;
             }
             if seen.len() > 1 {
-                tokio::time::sleep(PAUSE).await;
+                tokio::time::sleep(STATE_QUERY_INTERVAL).await;
             }
             seen.push(self.look(run, cases).await?);
         }
         Some(seen)
     }
 
-    /// The same, for those who need its end. Skips the case where there is none.
+    /// Queries the state until it is final, and returns the last reply. Skips the case if time runs out.
     async fn end(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
         let last = self.follow(run, cases).await?.pop()?;
         if member(&last, "status").is_some_and(is_final) {
@@ -310,7 +312,7 @@ async fn states(run: &Run, cases: &Cases) {
         let Some(execution) = starter.begin(run, cases).await else { continue };
         for seen in execution.follow(run, cases).await.unwrap_or_default() {
             let Some(status) = member(&seen, "status") else { continue };
-            // Those of the protocol are known without.
+            // The states of the protocol are always known.
             cases.expect(documented.contains(&status) || CORE.contains(&status), || {
                 Finding::of(
                     &seen,
@@ -329,13 +331,13 @@ async fn readable(run: &Run, cases: &Cases) {
         let Some(looked) = execution.look(run, cases).await else { continue };
         let name = &starter.operation.name;
         let is_it = member(&looked, "execution_id") == Some(execution.id.as_str())
-            && member(&looked, "operation").is_none_or(|told| told == name);
+            && member(&looked, "operation").is_none_or(|reported| reported == name);
         cases.expect(is_it, || {
             Finding::of(
                 &looked,
                 looked.operation(),
                 format!("the state of the execution `{}` of `{name}`", execution.id),
-                "answer with the state of the execution that was asked for",
+                "return the state of the requested execution",
             )
         });
     }
@@ -349,7 +351,7 @@ async fn listed(run: &Run, cases: &Cases) {
     });
     let Some(list) = list else {
         if had_any {
-            cases.not_applicable("there is no READ operation that lists executions");
+            cases.not_applicable("no READ operation lists executions");
         }
         return;
     };
@@ -363,7 +365,7 @@ async fn listed(run: &Run, cases: &Cases) {
                 &all,
                 &list.name,
                 format!(
-                    "an item with the `execution_id` \"{}\", which has just begun",
+                    "an item with the `execution_id` \"{}\", which was just started",
                     execution.id
                 ),
                 "list the executions of the session as items, the newest first",
@@ -372,10 +374,10 @@ async fn listed(run: &Run, cases: &Cases) {
     }
 }
 
-/// Whether an execution can have come from one state to another, perhaps by way of others.
+/// Whether an execution may get from one state to another, possibly through others.
 fn may_become(from: &str, to: &str, is_retried: bool) -> bool {
     match (from, to) {
-        // States beside those of the protocol go where they like, but from no end.
+        // Custom states may change to any state, but final states may not.
         (from, to) if from == to => true,
         ("failed", to) if is_retried => to != "pending",
         (from, _) if is_final(from) => false,
@@ -388,7 +390,7 @@ async fn transitions(run: &Run, cases: &Cases) {
     for starter in starters(run, cases) {
         let Some(execution) = starter.begin(run, cases).await else { continue };
         let Some(mut seen) = execution.follow(run, cases).await else { continue };
-        // Once more, for what comes back from the dead.
+        // One more query finds executions that leave a final state.
         seen.extend(execution.look(run, cases).await);
         let states: Vec<_> = seen.iter().filter_map(|seen| member(seen, "status")).collect();
         let is_retried = supports(starter.operation, "supports_retry");
@@ -398,20 +400,20 @@ async fn transitions(run: &Run, cases: &Cases) {
         });
         if fault.is_none() && states.windows(2).all(|pair| pair.first() == pair.last()) {
             cases.skip(Skip::NoFixture(format!(
-                "an execution of `{}` that is soon seen in another state",
+                "an execution of `{}` that changes its state in time",
                 starter.operation.name
             )));
             continue;
         }
-        let told = fault.and_then(|at| seen.get(at + 1)).or(seen.last());
+        let reported = fault.and_then(|at| seen.get(at + 1)).or(seen.last());
         cases.expect(fault.is_none(), || Finding {
             received: json!(states),
-            sent: told.map(Exchange::sent).unwrap_or_default(),
+            sent: reported.map(Exchange::sent).unwrap_or_default(),
             ..Finding::of(
                 &execution.begun,
                 &starter.operation.name,
-                "pending, then running, then completed, failed or cancelled, and nothing after that",
-                "let an execution move forward alone",
+                "pending, then running, then completed, failed or cancelled, in this order",
+                "allow forward transitions only",
             )
         });
     }
@@ -427,16 +429,19 @@ async fn terminal(run: &Run, cases: &Cases) {
         };
         let Some(after) = execution.look(run, cases).await else { continue };
         let status = |exchange: &Exchange| member(exchange, "status").map(str::to_owned);
-        // Cancelling what is over may be answered with how it ended, or refused.
-        let is_told =
+        // Cancelling a finished execution may return its final state or fail.
+        let is_reported =
             tried.as_ref().is_none_or(|tried| !tried.succeeded() || status(tried) == status(&end));
-        cases.expect(status(&after) == status(&end) && is_told, || Finding {
+        cases.expect(status(&after) == status(&end) && is_reported, || Finding {
             received: json!([tried.as_ref().map(Exchange::received), after.received()]),
             ..Finding::of(
                 tried.as_ref().unwrap_or(&after),
                 &starter.operation.name,
-                format!("still {}: the execution was over", status(&end).unwrap_or_default()),
-                "refuse to cancel what is over, and leave it as it ended",
+                format!(
+                    "still {}, because the execution was finished",
+                    status(&end).unwrap_or_default()
+                ),
+                "reject cancelling a finished execution, and keep its state",
             )
         });
     }
@@ -448,12 +453,12 @@ async fn cancel(run: &Run, cases: &Cases) {
     let starters: Vec<_> =
         all.into_iter().filter(|starter| supports(starter.operation, "supports_cancel")).collect();
     if had_any && starters.is_empty() {
-        cases.not_applicable("no operation says that it can be cancelled");
+        cases.not_applicable("no operation documents `supports_cancel`");
     }
     for starter in starters {
         let Some(cancel) = starter.steering.cancel else {
             cases.skip(Skip::NoFixture(format!(
-                "an operation with a required parameter `execution_id` that cancels what `{}` begins",
+                "an operation with a required parameter `execution_id` that cancels executions of `{}`",
                 starter.operation.name
             )));
             continue;
@@ -464,13 +469,14 @@ async fn cancel(run: &Run, cases: &Cases) {
             continue;
         };
         let status = member(&end, "status").unwrap_or_default();
-        // It may have been over before it was cancelled: then that is refused, or it says so.
+        // The execution may have finished before it was cancelled.
         let was_over = cancelled.failure().is_some()
-            || member(&cancelled, "status").is_some_and(|told| told == status && is_final(told));
+            || member(&cancelled, "status")
+                .is_some_and(|reported| reported == status && is_final(reported));
         if cancelled.succeeded() && !is_final(status) {
-            // It may take its time, in a state of its own.
+            // Cancelling may take some time in a custom state.
             cases.skip(Skip::NoFixture(format!(
-                "an execution of `{}` that ends soon after it is cancelled",
+                "an execution of `{}` that stops in time after cancelling",
                 starter.operation.name
             )));
             continue;
@@ -481,8 +487,8 @@ async fn cancel(run: &Run, cases: &Cases) {
             ..Finding::of(
                 &cancelled,
                 &starter.operation.name,
-                "the state cancelled, soon, or a refusal because it was over",
-                "stop an execution that is cancelled, and say cancelled from then on",
+                "the state cancelled in time, or a failure because it was finished",
+                "stop a cancelled execution, and report the state cancelled from then on",
             )
         });
     }
@@ -491,7 +497,7 @@ async fn cancel(run: &Run, cases: &Cases) {
 async fn claims(run: &Run, cases: &Cases) {
     for starter in starters(run, cases) {
         let operation = starter.operation;
-        let told = lifecycle(operation).cloned().unwrap_or_default();
+        let reported = lifecycle(operation).cloned().unwrap_or_default();
         let steering = starter.steering;
         for (claim, means) in
             [("supports_cancel", steering.cancel), ("supports_retry", steering.retry)]
@@ -499,9 +505,9 @@ async fn claims(run: &Run, cases: &Cases) {
             cases.expect(means.is_some() || !supports(operation, claim), || {
                 Finding::shown(
                     format!("{}: lifecycle.{claim}", operation.name),
-                    told.clone(),
-                    "false, or an operation with a required `execution_id` that does it",
-                    "claim what there is an operation for",
+                    reported.clone(),
+                    "false, or an operation with a required `execution_id` for it",
+                    "claim only features with an operation",
                 )
             });
         }
@@ -511,7 +517,7 @@ async fn claims(run: &Run, cases: &Cases) {
         let Some(execution) = starter.begin(run, cases).await else { continue };
         let Some(tried) = execution.call(run, cancel, cases).await else { continue };
         let Some(looked) = execution.look(run, cases).await else { continue };
-        // An execution that was over shows nothing of what can be cancelled.
+        // A finished execution does not show whether cancelling works.
         let is_running = member(&looked, "status").is_some_and(|status| !is_final(status));
         let was_cancelled =
             tried.succeeded() && (is_running || member(&looked, "status") == Some("cancelled"));
@@ -524,17 +530,17 @@ async fn claims(run: &Run, cases: &Cases) {
                     &tried,
                     format!("{}: lifecycle.supports_cancel", operation.name),
                     match claimed {
-                        true => "the execution to be cancelled: it was running, and `lifecycle` claims it",
-                        false => "a refusal: `lifecycle` says that it cannot be cancelled",
+                        true => "a cancelled execution, because it was running and `lifecycle` claims support",
+                        false => "a failure, because `lifecycle` denies support",
                     },
-                    "state in `lifecycle` what is really done",
+                    "state the real support in `lifecycle`",
                 )
             },
         );
     }
 }
 
-/// An operation that is said not to report progress shows none.
+/// Checks that an operation without progress reporting reports no progress.
 async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
     if supports(starter.operation, "progress_reporting") {
         return;
@@ -542,27 +548,30 @@ async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
     let Some(execution) = starter.begin(run, cases).await else { return };
     let Some(seen) = execution.follow(run, cases).await else { return };
     let progress = |state: &&Exchange| {
-        state.data().and_then(|data| data.get("progress")).is_some_and(|told| !told.is_null())
+        state
+            .data()
+            .and_then(|data| data.get("progress"))
+            .is_some_and(|reported| !reported.is_null())
     };
     let reporting = seen.iter().find(progress);
     cases.expect(reporting.is_none(), || {
         Finding::of(
             reporting.unwrap_or(&execution.begun),
             format!("{}: lifecycle.progress_reporting", starter.operation.name),
-            "no `progress`: `lifecycle` says that none is reported",
-            "state in `lifecycle` what is really done",
+            "a state without `progress`, because `lifecycle` denies support",
+            "state the real support in `lifecycle`",
         )
     });
 }
 
-/// An operation that documents a lifecycle answers with an execution.
+/// Checks that an operation with a lifecycle returns an execution.
 async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
     if let Some(why) = run.forbids(starter.operation) {
         return cases.skip(why);
     }
     let Some(params) = run.to_run(starter.operation, cases).await else { return };
     let Some(begun) = run.act(starter.operation, params, cases).await else { return };
-    // A call that is refused begins nothing.
+    // A rejected call does not start an execution.
     if !begun.succeeded() {
         return;
     }
@@ -571,8 +580,8 @@ async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
         Finding::of(
             &begun,
             &starter.operation.name,
-            "`execution_id` and `status`: introspection documents a lifecycle",
-            "leave `lifecycle` out where a call is answered with its result",
+            "`execution_id` and `status`: because introspection documents a lifecycle",
+            "omit `lifecycle` if the call returns its result directly",
         )
     });
 }
@@ -583,12 +592,12 @@ async fn retry(run: &Run, cases: &Cases) {
     let starters: Vec<_> =
         all.into_iter().filter(|starter| supports(starter.operation, "supports_retry")).collect();
     if had_any && starters.is_empty() {
-        cases.not_applicable("no operation says that it can be retried");
+        cases.not_applicable("no operation documents `supports_retry`");
     }
     for starter in starters {
         let Some(retry) = starter.steering.retry else {
             cases.skip(Skip::NoFixture(format!(
-                "an operation with a required parameter `execution_id` that retries what `{}` begins",
+                "an operation with a required parameter `execution_id` that retries executions of `{}`",
                 starter.operation.name
             )));
             continue;
@@ -603,8 +612,8 @@ async fn retry(run: &Run, cases: &Cases) {
                 Finding::of(
                     &again,
                     &starter.operation.name,
-                    "a success: the execution has failed and can be retried",
-                    "let failed become running again",
+                    "a success, because the execution has failed and can be retried",
+                    "change the state from failed to running",
                 )
             });
             continue;
@@ -615,8 +624,10 @@ async fn retry(run: &Run, cases: &Cases) {
             ..Finding::of(
                 &again,
                 &starter.operation.name,
-                format!("a refusal, and still {status}: nothing but failed becomes running again"),
-                "retry what has failed, and nothing else",
+                format!(
+                    "a failure and still {status}, because only failed executions can be retried"
+                ),
+                "retry failed executions only",
             )
         });
     }
@@ -631,7 +642,7 @@ async fn progress(run: &Run, cases: &Cases) {
         .filter(|starter| supports(starter.operation, "progress_reporting"))
         .collect();
     if had_any && starters.is_empty() {
-        cases.not_applicable("no operation says that it reports progress");
+        cases.not_applicable("no operation documents `progress_reporting`");
     }
     for starter in starters {
         if let Some(why) = run.forbids(starter.operation) {
@@ -640,11 +651,11 @@ async fn progress(run: &Run, cases: &Cases) {
         }
         let Some(params) = run.to_run(starter.operation, cases).await else { continue };
         let arguments = arguments(&starter.operation.name, params);
-        if let Some(why) = run.spares(starter.operation, &arguments) {
+        if let Some(why) = run.ownership_skip_reason(starter.operation, &arguments) {
             cases.skip(why);
             continue;
         }
-        // In memory, what was made before may be unknown to another session: so it is this one.
+        // Adapters in memory may not know items of other sessions, so the check uses this one.
         let connection = match run.connection().await {
             Ok(connection) => connection,
             Err(lost) => return cases.skip(Skip::CutShort(lost.to_string())),
@@ -657,14 +668,14 @@ async fn progress(run: &Run, cases: &Cases) {
             continue;
         }
         let notifications = connection.take_notifications();
-        let told: Vec<_> = notifications
+        let reported: Vec<_> = notifications
             .iter()
             .filter(|message| {
                 message.get("method").is_some_and(|it| it == "notifications/progress")
             })
             .collect();
-        if told.is_empty() {
-            // What is done within a second need not tell how far it is.
+        if reported.is_empty() {
+            // Executions of less than a second need not report progress.
             cases.skip(Skip::NoFixture(format!(
                 "an execution of `{}` that reports progress",
                 starter.operation.name
@@ -681,17 +692,17 @@ async fn progress(run: &Run, cases: &Cases) {
                 && is("total", Value::is_number)
                 && is("message", Value::is_string)
         };
-        let grows = told.windows(2).all(|pair| match pair {
+        let grows = reported.windows(2).all(|pair| match pair {
             [one, other] => number(one) <= number(other),
             _ => true,
         });
-        cases.expect(grows && told.iter().all(is_formed), || Finding {
-            received: json!(told),
+        cases.expect(grows && reported.iter().all(is_formed), || Finding {
+            received: json!(reported),
             ..Finding::of(
                 &exchange,
                 &starter.operation.name,
-                format!("`notifications/progress` with the token \"{TOKEN}\", `progress` that grows, `total` and `message`"),
-                "repeat the token of the call, and count up",
+                format!("`notifications/progress` with the token \"{TOKEN}\", increasing `progress`, `total` and `message`"),
+                "use the token of the call, and increase `progress`",
             )
         });
     }

@@ -1,20 +1,20 @@
-//! How much is too much.
+//! Checks of limits on requests and results.
 
 use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
 use super::shapes::is_batch;
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments};
 use crate::values::Shape;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "limits.request_size",
-        title: "A request may be as large as stated, and no larger",
+        title: "A request may have up to the stated size",
         requirements: &["REQ-ENC-08", "REQ-ENC-13"],
         keyword: Keyword::Must,
         level: 1,
@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "limits.string_length",
-        title: "A text may be as long as stated, and no longer",
+        title: "A text may have up to the stated length",
         requirements: &["REQ-ENC-10", "REQ-ENC-13"],
         keyword: Keyword::Must,
         level: 1,
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "limits.array_elements",
-        title: "A list may have as many elements as stated, and no more",
+        title: "A list may have up to the stated number of elements",
         requirements: &["REQ-ENC-11", "REQ-ENC-13"],
         keyword: Keyword::Must,
         level: 1,
@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "limits.nesting_depth",
-        title: "A request may be nested as deep as stated, and no deeper",
+        title: "A request may have up to the stated nesting depth",
         requirements: &["REQ-ENC-12", "REQ-ENC-13"],
         keyword: Keyword::Must,
         level: 1,
@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "limits.response_size",
-        title: "No result is larger than stated",
+        title: "Results are not larger than stated",
         requirements: &["REQ-ENC-09"],
         keyword: Keyword::Must,
         level: 1,
@@ -54,7 +54,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "limits.details",
-        title: "VALIDATION_PAYLOAD_TOO_LARGE says which limit was broken, by how much, in which unit",
+        title: "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit",
         requirements: &["REQ-ENC-13"],
         keyword: Keyword::Must,
         level: 1,
@@ -86,7 +86,7 @@ impl Limit {
         }
     }
 
-    /// The least and the most that an adapter may set.
+    /// The minimum and maximum that the protocol allows.
     const fn range(self) -> (usize, usize) {
         match self {
             Self::Request | Self::Text => (64 << 10, 10 << 20),
@@ -100,8 +100,8 @@ impl Limit {
         self.words().0
     }
 
-    /// What the adapter states, if it does: it may tell its limits elsewhere. What no adapter may set is a
-    /// finding of `introspection.limits_in_range`.
+    /// The limit that the adapter states in `_protocol`, if any. Values outside the range are ignored:
+    /// `introspection.limits_in_range` reports them.
     fn stated(self, run: &Run) -> Option<usize> {
         let limits = run.adapter.protocol().get("limits");
         let stated = limits.and_then(|limits| limits.get(self.words().1)?.as_u64())?;
@@ -109,22 +109,22 @@ impl Limit {
         usize::try_from(stated).ok().filter(|stated| (least..=most).contains(stated))
     }
 
-    /// So much has to be taken.
+    /// The value that the adapter must accept.
     fn least(self, run: &Run) -> usize {
         self.stated(run).unwrap_or(self.range().0)
     }
 
-    /// More than this must not be taken.
+    /// The maximum value that the adapter may accept.
     fn most(self, run: &Run) -> usize {
         self.stated(run).unwrap_or(self.range().1)
     }
 }
 
-/// Adapters may count a little more than we do: how they write a request again is theirs.
+/// The tolerance for differences in measuring: adapters may re-encode the request, in bytes.
 const MARGIN: usize = 2_048;
 
-/// An operation that changes nothing and can be called, with its parameters: another one than `introspect`,
-/// whose failures have no details, where there is one. `wants` says which of its parameters is to be used.
+/// Returns a harmless callable operation and its parameters, preferably not `introspect`, whose failures
+/// have no details. `wants` selects the parameter for the payload.
 fn carrier(
     run: &Run,
     wants: impl Fn(&Parameter) -> bool,
@@ -133,7 +133,7 @@ fn carrier(
     let valid = run.adapter.reads().chain(introspect).filter_map(|operation| {
         let params = match operation.name.as_str() {
             "introspect" => Map::from_iter([("query".to_owned(), json!("operations"))]),
-            _ => run.of_nobody(operation).ok()?,
+            _ => run.with_missing_ids(operation).ok()?,
         };
         Some((operation, params, operation.parameters.iter().find(|parameter| wants(parameter))))
     });
@@ -147,10 +147,10 @@ fn carrier(
     any
 }
 
-/// A member of every request that adapters leave alone, but measure.
+/// A member of requests that adapters measure but do not interpret.
 const LEFT_ALONE: &str = "_conformance_probe";
 
-/// A call with a payload in this parameter, or beside all of them.
+/// Creates a call with a payload in this parameter, or beside all parameters.
 fn call(
     (operation, params, parameter): &(&Operation, Map<String, Value>, Option<&Parameter>),
     payload: Value,
@@ -165,18 +165,19 @@ fn is_too_large(exchange: &Exchange) -> bool {
     exchange.code() == Some("VALIDATION_PAYLOAD_TOO_LARGE") || exchange.was_too_long()
 }
 
-/// Whether this limit is what it was too large for. Where details are left out, who can tell?
+/// Whether the reply reports this limit, or reports no limit at all.
 fn is_beyond(exchange: &Exchange, limit: Limit) -> bool {
-    let told = exchange.failure().and_then(|failure| failure.details.get("limit_type")?.as_str());
-    is_too_large(exchange) && told.is_none_or(|told| told == limit.name())
+    let reported =
+        exchange.failure().and_then(|failure| failure.details.get("limit_type")?.as_str());
+    is_too_large(exchange) && reported.is_none_or(|reported| reported == limit.name())
 }
 
-/// What a finding is about.
+/// The subject of a finding.
 fn subject(exchange: &Exchange, limit: Limit) -> String {
     format!("{}: {}", exchange.operation(), limit.name())
 }
 
-/// What is within the limit is not too large, whatever else may be said of it.
+/// Checks that a payload within the limit is not rejected for its size. Other failures are fine.
 async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &Cases) {
     let Some(exchange) = run.refused(tool, arguments, cases).await else { return };
     let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
@@ -185,14 +186,14 @@ async fn within(run: &Run, limit: Limit, tool: &str, arguments: Value, cases: &C
         Finding::of(
             &exchange,
             subject(&exchange, limit),
-            format!("no refusal for its size: {} is at least {least}", limit.name()),
-            "take as much as `_protocol.limits` states, or state less",
+            format!("no failure for the size, because {} is at least {least}", limit.name()),
+            "accept payloads up to `_protocol.limits`, or state a lower limit",
         )
     });
 }
 
-/// What is beyond the limit is too large, before it is anything else. `is_large` where the whole request may
-/// be beyond its own limit, which tells nothing of this one.
+/// Checks that a payload beyond the limit is rejected for its size first. With `is_large`, the whole
+/// request may exceed its own limit, so that a rejection does not prove this limit.
 async fn beyond(
     run: &Run,
     limit: Limit,
@@ -204,7 +205,7 @@ async fn beyond(
     if is_large && is_too_large(&exchange) && !is_beyond(&exchange, limit) {
         return;
     }
-    // Its many texts may be too many for a list first.
+    // The list of texts may exceed another limit first.
     let is_refused = match limit {
         Limit::Request => is_too_large(&exchange),
         _ => is_beyond(&exchange, limit),
@@ -215,11 +216,11 @@ async fn beyond(
             &exchange,
             subject(&exchange, limit),
             format!(
-                "a failure VALIDATION_PAYLOAD_TOO_LARGE: {} is at most {most}, as `_protocol.limits` states or \
-                 the protocol has it",
+            "a failure VALIDATION_PAYLOAD_TOO_LARGE, because {} is at most {most} by `_protocol.limits` or \
+             the protocol",
                 limit.name()
             ),
-            "measure the arguments of a call before anything else looks at them",
+            "measure the arguments of a call before any other processing",
         )
     });
 }
@@ -227,7 +228,7 @@ async fn beyond(
 async fn request_size(run: &Run, cases: &Cases) {
     let _turn = run.heavy().await;
     let Some(carrier) = carrier(run, |_| false) else { return };
-    // Many texts: none of them, and not their list, breaks another limit.
+    // The texts and their list stay within the other limits.
     let filled = |size: usize| {
         let piece = (Limit::Text.least(run) / 2).clamp(1, 16 << 10);
         let empty = call(&carrier, json!([])).to_string().len();
@@ -252,7 +253,7 @@ async fn string_length(run: &Run, cases: &Cases) {
         |parameter: &Parameter| is_free(run, parameter) && parameter.member("maxLength").is_none();
     let Some(carrier) = carrier(run, is_roomy) else { return };
     let tool = &carrier.0.tool;
-    // The request around it must not be too large for the request's own limit.
+    // The request itself must stay within its own limit.
     let least = Limit::Text.least(run).min(Limit::Request.least(run).saturating_sub(MARGIN));
     let most = Limit::Text.most(run);
     within(run, Limit::Text, tool, call(&carrier, "x".repeat(least).into()), cases).await;
@@ -272,10 +273,10 @@ async fn array_elements(run: &Run, cases: &Cases) {
     let (least, most) = (Limit::List.least(run), Limit::List.most(run));
     let list = |length: usize| call(&carrier, Value::from(vec![element.clone(); length]));
     let tool = &carrier.0.tool;
-    // Many elements may be a large request.
+    // Many elements may exceed the size limit of requests.
     let size = list(least + 1).to_string().len() + MARGIN;
     if size > Limit::Request.least(run) {
-        return cases.not_applicable("so many elements are too large a request in any case");
+        return cases.not_applicable("a list beyond the limit exceeds the size limit of requests");
     }
     within(run, Limit::List, tool, list(least), cases).await;
     let list = list(most + 1);
@@ -295,7 +296,7 @@ async fn nesting_depth(run: &Run, cases: &Cases) {
     };
     let (least, most) = (Limit::Depth.least(run), Limit::Depth.most(run));
     let tool = &carrier.0.tool;
-    // Two less, as some count from the MCP request; two more, as some count from `params`.
+    // Two levels less and more, because adapters may count from the MCP request or from `params`.
     within(run, Limit::Depth, tool, nested(least.saturating_sub(2)), cases).await;
     beyond(run, Limit::Depth, tool, (nested(most + 2), false), cases).await;
 }
@@ -309,9 +310,9 @@ fn response_size(run: &Run, exchange: &Exchange, cases: &Cases) {
         ..Finding::of(
             exchange,
             exchange.operation(),
-            format!("at most {limit} bytes, as `_protocol.limits` states or the protocol has it"),
-            "answer VALIDATION_PAYLOAD_TOO_LARGE with `limit_type` response_size, and say which \
-             parameters make the result smaller",
+            format!("at most {limit} bytes, by `_protocol.limits` or the protocol"),
+            "return VALIDATION_PAYLOAD_TOO_LARGE with `limit_type` response_size, and name the parameters \
+             that reduce the result",
         )
     });
 }
@@ -323,7 +324,9 @@ fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
     // Failures of `introspect` and of whole batches have no details (REQ-INT-28, REQ-BAT-06).
     if exchange.operation() == "introspect" {
         if run.adapter.reads().next().is_none() {
-            cases.not_applicable("`introspect` alone can be asked too much, and tells no details");
+            cases.not_applicable(
+                "only `introspect` accepts large payloads, and its failures have no details",
+            );
         }
         return;
     }
@@ -331,13 +334,14 @@ fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     }
     let details = exchange.failure().map(|failure| failure.details).unwrap_or(&Value::Null);
-    let told = details.get("limit_type").and_then(Value::as_str).unwrap_or_default();
+    let reported = details.get("limit_type").and_then(Value::as_str).unwrap_or_default();
     let number = |name: &str| details.get(name).and_then(Value::as_u64);
-    let limit = Limit::ALL.into_iter().find(|limit| limit.name() == told);
+    let limit = Limit::ALL.into_iter().find(|limit| limit.name() == reported);
     let holds = limit.is_some_and(|limit| {
         let stated = limit.stated(run).and_then(|stated| u64::try_from(stated).ok());
         details.get("unit").is_some_and(|unit| *unit == limit.words().2)
-            && number("limit_value").is_some_and(|told| stated.is_none_or(|stated| told == stated))
+            && number("limit_value")
+                .is_some_and(|reported| stated.is_none_or(|stated| reported == stated))
             && number("actual_value") > number("limit_value")
     });
     let expected = match limit {
@@ -353,7 +357,7 @@ fn details(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             format!("{}: VALIDATION_PAYLOAD_TOO_LARGE", exchange.operation()),
             expected,
-            "say in the details which limit it was, and use the words of the protocol for it",
+            "state the exceeded limit in the details, with the protocol's names",
         )
     });
 }

@@ -1,4 +1,4 @@
-//! All checks, by area. The name of a check is `area.what`; the area is the report's category.
+//! The table of all checks by area. A check's id is `area.rule`; the area is the report's category.
 
 mod aggregates;
 mod batch;
@@ -35,9 +35,9 @@ use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::config::Settings;
 use crate::run::Run;
-use crate::runner::Whole;
+use crate::runner::RunResults;
 
-/// How much a requirement asks for, and so what a finding is: a failure, or a warning.
+/// The requirement level of a check, which decides whether a finding is a failure or a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Keyword {
@@ -48,7 +48,7 @@ pub enum Keyword {
 }
 
 impl Keyword {
-    /// In capitals, as the protocol has it.
+    /// The keyword in the capitals of RFC 2119.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Must => "MUST",
@@ -57,23 +57,23 @@ impl Keyword {
     }
 }
 
-/// One check: [`checks`](crate::checks) gives all of them.
+/// A check. [`checks`](crate::checks) returns all of them.
 pub struct Check {
-    /// `area.what`.
+    /// The id, `area.rule`.
     pub id: &'static str,
-    /// What holds where it passes, in one sentence.
+    /// The checked rule in one sentence.
     pub title: &'static str,
-    /// The requirements it is about.
+    /// The ids of the requirements that the check covers.
     pub requirements: &'static [&'static str],
-    /// What a finding means.
+    /// The consequence of a finding.
     pub keyword: Keyword,
-    /// The level of conformance that it belongs to, 1 or 2.
+    /// The conformance level that the check belongs to, 1 or 2.
     pub level: u8,
     pub(crate) body: Body,
 }
 
 impl Check {
-    /// The area: what stands before the dot.
+    /// The area: the part of the id before the dot.
     pub fn category(&self) -> &'static str {
         self.id.split('.').next().unwrap_or(self.id)
     }
@@ -87,25 +87,26 @@ impl fmt::Debug for Check {
 
 type Active = for<'a> fn(&'a Run, &'a Cases) -> BoxFuture<'a, ()>;
 
-/// When and on what a check works.
+/// The function of a check with its phase and input.
 pub(crate) enum Body {
-    /// On what was learned, without a call.
+    /// Examines the learned adapter without calls.
     Learned(fn(&Run, &Cases)),
-    /// With calls that change nothing. Many at once.
+    /// Makes calls that change nothing, concurrently with other checks.
     Reads(Active),
-    /// With calls that change what the check itself has created. Many at once, after the former.
+    /// Makes calls that change items that the check created. Runs concurrently with other checks, after
+    /// those that only read.
     Changes(Active),
-    /// On connections of its own, one after the other, after all others.
+    /// Uses connections of its own, one check at a time, after all others.
     Alone(Active),
-    /// On every call that any check made.
+    /// Examines every call of every check.
     Every(fn(&Run, &Exchange, &Cases)),
-    /// On what was seen of all messages, at the end.
+    /// Examines the statistics of all messages at the end of a mode.
     Seen(fn(&Run, &Cases)),
-    /// On all modes together, after everything else.
-    Modes(fn(&Whole, &Settings, &Cases)),
+    /// Compares all modes at the end of the run.
+    Modes(fn(&RunResults, &Settings, &Cases)),
 }
 
-/// A MUST of level 1.
+/// Creates a MUST of level 1.
 const fn of_level_1(
     id: &'static str,
     title: &'static str,
@@ -115,7 +116,7 @@ const fn of_level_1(
     Check { id, title, requirements, keyword: Keyword::Must, level: 1, body }
 }
 
-/// A MUST of level 2.
+/// Creates a MUST of level 2.
 const fn of_level_2(
     id: &'static str,
     title: &'static str,
@@ -125,7 +126,7 @@ const fn of_level_2(
     Check { level: 2, ..of_level_1(id, title, requirements, body) }
 }
 
-/// A SHOULD of level 2.
+/// Creates a SHOULD of level 2.
 const fn should_of_level_2(
     id: &'static str,
     title: &'static str,
@@ -135,12 +136,12 @@ const fn should_of_level_2(
     should(of_level_2(id, title, requirements, body))
 }
 
-/// The same as a SHOULD.
+/// Turns a check into a SHOULD.
 const fn should(check: Check) -> Check {
     Check { keyword: Keyword::Should, ..check }
 }
 
-/// Makes a function of an async one, as the table holds it.
+/// Wraps an async function into one that returns a boxed future.
 macro_rules! later {
     ($function:path) => {
         |run, cases| Box::pin($function(run, cases))
@@ -148,7 +149,7 @@ macro_rules! later {
 }
 pub(crate) use later;
 
-/// All checks, in the order in which they are reported.
+/// Returns all checks in the order of the report.
 ///
 /// ```
 /// let check = mcp_aql_conformance::checks().next().unwrap();
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_unique_and_say_their_area() {
+    fn ids_are_unique_and_start_with_their_area() {
         let mut names = BTreeSet::new();
         for check in all() {
             assert!(names.insert(check.id), "{} is there twice", check.id);
@@ -208,7 +209,7 @@ mod tests {
                     })
             };
             assert!(is_word(area) && is_word(what), "{}", check.id);
-            assert!(!check.requirements.is_empty(), "{} is about nothing", check.id);
+            assert!(!check.requirements.is_empty(), "{} has no requirement", check.id);
             assert!((1..=2).contains(&check.level), "{}", check.id);
         }
     }

@@ -1,20 +1,22 @@
-//! The endpoint modes: a tool for each family, and one for everything.
+//! Checks of the endpoint modes: semantic mode with a tool per family, and single mode with one tool.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use super::{Body, Check, Keyword};
+use crate::adapter::{Adapter, Operation};
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Mode;
 use crate::config::Settings;
-use crate::learn::{Adapter, Mode, Operation, Unlearned};
-use crate::runner::Whole;
-use crate::wire::Lost;
+use crate::learn::LearnError;
+use crate::runner::RunResults;
+use crate::wire::NoResponse;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "modes.both",
-        title: "Both endpoint modes can be had",
+        title: "Both endpoint modes are available",
         requirements: &["REQ-CNF-02", "REQ-EPT-01"],
         keyword: Keyword::Must,
         level: 2,
@@ -38,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "modes.env",
-        title: "The mode is that of MCP_AQL_ENDPOINT_MODE",
+        title: "MCP_AQL_ENDPOINT_MODE selects the mode",
         requirements: &["REQ-EPT-10"],
         keyword: Keyword::Should,
         level: 2,
@@ -54,35 +56,35 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The variable that chooses the mode.
+/// The environment variable that selects the mode.
 const VARIABLE: &str = "MCP_AQL_ENDPOINT_MODE";
 
-/// The adapter as it is in this mode.
-fn seen(whole: &Whole, mode: Mode) -> Option<&Adapter> {
+/// The adapter as learned in this mode.
+fn seen(whole: &RunResults, mode: Mode) -> Option<&Adapter> {
     let mut adapters = whole.surfaces.iter().map(|surface| &surface.adapter);
     adapters.find(|adapter| adapter.mode == mode)
 }
 
-/// The one of the two modes that was not seen.
-fn unseen(whole: &Whole) -> Option<Mode> {
+/// The mode that could not be learned.
+fn unseen(whole: &RunResults) -> Option<Mode> {
     [Mode::Semantic, Mode::Single].into_iter().find(|mode| seen(whole, *mode).is_none())
 }
 
 fn no_way_to(mode: Mode) -> Skip {
-    Skip::NoFixture(format!("{mode} mode: say how to reach it under [modes.{mode}]"))
+    Skip::NoFixture(format!("{mode} mode: configure how to reach it under [modes.{mode}]"))
 }
 
-/// Why other modes could not be looked at.
-fn reasons(whole: &Whole) -> Vec<String> {
+/// The reasons why other modes could not be learned.
+fn reasons(whole: &RunResults) -> Vec<String> {
     whole.unlearned.iter().map(|(_, why)| why.to_string()).collect()
 }
 
-/// Whether it was time that was lacking, which says nothing of the mode.
-fn is_late(why: &Unlearned) -> bool {
-    matches!(why, Unlearned::Lost(Lost::TimedOut(_)))
+/// Whether the mode was not learned because the time limit was reached.
+fn is_late(why: &LearnError) -> bool {
+    matches!(why, LearnError::NoResponse(NoResponse::TimedOut(_)))
 }
 
-fn both(whole: &Whole, _: &Settings, cases: &Cases) {
+fn both(whole: &RunResults, _: &Settings, cases: &Cases) {
     let Some(mode) = unseen(whole) else { return cases.pass() };
     if whole.unlearned.is_empty() {
         return cases.skip(no_way_to(mode));
@@ -93,17 +95,17 @@ fn both(whole: &Whole, _: &Settings, cases: &Cases) {
     cases.fail(Finding::shown(
         format!("{mode} mode"),
         reasons(whole),
-        "an adapter that serves both modes, each when it is asked to",
+        "an adapter that serves both modes, as configured",
         format!("read {VARIABLE} when the adapter starts, and register the tools of that mode"),
     ));
 }
 
-/// What of an operation may not depend on the mode.
+/// The parts of an operation that must not depend on the mode.
 fn lasting(operation: &Operation) -> Value {
     let member = |name: &str| {
         let mut value = operation.details().get(name).cloned().unwrap_or_default();
         for part in value.as_array_mut().into_iter().flatten().filter_map(Value::as_object_mut) {
-            // It may tell the tools to call.
+            // The description may name the tools to call.
             part.remove("description");
         }
         value
@@ -116,7 +118,7 @@ fn lasting(operation: &Operation) -> Value {
     })
 }
 
-fn same_operations(whole: &Whole, _: &Settings, cases: &Cases) {
+fn same_operations(whole: &RunResults, _: &Settings, cases: &Cases) {
     let (Some(semantic), Some(single)) = (seen(whole, Mode::Semantic), seen(whole, Mode::Single))
     else {
         return cases.skip(no_way_to(unseen(whole).unwrap_or(Mode::Single)));
@@ -133,13 +135,13 @@ fn same_operations(whole: &Whole, _: &Settings, cases: &Cases) {
                 name,
                 json!({ "semantic": here, "single": there }),
                 "the same in both modes",
-                "make both modes from one table of operations; only the tools differ",
+                "build both modes from one table of operations; only the tools differ",
             )
         });
     }
 }
 
-fn stated(whole: &Whole, _: &Settings, cases: &Cases) {
+fn stated(whole: &RunResults, _: &Settings, cases: &Cases) {
     for surface in &whole.surfaces {
         let adapter = &surface.adapter;
         let Some(stated) = adapter.protocol().get("mode") else {
@@ -152,17 +154,17 @@ fn stated(whole: &Whole, _: &Settings, cases: &Cases) {
                 "_protocol.mode",
                 stated.clone(),
                 format!(
-                    "{is}, as the tools are: {:?}",
+                    "{is}, according to the tools {:?}",
                     adapter.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>()
                 ),
-                "state the mode that is on, not the one that is usual",
+                "state the active mode, not the default one",
             )
         });
     }
 }
 
-fn env(whole: &Whole, settings: &Settings, cases: &Cases) {
-    // What is reached in another way was not asked for with the variable.
+fn env(whole: &RunResults, settings: &Settings, cases: &Cases) {
+    // Modes that are reached in another way are not selected by the variable.
     let is_by_env =
         |asked: &Option<Mode>| asked.is_some_and(|mode| !settings.file.modes.contains_key(&mode));
     for surface in whole.surfaces.iter().filter(|surface| is_by_env(&surface.asked)) {
@@ -185,7 +187,7 @@ fn env(whole: &Whole, settings: &Settings, cases: &Cases) {
             format!("{VARIABLE}={asked}"),
             why.to_string(),
             format!("tools of {asked} mode"),
-            "read the variable when the adapter starts; it takes semantic, single and all",
+            "read the variable when the adapter starts; its values are semantic, single and all",
         ));
     }
     let asked = whole.surfaces.iter().map(|surface| &surface.asked);
@@ -194,7 +196,7 @@ fn env(whole: &Whole, settings: &Settings, cases: &Cases) {
     }
 }
 
-fn default(whole: &Whole, settings: &Settings, cases: &Cases) {
+fn default(whole: &RunResults, settings: &Settings, cases: &Cases) {
     let is_configured =
         settings.file.env.contains_key(VARIABLE) || std::env::var_os(VARIABLE).is_some();
     if is_configured {
@@ -207,7 +209,7 @@ fn default(whole: &Whole, settings: &Settings, cases: &Cases) {
             "the adapter as it was started",
             adapter.tools.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
             "a tool for each family of operations",
-            "serve semantic mode where nothing else is configured",
+            "serve semantic mode by default",
         )
     });
 }

@@ -1,132 +1,132 @@
-//! Pages: their form, and whether all of them together are the collection.
+//! Checks of pages, their cursors, and the items of all pages together.
 
 use serde_json::{Map, Value, json};
 
 use super::collections::{is_refused, params_with, refused_with};
 use super::{Body, Check, later, of_level_2 as check, should};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
-use crate::pages::{self, Broken, CURSORS, Walk, Way};
+use crate::pages::{self, CURSORS, Direction, Walk, WalkError};
 use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};
 use crate::values;
 
-/// Items on a page where pages are walked. Small, so that there are several.
-const SMALL: usize = 2;
-/// So many items are walked in small pages at most.
-const MOST_ITEMS: usize = 200;
-/// The names of numbered paging. A `limit` alone says how much, and leads to no other page.
+/// The page size of walks. It is small to get several pages.
+const SMALL_PAGE_SIZE: usize = 2;
+/// The maximum number of items of a walked list.
+const MAX_ITEMS: usize = 200;
+/// The parameters of numbered paging. A `limit` alone selects no page.
 const NUMBERED: [&str; 2] = ["offset", "page"];
-/// More than any page has.
-const HUGE: u64 = 1_000_000;
+/// A number above every page size.
+const HUGE_PAGE_SIZE: u64 = 1_000_000;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
         "pagination.documented",
-        "How to get the next page is documented wherever there is one",
+        "Operations with several pages document how to get the next page",
         &["REQ-COL-08", "REQ-INT-21"],
         Body::Reads(later!(documented)),
     ),
     check(
         "pagination.both_ways",
-        "Operations with cursors take `first`, `after`, `last` and `before`",
+        "Operations with cursors support `first`, `after`, `last` and `before`",
         &["REQ-PAG-01", "REQ-PAG-10"],
         Body::Learned(both_ways),
     ),
     check(
         "pagination.form",
-        "A page has `pageInfo` with its switches, and with cursors where it has items",
+        "A page has `pageInfo` with booleans, and with cursors if it has items",
         &["REQ-PAG-04", "REQ-PAG-05"],
         Body::Reads(later!(form)),
     ),
     should(check(
         "pagination.items_or_edges",
-        "A page has `items` or `edges`, not both",
+        "A page has `items` or `edges`, but not both",
         &["REQ-PAG-07"],
         Body::Reads(later!(items_or_edges)),
     )),
     check(
         "pagination.forward",
-        "Small pages, one after the other, show what one big page shows",
+        "Small pages together have the items of one large page",
         &["REQ-PAG-01", "REQ-PAG-09"],
         Body::Reads(later!(forward)),
     ),
     check(
         "pagination.backward",
-        "Pages from the end, one before the other, show the same",
+        "Pages in reverse order have the same items",
         &["REQ-PAG-01", "REQ-PAG-09", "REQ-PAG-10"],
         Body::Reads(later!(backward)),
     ),
     check(
         "pagination.combinations",
-        "Parameters that contradict each other are refused",
+        "Contradictory parameters are rejected",
         &["REQ-PAG-02"],
         Body::Reads(later!(combinations)),
     ),
     should(check(
         "pagination.combination_details",
-        "The refusal says what was given and what to do",
+        "The failure of contradictory parameters states them and the correction",
         &["REQ-PAG-03"],
         Body::Reads(later!(combination_details)),
     )),
     check(
         "pagination.bad_cursor",
-        "What is no cursor is refused",
+        "A malformed cursor is rejected",
         &["REQ-PAG-09", "REQ-RQ-08"],
         Body::Reads(later!(bad_cursor)),
     ),
     should(check(
         "pagination.tampered_cursor",
-        "A cursor that was changed is refused",
+        "A modified cursor is rejected",
         &["REQ-PAG-10"],
         Body::Reads(later!(tampered_cursor)),
     )),
     should(check(
         "pagination.forged_cursor",
-        "A cursor that was made up, or issued for another list, is refused",
+        "A forged cursor, or one of another list, is rejected",
         &["REQ-PAG-10", "REQ-RQ-08"],
         Body::Changes(later!(forged_cursor)),
     )),
     check(
         "pagination.cursor_form",
-        "Cursors are text that can stand in a URL as it is",
+        "Cursors are URL-safe text",
         &["REQ-PAG-09"],
         Body::Reads(later!(cursor_form)),
     ),
     should(check(
         "pagination.clamp",
-        "A page that is asked to be too big becomes as big as pages get",
+        "A page size above the maximum is reduced to the maximum",
         &["REQ-PAG-08"],
         Body::Reads(later!(clamp)),
     )),
     should(check(
         "pagination.zero",
-        "A page of no items is empty, or refused",
+        "A page size of zero gives an empty page or is rejected",
         &["REQ-PAG-04", "REQ-RQ-08"],
         Body::Reads(later!(zero)),
     )),
     check(
         "pagination.negative",
-        "Sizes below zero, and fractions, are refused",
+        "Negative and fractional page sizes are rejected",
         &["REQ-RQ-07", "REQ-RQ-08"],
         Body::Reads(later!(negative)),
     ),
     should(check(
         "pagination.total",
-        "`totalCount`, where it is there, is how many items there are",
+        "`totalCount`, if present, is the number of items",
         &["REQ-PAG-06"],
         Body::Reads(later!(total)),
     )),
     should(check(
         "pagination.numbered_form",
-        "Pages by number or offset come with `pagination`",
+        "Pages by number or offset have `pagination`",
         &["REQ-PAG-11"],
         Body::Reads(later!(numbered_form)),
     )),
 ];
 
-/// Operations with cursors, without those that walk graphs: their pages have no items.
+/// The operations with cursors, except those that walk graphs, whose pages have no items.
 fn paged<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
     let paged: Vec<_> = run
         .adapter
@@ -141,7 +141,7 @@ fn paged<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
     paged
 }
 
-/// Calls every operation with cursors, with these parameters, and shows the replies that are pages.
+/// Calls every operation with cursors with these parameters, and passes the pages to `look`.
 async fn each_page(
     run: &Run,
     cases: &Cases,
@@ -155,7 +155,7 @@ async fn each_page(
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         match exchange.data() {
             Some(data) => look(operation, &exchange, data),
-            None => cases.skip(Skip::NoFixture(format!("`{}` gives no page", operation.name))),
+            None => cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name))),
         }
     });
     do_all(jobs).await;
@@ -180,14 +180,14 @@ async fn documented(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     &operation.name,
-                    "parameters with which the next page can be had: `first` and `after`",
+                    "parameters for the next page: `first` and `after`",
                     "document the parameters of paging in introspection",
                 )
             });
         })
         .collect();
     if !is_any {
-        cases.not_applicable("no READ operation lists anything");
+        cases.not_applicable("no READ operation returns pages");
     }
     do_all(jobs).await;
 }
@@ -203,14 +203,14 @@ fn both_ways(run: &Run, cases: &Cases) {
                 &operation.name,
                 names,
                 format!("`first`, `after`, `last` and `before`; missing: {missing:?}"),
-                "offer `last` and `before` as well, or paging by `page` or `offset` instead",
+                "support `last` and `before` as well, or paging by `page` or `offset` instead",
             )
         });
     }
 }
 
 async fn form(run: &Run, cases: &Cases) {
-    each_page(run, cases, json!({ "first": SMALL }), |operation, exchange, data| {
+    each_page(run, cases, json!({ "first": SMALL_PAGE_SIZE }), |operation, exchange, data| {
         let info = pages::info(data);
         let is_switch =
             |name: &str| info.is_some_and(|info| info.get(name).is_some_and(Value::is_boolean));
@@ -225,7 +225,7 @@ async fn form(run: &Run, cases: &Cases) {
                 exchange,
                 &operation.name,
                 "`pageInfo` with the booleans `hasNextPage` and `hasPreviousPage`, and with \
-                 `startCursor` and `endCursor` where there are items",
+                 `startCursor` and `endCursor` if there are items",
                 "put `pageInfo` beside the items of every page",
             )
         });
@@ -234,7 +234,7 @@ async fn form(run: &Run, cases: &Cases) {
 }
 
 async fn items_or_edges(run: &Run, cases: &Cases) {
-    each_page(run, cases, json!({ "first": SMALL }), |operation, exchange, data| {
+    each_page(run, cases, json!({ "first": SMALL_PAGE_SIZE }), |operation, exchange, data| {
         let is_list = |name: &str| data.get(name).is_some_and(Value::is_array);
         let edges = data.get("edges").and_then(Value::as_array).into_iter().flatten();
         let has_form = edges.into_iter().all(|edge| {
@@ -252,38 +252,38 @@ async fn items_or_edges(run: &Run, cases: &Cases) {
     .await;
 }
 
-/// What one call with the biggest page shows, and a walk in small pages, this way.
+/// Reads a list as one page of the maximum size and as small pages in this direction.
 async fn both_walks<'r>(
     run: &'r Run,
     operation: &Operation,
-    way: Way,
+    way: Direction,
     cases: &Cases,
 ) -> Option<(Walk<'r>, Walk<'r>)> {
     let params = params_with(run, operation, [], cases)?;
-    let big = pages::walk(run, operation, &params, (Way::Forward, 100), cases).await?;
+    let big = pages::walk(run, operation, &params, (Direction::Forward, 100), cases).await?;
     if big.broken.is_some() && big.pages.len() < 2 {
-        cases.skip(Skip::NoFixture(format!("`{}` gives no page", operation.name)));
+        cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name)));
         return None;
     }
-    if big.items.len() <= SMALL || big.items.len() > MOST_ITEMS {
+    if big.items.len() <= SMALL_PAGE_SIZE || big.items.len() > MAX_ITEMS {
         cases.skip(Skip::Scarce(format!(
-            "`{}` shows {} items: between {} and {MOST_ITEMS} make pages that can be walked",
+            "`{}` returns {} items; the check needs {} to {MAX_ITEMS}",
             operation.name,
             big.items.len(),
-            SMALL + 1
+            SMALL_PAGE_SIZE + 1
         )));
         return None;
     }
-    let small = pages::walk(run, operation, &params, (way, SMALL), cases).await?;
-    if [&big, &small].iter().any(|walk| walk.broken == Some(Broken::TooMuch)) {
+    let small = pages::walk(run, operation, &params, (way, SMALL_PAGE_SIZE), cases).await?;
+    if [&big, &small].iter().any(|walk| walk.broken == Some(WalkError::TooMuch)) {
         cases.skip(pages::too_much(operation));
         return None;
     }
     Some((big, small))
 }
 
-/// Whether these are the same items in the same order. What says which is which is enough where there is
-/// any: fields may change by themselves.
+/// Whether these are the same items in the same order. If the items have identifiers, only these are
+/// compared because other fields may change.
 fn same_items(run: &Run, operation: &Operation, one: &[Value], other: &[Value]) -> bool {
     let kind = run.resources().kinds().iter().find(|kind| {
         kind.operation(run, Role::List).is_some_and(|list| list.name == operation.name)
@@ -304,7 +304,7 @@ fn same_items(run: &Run, operation: &Operation, one: &[Value], other: &[Value]) 
         })
 }
 
-async fn walks(run: &Run, cases: &Cases, way: Way) {
+async fn walks(run: &Run, cases: &Cases, way: Direction) {
     let [how_many, _, cursor, more] = way.words();
     let mut operations = paged(run, cases);
     operations.retain(|operation| operation.parameter(how_many).is_some());
@@ -315,20 +315,22 @@ async fn walks(run: &Run, cases: &Cases, way: Way) {
         let walks = both_walks(run, operation, way, cases).await;
         let Some((mut big, mut small)) = walks else { return };
         if small.broken.is_none() && !same_items(run, operation, &small.items, &big.items) {
-            // Something may have come or gone in between.
+            // Items may have been created or deleted between the walks.
             let walks = both_walks(run, operation, way, cases).await;
             let Some(again) = walks else { return };
             (big, small) = again;
         }
         let Some(last) = small.pages.last() else { return };
         let why = match small.broken {
-            Some(Broken::NoPage) => "a page that is a page".to_owned(),
-            Some(Broken::NoCursor) => format!("`{cursor}` wherever `{more}` is true"),
-            Some(Broken::Endless | Broken::TooMuch) => "an end: every cursor leads on".to_owned(),
+            Some(WalkError::NoPage) => "a valid page".to_owned(),
+            Some(WalkError::NoCursor) => format!("`{cursor}` whenever `{more}` is true"),
+            Some(WalkError::Endless | WalkError::TooMuch) => {
+                "a last page: the cursors never end".to_owned()
+            }
             None => format!("the same {} items in the same order, each once", big.items.len()),
         };
         let too_long = small.pages.iter().find(|page| {
-            page.data().and_then(pages::items).is_some_and(|items| items.len() > SMALL)
+            page.data().and_then(pages::items).is_some_and(|items| items.len() > SMALL_PAGE_SIZE)
         });
         let is_whole = small.broken.is_none()
             && same_items(run, operation, &small.items, &big.items)
@@ -338,10 +340,10 @@ async fn walks(run: &Run, cases: &Cases, way: Way) {
                 too_long.unwrap_or(last),
                 format!("{}: all pages by `{how_many}`", operation.name),
                 match too_long {
-                    Some(_) => format!("no more than {SMALL} items on a page"),
-                    None => format!("{why}; the pages together had {}", small.items.len()),
+                    Some(_) => format!("at most {SMALL_PAGE_SIZE} items on a page"),
+                    None => format!("{why}; the pages had {} together", small.items.len()),
                 },
-                "let a cursor name the place of one item in an order in which no two items are equal",
+                "make a cursor identify one item in a unique order",
             )
         });
     });
@@ -349,14 +351,14 @@ async fn walks(run: &Run, cases: &Cases, way: Way) {
 }
 
 async fn forward(run: &Run, cases: &Cases) {
-    walks(run, cases, Way::Forward).await;
+    walks(run, cases, Direction::Forward).await;
 }
 
 async fn backward(run: &Run, cases: &Cases) {
-    walks(run, cases, Way::Backward).await;
+    walks(run, cases, Direction::Backward).await;
 }
 
-/// Parameters that do not go together, as far as an operation has them.
+/// The contradictory combinations of parameters that an operation has.
 fn contradictions(operation: &Operation) -> Vec<Map<String, Value>> {
     [
         json!({ "first": 1, "last": 1 }),
@@ -369,7 +371,7 @@ fn contradictions(operation: &Operation) -> Vec<Map<String, Value>> {
     .filter_map(|params| params.as_object().cloned())
     .filter(|params| {
         params.keys().all(|name| operation.parameter(name).is_some())
-            // A documented default of the size stands in for it.
+            // A documented default page size replaces the missing parameter.
             && !(params.len() == 1
                 && ["first", "last"].iter().any(|name| {
                     operation.parameter(name).is_some_and(|size| size.member("default").is_some())
@@ -388,7 +390,7 @@ async fn each_contradiction(
     if !operations.is_empty()
         && operations.iter().all(|operation| contradictions(operation).is_empty())
     {
-        cases.not_applicable("no operation documents parameters that could contradict each other");
+        cases.not_applicable("no operation documents parameters that can contradict each other");
     }
     let jobs = operations.into_iter().flat_map(|operation| {
         contradictions(operation).into_iter().map(move |given| async move {
@@ -413,8 +415,8 @@ async fn combinations(run: &Run, cases: &Cases) {
             Finding::of(
                 exchange,
                 format!("{}: {}", operation.name, names(given)),
-                "a VALIDATION failure: these do not go together, or one is missing",
-                "refuse `first` with `last` or `before`, `last` with `after`, and a cursor alone",
+                "a VALIDATION failure: these exclude each other, or one is missing",
+                "reject `first` with `last` or `before`, `last` with `after`, and a cursor alone",
             )
         });
     })
@@ -435,7 +437,7 @@ async fn combination_details(run: &Run, cases: &Cases) {
                 format!("{}: {}", operation.name, names(given)),
                 "VALIDATION_INVALID_TYPE with `param_name: \"pagination\"`, `expected_type`, \
                  `actual_type`, `provided` and `hint` in its details",
-                "say in the details what was given, and which of it to leave out",
+                "state in the details which parameters were sent, and which to omit",
             )
         });
     })
@@ -455,7 +457,7 @@ async fn with_cursor(
         };
         let Some(page) = run.call(operation, params.clone(), cases).await else { return };
         let Some(cursor) = page.data().and_then(|data| pages::cursor(data, "endCursor")) else {
-            return cases.skip(Skip::Scarce(format!("`{}` shows no cursor", operation.name)));
+            return cases.skip(Skip::Scarce(format!("`{}` returns no cursor", operation.name)));
         };
         for changed in change(cursor) {
             let mut params = params.clone();
@@ -470,7 +472,7 @@ async fn with_cursor(
     do_all(jobs).await;
 }
 
-/// Calls each list with these cursors, whether it has items or not, and expects a refusal.
+/// Calls each list with these cursors, even if it is empty, and expects a failure.
 async fn refuses_cursors(
     run: &Run,
     cases: &Cases,
@@ -479,7 +481,7 @@ async fn refuses_cursors(
 ) {
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
         let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
-        // A list of the same things may take the cursors of another one.
+        // Lists of the same type may share cursors.
         let others = cursors.iter().filter(|(of, _)| of.is_none() || *of != returned);
         for (_, cursor) in others {
             let more = [("first", json!(1)), ("after", json!(cursor))];
@@ -494,12 +496,11 @@ async fn refuses_cursors(
 
 async fn bad_cursor(run: &Run, cases: &Cases) {
     let cursors = ["no cursor", "%%%%"].map(|cursor| (None, cursor.to_owned()));
-    let told = (
+    let reported = (
         "a VALIDATION failure that names `after`",
-        "read a cursor before anything else, and refuse what cannot be read; neither begin anew nor \
-         break",
+        "check cursors first, and reject unreadable ones instead of starting anew or failing otherwise",
     );
-    refuses_cursors(run, cases, &cursors, told).await;
+    refuses_cursors(run, cases, &cursors, reported).await;
 }
 
 /// Text in the usual encodings of cursors that no adapter with opaque cursors has issued: `1`, `no`,
@@ -518,16 +519,16 @@ async fn forged_cursor(run: &Run, cases: &Cases) {
         let cursor = page.data().and_then(|data| pages::cursor(data, "endCursor"));
         cursors.extend(cursor.zip(returned).map(|(cursor, of)| (Some(of), cursor.to_owned())));
     }
-    let told = (
-        "a VALIDATION failure that names `after`: this list has not issued the cursor",
-        "sign cursors together with what they are for, and refuse all others; an empty page looks \
-         like the end of the list",
+    let reported = (
+        "a VALIDATION failure that names `after`: because this list did not issue the cursor",
+        "sign cursors together with their list, and reject all others: an empty page looks like the \
+              end of the list",
     );
-    refuses_cursors(run, cases, &cursors, told).await;
+    refuses_cursors(run, cases, &cursors, reported).await;
 }
 
 async fn tampered_cursor(run: &Run, cases: &Cases) {
-    // In the middle: the last letters of base64 may carry nothing.
+    // Changes a character in the middle: the last ones of base64 may carry no information.
     let change = |cursor: &str| {
         let middle = cursor.chars().count() / 2;
         let letters = cursor.chars().enumerate().map(|(at, letter)| match letter {
@@ -537,17 +538,17 @@ async fn tampered_cursor(run: &Run, cases: &Cases) {
         });
         vec![letters.collect()]
     };
-    let told = (
-        "a VALIDATION failure: one letter of the cursor was changed",
+    let reported = (
+        "a VALIDATION failure, because one character of the cursor was changed",
         "protect cursors with a checksum or a signature",
     );
-    with_cursor(run, cases, change, told).await;
+    with_cursor(run, cases, change, reported).await;
 }
 
 async fn cursor_form(run: &Run, cases: &Cases) {
     each_page(run, cases, json!({ "first": 1 }), |operation, exchange, data| {
         if pages::cursor(data, "endCursor").is_none() {
-            cases.skip(Skip::Scarce(format!("`{}` shows no cursor", operation.name)));
+            cases.skip(Skip::Scarce(format!("`{}` returns no cursor", operation.name)));
         }
         for name in ["startCursor", "endCursor"] {
             let Some(cursor) = pages::cursor(data, name) else { continue };
@@ -567,18 +568,19 @@ async fn cursor_form(run: &Run, cases: &Cases) {
 
 async fn clamp(run: &Run, cases: &Cases) {
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
-        // A documented `maximum` demands a refusal (REQ-RQ-07), which this requirement advises against.
+        // A documented `maximum` requires a rejection (REQ-RQ-07), which this requirement advises against.
         let first = operation.parameter("first");
         let maximum = first.filter(|first| first.member("maximum").is_some());
         if let Some(first) = maximum {
             return cases.fail(Finding::shown(
                 format!("{}: first", operation.name),
                 Value::Object(first.raw.clone()),
-                "no `maximum`: a greater size is taken as the greatest one, and not refused",
-                "say in the description how many items a page has at most, and leave `maximum` out",
+                "`first` without `maximum`, because larger sizes are reduced and not rejected",
+                "state the maximum page size in the description, and omit `maximum`",
             ));
         }
-        let Some(params) = params_with(run, operation, [("first", json!(HUGE))], cases) else {
+        let Some(params) = params_with(run, operation, [("first", json!(HUGE_PAGE_SIZE))], cases)
+        else {
             return;
         };
         let Some(exchange) = run.call(operation, params, cases).await else { return };
@@ -587,8 +589,8 @@ async fn clamp(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 format!("{}: first", operation.name),
-                "a page of the greatest size, at most 1000 items",
-                "take the greatest size where more is asked for",
+                "a page of the maximum size, at most 1000 items",
+                "reduce larger page sizes to the maximum",
             )
         });
     });
@@ -607,7 +609,7 @@ async fn zero(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("{}: first", operation.name),
                 "no items, or a VALIDATION failure",
-                "take 0 for what it is; it does not stand for the default",
+                "treat 0 as a page size, not as the default",
             )
         });
     });
@@ -624,7 +626,7 @@ async fn negative(run: &Run, cases: &Cases) {
                     &exchange,
                     format!("{}: first", operation.name),
                     "VALIDATION_INVALID_VALUE or VALIDATION_INVALID_TYPE",
-                    "take whole numbers from 0 on",
+                    "accept non-negative integers only",
                 )
             });
         })
@@ -638,7 +640,7 @@ async fn total(run: &Run, cases: &Cases) {
         let counted = &counted;
         async move {
             let Some(params) = params_with(run, operation, [], cases) else { return };
-            let walk = pages::walk(run, operation, &params, (Way::Forward, 100), cases).await;
+            let walk = pages::walk(run, operation, &params, (Direction::Forward, 100), cases).await;
             let Some(walk) = walk.filter(|walk| walk.broken.is_none()) else { return };
             let mut short = params;
             short.insert("first".to_owned(), 1.into());
@@ -651,8 +653,8 @@ async fn total(run: &Run, cases: &Cases) {
                     Finding::of(
                         page,
                         format!("{}: totalCount", operation.name),
-                        format!("{}: so many items are on all pages", walk.items.len()),
-                        "count what the request asks for, not what is on the page; or leave it out",
+                        format!("{}: the number of items on all pages", walk.items.len()),
+                        "count all items of the request, not those of the page, or omit the member",
                     )
                 });
             }
@@ -674,8 +676,8 @@ async fn numbered_form(run: &Run, cases: &Cases) {
         cases.not_applicable("no READ operation documents `offset` or `page`");
     }
     let styles = [
-        ("page", json!({ "page": 1, "page_size": SMALL })),
-        ("limit", json!({ "limit": SMALL, "offset": 0 })),
+        ("page", json!({ "page": 1, "page_size": SMALL_PAGE_SIZE })),
+        ("limit", json!({ "limit": SMALL_PAGE_SIZE, "offset": 0 })),
     ];
     let mut calls = Vec::new();
     for operation in numbered {
@@ -693,7 +695,7 @@ async fn numbered_form(run: &Run, cases: &Cases) {
         params.extend(style);
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         let Some(data) = exchange.data() else {
-            return cases.skip(Skip::NoFixture(format!("`{}` gives no page", operation.name)));
+            return cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name)));
         };
         let is_count =
             |name: &str| data.pointer(&format!("/pagination/{name}")).is_some_and(Value::is_u64);
@@ -708,7 +710,7 @@ async fn numbered_form(run: &Run, cases: &Cases) {
                 &exchange,
                 &operation.name,
                 "`pagination` with `page` and `page_size`, or with `limit` and `offset`",
-                "tell beside the items which page it is",
+                "state the page beside the items",
             )
         });
     });

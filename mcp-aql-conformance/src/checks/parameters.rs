@@ -1,190 +1,190 @@
-//! What parameters operations take, and what they refuse.
+//! Checks of parameters: accepted, missing, unknown and invalid ones.
 //!
-//! Whatever has to be refused is sent with identifiers that nobody has, so that it hits nothing where it is
-//! not refused.
+//! Calls that must be rejected name missing items, so that they change nothing if they run.
 
+mod accepted;
 mod missing;
 mod names;
 mod places;
-mod taken;
-mod wrong;
+mod rejected;
 
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, later, of_level_1 as check, should};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::learn::{Category, Operation, Parameter};
+use crate::category::Category;
 use crate::run::Run;
 use crate::values;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
         "parameters.nested",
-        "READ operations take their parameters from `params`",
+        "READ operations read parameters from `params`",
         &["REQ-RQ-01", "REQ-RQ-03"],
         Body::Reads(later!(places::nested)),
     ),
     check(
         "parameters.top_level",
-        "Every operation takes its parameters beside `operation` too",
+        "Every operation also accepts parameters beside `operation`",
         &["REQ-RQ-03"],
         Body::Changes(later!(places::top_level)),
     ),
     check(
         "parameters.nested_wins",
-        "A value in `params` goes before one of the same name beside `operation`",
+        "A value in `params` takes precedence over one of the same name beside `operation`",
         &["REQ-RQ-03"],
         Body::Changes(later!(places::nested_wins)),
     ),
     check(
-        "parameters.params_no_object",
-        "`params` that is no object is refused",
+        "parameters.params_not_object",
+        "A `params` that is not an object is rejected",
         &["REQ-RQ-01", "REQ-RQ-08"],
-        Body::Changes(later!(places::params_no_object)),
+        Body::Changes(later!(places::params_not_object)),
     ),
     check(
         "parameters.missing_required",
-        "Every required parameter that is missing is named in a VALIDATION_MISSING_PARAM",
+        "A missing required parameter is named in a VALIDATION_MISSING_PARAM",
         &["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20", "REQ-CNF-07"],
         Body::Changes(later!(missing::missing_required)),
     ),
     should(check(
         "parameters.missing_text",
-        "A missing parameter is told with its name and what is expected",
+        "The message about a missing parameter states its name and the expected type",
         &["REQ-ERR-06"],
         Body::Changes(later!(missing::missing_text)),
     )),
     should(check(
         "parameters.missing_description",
-        "The message about a missing parameter contains the description that introspection shows",
+        "The message about a missing parameter contains the description in introspection",
         &["REQ-ERR-06"],
         Body::Changes(later!(missing::missing_description)),
     )),
     check(
         "parameters.null_required",
-        "null does not stand for a required parameter",
+        "null is rejected for a required parameter",
         &["REQ-RQ-07", "REQ-ENC-15"],
         Body::Changes(later!(missing::null_required)),
     ),
     check(
         "parameters.null_optional",
-        "null for an optional parameter is left out or refused, and nothing breaks",
+        "null for an optional parameter is ignored or rejected",
         &["REQ-RQ-08", "REQ-ENC-15"],
         Body::Changes(later!(missing::null_optional)),
     ),
     check(
         "parameters.order",
-        "Missing parameters are told before wrong types, these before unknown names, these before constraints",
+        "Missing parameters are reported before wrong types, then unknown names, then constraints",
         &["REQ-RQ-07"],
         Body::Changes(later!(missing::order)),
     ),
     check(
         "parameters.required_agree",
-        "No operation misses a parameter that introspection shows as optional",
+        "Parameters that introspection shows as optional are optional",
         &["REQ-INT-20", "REQ-RQ-07"],
         Body::Every(missing::required_agree),
     ),
     check(
         "parameters.wrong_type",
-        "Every parameter refuses values of every other JSON type with VALIDATION_INVALID_TYPE",
+        "Values of a wrong JSON type are rejected with VALIDATION_INVALID_TYPE",
         &["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20"],
-        Body::Changes(later!(wrong::wrong_type)),
+        Body::Changes(later!(rejected::wrong_type)),
     ),
     check(
         "parameters.enum",
-        "Values that an `enum` does not have are refused",
+        "Values outside an `enum` are rejected",
         &["REQ-RQ-07"],
-        Body::Changes(later!(wrong::words)),
+        Body::Changes(later!(rejected::words)),
     ),
     check(
         "parameters.minimum",
-        "Numbers below a `minimum` are refused",
+        "Numbers below a `minimum` are rejected",
         &["REQ-RQ-07"],
-        Body::Changes(later!(wrong::minimum)),
+        Body::Changes(later!(rejected::minimum)),
     ),
     check(
         "parameters.maximum",
-        "Numbers above a `maximum` are refused",
+        "Numbers above a `maximum` are rejected",
         &["REQ-RQ-07"],
-        Body::Changes(later!(wrong::maximum)),
+        Body::Changes(later!(rejected::maximum)),
     ),
     check(
         "parameters.length",
-        "Texts shorter than `minLength` or longer than `maxLength` are refused",
+        "Texts shorter than `minLength` or longer than `maxLength` are rejected",
         &["REQ-RQ-07", "REQ-INT-20"],
-        Body::Changes(later!(wrong::length)),
+        Body::Changes(later!(rejected::length)),
     ),
     check(
         "parameters.pattern",
-        "Texts that do not match a `pattern` are refused",
+        "Texts that do not match a `pattern` are rejected",
         &["REQ-RQ-07"],
-        Body::Changes(later!(wrong::pattern)),
+        Body::Changes(later!(rejected::pattern)),
     ),
     check(
         "parameters.format",
-        "Texts that are not in their `format` are refused",
+        "Texts that do not match their `format` are rejected",
         &["REQ-RQ-07", "REQ-ENC-03", "REQ-INT-20"],
-        Body::Changes(later!(wrong::format)),
+        Body::Changes(later!(rejected::format)),
     ),
     check(
         "parameters.items",
-        "Lists with items that do not fit are refused",
+        "Lists with invalid items are rejected",
         &["REQ-RQ-07", "REQ-INT-20"],
-        Body::Changes(later!(wrong::items)),
+        Body::Changes(later!(rejected::items)),
     ),
     check(
         "parameters.members",
-        "Objects of a named type with missing or wrong fields are refused",
+        "Objects of a named type with missing or wrong fields are rejected",
         &["REQ-INT-20", "REQ-INT-22"],
-        Body::Changes(later!(wrong::members)),
+        Body::Changes(later!(rejected::members)),
     ),
     should(check(
         "parameters.details_names",
-        "`details.param_name` of a refused value names its parameter",
+        "`details.param_name` of a rejected value names its parameter",
         &["REQ-ERR-05", "REQ-ERR-07"],
-        Body::Changes(later!(wrong::details_names)),
+        Body::Changes(later!(rejected::details_names)),
     )),
     check(
         "parameters.boundaries",
-        "Values at the very edge of their constraints are taken",
+        "Values at the bounds of their constraints are accepted",
         &["REQ-INT-20"],
-        Body::Changes(later!(taken::boundaries)),
+        Body::Changes(later!(accepted::boundaries)),
     ),
     check(
         "parameters.documented_accepted",
-        "Every documented parameter is taken",
+        "Every documented parameter is accepted",
         &["REQ-INT-20", "REQ-CNF-08"],
-        // What the configuration lets run may act on things of other checks.
-        Body::Alone(later!(taken::documented_accepted)),
+        // Operations with configured parameters may act on items of other checks.
+        Body::Alone(later!(accepted::documented_accepted)),
     ),
     check(
         "parameters.default_effect",
-        "A documented default is what is taken where the parameter is left out",
+        "A documented default applies if the parameter is omitted",
         &["REQ-RQ-09"],
-        Body::Reads(later!(taken::default_effect)),
+        Body::Reads(later!(accepted::default_effect)),
     ),
     should(check(
         "parameters.shared_agree",
         "Parameters of one name agree in type and default across operations",
         &["REQ-RQ-13"],
-        Body::Learned(taken::shared_agree),
+        Body::Learned(accepted::shared_agree),
     )),
     check(
         "parameters.unknown_nested",
-        "An unknown name in `params` is refused with VALIDATION_UNKNOWN_PARAM, which names it",
+        "An unknown name in `params` is rejected with a VALIDATION_UNKNOWN_PARAM that names it",
         &["REQ-UNK-01", "REQ-UNK-02", "REQ-UNK-08"],
         Body::Changes(later!(names::unknown_nested)),
     ),
     check(
         "parameters.unknown_top_level",
-        "An unknown name beside `operation` is refused as one in `params` is",
+        "An unknown name beside `operation` is rejected like one in `params`",
         &["REQ-UNK-04"],
         Body::Changes(later!(names::unknown_top_level)),
     ),
     should(check(
         "parameters.unknown_all_named",
-        "All unknown names are told at once",
+        "All unknown names are reported at once",
         &["REQ-UNK-03"],
         Body::Changes(later!(names::unknown_all_named)),
     )),
@@ -196,29 +196,31 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     check(
         "parameters.undocumented",
-        "The protocol's own parameters are refused where they are not documented",
+        "Undocumented parameters of the protocol are rejected",
         &["REQ-INT-21", "REQ-UNK-01", "REQ-CNF-08"],
         Body::Changes(later!(names::undocumented)),
     ),
     check(
         "parameters.camel_case",
-        "Spellings in camel case are honoured or refused, never ignored",
+        "camelCase spellings are accepted or rejected, never ignored",
         &["REQ-RQ-05", "REQ-UNK-01"],
         Body::Changes(later!(names::camel_case)),
     ),
 ];
 
-/// All operations with parameters in the right form. `introspect` has checks of its own.
+/// All operations with well-formed parameters, except `introspect`, which has its own checks.
 fn all<'a>(run: &'a Run, cases: &Cases) -> Vec<(&'a Operation, Map<String, Value>)> {
     run.adapter
         .operations
         .iter()
         .filter(|operation| operation.name != "introspect")
-        .filter_map(|operation| Some((operation, cases.ok_or_skip(run.of_nobody(operation))?)))
+        .filter_map(|operation| {
+            Some((operation, cases.ok_or_skip(run.with_missing_ids(operation))?))
+        })
         .collect()
 }
 
-/// `params` with one more, and with those without which that one is not taken.
+/// The parameters with one more, and with others that it depends on.
 fn with(
     params: &Map<String, Value>,
     operation: &Operation,
@@ -240,8 +242,8 @@ fn with(
     params
 }
 
-/// Sends a call that has to be refused. The case is skipped where the reply tells nothing about parameters,
-/// which is what other checks are for.
+/// Sends a call that must fail. Skips the case if the reply concerns something other than parameters, which
+/// other checks report.
 async fn refused(
     run: &Run,
     operation: &Operation,
@@ -254,11 +256,11 @@ async fn refused(
         .body()
         .is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
     {
-        format!("`{}` gives no operation result", operation.name)
+        format!("`{}` did not return an operation result", operation.name)
     } else if code == Some("NOT_FOUND_OPERATION") {
-        format!("`{}` is listed and not there", operation.name)
+        format!("`{}` is listed but does not exist", operation.name)
     } else if let Some(missed) = missing::optional(operation, &exchange) {
-        format!("`{}` misses `{missed}`, which is shown as optional", operation.name)
+        format!("`{}` requires `{missed}`, which is documented as optional", operation.name)
     } else {
         return Some(exchange);
     };
@@ -266,7 +268,7 @@ async fn refused(
     None
 }
 
-/// Whether a failure has one of these codes and names the parameter, in its details or its message.
+/// Whether a failure has one of these codes and names the parameter in its details or its message.
 fn refuses(exchange: &Exchange, codes: &[&str], parameter: &str) -> bool {
     exchange.failure().is_some_and(|failure| {
         let in_details = failure
@@ -278,13 +280,12 @@ fn refuses(exchange: &Exchange, codes: &[&str], parameter: &str) -> bool {
     })
 }
 
-/// Whether `name` is the parameter, or something inside of it: `tags[0]` of `tags`.
+/// Whether `name` is the parameter or a part of it: `tags[0]` of `tags`.
 fn is_in(name: &str, parameter: &str) -> bool {
     name.strip_prefix(parameter).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// Whether a call that is taken may do anything: it may not where it names something that is not there, and
-/// not where it adds or reads.
+/// Whether a successful call is harmless: it names a missing item, or it only creates or reads.
 fn is_harmless(operation: &Operation) -> bool {
     match operation.category {
         Some(Category::Create) => true,
@@ -293,15 +294,15 @@ fn is_harmless(operation: &Operation) -> bool {
     }
 }
 
-/// Why nothing is said of a value that was made up here and is refused for what introspection cannot say.
+/// The reason to skip a generated value that was rejected for rules that introspection cannot express.
 fn unfit(operation: &Operation) -> Skip {
     Skip::NoFixture(format!(
-        "values that `{name}` takes: those made up here were refused, give some under [params.{name}]",
+        "values that `{name}` accepts: generated ones were rejected, add some under [params.{name}]",
         name = operation.name
     ))
 }
 
-/// An operation and one of its parameters, for a report.
+/// The subject of a finding: an operation and one of its parameters.
 fn subject(operation: &Operation, parameter: &Parameter) -> String {
     format!("{}: {}", operation.name, parameter.name)
 }

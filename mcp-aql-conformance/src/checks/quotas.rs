@@ -1,4 +1,4 @@
-//! Rate limits and quotas: how they stand, and what a call hears that they stop.
+//! Checks of rate limits and quotas: their status and the failures of stopped calls.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::run::Run;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "quotas.status_form",
-        title: "`introspect` with `quota_status` tells how each limit and quota stands",
+        title: "`introspect` with `quota_status` returns the status of each limit and quota",
         requirements: &["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
         keyword: Keyword::Must,
         level: 2,
@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "quotas.exceeded_form",
-        title: "A call that a limit stops hears when it may come again",
+        title: "The failure of a rate-limited call states when to retry",
         requirements: &["REQ-RATE-02", "REQ-RATE-06"],
         keyword: Keyword::Must,
         level: 2,
@@ -40,7 +40,7 @@ const METRICS: &[&str] = &[
 ];
 
 const STEP: Form = Form::Either(&[Form::AtLeast(0.0), Form::Text, Form::Null]);
-/// An amount: of money as a text, where it has to be exact.
+/// An amount. Money is text because it must be exact.
 const AMOUNT: Form = Form::Either(&[Form::AtLeast(0.0), Form::Text]);
 
 const LIMIT: Form = Form::Open(&[
@@ -69,7 +69,7 @@ const STATUS: Form = Form::Open(&[
 
 async fn status_form(run: &Run, cases: &Cases) {
     if !danger::offers(run, "quota_status") {
-        return cases.not_applicable("`introspect` publishes no query `quota_status`");
+        return cases.not_applicable("`introspect` does not document the query `quota_status`");
     }
     let exchange = run.introspect(json!({ "query": "quota_status" })).await;
     let data = exchange.data().cloned().unwrap_or_default();
@@ -78,7 +78,7 @@ async fn status_form(run: &Run, cases: &Cases) {
             &exchange,
             "introspect quota_status",
             expected,
-            "tell for each limit how much is left and when it is renewed, and for each quota what is used",
+            "return the remaining amount and the reset time of each limit, and the used amount of each quota",
         )
     });
     if !has_form {
@@ -91,8 +91,8 @@ async fn status_form(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 format!("introspect quota_status, `{name}`"),
-                "no more remaining than the limit",
-                "count down from the limit",
+                "at most the limit as the remaining amount",
+                "count the remaining amount down from the limit",
             )
         });
     }
@@ -100,13 +100,13 @@ async fn status_form(run: &Run, cases: &Cases) {
 
 fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     if !danger::offers(run, "quota_status") {
-        cases.not_applicable("`introspect` publishes no query `quota_status`");
+        cases.not_applicable("`introspect` does not document the query `quota_status`");
     }
     let Some(failure) =
         exchange.failure().filter(|failure| failure.code.starts_with("RATE_LIMIT_"))
     else {
-        // A finding, or a case that passes, goes before this.
-        return cases.not_applicable("no limit has stopped a call");
+        // A finding or a passed case overrides this.
+        return cases.not_applicable("no call was rate-limited");
     };
     const EXCEEDED: Form = Form::Open(&[
         must("limit", Form::Either(&[Form::AtLeast(0.0), Form::Null])),
@@ -138,7 +138,7 @@ fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
                 exchange,
                 exchange.operation(),
                 "RATE_LIMIT_EXCEEDED, RATE_LIMIT_QUOTA_PAUSE or RATE_LIMIT_QUOTA_EXHAUSTED",
-                "use the codes of the protocol; a warning belongs into `warnings` of a success",
+                "use the codes of the protocol; a warning belongs in `warnings` of a success",
             ));
         }
     };
@@ -147,7 +147,7 @@ fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             format!("`error.details` of {}: {expected}", failure.code),
-            "tell which limit it was and after how many seconds a call may succeed",
+            "state the limit and the seconds until a retry can succeed",
         )
     });
 }

@@ -1,4 +1,4 @@
-//! How things hang together, followed step by step.
+//! Checks of relationships between elements.
 
 use std::collections::BTreeSet;
 
@@ -6,30 +6,30 @@ use serde_json::{Map, Value, json};
 
 use super::collections::is_refused;
 use super::{Body, Check, later, should_of_level_2 as check};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::pages;
 use crate::run::Run;
 use crate::values;
 
 /// The operation that follows relationships.
 pub(super) const OPERATION: &str = "query_relationships";
-/// So many elements are tried, to find one that has relationships.
+/// The maximum number of elements that are searched for one with relationships.
 const MAX_ROOTS: usize = 24;
-/// So many records are walked one by one.
-const MOST_RECORDS: usize = 100;
+/// The maximum number of records that are read one by one.
+const MAX_RECORDS: usize = 100;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
         "relationships.parameters",
-        "`query_relationships` requires `root` and `direction`, and takes the protocol's options",
+        "`query_relationships` requires `root` and `direction`, and supports the protocol's options",
         &["REQ-REL-01", "REQ-REL-02"],
         Body::Learned(parameters),
     ),
     check(
         "relationships.capabilities",
-        "Directions, types and the greatest depth are listed, and are the ones that come back",
+        "Directions, types and the maximum depth are documented, and results agree with them",
         &["REQ-REL-05", "REQ-REL-07"],
         Body::Reads(later!(capabilities)),
     ),
@@ -41,49 +41,49 @@ pub(super) const CHECKS: &[Check] = &[
     ),
     check(
         "relationships.directions",
-        "`both` is what `incoming` and `outgoing` show",
+        "The direction `both` combines `incoming` and `outgoing`",
         &["REQ-REL-01"],
         Body::Reads(later!(directions)),
     ),
     check(
         "relationships.depth",
-        "No record is further away than `depth`, and a step more shows no less",
+        "Records are within `depth`, and a larger depth returns no fewer records",
         &["REQ-REL-02"],
         Body::Reads(later!(depth)),
     ),
     check(
         "relationships.max_depth",
-        "A walk goes as far as `max_depth` says, and no further",
+        "Walks reach `max_depth` and no further",
         &["REQ-REL-07"],
         Body::Reads(later!(max_depth)),
     ),
     check(
         "relationships.narrowed",
-        "Every type that is listed is taken as `relationship`, and brings records of that type alone",
+        "Every listed type is accepted as `relationship` and selects records of that type",
         &["REQ-REL-02", "REQ-REL-05", "REQ-REL-07"],
         Body::Reads(later!(narrowed)),
     ),
     check(
         "relationships.include",
-        "`include` brings the sections that it names, and no others",
+        "`include` selects the sections of the result",
         &["REQ-REL-03"],
         Body::Reads(later!(include)),
     ),
     check(
         "relationships.cycle_end",
-        "A walk ends where there are cycles, and shows no node twice",
+        "Walks end at cycles and return every node once",
         &["REQ-REL-06"],
         Body::Reads(later!(cycle_end)),
     ),
     check(
         "relationships.pages",
-        "Records come in pages that together are all of them",
+        "The pages of records together have all records",
         &["REQ-REL-02"],
         Body::Reads(later!(in_pages)),
     ),
     check(
         "relationships.missing",
-        "An element that is not there has no relationships",
+        "A missing element has no relationships",
         &["REQ-REL-01", "REQ-ERR-07"],
         Body::Reads(later!(missing)),
     ),
@@ -92,20 +92,20 @@ pub(super) const CHECKS: &[Check] = &[
 fn operation<'a>(run: &'a Run, cases: &Cases) -> Option<&'a Operation> {
     let found = run.adapter.reads().find(|operation| operation.name == OPERATION);
     if found.is_none() {
-        cases.not_applicable(format!("there is no READ operation `{OPERATION}`"));
+        cases.not_applicable(format!("the adapter has no READ operation `{OPERATION}`"));
     }
     found
 }
 
-fn told(operation: &Operation) -> &Value {
+fn documented_support(operation: &Operation) -> &Value {
     operation.details().get("relationship_capabilities").unwrap_or(&Value::Null)
 }
 
-/// How far a walk may go.
+/// The maximum depth of a walk.
 fn furthest(operation: &Operation) -> u64 {
-    let told = told(operation).get("max_depth").and_then(Value::as_u64);
+    let reported = documented_support(operation).get("max_depth").and_then(Value::as_u64);
     let maximum = operation.parameter("depth").and_then(|depth| depth.member("maximum")?.as_u64());
-    told.or(maximum).unwrap_or(2).clamp(1, 10)
+    reported.or(maximum).unwrap_or(2).clamp(1, 10)
 }
 
 fn records(exchange: &Exchange) -> Vec<&Value> {
@@ -129,13 +129,14 @@ async fn ask(
         ("direction".to_owned(), json!(direction)),
     ]);
     let mut more = more.as_object().cloned().unwrap_or_default();
-    // What is not documented is refused.
+    // Operations reject undocumented parameters.
     more.retain(|name, _| operation.parameter(name).is_some());
     params.extend(more);
     run.call(operation, params, cases).await
 }
 
-/// An element with relationships, and all of them as far as they go. The case is skipped where there is none.
+/// Returns an element with relationships, and all of them up to the maximum depth. Skips the case if there
+/// is none.
 async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, Exchange)> {
     let operation = operation(run, cases)?;
     let parameter = operation.parameter("root")?;
@@ -145,7 +146,7 @@ async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, 
         if tried.contains(&root) {
             continue;
         }
-        let more = json!({ "depth": furthest(operation), "first": MOST_RECORDS });
+        let more = json!({ "depth": furthest(operation), "first": MAX_RECORDS });
         let exchange = ask(run, operation, (&root, "both"), more, cases).await?;
         if !records(&exchange).is_empty() {
             return Some((operation, root, exchange));
@@ -153,7 +154,7 @@ async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, 
         tried.push(root);
     }
     cases.skip(Skip::NoFixture(format!(
-        "no element with relationships is known: give `root` under [params.{OPERATION}]"
+        "an element with relationships: add `root` under [params.{OPERATION}]"
     )));
     None
 }
@@ -164,14 +165,14 @@ fn parameters(run: &Run, cases: &Cases) {
         [("root", true), ("direction", true), ("depth", false), ("relationship", false)]
     {
         let parameter = operation.parameter(name);
-        // Options may be left out.
+        // Options need not be supported.
         let holds = parameter.map_or(!is_required, |parameter| parameter.required == is_required);
         cases.expect(holds, || {
             Finding::shown(
                 format!("{OPERATION}: {name}"),
                 parameter.map(|parameter| Value::Object(parameter.raw.clone())).unwrap_or_default(),
                 if is_required { "a required parameter" } else { "an optional parameter" },
-                "document the parameters that the protocol gives this operation",
+                "document the protocol's parameters of this operation",
             )
         });
     }
@@ -179,22 +180,22 @@ fn parameters(run: &Run, cases: &Cases) {
 
 async fn capabilities(run: &Run, cases: &Cases) {
     let Some(operation) = operation(run, cases) else { return };
-    let told = told(operation);
-    let is_list = |name: &str| told.get(name).is_some_and(Value::is_array);
-    let holds = told.get("supported") == Some(&Value::Bool(true))
+    let reported = documented_support(operation);
+    let is_list = |name: &str| reported.get(name).is_some_and(Value::is_array);
+    let holds = reported.get("supported") == Some(&Value::Bool(true))
         && is_list("directions")
         && is_list("relationship_types")
-        && told.get("max_depth").and_then(Value::as_u64).is_some_and(|depth| depth >= 1);
+        && reported.get("max_depth").and_then(Value::as_u64).is_some_and(|depth| depth >= 1);
     cases.expect(holds, || {
         Finding::shown(
             OPERATION,
-            told.clone(),
+            reported.clone(),
             "`relationship_capabilities` with `supported: true`, `directions`, `relationship_types` \
              and `max_depth`",
-            "list in the details what can be followed, and how far",
+            "document relationships and the maximum depth in the details",
         )
     });
-    let types = told.get("relationship_types").and_then(Value::as_array);
+    let types = reported.get("relationship_types").and_then(Value::as_array);
     let Some(types) = types else { return };
     let Some((_, _, exchange)) = root(run, cases).await else { return };
     for record in records(&exchange) {
@@ -213,13 +214,13 @@ fn is_text(value: &Value, path: &str) -> bool {
     value.pointer(path).is_some_and(Value::is_string)
 }
 
-/// Whether a graph has an edge of the type of a record that leads to its target, or comes from there.
+/// Whether the graph has an edge of the record's type to or from its target, according to its direction.
 fn has_edge(record: &Value, nodes: &[&Value], edges: &[&Value]) -> bool {
     let target = record.get("target").unwrap_or(&Value::Null);
     let names = ["element_type", "element_name"];
     let node = nodes.iter().find(|node| names.iter().all(|it| node.get(it) == target.get(it)));
     let Some(id) = node.and_then(|node| node.get("id")) else { return false };
-    let end = if record.get("direction").is_some_and(|told| told == "incoming") {
+    let end = if record.get("direction").is_some_and(|reported| reported == "incoming") {
         "source"
     } else {
         "target"
@@ -255,26 +256,26 @@ async fn form(run: &Run, cases: &Cases) {
         ),
         (nodes.iter().all(is_node), "nodes with `id`, `element_type` and `element_name`"),
         (edges.iter().all(is_edge), "edges with `source`, `target` and `type`"),
-        (is_closed, "edges between nodes that are there"),
+        (is_closed, "edges between existing nodes"),
         (
             nodes.is_empty() || records(&exchange).iter().all(|it| has_edge(it, &nodes, &edges)),
             "an edge for each record",
         ),
     ] {
         cases.expect(holds, || {
-            Finding::of(&exchange, OPERATION, what, "give the protocol's members to each of them")
+            Finding::of(&exchange, OPERATION, what, "return the protocol's members")
         });
     }
 }
 
-/// The records of one direction, as text that can be compared.
+/// The records of one direction as comparable text.
 async fn seen(
     run: &Run,
     operation: &Operation,
     root: (&Value, &str),
     cases: &Cases,
 ) -> Option<(BTreeSet<String>, Exchange)> {
-    let exchange = ask(run, operation, root, json!({ "first": MOST_RECORDS }), cases).await?;
+    let exchange = ask(run, operation, root, json!({ "first": MAX_RECORDS }), cases).await?;
     let seen = records(&exchange).into_iter().map(Value::to_string).collect();
     Some((seen, exchange))
 }
@@ -288,13 +289,13 @@ async fn directions(run: &Run, cases: &Cases) {
         let Some((found, exchange)) = found else { return };
         let is_one_way = records(&exchange)
             .iter()
-            .all(|record| record.get("direction").is_some_and(|told| told == direction));
+            .all(|record| record.get("direction").is_some_and(|reported| reported == direction));
         cases.expect(exchange.succeeded() && is_one_way, || {
             Finding::of(
                 &exchange,
                 OPERATION,
                 format!("records whose `direction` is `{direction}`"),
-                "follow relationships one way where one way is asked for",
+                "follow relationships in the requested direction only",
             )
         });
         union.extend(found);
@@ -303,8 +304,8 @@ async fn directions(run: &Run, cases: &Cases) {
         Finding::of(
             &of_both,
             OPERATION,
-            format!("the {} records that both directions show one by one", union.len()),
-            "let `both` show everything that `incoming` and `outgoing` do",
+            format!("the {} records of both directions together", union.len()),
+            "return the records of `incoming` and `outgoing` for `both`",
         )
     });
 }
@@ -312,23 +313,25 @@ async fn directions(run: &Run, cases: &Cases) {
 async fn depth(run: &Run, cases: &Cases) {
     let Some((operation, root, _)) = root(run, cases).await else { return };
     if operation.parameter("depth").is_none() {
-        return cases.not_applicable("`query_relationships` documents no `depth`");
+        return cases.not_applicable("`query_relationships` does not document `depth`");
     }
     let mut before = 0;
     for depth in 1..=furthest(operation).min(3) {
-        let more = json!({ "depth": depth, "first": MOST_RECORDS });
+        let more = json!({ "depth": depth, "first": MAX_RECORDS });
         let asked = ask(run, operation, (&root, "both"), more, cases).await;
         let Some(exchange) = asked else { return };
         let records = records(&exchange);
         let is_near = records.iter().all(|record| {
-            record.get("depth").is_none_or(|told| told.as_u64().is_some_and(|told| told <= depth))
+            record
+                .get("depth")
+                .is_none_or(|reported| reported.as_u64().is_some_and(|reported| reported <= depth))
         });
         cases.expect(is_near && records.len() >= before && !records.is_empty(), || {
             Finding::of(
                 &exchange,
                 format!("{OPERATION}: depth {depth}"),
-                format!("no fewer than {before} records, none further away than {depth}"),
-                "stop after as many steps as were asked for",
+                format!("at least {before} records within the depth {depth}"),
+                "stop at the requested depth",
             )
         });
         before = records.len();
@@ -337,11 +340,11 @@ async fn depth(run: &Run, cases: &Cases) {
 
 async fn max_depth(run: &Run, cases: &Cases) {
     let Some(operation) = operation(run, cases) else { return };
-    let Some(most) = told(operation).get("max_depth").and_then(Value::as_u64) else {
-        return cases.not_applicable("`relationship_capabilities` states no `max_depth`");
+    let Some(most) = documented_support(operation).get("max_depth").and_then(Value::as_u64) else {
+        return cases.not_applicable("`relationship_capabilities` does not state `max_depth`");
     };
     let Some(depth) = operation.parameter("depth") else {
-        return cases.not_applicable("`query_relationships` documents no `depth`");
+        return cases.not_applicable("`query_relationships` does not document `depth`");
     };
     let maximum = depth.member("maximum").and_then(Value::as_u64);
     cases.expect(maximum.is_none_or(|maximum| maximum == most), || {
@@ -349,7 +352,7 @@ async fn max_depth(run: &Run, cases: &Cases) {
             format!("{OPERATION}: depth"),
             Value::Object(depth.raw.clone()),
             format!("`maximum` {most}, as `relationship_capabilities.max_depth` says"),
-            "state the greatest depth once, and derive the other statement from it",
+            "state the maximum depth once, and derive the other statement from it",
         )
     });
     let Some((_, root, _)) = root(run, cases).await else { return };
@@ -359,11 +362,11 @@ async fn max_depth(run: &Run, cases: &Cases) {
         Finding::of(
             &exchange,
             format!("{OPERATION}: depth {most}"),
-            "a success: this is the greatest depth that introspection states",
-            "state the depth that is really taken",
+            "a success, because introspection states this maximum depth",
+            "state the real maximum depth",
         )
     });
-    let more = json!({ "depth": most.saturating_add(1), "first": MOST_RECORDS });
+    let more = json!({ "depth": most.saturating_add(1), "first": MAX_RECORDS });
     let Some(exchange) = ask(run, operation, (&root, "both"), more, cases).await else { return };
     let is_within = records(&exchange).iter().all(|record| {
         record.get("depth").and_then(Value::as_u64).is_none_or(|depth| depth <= most)
@@ -372,21 +375,21 @@ async fn max_depth(run: &Run, cases: &Cases) {
         Finding::of(
             &exchange,
             format!("{OPERATION}: depth {}", most.saturating_add(1)),
-            format!("a refusal, or records that are no further away than {most}"),
-            "state the depth that is really taken",
+            format!("a failure, or records within the depth {most}"),
+            "state the real maximum depth",
         )
     });
 }
 
 async fn narrowed(run: &Run, cases: &Cases) {
     let Some((operation, root, _)) = root(run, cases).await else { return };
-    let types = told(operation).get("relationship_types").and_then(Value::as_array);
+    let types = documented_support(operation).get("relationship_types").and_then(Value::as_array);
     let Some(types) = types.filter(|_| operation.parameter("relationship").is_some()) else {
-        return cases.not_applicable("`query_relationships` documents no `relationship`");
+        return cases.not_applicable("`query_relationships` does not document `relationship`");
     };
     for kind in types {
         let more = json!({
-            "depth": furthest(operation), "first": MOST_RECORDS, "relationship": kind,
+            "depth": furthest(operation), "first": MAX_RECORDS, "relationship": kind,
         });
         let asked = ask(run, operation, (&root, "both"), more, cases).await;
         let Some(exchange) = asked else { return };
@@ -395,8 +398,8 @@ async fn narrowed(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 format!("{OPERATION}: relationship {kind}"),
-                format!("records of the type {kind} alone, or none: `relationship_types` lists it"),
-                "follow only the relationships that were asked for, and list the types that exist",
+                format!("only records of the type {kind}, because `relationship_types` lists it"),
+                "follow only relationships of the requested type, and list the types that exist",
             )
         });
     }
@@ -405,11 +408,11 @@ async fn narrowed(run: &Run, cases: &Cases) {
 async fn include(run: &Run, cases: &Cases) {
     let Some((operation, root, _)) = root(run, cases).await else { return };
     if operation.parameter("include").is_none() {
-        return cases.not_applicable("`query_relationships` documents no `include`");
+        return cases.not_applicable("`query_relationships` does not document `include`");
     }
     const SECTIONS: [&str; 3] = ["relationships", "graph.nodes", "graph.edges"];
     for section in SECTIONS {
-        // `root` always comes along, and some forms ask for it.
+        // The section `root` is always returned, and some graph forms require it.
         let more = json!({ "include": ["root", section] });
         let asked = ask(run, operation, (&root, "both"), more, cases).await;
         let Some(exchange) = asked else { return };
@@ -422,8 +425,8 @@ async fn include(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 format!("{OPERATION}: include"),
-                format!("`{section}`, and of the other sections none"),
-                "leave out what was not asked for",
+                format!("only the section `{section}`"),
+                "omit sections that were not requested",
             )
         });
     }
@@ -439,24 +442,19 @@ async fn cycle_end(run: &Run, cases: &Cases) {
     let edges: Vec<_> = list(&exchange, "/graph/edges").into_iter().map(Value::to_string).collect();
     let unique_edges: BTreeSet<_> = edges.iter().collect();
     cases.expect(unique.len() == ids.len() && unique_edges.len() == edges.len(), || {
-        Finding::of(
-            &exchange,
-            OPERATION,
-            "every node and every edge once",
-            "remember which nodes were visited, and go through none of them again",
-        )
+        Finding::of(&exchange, OPERATION, "every node and every edge once", "skip visited nodes")
     });
 }
 
 async fn in_pages(run: &Run, cases: &Cases) {
     let Some((operation, root, all)) = root(run, cases).await else { return };
     if !pages::is_paged(operation) {
-        return cases.not_applicable("`query_relationships` documents no pages");
+        return cases.not_applicable("`query_relationships` does not document pages");
     }
     let whole: Vec<_> = records(&all).into_iter().cloned().collect();
-    if whole.len() < 2 || whole.len() >= MOST_RECORDS {
+    if whole.len() < 2 || whole.len() >= MAX_RECORDS {
         return cases.skip(Skip::NoFixture(
-            "no element is known with as many relationships as make two pages".to_owned(),
+            "an element with enough relationships for two pages".to_owned(),
         ));
     }
     let mut found = Vec::new();
@@ -472,17 +470,13 @@ async fn in_pages(run: &Run, cases: &Cases) {
         let data = exchange.data();
         let has_more = data.is_some_and(|data| pages::has(data, "hasNextPage"));
         after = data.and_then(|data| pages::cursor(data, "endCursor")).map(|cursor| json!(cursor));
-        if !has_more || after.is_none() || found.len() > MOST_RECORDS {
+        if !has_more || after.is_none() || found.len() > MAX_RECORDS {
             cases.expect(found == whole, || {
                 Finding::of(
                     &exchange,
                     format!("{OPERATION}: first"),
-                    format!(
-                        "{} records on all pages together; there were {}",
-                        whole.len(),
-                        found.len()
-                    ),
-                    "let pages follow each other in one order",
+                    format!("{} records on all pages together, not {}", whole.len(), found.len()),
+                    "return the records in a stable order",
                 )
             });
             return;
@@ -498,15 +492,15 @@ async fn missing(run: &Run, cases: &Cases) {
     }
     let asked = ask(run, operation, (&nobody, "both"), json!({}), cases).await;
     let Some(exchange) = asked else { return };
-    let is_told =
+    let is_reported =
         exchange.code().is_some_and(|code| code.starts_with("NOT_FOUND_")) || is_refused(&exchange);
     let is_empty = exchange.succeeded() && records(&exchange).is_empty();
-    cases.expect(is_told || is_empty, || {
+    cases.expect(is_reported || is_empty, || {
         Finding::of(
             &exchange,
             OPERATION,
             "NOT_FOUND_RESOURCE, or no records",
-            "look the element up before you follow anything",
+            "look the element up before following its relationships",
         )
     });
 }

@@ -1,4 +1,4 @@
-//! What nobody should send: it is refused, and the adapter goes on.
+//! Checks that invalid messages are rejected and do not stop the adapter.
 
 use std::time::Duration;
 
@@ -8,13 +8,14 @@ use serde_json::{Value, json};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::json_size::is_light;
 use crate::run::Run;
-use crate::wire::{Answer, Connection, Lost, is_light};
+use crate::wire::{Answer, Connection, NoResponse};
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
-        id: "robustness.garbage",
-        title: "Lines that are no message are survived",
+        id: "robustness.invalid_lines",
+        title: "Lines that are not messages do not stop the adapter",
         requirements: &["REQ-RQ-08"],
         keyword: Keyword::Should,
         level: 2,
@@ -22,7 +23,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "robustness.unknown_method",
-        title: "A method that MCP does not have is refused, and survived",
+        title: "An unknown method is rejected and does not stop the adapter",
         requirements: &["REQ-MCP-12"],
         keyword: Keyword::Should,
         level: 2,
@@ -30,55 +31,55 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "robustness.unknown_tool",
-        title: "A tool that does not exist is refused, and survived",
+        title: "An unknown tool is rejected and does not stop the adapter",
         requirements: &["REQ-MCP-12", "REQ-EPT-16"],
         keyword: Keyword::Must,
         level: 2,
         body: Body::Alone(later!(unknown_tool)),
     },
     Check {
-        id: "robustness.arguments_no_object",
-        title: "Arguments that are no object are refused, and survived",
+        id: "robustness.arguments_not_object",
+        title: "Arguments that are not an object are rejected and do not stop the adapter",
         requirements: &["REQ-RQ-01", "REQ-RQ-08"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Alone(later!(arguments_no_object)),
+        body: Body::Alone(later!(arguments_not_object)),
     },
     Check {
         id: "robustness.duplicate_keys",
-        title: "Arguments with a name twice are refused, and survived",
+        title: "Duplicate names in arguments are rejected and do not stop the adapter",
         requirements: &["REQ-RQ-01", "REQ-GATE-03"],
         keyword: Keyword::Should,
         level: 2,
         body: Body::Alone(later!(duplicate_keys)),
     },
     Check {
-        id: "robustness.odd_ids",
-        title: "Requests may have any id that JSON-RPC lets them have",
+        id: "robustness.request_ids",
+        title: "Every id that JSON-RPC allows is accepted",
         requirements: &["REQ-MCP-12"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Alone(later!(odd_ids)),
+        body: Body::Alone(later!(request_ids)),
     },
     Check {
         id: "robustness.pipelined",
-        title: "Requests that come at once are each answered with their own answer",
+        title: "Concurrent requests get their own replies",
         requirements: &["REQ-CON-05", "REQ-RSP-01"],
         keyword: Keyword::Must,
         level: 2,
         body: Body::Alone(later!(pipelined)),
     },
     Check {
-        id: "robustness.big_but_legal",
-        title: "A request below the least limit is taken",
+        id: "robustness.large_request",
+        title: "A request below the minimum limit is accepted",
         requirements: &["REQ-ENC-08", "REQ-ENC-10"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Alone(later!(big_but_legal)),
+        body: Body::Alone(later!(large_request)),
     },
     Check {
         id: "robustness.deep_json",
-        title: "JSON that is too deep is refused, and survived",
+        title: "JSON with deep nesting is rejected and does not stop the adapter",
         requirements: &["REQ-ENC-12", "REQ-RQ-08"],
         keyword: Keyword::Must,
         level: 2,
@@ -86,7 +87,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "robustness.cancelled_request",
-        title: "A cancellation of what is over, or never was, changes nothing",
+        title: "A cancellation of a finished or unknown request has no effect",
         requirements: &["REQ-RQ-08"],
         keyword: Keyword::Should,
         level: 2,
@@ -94,8 +95,8 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// Lines that are no request. None of them is to be answered with a result.
-const GARBAGE: [&str; 13] = [
+/// Lines that are not requests. None of them may be answered with a result.
+const INVALID_LINES: [&str; 13] = [
     "this is no JSON",
     "{",
     "{\"jsonrpc\":\"2.0\",\"id\":901,\"method\":\"tools/list\"",
@@ -111,10 +112,10 @@ const GARBAGE: [&str; 13] = [
     "\u{0}\u{1}\u{2}",
 ];
 
-/// What an answer to something odd is waited for, at most.
-const PATIENCE: Duration = Duration::from_secs(3);
+/// The time limit of a reply to an invalid message.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// A connection of the check's own that is opened again when it has broken.
+/// A connection of the check that is replaced when it breaks.
 struct Probe<'a> {
     run: &'a Run,
     cases: &'a Cases,
@@ -126,7 +127,7 @@ impl<'a> Probe<'a> {
         Self { run, cases, connection: None }
     }
 
-    /// The connection; without one the case is skipped.
+    /// Returns the connection. Skips the case if it cannot be opened.
     async fn connection(&mut self) -> Option<&Connection> {
         let is_over = self.connection.as_ref().is_none_or(|it| it.ended().is_some());
         if is_over {
@@ -142,11 +143,11 @@ impl<'a> Probe<'a> {
     }
 
     fn patience(&self) -> Duration {
-        PATIENCE.min(self.run.settings.limits.request)
+        REPLY_TIMEOUT.min(self.run.settings.limits.request)
     }
 
-    /// Whether the same connection still answers an ordinary call; if not, that is found, and the next
-    /// case gets another connection.
+    /// Checks that the connection still answers an ordinary call. Otherwise reports a finding and lets the
+    /// next case open a new connection.
     async fn survives(&mut self, sent: &str, mend: &str) {
         let Some(connection) = &self.connection else { return };
         let params = json!({ "operation": "introspect", "params": { "query": "types" } });
@@ -157,8 +158,8 @@ impl<'a> Probe<'a> {
             sent: json!(shortened(sent)),
             ..Finding::shown(
                 shortened(sent),
-                told(&answer),
-                "an answer to the call of `introspect` that followed",
+                reply_value(&answer),
+                "a reply to the following call of `introspect`",
                 mend,
             )
         });
@@ -167,7 +168,8 @@ impl<'a> Probe<'a> {
         }
     }
 
-    /// A request that is to be refused: by an error, by a result with `isError`, or by a failure.
+    /// Sends a request that must be rejected: by a JSON-RPC error, by a result with `isError`, or by a
+    /// failure.
     async fn refuses(&mut self, method: &str, params: &str, what: &str, mend: &str) {
         let patience = self.patience();
         let Some(connection) = self.connection().await else { return };
@@ -179,14 +181,14 @@ impl<'a> Probe<'a> {
         let is_refused = match &answer {
             Answer::Error { .. } => true,
             Answer::Result(result) => is_failure(result),
-            // HTTP can refuse before anybody looks.
-            Answer::Lost(lost) => matches!(lost, Lost::Status(400..=499)),
+            // An HTTP server may reject the request before it parses it.
+            Answer::NoResponse(lost) => matches!(lost, NoResponse::Status(400..=499)),
         };
         self.cases.expect(is_refused, || Finding {
             sent: json!(shortened(&message)),
-            ..Finding::shown(what, told(&answer), "a refusal, and no silence", mend)
+            ..Finding::shown(what, reply_value(&answer), "a failure or an error", mend)
         });
-        if matches!(answer, Answer::Lost(Lost::TimedOut(_))) {
+        if matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_))) {
             self.connection = None;
             return;
         }
@@ -200,7 +202,7 @@ impl<'a> Probe<'a> {
     }
 }
 
-/// Whether a result says that nothing was done.
+/// Whether a tool result is a failure.
 fn is_failure(result: &Value) -> bool {
     let text = result.pointer("/content/0/text").and_then(Value::as_str);
     let light = text.filter(|text| is_light(text.as_bytes()));
@@ -209,7 +211,7 @@ fn is_failure(result: &Value) -> bool {
         || body.is_some_and(|body| body.get("success") == Some(&json!(false)))
 }
 
-/// So much of a message as a report can bear.
+/// A message shortened for the report.
 fn shortened(message: &str) -> String {
     let mut text: String = message.chars().take(200).collect();
     if text.len() < message.len() {
@@ -218,26 +220,26 @@ fn shortened(message: &str) -> String {
     text
 }
 
-/// What came back, for a report.
-fn told(answer: &Answer) -> Value {
+/// The reply in the form of reports.
+fn reply_value(answer: &Answer) -> Value {
     match answer {
         Answer::Result(result) => result.clone(),
         Answer::Error { raw, .. } => json!({ "error": raw }),
-        Answer::Lost(lost) => json!(lost.to_string()),
+        Answer::NoResponse(lost) => json!(lost.to_string()),
     }
 }
 
 async fn garbage(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
-    for line in GARBAGE {
+    for line in INVALID_LINES {
         let Some(connection) = probe.connection().await else { return };
-        // Over HTTP this may be refused with a status, which is well.
+        // An HTTP server may reject the line with a status.
         let _ = connection.send_raw(line.as_bytes()).await;
         probe
             .survives(
                 line,
-                "answer with a JSON-RPC error or ignore it, and read the next message; an error of \
-                 one line must not end the loop",
+                "return a JSON-RPC error or ignore the line, and continue: an invalid line must not end the \
+                 adapter",
             )
             .await;
     }
@@ -246,7 +248,7 @@ async fn garbage(run: &Run, cases: &Cases) {
 
 async fn unknown_method(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
-    let mend = "answer with the JSON-RPC error -32601, method not found";
+    let mend = "return the JSON-RPC error -32601, method not found";
     probe.refuses("conformance/nothing", "{}", "an unknown method", mend).await;
     if let Some(connection) = probe.connection().await {
         let _ = connection.notify("notifications/conformance/nothing", json!({})).await;
@@ -266,13 +268,13 @@ async fn unknown_tool(run: &Run, cases: &Cases) {
             "tools/call",
             &call.to_string(),
             "an unknown tool",
-            "answer with the JSON-RPC error -32602, and run nothing",
+            "return the JSON-RPC error -32602, and run nothing",
         )
         .await;
     probe.close().await;
 }
 
-async fn arguments_no_object(run: &Run, cases: &Cases) {
+async fn arguments_not_object(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
     for arguments in ["[]", "\"introspect\"", "7", "true"] {
         let params =
@@ -282,7 +284,7 @@ async fn arguments_no_object(run: &Run, cases: &Cases) {
                 "tools/call",
                 &params,
                 &format!("arguments: {arguments}"),
-                "refuse what is no object with a failure or with the JSON-RPC error -32602",
+                "reject other types with a failure or the JSON-RPC error -32602",
             )
             .await;
     }
@@ -306,15 +308,15 @@ async fn duplicate_keys(run: &Run, cases: &Cases) {
                 "tools/call",
                 &params,
                 &format!("arguments: {{{arguments}}}"),
-                "refuse a JSON object with the same name twice: what checks a request and what runs \
-                 it could take different values",
+            "reject JSON objects with duplicate names: the validation and the operation could read different \
+             values",
             )
             .await;
     }
     probe.close().await;
 }
 
-async fn odd_ids(run: &Run, cases: &Cases) {
+async fn request_ids(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
     for id in [json!("conformance"), json!(""), json!(0), json!(9_007_199_254_740_991_u64)] {
         let patience = probe.patience();
@@ -326,9 +328,9 @@ async fn odd_ids(run: &Run, cases: &Cases) {
             sent: json!(message),
             ..Finding::shown(
                 format!("id {id}"),
-                told(&answer),
-                "an answer with the same id, of the same type",
-                "keep the id as the JSON value that it is, and give it back unchanged",
+                reply_value(&answer),
+                "a reply with the same id, of the same type",
+                "return the id as the unchanged JSON value",
             )
         });
     }
@@ -346,42 +348,42 @@ async fn pipelined(run: &Run, cases: &Cases) {
         (*name, Exchange::make(connection, &run.adapter.introspect, arguments, None).await)
     });
     for (name, exchange) in join_all(calls).await {
-        if let Some(too_fast) = exchange.too_fast() {
+        if let Some(too_fast) = Skip::rate_limited(&exchange) {
             cases.skip(too_fast);
             continue;
         }
-        let told = exchange.body().and_then(|body| body.pointer("/data/operation/name"));
-        cases.expect(told == Some(&json!(name)), || {
+        let reported = exchange.body().and_then(|body| body.pointer("/data/operation/name"));
+        cases.expect(reported == Some(&json!(name)), || {
             Finding::shown(
                 format!("{} requests at once", run.at_once()),
                 exchange.received(),
-                format!("the details of `{name}`, which this request asked for"),
-                "keep each request's answer with its id; if fewer may be under way at once, say so \
-                 with `max_concurrent_requests` in `_protocol`",
+                format!("the details of `{name}`, which this request named"),
+                "send each reply with the id of its request; state a lower limit of concurrent requests \
+                 as `max_concurrent_requests` in `_protocol`",
             )
         });
     }
     probe.close().await;
 }
 
-async fn big_but_legal(run: &Run, cases: &Cases) {
+async fn large_request(run: &Run, cases: &Cases) {
     let mut probe = Probe::new(run, cases);
     let Some(connection) = probe.connection().await else { return };
-    // With all that is around it, still below 64 KB, the least that a limit may be. A name of that
-    // length is nobody's; how long names may be is the adapter's own affair.
+    // The whole request stays below 64 KB, the minimum limit. No operation has such a long name, and
+    // adapters may limit the length of names.
     let params = json!({ "query": "operations", "name": "x".repeat(60_000) });
     let arguments = json!({ "operation": "introspect", "params": params });
     let call = json!({ "name": run.adapter.introspect, "arguments": arguments });
     let answer = connection.request("tools/call", &call).await;
-    let told = told(&answer);
+    let reported = reply_value(&answer);
     let is_too_large =
-        told.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !told.is_object();
+        reported.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !reported.is_object();
     cases.expect(matches!(answer, Answer::Result(_)) && !is_too_large, || {
         Finding::shown(
             "`introspect` with a name of 60000 letters",
-            told.clone(),
-            "any answer of the operation, but not that the request is too large",
-            "take requests and strings of at least 65536 bytes",
+            reported.clone(),
+            "any reply except that the request is too large",
+            "accept requests and strings of at least 65536 bytes",
         )
     });
     probe.close().await;
@@ -402,7 +404,7 @@ async fn deep_json(run: &Run, cases: &Cases) {
                     "tools/call",
                     &params,
                     &format!("JSON that is {depth} levels deep"),
-                    "limit the depth while reading, before anything walks through the value",
+                    "limit the depth in the parser",
                 )
                 .await;
         }
@@ -421,7 +423,7 @@ async fn cancelled_request(run: &Run, cases: &Cases) {
         probe
             .survives(
                 &format!("notifications/cancelled for the request {request}"),
-                "ignore a cancellation of a request that is not under way",
+                "ignore cancellations of requests that are not in progress",
             )
             .await;
     }

@@ -1,20 +1,21 @@
-//! Which operation is called through which tool.
+//! Checks of operation names, categories, families and endpoints.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::tools::is_crude;
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Operation, tool_parts};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
+use crate::category::{Category, Mode};
 use crate::forms::is_snake_case;
-use crate::learn::{Category, Mode, Operation, tool_parts};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "routing.unknown_operation",
-        title: "An operation that does not exist is refused with NOT_FOUND_OPERATION",
+        title: "An unknown operation is rejected with NOT_FOUND_OPERATION",
         requirements: &["REQ-ERR-10", "REQ-EPT-16"],
         keyword: Keyword::Must,
         level: 1,
@@ -22,35 +23,35 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "routing.missing_operation",
-        title: "A request without `operation` is refused",
+        title: "A request without `operation` is rejected",
         requirements: &["REQ-RQ-01"],
         keyword: Keyword::Must,
         level: 1,
         body: Body::Reads(later!(missing_operation)),
     },
     Check {
-        id: "routing.operation_not_text",
-        title: "An `operation` that is no string is refused",
+        id: "routing.operation_not_string",
+        title: "An `operation` that is not a string is rejected",
         requirements: &["REQ-RQ-01"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Reads(later!(operation_not_text)),
+        body: Body::Reads(later!(operation_not_string)),
     },
     Check {
         id: "routing.malformed_names",
-        title: "A name that is not in snake_case is no operation, however near it comes",
+        title: "Malformed names of operations are rejected, even if they resemble an operation",
         requirements: &["REQ-RQ-02", "REQ-EPT-16"],
         keyword: Keyword::Must,
         level: 1,
         body: Body::Reads(later!(malformed_names)),
     },
     Check {
-        id: "routing.case_matters",
+        id: "routing.case_sensitive",
         title: "Names of operations are case-sensitive",
         requirements: &["REQ-RQ-02"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Reads(later!(case_matters)),
+        body: Body::Reads(later!(case_sensitive)),
     },
     Check {
         id: "routing.families",
@@ -62,7 +63,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "routing.permissions",
-        title: "Permissions of an operation are those of its category",
+        title: "The permissions of an operation follow from its category",
         requirements: &["REQ-EPT-06", "REQ-INT-12"],
         keyword: Keyword::Must,
         level: 1,
@@ -70,7 +71,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "routing.reserved",
-        title: "Reserved names have the category that the protocol gives them",
+        title: "Reserved names have the category that the protocol defines",
         requirements: &["REQ-CLS-10", "REQ-CLS-11"],
         keyword: Keyword::Must,
         level: 1,
@@ -78,7 +79,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "routing.verbs",
-        title: "Verbs with a meaning in the protocol have that meaning",
+        title: "Operations have the category of their verb",
         requirements: &["REQ-CLS-07", "REQ-CLS-08", "REQ-CLS-13"],
         keyword: Keyword::Should,
         level: 1,
@@ -86,7 +87,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "routing.wrong_endpoint",
-        title: "An operation through another family's tool is refused, and the right tool is named",
+        title: "A call through another family's tool is rejected, and the failure names the right tool",
         requirements: &["REQ-EPT-03", "REQ-RQ-06"],
         keyword: Keyword::Must,
         level: 1,
@@ -94,7 +95,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "routing.wrong_endpoint_code",
-        title: "That refusal is VALIDATION_ENDPOINT_MISMATCH with its details",
+        title: "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details",
         requirements: &["REQ-EPT-04"],
         keyword: Keyword::Should,
         level: 1,
@@ -113,7 +114,7 @@ const RESERVED: [(&str, Category); 7] = [
     ("verify_challenge", Category::Create),
 ];
 
-/// The canonical verbs with the categories of their operations.
+/// The standard verbs with the categories of their operations.
 const VERBS: [(&str, Category); 7] = [
     ("create", Category::Create),
     ("get", Category::Read),
@@ -138,14 +139,15 @@ async fn unknown_operation(run: &Run, cases: &Cases) {
                 &exchange,
                 &tool.name,
                 format!("a failure NOT_FOUND_OPERATION whose message names '{name}'"),
-                "look the operation up before anything else, and answer \
+                "look the operation up first, and return \
                  {\"success\": false, \"error\": {\"code\": \"NOT_FOUND_OPERATION\", …}}",
             )
         });
     }
 }
 
-/// Whether a call was refused in any form: a library may refuse what is against a tool's schema.
+/// Whether a call was rejected in any form. An MCP library may reject requests that violate the tool's
+/// schema.
 fn is_refused(exchange: &Exchange) -> bool {
     match &exchange.reply {
         Reply::Result { raw, .. } => {
@@ -153,7 +155,7 @@ fn is_refused(exchange: &Exchange) -> bool {
                 || raw.get("isError").is_some_and(|flag| *flag == Value::Bool(true))
         }
         Reply::Protocol { .. } => true,
-        Reply::Lost(_) => false,
+        Reply::NoResponse(_) => false,
     }
 }
 
@@ -171,20 +173,20 @@ async fn missing_operation(run: &Run, cases: &Cases) {
             run,
             arguments,
             "a failure such as VALIDATION_MISSING_PARAM for `operation`",
-            "refuse a request that does not say what to do",
+            "reject requests without an operation",
             cases,
         )
         .await;
     }
 }
 
-async fn operation_not_text(run: &Run, cases: &Cases) {
+async fn operation_not_string(run: &Run, cases: &Cases) {
     for operation in [json!(7), json!(true), json!(null), json!([]), json!({ "name": "x" })] {
         refuses(
             run,
             json!({ "operation": operation, "params": {} }),
             "a failure such as VALIDATION_INVALID_TYPE for `operation`",
-            "take nothing but a string for `operation`, and convert nothing into one",
+            "accept only strings for `operation`, without conversions",
             cases,
         )
         .await;
@@ -192,7 +194,7 @@ async fn operation_not_text(run: &Run, cases: &Cases) {
 }
 
 async fn malformed_names(run: &Run, cases: &Cases) {
-    // Near to one that would succeed, if it were taken for that.
+    // The names resemble an operation that would succeed.
     let near = "introspect";
     let names = [
         String::new(),
@@ -215,14 +217,14 @@ async fn malformed_names(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("{name:?}"),
                 "a structured failure",
-                "compare names as they are: without trimming, and without guessing",
+                "compare names exactly, without trimming or guessing",
             )
         });
     }))
     .await;
 }
 
-async fn case_matters(run: &Run, cases: &Cases) {
+async fn case_sensitive(run: &Run, cases: &Cases) {
     let variants = run.adapter.operations.iter().flat_map(|operation| {
         let hyphens = operation.name.replace('_', "-");
         [operation.name.to_ascii_uppercase(), hyphens].map(|name| (operation, name))
@@ -231,7 +233,7 @@ async fn case_matters(run: &Run, cases: &Cases) {
         if run.adapter.operation(&name).is_some() {
             return;
         }
-        // Taken for the one in lower case, it must do no harm.
+        // The call must be harmless in case the adapter ignores the case.
         let is_harmless = operation.required().next().is_some();
         if let (false, Some(why)) = (is_harmless, run.forbids(operation)) {
             return cases.skip(why);
@@ -239,7 +241,7 @@ async fn case_matters(run: &Run, cases: &Cases) {
         let params = json!({ run.absent_parameter(operation): true });
         let arguments = json!({ "operation": name, "params": params });
         let Some(exchange) = run.refused(&operation.tool, arguments, cases).await else { return };
-        // A name with hyphens may be refused for its form.
+        // A name with hyphens may be rejected for its form.
         let is_malformed =
             name.contains('-') && exchange.code().is_some_and(|code| !code.ends_with("_PARAM"));
         let is_unknown = exchange.code() == Some("NOT_FOUND_OPERATION") || is_malformed;
@@ -247,8 +249,8 @@ async fn case_matters(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 &operation.name,
-                format!("NOT_FOUND_OPERATION: `{name}` is not `{}`", operation.name),
-                "compare names of operations letter by letter",
+                format!("NOT_FOUND_OPERATION, because `{name}` is not `{}`", operation.name),
+                "compare names of operations case-sensitively",
             )
         });
     }))
@@ -279,14 +281,14 @@ fn families(run: &Run, cases: &Cases) {
             &operation.name,
             operation.details().clone(),
             wanted,
-            "give every operation one category, and with it one family",
+            "assign one category and its family to every operation",
         ));
     }
 }
 
 fn permissions(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
-        // Without a category there is nothing to compare with; `routing.families` tells that.
+        // The check `routing.families` reports missing categories.
         let Some(category) = operation.category else { continue };
         let (reads, destroys) = category.permissions();
         cases.expect(operation.permissions == Some((reads, destroys)), || {
@@ -309,13 +311,13 @@ fn reserved(run: &Run, cases: &Cases) {
             Finding::shown(
                 name,
                 operation.listed.clone(),
-                format!("{category}, as the protocol has it"),
-                "leave the reserved name to the protocol, and call your own operation otherwise",
+                format!("{category}, as in the protocol"),
+                "rename your operation: the protocol reserves the name",
             )
         });
     }
     if !is_any {
-        cases.not_applicable("none of the reserved names is listed");
+        cases.not_applicable("no operation has a reserved name");
     }
 }
 
@@ -331,18 +333,18 @@ fn verbs(run: &Run, cases: &Cases) {
             Finding::shown(
                 &operation.name,
                 operation.listed.clone(),
-                format!("{category}, for an operation that starts with `{verb}_`"),
-                "choose the category by what the operation does, and a verb that says so",
+                format!("{category}, because the name starts with `{verb}_`"),
+                "choose the category by the operation's effect, and a matching verb",
             )
         });
     }
     if !is_any {
-        cases.not_applicable("no operation has a verb with a meaning of its own");
+        cases.not_applicable("no operation has a standard verb");
     }
 }
 
-/// The operations that belong to one tool. `introspect` may be had through others too: descriptions of
-/// all tools show how to call it.
+/// The operations that belong to one tool. Other tools may offer `introspect` as well because all
+/// descriptions show how to call it.
 fn routed(run: &Run) -> impl Iterator<Item = &Operation> {
     let is_registered =
         |name: &str| run.adapter.endpoints.iter().any(|endpoint| endpoint.name == name);
@@ -352,8 +354,8 @@ fn routed(run: &Run) -> impl Iterator<Item = &Operation> {
         .filter(move |operation| operation.name != "introspect" && is_registered(&operation.tool))
 }
 
-/// Sends an operation to another tool, with a parameter that it does not have: so it is refused even
-/// where nobody looks at the tool, and where the parameters are looked at first.
+/// Sends an operation to another tool with an unknown parameter, so that the call fails even if the tool is
+/// not checked or the parameters are checked first.
 async fn misrouted(
     run: &Run,
     operation: &Operation,
@@ -366,7 +368,7 @@ async fn misrouted(
 
 async fn wrong_endpoint(run: &Run, cases: &Cases) {
     if run.adapter.endpoints.len() < 2 {
-        return cases.not_applicable("there is one tool");
+        return cases.not_applicable("the adapter has one tool");
     }
     let pairs = routed(run).flat_map(|operation| {
         let others = run.adapter.endpoints.iter().filter(|tool| tool.name != operation.tool);
@@ -384,22 +386,21 @@ async fn wrong_endpoint(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("{} through {}", operation.name, tool.name),
                 format!("a failure whose message names `{}`", operation.tool),
-                "before looking at the parameters, compare the operation's tool with the one that \
-                 was called, and name the right one in the refusal",
+                "check the tool before the parameters, and name the right tool in the failure",
             )
         });
     }))
     .await;
 }
 
-/// The words of a message, without its punctuation.
+/// The words of a message without punctuation.
 fn words_of(message: &str) -> impl Iterator<Item = &str> {
     message.split(|c: char| !(c.is_alphanumeric() || c == '_'))
 }
 
 async fn wrong_endpoint_code(run: &Run, cases: &Cases) {
     if run.adapter.endpoints.len() < 2 {
-        return cases.not_applicable("there is one tool");
+        return cases.not_applicable("the adapter has one tool");
     }
     join_all(routed(run).map(|operation| async move {
         let other = run.adapter.endpoints.iter().find(|tool| tool.name != operation.tool);
@@ -423,15 +424,15 @@ async fn wrong_endpoint_code(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("{} through {}", operation.name, other.name),
                 format!("VALIDATION_ENDPOINT_MISMATCH with details {details}"),
-                "use this code, and the names of the families in its details",
+                "use this code with the names of the families in its details",
             )
         });
     }))
     .await;
 }
 
-/// Calls an operation through its own tool with a parameter that it does not have, and tells whether
-/// the tool knows it.
+/// Calls an operation through its own tool with an unknown parameter, and returns whether the tool knows
+/// the operation.
 pub(super) async fn recognised(
     run: &Run,
     operation: &Operation,

@@ -1,4 +1,4 @@
-//! The safety loop: agents report what they are about to do, and people hold the brake.
+//! Checks of the safety loop, in which agents report their steps and people approve them.
 
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::run::Run;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "safety_loop.stated",
-        title: "`_protocol.capabilities` says whether the safety loop is there, and in which mode",
+        title: "`_protocol.capabilities` states the mode of the safety loop",
         requirements: &["REQ-LOOP-03", "REQ-LOOP-02"],
         keyword: Keyword::Should,
         level: 2,
@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "safety_loop.complete",
-        title: "With the safety loop there are all its operations",
+        title: "An adapter with the safety loop has all its operations",
         requirements: &["REQ-LOOP-04"],
         keyword: Keyword::Must,
         level: 2,
@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "safety_loop.step_parameters",
-        title: "`record_execution_step` requires the agent and what it is about to do",
+        title: "`record_execution_step` requires the agent and its next action",
         requirements: &["REQ-LOOP-07"],
         keyword: Keyword::Must,
         level: 2,
@@ -35,7 +35,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "safety_loop.approval",
-        title: "An agent is let go on by nobody but a person who approves its start",
+        title: "An agent cannot continue until a person approves its start",
         requirements: &["REQ-LOOP-05", "REQ-LOOP-09"],
         keyword: Keyword::Must,
         level: 2,
@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "safety_loop.directive_form",
-        title: "Each answer to a step has a directive in the protocol's form",
+        title: "The reply to each step has a directive in the protocol's form",
         requirements: &["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
         keyword: Keyword::Must,
         level: 2,
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "safety_loop.wrong_code",
-        title: "Codes that nobody was given confirm nothing and verify nothing",
+        title: "Unknown codes are rejected",
         requirements: &["REQ-OOB-06", "REQ-AUT-15"],
         keyword: Keyword::Must,
         level: 2,
@@ -59,7 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "safety_loop.no_echo",
-        title: "A code that was tried is not repeated in the answer",
+        title: "Replies do not repeat submitted codes",
         requirements: &["REQ-OOB-05", "REQ-TOK-15"],
         keyword: Keyword::Should,
         level: 2,
@@ -76,17 +76,17 @@ const OPERATIONS: [&str; 6] = [
     "verify_challenge",
 ];
 const MODES: [&str; 4] = ["enforcing", "monitoring", "logging", "disabled"];
-/// A code that nobody was given.
+/// A code that the adapter has not issued.
 const CODE: &str = "conf_code-of-nobody-0123456789abcdefghijk";
 const CHALLENGE: &str = "0f0e0d0c-0b0a-4908-8706-050403020100";
 
-/// Whether there is a loop; if not, the check does not apply.
+/// Whether the adapter has a safety loop. If not, the check is not applicable.
 fn has_loop(run: &Run, cases: &Cases) -> bool {
     let mode = mode(run);
     let has_any = OPERATIONS.iter().any(|name| run.adapter.operation(name).is_some());
     let is_there = has_any || mode.is_some_and(|mode| mode != "disabled");
     if !is_there {
-        cases.not_applicable("there is no safety loop");
+        cases.not_applicable("the adapter has no safety loop");
     }
     is_there
 }
@@ -104,7 +104,7 @@ fn stated(run: &Run, cases: &Cases) {
             "_protocol.capabilities.execution_safety_loop",
             run.adapter.protocol().clone(),
             "enforcing, monitoring, logging or disabled",
-            "say in which mode the loop runs, for an agent has to know whether it is watched",
+            "state the mode: agents need to know whether they are monitored",
         )
     });
 }
@@ -120,7 +120,7 @@ fn complete(run: &Run, cases: &Cases) {
                 name,
                 there.collect::<Vec<_>>(),
                 format!("the operation `{name}`"),
-                "offer all of the loop's operations: without one of them an agent is stuck, or free",
+                "provide all operations of the loop: each of them is needed to control an agent",
             )
         });
     }
@@ -130,7 +130,7 @@ fn step_parameters(run: &Run, cases: &Cases) {
     if !has_loop(run, cases) {
         return;
     }
-    // That it is there is for `safety_loop.complete` to say.
+    // The check `safety_loop.complete` reports a missing operation.
     let Some(step) = run.adapter.operation("record_execution_step") else { return };
     for names in [&["element_name"][..], &["next_action_hint", "nextActionHint"][..]] {
         let found = names.iter().find_map(|name| step.parameter(name));
@@ -139,18 +139,18 @@ fn step_parameters(run: &Run, cases: &Cases) {
                 "record_execution_step",
                 step.details().get("parameters").cloned().unwrap_or_default(),
                 format!("a required parameter `{}`", names.first().copied().unwrap_or_default()),
-                "ask which agent it is, and for what it is about to do, before it does it",
+                "require the agent and its next action before the action",
             )
         });
     }
 }
 
-/// Calls an operation of the loop, if it is there.
+/// Calls an operation of the loop if it exists.
 async fn call(run: &Run, name: &str, params: Value, cases: &Cases) -> Option<Exchange> {
     let operation = run.adapter.operation(name)?;
     let mut all = Map::new();
     for (name, value) in params.as_object().into_iter().flatten() {
-        // Either spelling is the protocol's.
+        // The protocol has both spellings.
         let documented = match name.as_str() {
             "next_action_hint" if operation.parameter(name).is_none() => "nextActionHint",
             name => name,
@@ -160,29 +160,29 @@ async fn call(run: &Run, name: &str, params: Value, cases: &Cases) -> Option<Exc
     run.call(operation, all, cases).await
 }
 
-/// An agent that nobody knows yet.
+/// The name of a new agent.
 fn agent(run: &Run, what: &str) -> String {
     let session =
         run.adapter.protocol().get("session_id").and_then(Value::as_str).unwrap_or_default();
     format!("conformance_{what}_{}_{session}", run.resources().next_number())
 }
 
-/// Whether a call was refused for another reason than that nobody has approved it; then the case is skipped.
+/// Skips the case and returns true if a call failed for another reason than the missing approval.
 fn skips_other(exchange: &Exchange, cases: &Cases) -> bool {
     let Some(code) = exchange.code() else { return false };
     let is_held = code == "CONFIRMATION_REQUIRED"
         || ["PERMISSION_", "TOKEN_"].iter().any(|family| code.starts_with(family));
     if !is_held {
         cases.skip(Skip::NoFixture(format!(
-            "a call that `{}` stops for want of a confirmation, which answers {}",
+            "a call of `{}` that fails for a missing confirmation; it returned {}",
             exchange.operation(),
-            exchange.told()
+            exchange.summary()
         )));
     }
     !is_held
 }
 
-/// The directive in the answer to a step: `data` itself, or a member of it.
+/// The directive in the reply to a step: `data` itself, or a member of it.
 fn directive(data: &Value) -> Option<&Value> {
     let is_one = |value: &Value| value.get("continue").is_some() || value.get("factors").is_some();
     let named = data.get("autonomy").or_else(|| data.get("directive"));
@@ -196,7 +196,7 @@ async fn approval(run: &Run, cases: &Cases) {
         return;
     }
     if mode(run) != Some("enforcing") {
-        return cases.not_applicable("the safety loop does not enforce anything");
+        return cases.not_applicable("the mode of the safety loop is not enforcing");
     }
     let agent = agent(run, "approval");
     let Some(begun) = call(run, "execute_agent", json!({ "element_name": agent }), cases).await
@@ -216,8 +216,8 @@ async fn approval(run: &Run, cases: &Cases) {
         Finding::of(
             &begun,
             "execute_agent",
-            "CONFIRMATION_REQUIRED, or an execution that is pending: nobody has approved it",
-            "let an execution wait until a person has approved its start",
+            "CONFIRMATION_REQUIRED or a pending execution, because the start is not approved",
+            "keep an execution pending until a person approves its start",
         )
     });
     let Some(stepped) = stepped else { return };
@@ -230,8 +230,8 @@ async fn approval(run: &Run, cases: &Cases) {
         Finding::of(
             &stepped,
             "record_execution_step",
-            "a failure, or a directive with `continue` false: nobody has approved the start",
-            "let no agent take a step before its start is approved",
+            "a failure or a directive with `continue` false, because the start is not approved",
+            "do not let an agent continue before its start is approved",
         )
     });
 }
@@ -267,12 +267,12 @@ fn directive_form(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             "record_execution_step",
             format!("a directive in `data` of this form: {expected}"),
-            "answer each step with whether the agent may go on, and why",
+            "return for each step whether the agent may continue, and why",
         )
     });
 }
 
-/// Tries codes that nobody was given. Few, and late: adapters stop whoever tries often.
+/// Submits unknown codes. The calls are few and late because adapters block frequent attempts.
 async fn tries(run: &Run, cases: &Cases) -> Vec<Exchange> {
     let mut tried = Vec::new();
     let confirmed = json!({ "confirmation_token": CODE });
@@ -294,16 +294,16 @@ async fn wrong_code(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 exchange.operation(),
-                "a failure: nobody was given this code",
-                "compare the code with the one that a person was shown, and burn the challenge if it differs",
+                "a failure, because this code was never issued",
+                "compare the code with the issued one, and invalidate the challenge if it differs",
             )
         });
     }
 }
 
 fn no_echo(run: &Run, exchange: &Exchange, cases: &Cases) {
-    /// What is shorter may be in any text.
-    const SHORTEST: usize = 12;
+    /// The minimum length of a tested code in bytes. Shorter ones may occur in any text.
+    const MIN_CODE_BYTES: usize = 12;
     if !has_loop(run, cases)
         || !matches!(exchange.operation(), "confirm_operation" | "verify_challenge")
         || exchange.failure().is_none()
@@ -312,15 +312,15 @@ fn no_echo(run: &Run, exchange: &Exchange, cases: &Cases) {
     }
     let given = |name: &str| exchange.arguments.get("params")?.get(name)?.as_str();
     let Some(code) = given("code").or_else(|| given("confirmation_token")) else { return };
-    if code.len() < SHORTEST {
+    if code.len() < MIN_CODE_BYTES {
         return;
     }
     cases.expect(!exchange.received().to_string().contains(code), || {
         Finding::of(
             exchange,
             exchange.operation(),
-            "an answer without the code that was tried",
-            "name neither right nor wrong codes in what a model reads",
+            "a reply without the submitted code",
+            "do not include codes in text that models read",
         )
     });
 }

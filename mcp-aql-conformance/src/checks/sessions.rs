@@ -1,13 +1,14 @@
-//! A connection is a session, and nothing of one gets into another.
+//! Checks that each connection has its own session.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Category, Operation};
+use crate::category::Category;
 use crate::resources::confirmed;
 use crate::run::{Run, arguments};
 use crate::values::is_identifier;
@@ -16,7 +17,7 @@ use crate::wire::Connection;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "sessions.own_id",
-        title: "The adapter gives each session an id of its own, and shows it in `_protocol`",
+        title: "`_protocol` has the id of the session",
         requirements: &["REQ-SES-06"],
         keyword: Keyword::Should,
         level: 2,
@@ -32,23 +33,23 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "sessions.tokens_end",
-        title: "A confirmation token ends with the session that it was given to",
+        title: "A confirmation token expires with its session",
         requirements: &["REQ-SES-02"],
         keyword: Keyword::Must,
         level: 2,
         body: Body::Alone(later!(tokens_end)),
     },
     Check {
-        id: "sessions.label_only",
-        title: "What a client sends as `_meta` makes it nobody else",
+        id: "sessions.meta_identity",
+        title: "`_meta` does not change the identity of a client",
         requirements: &["REQ-SES-05"],
         keyword: Keyword::Must,
         level: 2,
-        body: Body::Alone(later!(label_only)),
+        body: Body::Alone(later!(meta_identity)),
     },
     Check {
         id: "sessions.no_progress_across",
-        title: "Progress is told to the session that asked for it, and to no other",
+        title: "Progress notifications reach only the session that requested them",
         requirements: &["REQ-SES-01", "REQ-MCP-14"],
         keyword: Keyword::Must,
         level: 2,
@@ -56,12 +57,12 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// So many operations are tried to find one that asks for confirmation.
-const MOST_TRIED: usize = 8;
+/// The maximum number of operations that are tried to find one that requires confirmation.
+const MAX_TRIED_OPERATIONS: usize = 8;
 
-/// So often, and so long each time, progress is waited for.
-const PAUSES: usize = 20;
-const PAUSE: Duration = Duration::from_millis(10);
+/// The maximum number of waits for progress, and their duration.
+const MAX_PROGRESS_WAITS: usize = 20;
+const PROGRESS_WAIT_INTERVAL: Duration = Duration::from_millis(10);
 
 fn id_of(protocol: &Value) -> Option<&str> {
     protocol.get("session_id").and_then(Value::as_str).filter(|id| !id.trim().is_empty())
@@ -74,12 +75,12 @@ fn own_id(run: &Run, cases: &Cases) {
             "_protocol.session_id",
             protocol.clone(),
             "`session_id` in `_protocol`",
-            "make an id when the connection opens, and show it there, in failures and in the audit log",
+            "generate an id when the connection opens, and include it in `_protocol`, in failures and in the audit log",
         )
     });
 }
 
-/// Another connection, or the case is skipped.
+/// Opens another connection. Skips the case if that fails.
 async fn another(run: &Run, cases: &Cases) -> Option<Connection> {
     match run.open().await {
         Ok(connection) => Some(connection),
@@ -92,7 +93,7 @@ async fn another(run: &Run, cases: &Cases) -> Option<Connection> {
 
 async fn fresh(run: &Run, cases: &Cases) {
     let Some(own) = id_of(run.adapter.protocol()) else {
-        return cases.not_applicable("session ids are not shown");
+        return cases.not_applicable("`_protocol` has no session id");
     };
     let asked = json!({ "operation": "introspect", "params": { "query": "operations" } });
     let mut seen = vec![own.to_owned()];
@@ -100,7 +101,7 @@ async fn fresh(run: &Run, cases: &Cases) {
         let Some(connection) = another(run, cases).await else { return };
         let exchange = run.send_on(&connection, &run.adapter.introspect, asked.clone()).await;
         connection.close().await;
-        if let Some(lost) = exchange.lost() {
+        if let Some(lost) = exchange.no_response() {
             return cases.skip(Skip::CutShort(lost.to_string()));
         }
         let id = exchange.data().and_then(|data| data.get("_protocol")).and_then(id_of);
@@ -109,32 +110,32 @@ async fn fresh(run: &Run, cases: &Cases) {
             Finding::shown(
                 "_protocol.session_id of another connection",
                 id.clone(),
-                format!("another id than {seen:?}"),
-                "make the id anew for every connection, at random",
+                format!("an id other than {seen:?}"),
+                "generate a random id for every connection",
             )
         });
         seen.push(id);
     }
 }
 
-/// A call that asked for confirmation, and the token it was given.
-struct Gated<'a> {
+/// A call that requires confirmation, and its token.
+struct GatedCall<'a> {
     operation: &'a Operation,
     params: Map<String, Value>,
     token: String,
 }
 
-impl Gated<'_> {
-    /// The same call with the token.
+impl GatedCall<'_> {
+    /// The arguments of the same call with the token.
     fn confirmed(&self) -> Value {
         let params = confirmed(self.operation, self.params.clone(), &self.token);
         arguments(&self.operation.name, params)
     }
 }
 
-/// Asks for a token over this connection, with identifiers that nobody has: should the operation run
-/// after all, it finds nothing to change.
-async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<Gated<'a>> {
+/// Requests a token over this connection with identifiers of missing items, so that the operation changes
+/// nothing if it runs.
+async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<GatedCall<'a>> {
     let order = [Category::Delete, Category::Update, Category::Execute];
     let named = order
         .iter()
@@ -142,40 +143,41 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
         .filter(|operation| operation.required().any(|parameter| is_identifier(&parameter.name)));
     let named: Vec<_> = named.collect();
     let mut skipped = None;
-    for operation in named.iter().copied().take(MOST_TRIED) {
-        let params = match run.forbids(operation).map_or_else(|| run.of_nobody(operation), Err) {
-            Ok(params) => params,
-            Err(why) => {
-                skipped.get_or_insert(why);
-                continue;
-            }
-        };
+    for operation in named.iter().copied().take(MAX_TRIED_OPERATIONS) {
+        let params =
+            match run.forbids(operation).map_or_else(|| run.with_missing_ids(operation), Err) {
+                Ok(params) => params,
+                Err(why) => {
+                    skipped.get_or_insert(why);
+                    continue;
+                }
+            };
         let call = arguments(&operation.name, params.clone());
-        if let Some(why) = run.spares(operation, &call) {
+        if let Some(why) = run.ownership_skip_reason(operation, &call) {
             skipped.get_or_insert(why);
             continue;
         }
         let exchange = run.send_on(connection, &operation.tool, call).await;
-        if let Some(lost) = exchange.lost() {
+        if let Some(lost) = exchange.no_response() {
             skipped.get_or_insert(Skip::CutShort(lost.to_string()));
         }
         let Some(failure) = exchange.failure() else { continue };
         let token = failure.details.get("confirmation_token").and_then(Value::as_str);
         if let (Some(token), "CONFIRMATION_REQUIRED") = (token, failure.code) {
-            return Some(Gated { operation, params, token: token.to_owned() });
+            return Some(GatedCall { operation, params, token: token.to_owned() });
         }
     }
     match skipped {
         Some(why) => cases.skip(why),
-        None if named.len() <= MOST_TRIED => super::confirmation::none(run, cases).await,
+        None if named.len() <= MAX_TRIED_OPERATIONS => super::confirmation::none(run, cases).await,
         None => cases.skip(Skip::NoFixture(
-            "an operation on one thing that asks for confirmation".to_owned(),
+            "an operation on single items that requires confirmation".to_owned(),
         )),
     }
     None
 }
 
-/// Whether a token was turned down.
+/// Whether a token was rejected.
 fn is_turned_down(exchange: &Exchange) -> bool {
     exchange
         .code()
@@ -190,21 +192,21 @@ async fn tokens_end(run: &Run, cases: &Cases) {
     let Some(second) = another(run, cases).await else { return };
     let exchange = run.send_on(&second, &gated.operation.tool, gated.confirmed()).await;
     second.close().await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     cases.expect(is_turned_down(&exchange), || {
         Finding::of(
             &exchange,
             &gated.operation.name,
-            "TOKEN_INVALID: the session that the token was given to is over",
-            "forget a session's tokens when its connection ends, however it ends; where they are to \
-             outlive it, say so in a [[skip]] of this check",
+            "TOKEN_INVALID, because the token's session has ended",
+            "drop a session's tokens when its connection closes; if they are meant to outlive it, exclude this \
+             check in a [[skip]]",
         )
     });
 }
 
-async fn label_only(run: &Run, cases: &Cases) {
+async fn meta_identity(run: &Run, cases: &Cases) {
     let Some(first) = another(run, cases).await else { return };
     let Some(second) = another(run, cases).await else { return first.close().await };
     if let Some(gated) = gated(run, &first, cases).await {
@@ -222,16 +224,16 @@ async fn label_only(run: &Run, cases: &Cases) {
             call.insert("_meta".to_owned(), meta.clone());
         }
         let exchange = run.send_with(&second, &gated.operation.tool, call, Some(meta)).await;
-        match exchange.lost() {
+        match exchange.no_response() {
             Some(lost) => cases.skip(Skip::CutShort(lost.to_string())),
             None => {
                 cases.expect(is_turned_down(&exchange), || {
                     Finding::of(
                         &exchange,
                         format!("{}, with another session's id in `_meta`", gated.operation.name),
-                        "TOKEN_INVALID: the token belongs to another session",
-                        "tell sessions by their connection; write `_meta` to the log and nowhere else; \
-                         where tokens are to be good in every session, say so in a [[skip]] of this check",
+                        "TOKEN_INVALID, because the token belongs to another session",
+                "identify sessions by their connection, and use `_meta` for the log only; if tokens are meant to \
+                 be valid in every session, exclude this check in a [[skip]]",
                     )
                 });
             }
@@ -241,7 +243,7 @@ async fn label_only(run: &Run, cases: &Cases) {
     second.close().await;
 }
 
-/// What progress a connection was told of.
+/// The progress notifications of a connection.
 fn progress(connection: &Connection) -> Vec<Value> {
     let method = json!("notifications/progress");
     let mut messages = connection.take_notifications();
@@ -254,31 +256,31 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
         let flag = operation.details().pointer("/lifecycle/progress_reporting");
         flag.and_then(Value::as_bool) == Some(true)
     };
-    // What is begun is the run's own; what others report on is not.
+    // Executions that other checks started may report progress too.
     let mut operations = run.adapter.of(Category::Execute);
     let Some(operation) = operations.find(reports) else {
-        return cases.not_applicable("no EXECUTE operation says that it reports progress");
+        return cases.not_applicable("no EXECUTE operation documents `progress_reporting`");
     };
     let found = run.forbids(operation).map_or_else(|| run.valid(operation), Err);
     let Some(params) = cases.ok_or_skip(found) else { return };
     let call = arguments(&operation.name, params);
-    if let Some(why) = run.spares(operation, &call) {
+    if let Some(why) = run.ownership_skip_reason(operation, &call) {
         return cases.skip(why);
     }
     let Some(first) = another(run, cases).await else { return };
     let Some(second) = another(run, cases).await else { return first.close().await };
     let meta = json!({ "progressToken": "conformance-first" });
     let exchange = run.send_with(&first, &operation.tool, call, Some(meta)).await;
-    // Until there is some, or there is none to come.
-    for _ in 0..PAUSES {
+    // Waits for progress up to the maximum time.
+    for _ in 0..MAX_PROGRESS_WAITS {
         if !progress(&first).is_empty() {
             break;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(PROGRESS_WAIT_INTERVAL).await;
     }
     let asked = json!({ "operation": "introspect", "params": { "query": "types" } });
     let other = run.send_on(&second, &run.adapter.introspect, asked).await;
-    if let Some(lost) = exchange.lost().or(other.lost()) {
+    if let Some(lost) = exchange.no_response().or(other.no_response()) {
         cases.skip(Skip::CutShort(lost.to_string()));
     } else {
         let astray = progress(&second);
@@ -287,7 +289,7 @@ async fn no_progress_across(run: &Run, cases: &Cases) {
             ..Finding::of(
                 &exchange,
                 &operation.name,
-                "no `notifications/progress` in a session that did not ask for it",
+                "`notifications/progress` only in the session that requested it",
                 "send progress over the connection whose request carried the token",
             )
         });

@@ -1,12 +1,12 @@
-//! What a result looks like, whatever the operation.
+//! Checks of the form of results of all operations.
 
 use serde_json::{Map, Value};
 
 use super::{Body, Check, Keyword};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
+use crate::category::Category;
 use crate::forms::{self, Form, may, must};
-use crate::learn::Category;
 use crate::resources::{self, Field};
 use crate::run::Run;
 use crate::values;
@@ -14,7 +14,7 @@ use crate::values;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "shapes.union",
-        title: "Every result says by the boolean `success` which of two forms it has",
+        title: "Every result has the boolean `success`",
         requirements: &["REQ-RSP-01"],
         keyword: Keyword::Must,
         level: 1,
@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.success",
-        title: "A success has `data`, no `error`, and no members that the protocol does not know",
+        title: "A success has `data`, no `error` and no unknown members",
         requirements: &["REQ-RSP-02", "REQ-RSP-05"],
         keyword: Keyword::Must,
         level: 1,
@@ -30,7 +30,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.failure",
-        title: "A failure has `error`, no `data`, and no members that the protocol does not know",
+        title: "A failure has `error`, no `data` and no unknown members",
         requirements: &["REQ-RSP-03", "REQ-RSP-06", "REQ-RSP-07"],
         keyword: Keyword::Must,
         level: 1,
@@ -38,7 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.meta",
-        title: "`_meta` of a success, where there is one, has the form of the protocol",
+        title: "`_meta` of a success, if present, has the form of the protocol",
         requirements: &["REQ-RSP-08", "REQ-RSP-09"],
         keyword: Keyword::Must,
         level: 1,
@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.warnings",
-        title: "`warnings` of a success, where there are any, have the form of the protocol",
+        title: "`warnings` of a success, if present, have the form of the protocol",
         requirements: &["REQ-WRN-01", "REQ-WRN-02"],
         keyword: Keyword::Must,
         level: 1,
@@ -54,7 +54,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.warnings_order",
-        title: "There are at most 10 warnings, the most urgent first, each once",
+        title: "A result has at most 10 unique warnings, ordered by severity",
         requirements: &["REQ-WRN-04", "REQ-WRN-10", "REQ-WRN-11"],
         keyword: Keyword::Should,
         level: 1,
@@ -70,7 +70,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.single_wrapped",
-        title: "One thing is in `data` under the name of its kind",
+        title: "A single item is in `data` under the name of its resource",
         requirements: &["REQ-RSP-11"],
         keyword: Keyword::Should,
         level: 1,
@@ -78,7 +78,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.as_typed",
-        title: "Results have the fields of the type that introspection shows, and new things no others",
+        title: "Results have the fields of the documented type, and created items have no others",
         requirements: &["REQ-INT-22", "REQ-INT-20"],
         keyword: Keyword::Should,
         level: 1,
@@ -86,7 +86,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.dates",
-        title: "Days and instants in results are written as in ISO 8601",
+        title: "Dates and instants in results have the format of ISO 8601",
         requirements: &["REQ-ENC-03"],
         keyword: Keyword::Must,
         level: 1,
@@ -102,7 +102,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.big_numbers",
-        title: "Numbers beyond 9007199254740991 travel as text",
+        title: "Numbers beyond 9007199254740991 are sent as text",
         requirements: &["REQ-ENC-05"],
         keyword: Keyword::Should,
         level: 1,
@@ -110,7 +110,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "shapes.confirmation_mirror",
-        title: "`confirmation` of a failure, where there is one, tells the same as its details",
+        title: "`confirmation` of a failure, if present, agrees with its details",
         requirements: &["REQ-RSP-10"],
         keyword: Keyword::Must,
         level: 1,
@@ -118,18 +118,18 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The largest whole number that every reader of JSON takes exactly.
-const LARGEST: f64 = 9_007_199_254_740_991.0;
-/// So many warnings are enough.
-const MOST_WARNINGS: usize = 10;
+/// The largest integer that all JSON parsers represent exactly.
+const MAX_EXACT_INTEGER: f64 = 9_007_199_254_740_991.0;
+/// The maximum number of warnings.
+const MAX_WARNINGS: usize = 10;
 
 /// Whether a call is a batch.
 pub(super) fn is_batch(exchange: &Exchange) -> bool {
     exchange.arguments.get("operations").is_some()
 }
 
-/// The operation results of a call: its own, and those of the items of a batch, with the operation each
-/// is of.
+/// The operation results in a reply with their operations: the reply's own one, and those of the items of a
+/// batch.
 pub(super) fn results(exchange: &Exchange) -> Vec<(&str, &Value)> {
     let Some(body) = exchange.body() else { return Vec::new() };
     let items = body.get("results").filter(|_| is_batch(exchange)).and_then(Value::as_array);
@@ -141,7 +141,7 @@ pub(super) fn results(exchange: &Exchange) -> Vec<(&str, &Value)> {
     std::iter::once((exchange.operation(), body)).chain(items).collect()
 }
 
-/// What a finding is about: the operation, or the tool where none was named.
+/// The subject of a finding: the operation, or the tool if the call names none.
 pub(super) fn subject(exchange: &Exchange) -> &str {
     match exchange.operation() {
         "" if is_batch(exchange) => "a batch",
@@ -155,7 +155,7 @@ fn of_success(exchange: &Exchange) -> Option<&Value> {
     exchange.body().filter(|_| exchange.succeeded())
 }
 
-/// The result of what says that it is a failure.
+/// The result of a failure.
 fn of_failure(exchange: &Exchange) -> Option<&Value> {
     exchange.body().filter(|body| body.get("success") == Some(&Value::Bool(false)))
 }
@@ -167,7 +167,7 @@ fn union(_: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             subject(exchange),
             "an object with `success`: true or false",
-            "answer {\"success\": true, \"data\": …} or {\"success\": false, \"error\": …}",
+            "return {\"success\": true, \"data\": …} or {\"success\": false, \"error\": …}",
         )
     });
 }
@@ -193,13 +193,12 @@ fn success(_: &Run, exchange: &Exchange, cases: &Cases) {
     ]);
     let Some(body) = of_success(exchange) else { return };
     let form = if is_batch(exchange) { BATCH } else { SUCCESS };
-    form.check(body, cases, |told| {
+    form.check(body, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
-            told,
-            "give a success `data`, with null where there is nothing to give, and put whatever else \
-             there is to tell into `data` or `_meta`",
+            reported,
+            "return `data`, which may be null, in a success, and put other members into `data` or `_meta`",
         )
     });
 }
@@ -215,13 +214,13 @@ fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
         may("removalVersion", Form::Any),
     ]);
     let Some(body) = of_failure(exchange) else { return };
-    FAILURE.check(body, cases, |told| {
+    FAILURE.check(body, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
-            told,
-            "answer {\"success\": false, \"error\": {\"code\": …, \"message\": …}} and put \
-             whatever else there is to tell into `error.details`",
+            reported,
+            "return {\"success\": false, \"error\": {\"code\": …, \"message\": …}}, and put other members into \
+             `error.details`",
         )
     });
 }
@@ -231,19 +230,19 @@ fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
         Form::Open(&[may("request_id", Form::Text), may("duration_ms", Form::AtLeast(0.0))]);
     let Some(body) = of_success(exchange) else { return };
     let Some(meta) = body.get("_meta") else {
-        return cases.not_applicable("no result has `_meta`, which nobody has to send");
+        return cases.not_applicable("no result has `_meta`, which is optional");
     };
-    META.check(meta, cases, |told| {
+    META.check(meta, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
-            format!("`_meta` as an object: {told}"),
+            format!("`_meta` as an object: {reported}"),
             "make `_meta.request_id` a string and `_meta.duration_ms` a number that is not negative",
         )
     });
 }
 
-const NO_WARNINGS: &str = "no result has `warnings`, which nobody has to send";
+const NO_WARNINGS: &str = "no result has `warnings`, which are optional";
 
 const SEVERITIES: [&str; 3] = ["high", "medium", "low"];
 
@@ -258,12 +257,12 @@ fn warnings(_: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(warnings) = body.get("warnings") else {
         return cases.not_applicable(NO_WARNINGS);
     };
-    WARNINGS.check(warnings, cases, |told| {
+    WARNINGS.check(warnings, cases, |reported| {
         Finding::of(
             exchange,
             subject(exchange),
-            format!("`warnings` as a list: {told}"),
-            "give each warning `code` and `message`, and nothing else but `details` and `severity`: \
+            format!("`warnings` as a list: {reported}"),
+            "return `code` and `message` in each warning, and optionally `details` and `severity`: \
              low, medium or high",
         )
     });
@@ -282,7 +281,7 @@ fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {
         })
         .collect();
     let are_sorted = ranks.is_sorted();
-    let are_few = warnings.len() <= MOST_WARNINGS;
+    let are_few = warnings.len() <= MAX_WARNINGS;
     let are_unique = !warnings
         .iter()
         .enumerate()
@@ -292,15 +291,15 @@ fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             subject(exchange),
             format!(
-                "at most {MOST_WARNINGS} warnings, each once, ordered high, medium, low; there are {}",
+                "at most {MAX_WARNINGS} warnings, each once, ordered high, medium, low; there are {}",
                 warnings.len()
             ),
-            "sort warnings by `severity`, drop exact doubles, and keep the first ten",
+            "sort warnings by `severity`, remove duplicates, and keep the first ten",
         )
     });
 }
 
-/// The operation that was called, if it is one that changes nothing and is called like this.
+/// The called operation if it is a READ operation whose name starts with one of these verbs.
 fn called<'a>(run: &'a Run, exchange: &'a Exchange, verbs: &[&str]) -> Option<&'a str> {
     let operation = run.adapter.operation(exchange.operation())?;
     let (verb, thing) = operation.name.split_once('_')?;
@@ -313,7 +312,7 @@ fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
     if called(run, exchange, &["list", "search"]).is_none() || is_batch(exchange) {
         return;
     }
-    // Sums may be all that is asked for.
+    // A request may only ask for aggregations.
     if data.get("aggregations").is_some() {
         return;
     }
@@ -324,7 +323,7 @@ fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             "a list in `data.items`",
-            "put what is listed into `data.items`, whatever it is",
+            "put the items of every list into `data.items`",
         )
     });
 }
@@ -334,7 +333,7 @@ fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
         return;
     };
     let Some(thing) = called(run, exchange, &["get"]) else { return };
-    // The protocol has a form of its own for what runs.
+    // The protocol defines another form for executions.
     if data.contains_key("execution_id") && data.contains_key("status") {
         return;
     }
@@ -344,13 +343,13 @@ fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
         Finding::of(
             exchange,
             exchange.operation(),
-            format!("the thing under its own name, {{\"{thing}\": {{…}}}} in `data`"),
-            format!("put what is returned into `data.{thing}`"),
+            format!("the item under its own name, {{\"{thing}\": {{…}}}} in `data`"),
+            format!("put the item into `data.{thing}`"),
         )
     });
 }
 
-/// A value without the members that are null, which may stand for a field without a value.
+/// Removes members that are null, which may stand for absent fields.
 fn without_nulls(value: &Value) -> Value {
     match value {
         Value::Object(members) => members
@@ -363,7 +362,8 @@ fn without_nulls(value: &Value) -> Value {
     }
 }
 
-/// Why an object does not have this type. `is_undocumented` decides on the members that the type does not list.
+/// The reason why an object does not have this type. `is_undocumented` decides about members that the type
+/// does not list.
 fn misfit(
     object: &Map<String, Value>,
     fields: &[Field<'_>],
@@ -393,7 +393,7 @@ fn misfit(
 fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
     let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
     let Some(operation) = run.adapter.operation(exchange.operation()) else { return };
-    // These say which fields come back.
+    // These parameters select the returned fields.
     let is_chosen =
         ["fields", "preset", "aggregate"].iter().any(|name| operation.parameter(name).is_some());
     if is_batch(exchange) || is_chosen || operation.name == "introspect" {
@@ -405,8 +405,8 @@ fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
     if fields.is_empty() {
         return;
     }
-    // A type cannot say that the entries of a map stand among its fields. The run knows such entries only of
-    // what it creates: they have names that it has sent.
+    // A type cannot express that it also contains the entries of a map. The run knows the names of such
+    // entries only for items that it creates.
     let is_new = operation.category == Some(Category::Create);
     let is_undocumented =
         |name: &str| is_new && !values::mentions(&exchange.arguments, &Value::from(name));
@@ -415,7 +415,7 @@ fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
     let in_common = |object: &Map<String, Value>| {
         fields.iter().filter(|field| object.contains_key(field.name)).count()
     };
-    // The object that has most in common with the type, which the finding is about.
+    // The object that matches the type best, for the finding.
     let nearest = candidates.iter().max_by_key(|object| in_common(object));
     let most = nearest.map_or(0, |object| in_common(object));
     let fits = candidates
@@ -428,15 +428,15 @@ fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             format!(
-                "a {returned} as introspection shows the type; {}",
-                why.unwrap_or_else(|| "there is none".to_owned())
+                "a {returned} of the documented type; {}",
+                why.unwrap_or_else(|| "the result has none".to_owned())
             ),
-            "make the type that introspection shows from what is sent",
+            "generate the documented type from the returned one",
         )
     });
 }
 
-/// What names of members say that an instant or a day stands there.
+/// Names of members with dates or instants.
 const WHEN: [&str; 15] = [
     "closed",
     "completed",
@@ -455,7 +455,7 @@ const WHEN: [&str; 15] = [
     "updated",
 ];
 
-/// Whether a member of this name tells when something was or will be.
+/// Whether a member of this name holds a date or an instant.
 fn tells_when(name: &str) -> bool {
     match name.strip_suffix("_at").or_else(|| name.strip_suffix("_date")) {
         Some(stem) => WHEN.contains(&stem) || stem == "due",
@@ -463,7 +463,7 @@ fn tells_when(name: &str) -> bool {
     }
 }
 
-/// Every value that says when something was, wherever in a result.
+/// Collects all values that are dates or instants by their names, at any depth.
 fn whens<'a>(value: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
     match value {
         Value::Object(members) => {
@@ -482,13 +482,13 @@ fn whens<'a>(value: &'a Value, found: &mut Vec<(&'a str, &'a Value)>) {
 
 const NO_DATES: &str = "no result has a member such as `created_at`";
 
-/// An instant, with its offset.
+/// Parses an instant with its offset.
 fn instant(text: &str) -> Option<chrono::DateTime<chrono::FixedOffset>> {
     chrono::DateTime::parse_from_rfc3339(text).ok()
 }
 
-/// Every value that says when something was, wherever in the data of a call. Details of failures are
-/// named like the parameters that they are about, and what introspection shows is about such members.
+/// The dates and instants in the data of a call. Details of failures and introspection are excluded because
+/// their members are named after parameters.
 fn whens_of(exchange: &Exchange) -> Vec<(&str, &Value)> {
     let mut found = Vec::new();
     for (operation, result) in results(exchange) {
@@ -511,7 +511,7 @@ fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
         let is_iso = value.as_str().is_some_and(|text| {
             instant(text).is_some() || text.parse::<chrono::NaiveDate>().is_ok()
         });
-        // Forms of types and filters are named like what they are about.
+        // Documented types and filters have members of the same names.
         !is_iso && !value.is_object() && !value.is_array()
     });
     cases.expect(wrong.is_none(), || {
@@ -520,7 +520,7 @@ fn dates(_: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             format!("{}: `{name}`", subject(exchange)),
             format!("`{name}` such as 2031-05-06 or 2031-05-06T07:08:09Z, not {value}"),
-            "write days and instants as ISO 8601 has them, as text",
+            "send dates and instants as ISO 8601 text",
         )
     });
 }
@@ -539,8 +539,8 @@ fn instants(_: &Run, exchange: &Exchange, cases: &Cases) {
         Finding::of(
             exchange,
             format!("{}: `{name}`", subject(exchange)),
-            format!("`{name}` in UTC, with a Z and no other offset, not {text}"),
-            "convert instants to UTC before they go out",
+            format!("`{name}` in UTC, with the suffix Z, not {text}"),
+            "convert instants to UTC before sending them",
         )
     });
 }
@@ -548,7 +548,7 @@ fn instants(_: &Run, exchange: &Exchange, cases: &Cases) {
 fn is_big(value: &Value) -> Option<&Value> {
     match value {
         Value::Number(number) => {
-            let is_big = number.as_f64().is_some_and(|number| number.abs() > LARGEST);
+            let is_big = number.as_f64().is_some_and(|number| number.abs() > MAX_EXACT_INTEGER);
             is_big.then_some(value)
         }
         Value::Object(members) => members.values().find_map(is_big),
@@ -565,10 +565,10 @@ fn big_numbers(_: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             subject(exchange),
             format!(
-                "no number beyond 9007199254740991, and there is {}",
+                "numbers up to 9007199254740991, not {}",
                 big.map(ToString::to_string).unwrap_or_default()
             ),
-            "send such numbers as text, and say so in the type's description: many readers round them",
+            "send such numbers as text, and document that in the type's description: many parsers round them",
         )
     });
 }
@@ -582,7 +582,7 @@ fn confirmation_mirror(_: &Run, exchange: &Exchange, cases: &Cases) {
     ]);
     let Some(body) = of_failure(exchange) else { return };
     let Some(mirror) = body.get("confirmation") else {
-        return cases.not_applicable("no failure has `confirmation`, which nobody has to send");
+        return cases.not_applicable("no failure has `confirmation`, which is optional");
     };
     let details = body.pointer("/error/details");
     let is_same = |mirrored: &str, detail: &str| {
@@ -595,9 +595,9 @@ fn confirmation_mirror(_: &Run, exchange: &Exchange, cases: &Cases) {
         Finding::of(
             exchange,
             subject(exchange),
-            "`confirmation` with `token` and `expires_at` as in `error.details`, at most `message` and \
-             `reasons` beside them",
-            "copy `confirmation_token` and `expires_at` of the details, or leave `confirmation` out",
+            "`confirmation` with `token` and `expires_at` as in `error.details`, with only `message` and \
+             `reasons` as further members",
+            "copy `confirmation_token` and `expires_at` of the details, or omit `confirmation`",
         )
     });
 }

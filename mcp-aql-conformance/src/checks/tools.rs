@@ -1,4 +1,4 @@
-//! The tools: their names, descriptions, annotations and schemas.
+//! Checks of the tools: names, descriptions, annotations and schemas.
 
 mod descriptions;
 
@@ -9,14 +9,15 @@ use serde_json::{Value, json};
 
 use super::routing::recognised;
 use super::{Body, Check, Keyword, later};
+use crate::adapter::{Adapter, Operation, Tool, tool_parts};
 use crate::cases::{Cases, Finding};
-use crate::learn::{Adapter, Category, Mode, Operation, Tool, tool_parts};
+use crate::category::{Category, Mode};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "tools.prefix",
-        title: "What stands before `mcp_aql` in a tool's name is lower case and ends in an underscore",
+        title: "The prefix before `mcp_aql` in a tool's name is lower case and ends with an underscore",
         requirements: &["REQ-MCP-18"],
         keyword: Keyword::Must,
         level: 1,
@@ -24,7 +25,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tools.unique",
-        title: "No two tools have one name",
+        title: "Names of tools are unique",
         requirements: &["REQ-MCP-19"],
         keyword: Keyword::Must,
         level: 1,
@@ -32,7 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tools.names",
-        title: "Tools are called `mcp_aql` or `mcp_aql_FAMILY`, with a short prefix or none",
+        title: "Tools are named `mcp_aql` or `mcp_aql_FAMILY`, with an optional short prefix",
         requirements: &["REQ-MCP-03", "REQ-MCP-20", "REQ-MCP-18"],
         keyword: Keyword::Should,
         level: 1,
@@ -48,7 +49,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tools.introspect_named",
-        title: "Every description tells how to call `introspect`",
+        title: "Every description explains how to call `introspect`",
         requirements: &["REQ-MCP-01"],
         keyword: Keyword::Must,
         level: 1,
@@ -56,7 +57,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tools.description_parts",
-        title: "Every description lists what its tool supports",
+        title: "Every description lists the operations of its tool",
         requirements: &["REQ-MCP-02"],
         keyword: Keyword::Must,
         level: 1,
@@ -72,7 +73,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tools.description_current",
-        title: "A description names the operations of its tool, and no others",
+        title: "A description names exactly the operations of its tool",
         requirements: &["REQ-MCP-02"],
         keyword: Keyword::Should,
         level: 1,
@@ -80,7 +81,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tools.empty_families",
-        title: "A tool without operations says so",
+        title: "The description of a tool without operations says so",
         requirements: &["REQ-MCP-02"],
         keyword: Keyword::Should,
         level: 1,
@@ -96,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tools.input_schema",
-        title: "The schema of a tool takes `operation` and `params`",
+        title: "The schema of a tool accepts `operation` and `params`",
         requirements: &["REQ-MCP-07"],
         keyword: Keyword::Must,
         level: 1,
@@ -104,7 +105,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "tools.operation_enum",
-        title: "Operations that a schema enumerates are those of the tool",
+        title: "The operations in a schema's enum are those of the tool",
         requirements: &["REQ-MCP-08"],
         keyword: Keyword::Must,
         level: 1,
@@ -128,12 +129,12 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The operations that are called through this tool.
+/// The operations of this tool.
 fn operations_of<'a>(adapter: &'a Adapter, tool: &'a Tool) -> impl Iterator<Item = &'a Operation> {
     adapter.operations.iter().filter(move |operation| operation.tool == tool.name)
 }
 
-/// The family that a tool's name tells.
+/// The family in a tool's name.
 fn family(tool: &Tool) -> Option<&str> {
     tool_parts(&tool.name)?.1
 }
@@ -143,13 +144,13 @@ fn category(family: &str) -> Option<Category> {
     Category::ALL.into_iter().find(|category| category.family() == family)
 }
 
-/// Whether the tools are those of the CRUDE profile, as far as there are any.
+/// Whether all families of the tools belong to the CRUDE profile.
 pub(super) fn is_crude(adapter: &Adapter) -> bool {
     adapter.mode == Mode::Semantic
         && adapter.endpoints.iter().all(|tool| family(tool).and_then(category).is_some())
 }
 
-/// Tools that look like those of MCP-AQL, well named or not.
+/// Tools whose names resemble those of MCP-AQL.
 fn alike(adapter: &Adapter) -> impl Iterator<Item = &Tool> {
     adapter.tools.iter().filter(|tool| tool.name.to_ascii_lowercase().contains("mcp_aql"))
 }
@@ -177,7 +178,7 @@ fn unique(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 tool.raw.clone(),
-                "each name once",
+                "a unique name",
                 "register each tool once, and give adapters in one server different prefixes",
             )
         });
@@ -200,7 +201,7 @@ fn names(run: &Run, cases: &Cases) {
 
 fn crude_complete(run: &Run, cases: &Cases) {
     if run.adapter.mode == Mode::Single {
-        return cases.not_applicable("one tool takes everything");
+        return cases.not_applicable("the adapter has one tool");
     }
     if !is_crude(&run.adapter) {
         return cases.not_applicable("the families are not those of the CRUDE profile");
@@ -212,8 +213,8 @@ fn crude_complete(run: &Run, cases: &Cases) {
                 format!("family `{}`", wanted.family()),
                 run.adapter.endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
                 format!("a tool for {wanted} operations"),
-                "register all five tools, also those without operations, or name the families \
-                 otherwise",
+                "register all five tools, also those without operations, or use other names \
+                 of families",
             )
         });
     }
@@ -240,13 +241,13 @@ fn annotations(run: &Run, cases: &Cases) {
                 format!("tool `{}`", tool.name),
                 tool.raw.get("annotations").cloned().unwrap_or_default(),
                 format!("readOnlyHint {reads}, destructiveHint {destroys}"),
-                "annotate the tool: clients ask people by these hints",
+                "annotate the tool: clients decide by these hints when to ask people",
             )
         });
     }
 }
 
-/// Whether a schema takes values of this type, be it among others.
+/// Whether a schema accepts values of this type.
 fn takes(schema: &Value, kind: &str) -> bool {
     let is_named = match schema.get("type") {
         Some(Value::Array(kinds)) => kinds.iter().any(|it| it == kind),
@@ -295,8 +296,8 @@ fn input_schema(run: &Run, cases: &Cases) {
                 format!("tool `{}`", tool.name),
                 schema.clone(),
                 faults.join(", "),
-                "give every endpoint tool the protocol's schema; what an operation takes belongs \
-                 in introspection",
+                "use the protocol's schema for every endpoint tool; introspection documents the parameters of \
+                 operations",
             )
         });
     }
@@ -311,15 +312,15 @@ fn operation_enum(run: &Run, cases: &Cases) {
         let listed: BTreeSet<_> = listed.iter().filter_map(Value::as_str).collect();
         let own: BTreeSet<_> =
             operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
-        // That one every tool may take.
+        // Every tool may offer `introspect`.
         let beside: BTreeSet<_> =
             listed.difference(&own).filter(|name| **name != "introspect").collect();
         cases.expect(beside.is_empty() && own.is_subset(&listed), || {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 listed.iter().copied().collect::<Vec<_>>(),
-                format!("what introspection lists for this tool: {own:?}"),
-                "make the enum from the operations themselves, or leave it out",
+                format!("the operations that introspection lists for this tool: {own:?}"),
+                "generate the enum from the operations, or omit it",
             )
         });
     }
@@ -339,7 +340,7 @@ fn all_registered(run: &Run, cases: &Cases) {
                     "`mcpTool` with one of {:?}",
                     run.adapter.endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>()
                 ),
-                "name the tool as it is registered, with its prefix",
+                "use the registered name of the tool, with its prefix",
             )
         });
     }
@@ -352,9 +353,8 @@ async fn own_only(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     &operation.name,
-                    "any answer but that there is no such operation at this tool",
-                    "list nothing that cannot be called here: neither other adapters' operations \
-                     nor what is switched off",
+                    "any reply except that the operation is unknown to this tool",
+                "list only operations that can be called: neither operations of other adapters nor disabled ones",
                 )
             });
         }

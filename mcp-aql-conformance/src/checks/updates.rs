@@ -1,4 +1,4 @@
-//! What updates take, what they change, and what they leave.
+//! Checks of UPDATE operations: their input, changes and unchanged fields.
 
 mod input;
 mod merge;
@@ -7,10 +7,10 @@ mod rules;
 use serde_json::{Value, json};
 
 use super::{Body, Check, Keyword, later};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::learn::Operation;
-use crate::resources::{Role, Thing};
+use crate::resources::{CreatedItem, Role};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.input_required",
-        title: "An UPDATE without `input` is refused with VALIDATION_MISSING_PARAM",
+        title: "An UPDATE without `input` is rejected with VALIDATION_MISSING_PARAM",
         requirements: &["REQ-UPD-02"],
         keyword: Keyword::Must,
         level: 2,
@@ -32,7 +32,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.input_type",
-        title: "An `input` that is no object is refused",
+        title: "An `input` that is not an object is rejected",
         requirements: &["REQ-UPD-03"],
         keyword: Keyword::Must,
         level: 2,
@@ -40,7 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.flat_refused",
-        title: "Fields to change count inside `input` alone",
+        title: "Fields are changed only inside `input`",
         requirements: &["REQ-UPD-01"],
         keyword: Keyword::Must,
         level: 2,
@@ -48,7 +48,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.identifier_inside",
-        title: "An identifier inside `input` is refused",
+        title: "An identifier inside `input` is rejected",
         requirements: &["REQ-UPD-06"],
         keyword: Keyword::Must,
         level: 2,
@@ -56,7 +56,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.unknown_field",
-        title: "An unknown field inside `input` is refused with VALIDATION_UNKNOWN_FIELD",
+        title: "An unknown field inside `input` is rejected with VALIDATION_UNKNOWN_FIELD",
         requirements: &["REQ-UPD-05"],
         keyword: Keyword::Should,
         level: 2,
@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.values_checked",
-        title: "Values inside `input` are checked as those of parameters are",
+        title: "Values inside `input` are validated like those of parameters",
         requirements: &["REQ-UPD-04"],
         keyword: Keyword::Must,
         level: 2,
@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.nothing_on_failure",
-        title: "An UPDATE that is refused changes nothing",
+        title: "A rejected UPDATE changes nothing",
         requirements: &["REQ-UPD-04", "REQ-RQ-06"],
         keyword: Keyword::Must,
         level: 2,
@@ -87,16 +87,16 @@ pub(super) const CHECKS: &[Check] = &[
         body: Body::Changes(later!(merge::overwrites)),
     },
     Check {
-        id: "updates.answer_true",
-        title: "An UPDATE operation answers with what is read afterwards",
+        id: "updates.result_matches",
+        title: "The result of an UPDATE operation equals the item as read afterwards",
         requirements: &["REQ-UPD-07", "REQ-CNF-04"],
         keyword: Keyword::Should,
         level: 2,
-        body: Body::Changes(later!(merge::answer_true)),
+        body: Body::Changes(later!(merge::result_matches)),
     },
     Check {
         id: "updates.preserves",
-        title: "Fields that are not in `input` stay as they are",
+        title: "Fields that are not in `input` do not change",
         requirements: &["REQ-UPD-11", "REQ-CNF-04"],
         keyword: Keyword::Must,
         level: 2,
@@ -128,7 +128,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.read_only",
-        title: "Fields that only the adapter writes are changed by no UPDATE",
+        title: "UPDATE operations do not change read-only fields",
         requirements: &["REQ-CNF-13", "REQ-UPD-04"],
         keyword: Keyword::Must,
         level: 2,
@@ -136,7 +136,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.read_only_refused",
-        title: "Fields that only the adapter writes are refused inside `input`",
+        title: "Read-only fields are rejected inside `input`",
         requirements: &["REQ-CNF-13", "REQ-UPD-05"],
         keyword: Keyword::Should,
         level: 2,
@@ -144,7 +144,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.append_only",
-        title: "Lists that only grow lose nothing by an UPDATE, which is refused",
+        title: "Append-only lists lose no entries, and such an UPDATE is rejected",
         requirements: &["REQ-CNF-13"],
         keyword: Keyword::Should,
         level: 2,
@@ -152,7 +152,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.if_match",
-        title: "An UPDATE of another version than `if_match` says is CONFLICT_VERSION_MISMATCH",
+        title: "An UPDATE with an outdated `if_match` fails with CONFLICT_VERSION_MISMATCH",
         requirements: &["REQ-CON-03"],
         keyword: Keyword::Should,
         level: 2,
@@ -160,7 +160,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.if_match_null",
-        title: "An `if_match` of null does not stand for no condition",
+        title: "An `if_match` of null is not treated as an absent condition",
         requirements: &["REQ-CON-03", "REQ-ENC-15"],
         keyword: Keyword::Should,
         level: 2,
@@ -168,7 +168,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "updates.version_shown",
-        title: "What can be changed shows a version, which changes with it",
+        title: "Changeable items have a version that changes with them",
         requirements: &["REQ-CON-02"],
         keyword: Keyword::Should,
         level: 2,
@@ -176,13 +176,13 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// A thing that was made to be changed.
+/// An item that was created to be changed.
 struct Subject<'a> {
-    thing: Thing<'a>,
+    thing: CreatedItem<'a>,
     update: &'a Operation,
 }
 
-/// One for each kind that can be changed.
+/// Creates one item of each resource that has an UPDATE operation.
 async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
     let mut subjects = Vec::new();
     for kind in run.kinds(Role::Update, cases) {
@@ -199,7 +199,7 @@ async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
 }
 
 impl<'a> Subject<'a> {
-    /// The same with a field and a value that it can be changed to, beside what there is now.
+    /// A field, its current value, and another valid value of it.
     async fn change(&self, run: &'a Run, cases: &Cases) -> Option<(&'a str, Value, Value)> {
         let now = run.stored(&self.thing, cases).await?;
         let found = self.thing.resource.changeable(run).into_iter().find_map(|field| {
@@ -207,14 +207,14 @@ impl<'a> Subject<'a> {
         });
         if found.is_none() {
             cases.skip(Skip::NoFixture(format!(
-                "a field that `{}` changes: describe them in a type that `input` names",
+                "a field that `{}` changes: document the fields in a type that `input` names",
                 self.update.name
             )));
         }
         found.map(|(name, value)| (name, value, now))
     }
 
-    /// Calls the operation with these parameters beside what says which thing.
+    /// Calls the operation with these parameters and the item's identifier.
     async fn call(
         &self,
         run: &Run,
@@ -229,19 +229,18 @@ impl<'a> Subject<'a> {
         run.act(self.update, params, cases).await
     }
 
-    /// Changes it, and reads what there is then. A change that is refused is skipped: what is not taken
-    /// cannot be seen.
+    /// Changes the item and reads it. Skips the case if the change is rejected.
     async fn changed(&self, run: &Run, input: Value, cases: &Cases) -> Option<(Exchange, Value)> {
         let names: Vec<_> =
             input.as_object().into_iter().flat_map(serde_json::Map::keys).cloned().collect();
         let exchange = self.call(run, [("input", input)], cases).await?;
         if !exchange.succeeded() {
             cases.skip(Skip::NoFixture(format!(
-                "a value of `{}` that `{}` takes, which answers {}: where no update may change it, say so \
-                 with `read_only` under [resources.{}]",
+                "a value of `{}` that `{}` accepts; it returned {}: name fields that no update may \
+                     change in `read_only` under [resources.{}]",
                 names.join("`, `"),
                 self.update.name,
-                exchange.told(),
+                exchange.summary(),
                 self.thing.resource.name,
             )));
             return None;
@@ -249,7 +248,7 @@ impl<'a> Subject<'a> {
         Some((exchange, run.stored(&self.thing, cases).await?))
     }
 
-    /// What a finding is about.
+    /// The subject of a finding: a field of the operation.
     fn field(&self, name: &str) -> String {
         format!("{}, field `{name}`", self.update.name)
     }

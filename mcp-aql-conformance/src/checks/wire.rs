@@ -1,4 +1,4 @@
-//! What goes over the wire, whatever it means.
+//! Checks of the messages on the wire.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use crate::wire::Samples;
 pub(super) const CHECKS: &[Check] = &[
     Check {
         id: "wire.only_messages",
-        title: "Nothing but JSON-RPC messages comes from the adapter",
+        title: "The adapter sends only JSON-RPC messages",
         requirements: &["REQ-MCP-09"],
         keyword: Keyword::Must,
         level: 1,
@@ -19,23 +19,23 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "wire.json_rpc_form",
-        title: "Every message is JSON-RPC 2.0, an answer with either a result or an error",
+        title: "Every message is JSON-RPC 2.0, and a response has either a result or an error",
         requirements: &["REQ-MCP-12"],
         keyword: Keyword::Must,
         level: 1,
         body: Body::Seen(json_rpc_form),
     },
     Check {
-        id: "wire.nobody_asked",
-        title: "Every answer is to a request that waits for one",
+        id: "wire.unexpected_response",
+        title: "Every response belongs to a pending request",
         requirements: &["REQ-RSP-01"],
         keyword: Keyword::Must,
         level: 1,
-        body: Body::Seen(nobody_asked),
+        body: Body::Seen(unexpected_response),
     },
     Check {
         id: "wire.answers",
-        title: "Every call is answered within the time limit",
+        title: "Every call gets a reply within the time limit",
         requirements: &["REQ-RSP-01", "REQ-RQ-08"],
         keyword: Keyword::Must,
         level: 1,
@@ -43,7 +43,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "wire.stays_open",
-        title: "The adapter does not end the connection, or itself, by what it is sent",
+        title: "No request ends the connection or the adapter",
         requirements: &["REQ-RQ-08"],
         keyword: Keyword::Must,
         level: 1,
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "wire.one_text_item",
-        title: "A result is one text item that holds the operation's result as JSON",
+        title: "A result is one text item with the operation's result as JSON",
         requirements: &["REQ-MCP-09"],
         keyword: Keyword::Must,
         level: 1,
@@ -59,7 +59,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "wire.protocol_errors",
-        title: "What is wrong with an operation or its parameters is never a JSON-RPC error",
+        title: "Failures of operations and parameters are not JSON-RPC errors",
         requirements: &["REQ-MCP-12", "REQ-RQ-08"],
         keyword: Keyword::Must,
         level: 1,
@@ -67,7 +67,7 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "wire.is_error",
-        title: "`isError` is false for successes and for failures that another call can mend, true for internal ones",
+        title: "`isError` is true for internal failures and false for recoverable failures and successes",
         requirements: &["REQ-MCP-10", "REQ-MCP-11"],
         keyword: Keyword::Must,
         level: 1,
@@ -90,8 +90,8 @@ const RECOVERABLE: [&str; 9] = [
 
 fn only_messages(run: &Run, cases: &Cases) {
     none_of(
-        run.seen().nonsense,
-        "JSON-RPC messages in UTF-8 and nothing else",
+        run.seen().invalid,
+        "only JSON-RPC messages in UTF-8",
         "write logs to standard error, not to standard output",
         cases,
     );
@@ -99,37 +99,37 @@ fn only_messages(run: &Run, cases: &Cases) {
 
 fn json_rpc_form(run: &Run, cases: &Cases) {
     none_of(
-        run.seen().misshapen,
-        "`jsonrpc` \"2.0\" in every message, and in an answer `result` or `error`, one of them",
-        "leave the messages to an MCP library, or build each as JSON-RPC 2.0 has it",
+        run.seen().nonconforming,
+        "`jsonrpc` \"2.0\" in every message, and either `result` or `error` in a response",
+        "create messages with an MCP library, or follow JSON-RPC 2.0",
         cases,
     );
 }
 
-fn nobody_asked(run: &Run, cases: &Cases) {
+fn unexpected_response(run: &Run, cases: &Cases) {
     none_of(
-        run.seen().to_nobody,
-        "one answer to each request, with the id of the request as it came",
-        "answer each request once, repeat its id with its type, and answer no notification",
+        run.seen().unexpected,
+        "one response to each request, with the unchanged id of the request",
+        "respond to each request once with its unchanged id, and do not respond to notifications",
         cases,
     );
 }
 
-/// Nothing of this kind was seen.
+/// Expects that no message was counted in these statistics.
 fn none_of(samples: Samples, expected: &str, mend: &str, cases: &Cases) {
     cases.expect(samples.count == 0, || {
-        Finding::shown("what the adapter sends", samples.first, expected, mend)
+        Finding::shown("messages of the adapter", samples.first, expected, mend)
     });
 }
 
 fn answers(run: &Run, exchange: &Exchange, cases: &Cases) {
-    cases.expect(exchange.lost().is_none() || exchange.was_too_long(), || {
+    cases.expect(exchange.no_response().is_none() || exchange.was_too_long(), || {
         Finding::of(
             exchange,
             exchange.operation(),
-            format!("an answer within {} ms", run.settings.limits.request.as_millis()),
-            "answer every request, whatever it holds; if the operation may take that long, give the \
-             run more time with `request_seconds`",
+            format!("a reply within {} ms", run.settings.limits.request.as_millis()),
+            "reply to every request; if the operation may take that long, increase the run's \
+             `request_seconds`",
         )
     });
 }
@@ -141,13 +141,13 @@ fn stays_open(run: &Run, cases: &Cases) {
             "the connection",
             deaths.clone(),
             "a connection that stays open until the client ends it",
-            "catch what goes wrong with one call, answer it with a failure, and go on",
+            "catch errors of a call, return a failure, and continue",
         )
     });
 }
 
-/// Whether these are arguments that the schema of an endpoint tool lets through. Others may be refused
-/// by an MCP library before the adapter sees them.
+/// Whether the schema of an endpoint tool allows these arguments. An MCP library may reject others before
+/// the adapter reads them.
 fn is_request(arguments: &Value) -> bool {
     let names_one = arguments.get("operation").is_some_and(Value::is_string);
     let names_many = arguments.get("operations").is_some_and(Value::is_array);
@@ -178,7 +178,7 @@ fn one_text_item(_: &Run, exchange: &Exchange, cases: &Cases) {
 
 fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
     let is_endpoint = run.adapter.endpoints.iter().any(|tool| tool.name == exchange.tool);
-    if !is_endpoint || !is_request(&exchange.arguments) || exchange.lost().is_some() {
+    if !is_endpoint || !is_request(&exchange.arguments) || exchange.no_response().is_some() {
         return;
     }
     cases.expect(!matches!(exchange.reply, Reply::Protocol { .. }), || {
@@ -186,8 +186,7 @@ fn protocol_errors(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             "a result whose text is {\"success\": false, \"error\": …}, not a JSON-RPC error",
-            "turn what goes wrong in an operation into a failure; JSON-RPC errors are for requests \
-             that never become a call",
+            "return a failure if an operation fails; JSON-RPC errors are for requests that are not calls",
         )
     });
 }
@@ -210,8 +209,8 @@ fn is_error(_: &Run, exchange: &Exchange, cases: &Cases) {
         ..Finding::of(
             exchange,
             exchange.operation(),
-            format!("`isError` {should} with {}", exchange.told()),
-            "set `isError` only where the model can do nothing about it: an internal fault",
+            format!("`isError` {should} with {}", exchange.summary()),
+            "set `isError` for internal failures only, which the model cannot correct",
         )
     });
 }

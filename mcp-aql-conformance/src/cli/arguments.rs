@@ -1,4 +1,4 @@
-//! What the command line takes, and what it makes of a run.
+//! The arguments of the command line and the run that they describe.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -34,7 +34,7 @@ Examples:
   mcp-aql-conformance test --url http://127.0.0.1:8080/mcp --level 1
   mcp-aql-conformance test --allow create,update,delete --format junit --output report.xml -- ./adapter
 
-Without --allow nothing is called but READ operations and what has to be refused.";
+Without --allow, the run only calls READ operations and makes calls that must fail.";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -42,8 +42,8 @@ pub(crate) enum Command {
     #[command(after_help = EXAMPLES)]
     Test {
         #[command(flatten)]
-        asked: Asked,
-        /// Run the checks of this category alone; may be repeated
+        asked: RunArguments,
+        /// Run only the checks of this category; may be repeated
         #[arg(long = "category", value_name = "NAME")]
         categories: Vec<String>,
         #[command(flatten)]
@@ -51,13 +51,13 @@ pub(crate) enum Command {
     },
     /// Collect the evidence that the protocol's own conformance runner judges
     #[command(after_help = "\
-The evidence is introspection and replies to calls that are made for it. No list in it is empty: what \
-could not be collected is said, and nothing is written (exit code 2). Most adapters need --allow \
-create,update,execute, and --allow delete to remove again what was created.")]
+The evidence is introspection and replies to calls that are made for it. No list in it is empty: if \
+a part could not be collected, its reason is reported, and nothing is written (exit code 2). Most \
+adapters need --allow create,update,execute, and --allow delete to remove the created items.")]
     Evidence {
         #[command(flatten)]
-        asked: Asked,
-        /// Into this file, in place of standard output
+        asked: RunArguments,
+        /// Write to this file instead of standard output
         #[arg(long, value_name = "FILE")]
         output: Option<PathBuf>,
     },
@@ -68,29 +68,29 @@ create,update,execute, and --allow delete to remove again what was created.")]
         #[command(flatten)]
         output: Output,
     },
-    /// Show all checks with the requirements they are about
+    /// Show all checks with their requirements
     List {
-        /// In which form
+        /// The format of the list
         #[arg(long, value_enum, default_value_t = ListFormat::Text)]
         format: ListFormat,
     },
 }
 
-/// The forms of the list.
+/// The formats of the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListFormat {
-    /// A line each
+    /// One line per check
     Text,
-    /// For programs
+    /// JSON for programs
     Json,
-    /// A table for a page
+    /// A Markdown table
     Markdown,
 }
 
-/// What to test, and how.
+/// The adapter and the settings of a run.
 #[derive(Debug, Args)]
-pub(crate) struct Asked {
-    /// The level that is asked for
+pub(crate) struct RunArguments {
+    /// The requested conformance level
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(1..=2))]
     level: u8,
     /// Read fixtures, skips, headers and limits from this TOML file
@@ -99,10 +99,10 @@ pub(crate) struct Asked {
     /// Let operations of these categories run: create, update, delete, execute
     #[arg(long, value_name = "CATEGORY", value_delimiter = ',')]
     allow: Vec<Category>,
-    /// How long one request may take, in seconds; 10 unless the configuration says otherwise
+    /// The time limit of one request in seconds; 10 by default
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
-    /// The URL of an adapter that runs already, in place of a command
+    /// The URL of a running adapter instead of a command
     #[arg(long, value_name = "URL", conflicts_with = "target")]
     url: Option<String>,
     /// Send this header with every request; may be repeated
@@ -114,20 +114,20 @@ pub(crate) struct Asked {
 }
 
 fn seconds(text: &str) -> Result<Duration, String> {
-    let seconds: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
+    let seconds: f64 = text.parse().map_err(|_| "it is not a number".to_owned())?;
     match Duration::try_from_secs_f64(seconds) {
         Ok(limit) if (0.001..=86_400.0).contains(&seconds) => Ok(limit),
         _ => Err("write a number of seconds, up to a day".to_owned()),
     }
 }
 
-impl Asked {
-    /// Whether the run may leave something behind that was not there before.
+impl RunArguments {
+    /// Whether the run may create items that outlive it.
     pub(crate) fn may_create(&self) -> bool {
         self.allow.iter().any(|category| *category != Category::Read)
     }
 
-    /// What is to be tested, and the settings of the run.
+    /// Resolves the target and the settings of the run.
     pub(crate) fn resolve(
         &self,
         categories: Vec<String>,
@@ -146,7 +146,7 @@ impl Asked {
                 let mut names: Vec<_> = checks().map(|check| check.category()).collect();
                 names.dedup();
                 return Err(ConfigError::Wrong(format!(
-                    "there is no category `{name}` of checks: there are {}",
+                    "`{name}` is not a category of checks; the categories are {}",
                     names.join(", ")
                 )));
             }
@@ -168,13 +168,13 @@ impl Asked {
         {
             if is_given && !has_url {
                 return Err(ConfigError::Wrong(format!(
-                    "`{what}` goes with `--url`: a command has no headers"
+                    "`{what}` requires `--url`: a command has no headers"
                 )));
             }
         }
         if !file.env.is_empty() && !has_command {
             return Err(ConfigError::Wrong(
-                "`[env]` goes with a command: what runs at a URL has its environment already"
+                "`[env]` requires a command: the environment of a running adapter cannot be set"
                     .to_owned(),
             ));
         }
@@ -201,7 +201,7 @@ impl Asked {
         }
         for header in &self.headers {
             let Some((name, value)) = header.split_once(':') else {
-                // It may be a secret, and is not told.
+                // The header may be a secret, so the message does not include it.
                 return Err(ConfigError::Wrong(
                     "a `--header` has no colon: write `--header 'Name: value'`".to_owned(),
                 ));
@@ -224,7 +224,7 @@ fn command(
     file: &File,
 ) -> Result<CommandTarget, ConfigError> {
     let Some((program, arguments)) = words.split_first() else {
-        return Err(ConfigError::Wrong("there is no command after `--`".to_owned()));
+        return Err(ConfigError::Wrong("the command after `--` is missing".to_owned()));
     };
     let mut target = CommandTarget::new(program.clone(), arguments.iter().cloned());
     for (name, value) in &file.env {

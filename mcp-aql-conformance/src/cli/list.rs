@@ -9,7 +9,7 @@ use super::arguments::ListFormat;
 use super::output;
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct CheckEntry<'a> {
     id: &'a str,
     category: &'a str,
     title: &'a str,
@@ -18,13 +18,13 @@ struct Listed<'a> {
     level: u8,
 }
 
-/// The checks in this form.
+/// Renders the checks in this format.
 pub(crate) fn list(
     format: ListFormat,
     checks: impl Iterator<Item = &'static Check>,
 ) -> Result<String, String> {
     let checks: Vec<_> = checks
-        .map(|check| Listed {
+        .map(|check| CheckEntry {
             id: check.id,
             category: check.category(),
             title: check.title,
@@ -39,16 +39,16 @@ pub(crate) fn list(
     let width = checks.iter().map(|check| check.id.len()).max().unwrap_or_default();
     let mut text = String::new();
     let mut category = "";
-    for Listed { id, title, requirements, keyword, level, .. } in &checks {
+    for CheckEntry { id, title, requirements, keyword, level, .. } in &checks {
         let requirements = requirements.join(", ");
         let is_first = id.split('.').next() != Some(category);
         category = id.split('.').next().unwrap_or_default();
-        // Writing into a string does not fail.
+        // Writing to a string does not fail.
         let _ = match format {
             ListFormat::Markdown => {
                 if is_first {
                     let gap = if text.is_empty() { "" } else { "\n" };
-                    let head = "| check | level | keyword | what holds | requirements |";
+                    let head = "| check | level | keyword | rule | requirements |";
                     let _ = writeln!(text, "{gap}## {category}\n\n{head}\n|---|---|---|---|---|");
                 }
                 let title = title.replace('|', "\\|");

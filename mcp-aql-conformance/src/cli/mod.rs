@@ -1,4 +1,4 @@
-//! The command line: what is asked for, and how the process ends.
+//! The command line: subcommands and exit codes.
 
 mod arguments;
 mod list;
@@ -11,62 +11,62 @@ use std::sync::Arc;
 use clap::Parser as _;
 use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, checks};
 
-use arguments::{Arguments, Asked, Command};
+use arguments::{Arguments, Command, RunArguments};
 use output::Output;
-use progress::Watch;
+use progress::ProgressLine;
 
-/// How the process ends (REQ-CNF-12).
+/// The outcome of the process (REQ-CNF-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    /// All is as it should be.
-    Well,
-    /// As the report says: 0, 1 or 2.
+enum Outcome {
+    /// The command succeeded.
+    Success,
+    /// The exit code of a report: 0, 1 or 2.
     Judged(u8),
-    /// What was asked for cannot be done.
+    /// The command could not be executed.
     Refused,
-    /// Somebody wanted it to stop.
+    /// A signal interrupted the process.
     Interrupted,
 }
 
-impl Ended {
+impl Outcome {
     const fn code(self) -> u8 {
         match self {
-            Self::Well => 0,
+            Self::Success => 0,
             Self::Judged(code) => code,
             Self::Refused => 3,
-            // As shells have it.
+            // 128 + SIGINT, the convention of shells.
             Self::Interrupted => 130,
         }
     }
 }
 
-/// Does what the process was started for.
+/// Runs the command line.
 pub(crate) fn main() -> ExitCode {
     let ended = match Arguments::try_parse() {
         Ok(arguments) => run(arguments.command).unwrap_or_else(|why| {
-            output::tell(&format!("error: {why}"));
-            Ended::Refused
+            output::print_notice(&format!("error: {why}"));
+            Outcome::Refused
         }),
         Err(error) => {
-            // Help and version are no faults, and go to standard output. Nobody reads when this fails.
+            // Help and version are not errors and go to standard output. A failed write is ignored.
             let _ = error.print();
-            if error.use_stderr() { Ended::Refused } else { Ended::Well }
+            if error.use_stderr() { Outcome::Refused } else { Outcome::Success }
         }
     };
     ExitCode::from(ended.code())
 }
 
-/// Errors are for whoever typed the command.
-fn run(command: Command) -> Result<Ended, String> {
+/// Runs a command. Errors are messages for the user.
+fn run(command: Command) -> Result<Outcome, String> {
     match command {
         Command::Test { asked, categories, output } => {
             let runner = runner(&asked, categories)?;
             output.check()?;
             in_the_end(asked.may_create(), async {
-                let watch = Arc::new(Watch::new());
+                let watch = Arc::new(ProgressLine::new());
                 let watching = Arc::clone(&watch);
                 let report =
-                    runner.on_progress(move |progress| watching.tell(progress)).run().await;
+                    runner.on_progress(move |progress| watching.show(progress)).run().await;
                 watch.end();
                 write_report(&report, &output)
             })
@@ -75,21 +75,21 @@ fn run(command: Command) -> Result<Ended, String> {
             let runner = runner(&asked, Vec::new())?;
             output::check(output.as_deref())?;
             in_the_end(asked.may_create(), async {
-                let told = |progress| {
+                let reported = |progress| {
                     if let Progress::LeftBehind(left) = progress {
                         let left = left.iter().map(|left| format!("\n  {}", output::plain(left)));
-                        output::tell(&format!("left behind:{}", left.collect::<String>()));
+                        output::print_notice(&format!("left behind:{}", left.collect::<String>()));
                     }
                 };
-                match runner.on_progress(told).evidence().await {
+                match runner.on_progress(reported).evidence().await {
                     Ok(evidence) => {
                         output::write(output.as_deref(), &output::json(&evidence)?)?;
-                        Ok(Ended::Well)
+                        Ok(Outcome::Success)
                     }
                     Err(why) => {
-                        output::tell(&output::plain_lines(&why.to_string()));
-                        Ok(Ended::Judged(match why {
-                            EvidenceError::Unlearned(_) => 1,
+                        output::print_notice(&output::plain_lines(&why.to_string()));
+                        Ok(Outcome::Judged(match why {
+                            EvidenceError::LearnError(_) => 1,
                             _ => 2,
                         }))
                     }
@@ -99,62 +99,59 @@ fn run(command: Command) -> Result<Ended, String> {
         Command::Report { file, output } => {
             let text = output::read(&file)?;
             let report: Report = serde_json::from_str(&text).map_err(|error| {
-                format!(
-                    "`{}` is no report as `test --format json` writes it: {error}",
-                    file.display()
-                )
+                format!("`{}` is not a report of `test --format json`: {error}", file.display())
             })?;
             output.write(&report)?;
-            Ok(Ended::Well)
+            Ok(Outcome::Success)
         }
         Command::List { format } => {
             output::write(None, &list::list(format, checks())?)?;
-            Ok(Ended::Well)
+            Ok(Outcome::Success)
         }
     }
 }
 
-fn runner(asked: &Asked, categories: Vec<String>) -> Result<Runner, String> {
+fn runner(asked: &RunArguments, categories: Vec<String>) -> Result<Runner, String> {
     let (target, settings) = asked.resolve(categories).map_err(|error| error.to_string())?;
     Ok(Runner::of(target, settings))
 }
 
-fn write_report(report: &Report, output: &Output) -> Result<Ended, String> {
+fn write_report(report: &Report, output: &Output) -> Result<Outcome, String> {
     output.write(report)?;
     if !output.says_all() {
-        output::tell(&output::last_lines(report));
+        output::print_notice(&output::last_lines(report));
     }
-    Ok(Ended::Judged(report.exit_code()))
+    Ok(Outcome::Judged(report.exit_code()))
 }
 
-/// Works until it is done, or somebody wants it to stop; then whatever was started is ended with it.
+/// Runs a future until it ends or the process is interrupted, and then ends all child processes.
 fn in_the_end(
     may_create: bool,
-    work: impl Future<Output = Result<Ended, String>>,
-) -> Result<Ended, String> {
+    work: impl Future<Output = Result<Outcome, String>>,
+) -> Result<Outcome, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("cannot start: {error}"))?;
     runtime.block_on(async {
         tokio::select! {
-            // Signals are heard before there is anything to end.
+            // Install signal handlers before starting the adapter.
             biased;
             () = interrupted() => {
                 progress::clear();
-                output::tell(match may_create {
-                    true => "interrupted; what the run has created is still there",
+                output::print_notice(match may_create {
+                    true => "interrupted; the items that the run created were not removed",
                     false => "interrupted",
                 });
-                Ok(Ended::Interrupted)
+                Ok(Outcome::Interrupted)
             }
             ended = work => ended,
         }
     })
 }
 
-/// Waits for Ctrl-C, or the wish that the process end.
+/// Waits for Ctrl-C or SIGTERM.
 async fn interrupted() {
     let by_hand = async {
-        // Where signals cannot be heard, the system's own way is left.
+        // If signal handlers are unavailable, the default action of the system applies.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }

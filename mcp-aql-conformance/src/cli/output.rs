@@ -1,4 +1,4 @@
-//! Where reports go, and in which form.
+//! The output of reports: formats and destinations.
 
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -6,46 +6,46 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use mcp_aql_conformance::Report;
 
-/// So many reasons are told in the last lines; the report has them all.
-const MOST_OBSTACLES: usize = 5;
-/// The longest report that is read.
-const LONGEST_REPORT: u64 = 256 << 20;
+/// The maximum number of obstacles in the summary; the report has all of them.
+const MAX_OBSTACLES: usize = 5;
+/// The maximum size of a report file, in bytes.
+const MAX_REPORT_BYTES: u64 = 256 << 20;
 
-/// The forms of a report.
+/// The formats of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// For a terminal
+    /// Text for a terminal
     Text,
-    /// For programs, and for `report`
+    /// JSON for programs and for `report`
     Json,
-    /// For a page or a comment
+    /// Markdown for a page or a comment
     Markdown,
-    /// For CI systems: JUnit's XML
+    /// JUnit XML for CI systems
     Junit,
-    /// A page for browsers, in one file
+    /// A single-file HTML page
     Html,
-    /// An SVG image that says the level
+    /// An SVG badge with the level
     Badge,
 }
 
-/// In which form a report is written, and where.
+/// The format and the destination of a report.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
-    /// In which form
+    /// The format of the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Into this file, in place of standard output
+    /// Write to this file instead of standard output
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 impl Output {
-    /// Whether a reader of the output needs no further words.
+    /// Whether the output already contains the summary.
     pub(crate) fn says_all(&self) -> bool {
         self.output.is_none() && self.format == Format::Text
     }
 
-    /// Whether it can be written: better known before a run than after.
+    /// Checks before a run that the report can be written.
     pub(crate) fn check(&self) -> Result<(), String> {
         check(self.output.as_deref())
     }
@@ -64,7 +64,7 @@ impl Output {
     }
 }
 
-/// Whether standard output is a terminal that shows colours, and nobody said no.
+/// Whether standard output is a terminal and colors are not disabled.
 fn likes_colour() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     std::io::stdout().is_terminal()
@@ -72,19 +72,19 @@ fn likes_colour() -> bool {
         && std::env::var_os("TERM").is_none_or(|terminal| terminal != "dumb")
 }
 
-/// As JSON for people and programs.
+/// Formats a value as indented JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, String> {
     serde_json::to_string_pretty(value).map_err(|error| format!("cannot write JSON: {error}"))
 }
 
-/// Whether this file can be written.
+/// Checks that this file can be written.
 pub(crate) fn check(file: Option<&Path>) -> Result<(), String> {
     let Some(file) = file else { return Ok(()) };
     let cannot =
         |why: &dyn std::fmt::Display| Err(format!("cannot write `{}`: {why}", file.display()));
     let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
     if folder.is_some_and(|folder| !folder.is_dir()) {
-        return cannot(&"there is no such folder");
+        return cannot(&"the folder does not exist");
     }
     if file.is_dir() {
         return cannot(&"it is a folder");
@@ -94,13 +94,13 @@ pub(crate) fn check(file: Option<&Path>) -> Result<(), String> {
         return cannot(&error);
     }
     if is_new {
-        // A run that is interrupted leaves no empty report.
+        // Remove the probe, so that an interrupted run leaves no empty report.
         let _ = std::fs::remove_file(file);
     }
     Ok(())
 }
 
-/// Writes a text into a file, or to standard output.
+/// Writes a text to a file or to standard output.
 pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), String> {
     let mut text = std::borrow::Cow::Borrowed(text);
     if !text.ends_with('\n') {
@@ -112,7 +112,7 @@ pub(crate) fn write(file: Option<&Path>, text: &str) -> Result<(), String> {
         None => {
             let mut stdout = std::io::stdout().lock();
             match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-                // Whoever has read enough may close the pipe.
+                // The reader may close the pipe early.
                 Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                     Err(format!("cannot write to standard output: {error}"))
                 }
@@ -127,20 +127,20 @@ pub(crate) fn read(file: &Path) -> Result<String, String> {
     let wrong = |error: std::io::Error| format!("cannot read `{}`: {error}", file.display());
     let mut text = String::new();
     if file == Path::new("-") {
-        std::io::stdin().lock().take(LONGEST_REPORT).read_to_string(&mut text).map_err(wrong)?;
+        std::io::stdin().lock().take(MAX_REPORT_BYTES).read_to_string(&mut text).map_err(wrong)?;
     } else {
         let file = std::fs::File::open(file).map_err(wrong)?;
-        file.take(LONGEST_REPORT).read_to_string(&mut text).map_err(wrong)?;
+        file.take(MAX_REPORT_BYTES).read_to_string(&mut text).map_err(wrong)?;
     }
     Ok(text)
 }
 
-/// Tells whoever started the command. Nobody listens when this fails.
-pub(crate) fn tell(text: &str) {
+/// Prints a message to standard error. A failed write is ignored.
+pub(crate) fn print_notice(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{text}");
 }
 
-/// What a run came to, in a few lines.
+/// The summary of a report in a few lines.
 pub(crate) fn last_lines(report: &Report) -> String {
     let mut lines = Vec::new();
     if report.modes.is_empty() {
@@ -161,23 +161,23 @@ pub(crate) fn last_lines(report: &Report) -> String {
             summary.not_applicable
         ));
     }
-    let shown = report.obstacles.iter().take(MOST_OBSTACLES);
+    let shown = report.obstacles.iter().take(MAX_OBSTACLES);
     lines.extend(shown.map(|obstacle| format!("  {}", plain(obstacle))));
-    let more = report.obstacles.len().saturating_sub(MOST_OBSTACLES);
+    let more = report.obstacles.len().saturating_sub(MAX_OBSTACLES);
     if more > 0 {
         lines.push(format!("  and {more} more"));
     }
     lines.join("\n")
 }
 
-/// The same of a text with several lines.
+/// Replaces control characters in a text of several lines.
 pub(crate) fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
 
-/// A text of the adapter's on one line of a terminal, with nothing in it that a terminal obeys.
+/// Shortens a text of the adapter to one line without control characters.
 pub(crate) fn plain(text: &str) -> String {
-    const LONGEST: usize = 400;
+    const MAX_LINE_CHARS: usize = 400;
     let shown = |letter| if mcp_aql_text::is_hidden(letter) { ' ' } else { letter };
-    text.chars().take(LONGEST).map(shown).collect()
+    text.chars().take(MAX_LINE_CHARS).map(shown).collect()
 }

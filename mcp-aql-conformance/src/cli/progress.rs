@@ -1,4 +1,4 @@
-//! What is told while the run works: one line, rewritten, where somebody looks at it.
+//! The progress line on standard error.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Mutex, PoisonError};
@@ -8,28 +8,28 @@ use mcp_aql_conformance::Progress;
 
 use super::output::plain;
 
-/// The line is not written anew more often than this.
-const AT_MOST_EVERY: Duration = Duration::from_millis(50);
+/// The minimum interval between two updates of the line.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Shows how it is going on standard error, if that is a terminal.
-pub(crate) struct Watch {
+/// Shows the progress on standard error if that is a terminal.
+pub(crate) struct ProgressLine {
     is_seen: bool,
-    shown: Mutex<Shown>,
+    shown: Mutex<LineState>,
 }
 
 #[derive(Default)]
-struct Shown {
+struct LineState {
     about: String,
     last: Option<Instant>,
 }
 
-impl Watch {
+impl ProgressLine {
     pub(crate) fn new() -> Self {
         Self { is_seen: std::io::stderr().is_terminal(), shown: Mutex::default() }
     }
 
-    /// Shows what is done now.
-    pub(crate) fn tell(&self, progress: Progress) {
+    /// Shows a step of the run.
+    pub(crate) fn show(&self, progress: Progress) {
         if !self.is_seen {
             return;
         }
@@ -41,7 +41,7 @@ impl Watch {
                 format!("{}: {operations} operations", shown.about)
             }
             Progress::Checked { check, done, total } => {
-                let is_due = shown.last.is_none_or(|last| last.elapsed() >= AT_MOST_EVERY);
+                let is_due = shown.last.is_none_or(|last| last.elapsed() >= UPDATE_INTERVAL);
                 if !is_due && done < total {
                     return;
                 }
@@ -53,7 +53,7 @@ impl Watch {
         rewrite(&line);
     }
 
-    /// Leaves an empty line.
+    /// Clears the line.
     pub(crate) fn end(&self) {
         if self.is_seen {
             rewrite("");
@@ -61,7 +61,7 @@ impl Watch {
     }
 }
 
-/// Takes the line of a run away that did not come to its end.
+/// Clears the line of an interrupted run.
 pub(crate) fn clear() {
     if std::io::stderr().is_terminal() {
         rewrite("");
@@ -70,7 +70,7 @@ pub(crate) fn clear() {
 
 fn rewrite(line: &str) {
     let mut stderr = std::io::stderr().lock();
-    // Nobody looks when this fails.
+    // A failed write is ignored.
     let _ = write!(stderr, "\r\x1b[2K{line}");
     let _ = stderr.flush();
 }

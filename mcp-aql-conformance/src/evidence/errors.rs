@@ -1,4 +1,4 @@
-//! Faults of many kinds, and what is said of them.
+//! The evidence of error messages and constraints.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use super::Collector;
 use super::parameters::Unknown;
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::learn::Category;
+use crate::category::Category;
 use crate::run::arguments;
 use crate::values::{self, Fault, Shape};
 
@@ -15,7 +15,7 @@ fn case(name: String, must_mention: &[&str], reply: &Exchange) -> Value {
 }
 
 impl Collector<'_> {
-    /// Each kind of fault, for every operation that it can be tried on.
+    /// Collects failures of each kind for every suitable operation.
     pub(super) async fn error_tests(&mut self, unknown: &[Unknown], missing: &Value) -> Value {
         let run = self.run;
         let cases = Cases::default();
@@ -54,7 +54,7 @@ impl Collector<'_> {
         self.list("error_tests", found, &cases, "no operation could be called")
     }
 
-    /// An operation called through the tool of another family.
+    /// Calls an operation through the tool of another family.
     async fn elsewhere(&self, found: &mut Vec<Value>, cases: &Cases) {
         let run = self.run;
         for operation in &run.adapter.operations {
@@ -69,7 +69,7 @@ impl Collector<'_> {
         }
     }
 
-    /// What nobody is called.
+    /// Reads missing items.
     async fn not_found(&self, found: &mut Vec<Value>, cases: &Cases) {
         let run = self.run;
         for operation in run.adapter.reads() {
@@ -78,7 +78,7 @@ impl Collector<'_> {
             if !values::is_identifier(&only.name) {
                 continue;
             }
-            let Some(nobody) = values::nobody(run, operation, only) else { continue };
+            let Some(nobody) = values::missing_id(run, operation, only) else { continue };
             let said = nobody.as_str().map_or_else(|| nobody.to_string(), str::to_owned);
             let params = Map::from_iter([(only.name.clone(), nobody)]);
             let Some(reply) = run.call(operation, params, cases).await else { continue };
@@ -86,11 +86,11 @@ impl Collector<'_> {
         }
     }
 
-    /// Values that documented constraints shut out, and writes that were refused.
+    /// Collects the failures of values that violate documented constraints, and of rejected writes.
     pub(super) async fn constraint_tests(&mut self, mut found: Vec<Value>) -> Value {
         let run = self.run;
         let cases = Cases::default();
-        // What deletes or acts has no business here.
+        // DELETE and EXECUTE operations are not called.
         let tried = run.adapter.operations.iter().filter(|operation| {
             let is_write = matches!(operation.category, Some(Category::Create | Category::Update));
             (operation.is_read() || is_write) && run.forbids(operation).is_none()
@@ -116,11 +116,11 @@ impl Collector<'_> {
                 }
             }
         }
-        self.list("constraint_tests", found, &cases, "introspection shows no constraint")
+        self.list("constraint_tests", found, &cases, "introspection documents no constraint")
     }
 }
 
-/// The name of the constraint, as introspection has it.
+/// The constraint's name in introspection.
 const fn word_of(fault: Fault) -> &'static str {
     match fault {
         Fault::Type => "type",

@@ -1,53 +1,53 @@
 //! The evidence that the protocol's own conformance runner reads, collected from a running adapter
 //! (REQ-CNF-06).
 //!
-//! That runner passes a group in which there is nothing to judge. So nothing is left empty here: what could
-//! not be collected is an error that says why.
+//! The protocol's runner passes empty groups, so empty groups are errors here, with the reason.
 
 mod errors;
+mod items;
 mod parameters;
-mod things;
-mod told;
+mod semantic;
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
+use crate::adapter::{Adapter, tool_parts};
 use crate::cases::Cases;
-use crate::learn::{Adapter, Category, Mode, tool_parts};
+use crate::category::{Category, Mode};
 use crate::run::Run;
 use crate::runner::{Progress, Runner};
 use crate::wire::Tap;
 
-/// Why there is no evidence.
+/// Returned when the evidence could not be collected.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum EvidenceError {
-    /// Nothing could be learned of the adapter.
+    /// The adapter could not be learned.
     #[error("{0}")]
-    Unlearned(String),
-    /// Something would be missing in it: each line names what, and why.
+    LearnError(String),
+    /// Parts of the evidence are missing. Each line names one and the reason.
     #[error("the evidence would not be whole:{}", .0.iter().map(|gap| format!("\n- {gap}")).collect::<String>())]
     Incomplete(Vec<String>),
 }
 
-/// What is being collected, and what is missing of it.
+/// The evidence being collected, and its gaps.
 struct Collector<'a> {
     run: &'a Run,
     gaps: Vec<String>,
 }
 
 impl Collector<'_> {
-    /// Takes note that something is missing, with the reasons that came up on the way.
+    /// Records a missing part with the reasons for the skipped cases.
     fn gap(&mut self, what: impl Into<String>, cases: &Cases, otherwise: &str) {
-        let skipped = cases.collected().skipped;
+        let skipped = cases.results().skipped;
         let why: Vec<_> = skipped.keys().map(crate::cases::Skip::reason).collect();
         let why = if why.is_empty() { otherwise.to_owned() } else { why.join("; ") };
         self.gaps.push(format!("{}: {why}", what.into()));
     }
 
-    /// A list that may not be empty.
+    /// Returns a list and records a gap if it is empty.
     fn list(&mut self, name: &str, found: Vec<Value>, cases: &Cases, otherwise: &str) -> Value {
         if found.is_empty() {
             self.gap(format!("`{name}` would be empty"), cases, otherwise);
@@ -57,31 +57,30 @@ impl Collector<'_> {
 }
 
 impl Runner {
-    /// Collects the evidence bundle that the protocol's own conformance runner judges: introspection, and
-    /// replies to calls that are made for it. What changes something is only called where the settings
-    /// allow it. What was created is removed again where that is allowed; what is left is told as
-    /// [`Progress::LeftBehind`].
+    /// Collects the evidence bundle for the protocol's own conformance runner: introspection, and replies
+    /// to calls. Operations that change data are only called if the settings allow them. Created items are
+    /// removed if the settings allow that; the others are reported as [`Progress::LeftBehind`].
     ///
     /// # Errors
-    /// [`EvidenceError`] when the adapter cannot be learned, or when a part of the bundle would be empty:
-    /// it says which, and what to allow or to give for it.
+    /// [`EvidenceError`] if the adapter cannot be learned or a part of the bundle would be empty. It names
+    /// the part and the missing permission or fixture.
     pub async fn evidence(&self) -> Result<Value, EvidenceError> {
         let tap = self.tap();
         let until = Instant::now() + self.settings().limits.run;
         let learned = self.learned(None, Mode::Semantic, &tap, until, Vec::new()).await;
         let run = learned
-            .map_err(|why| EvidenceError::Unlearned(self.secrets().masked(&why.to_string())))?;
-        run.prime().await;
+            .map_err(|why| EvidenceError::LearnError(self.secrets().masked(&why.to_string())))?;
+        run.prepare().await;
         let mut modes = vec![word_of(&run.adapter)];
         if let Some(other) = self.other_mode(&run.adapter, &tap, until).await {
             modes.push(other);
         }
         let bundle = collect(&run, &modes, self.settings().level).await;
-        // At the end, for until then things are made.
+        // At the end, because collecting creates items.
         let mut left_behind = run.clear_up().await;
         if !left_behind.is_empty() {
             left_behind.iter_mut().for_each(|left| self.secrets().mask(left));
-            self.tell(Progress::LeftBehind(left_behind));
+            self.report_progress(Progress::LeftBehind(left_behind));
         }
         let (_, connection) = run.into_parts();
         if let Some(connection) = Arc::into_inner(connection) {
@@ -100,7 +99,7 @@ impl Runner {
         }
     }
 
-    /// The word for the mode that the adapter was not started in, if it can serve in that one too.
+    /// The name of the other mode if the adapter serves it too.
     async fn other_mode(
         &self,
         adapter: &Adapter,
@@ -124,7 +123,7 @@ impl Runner {
     }
 }
 
-/// The word that the bundle has for a mode: `crude` only where the tools are those five.
+/// The bundle's name of a mode: `crude` only if the tools are the five of the CRUDE profile.
 fn word_of(adapter: &Adapter) -> String {
     let families = || adapter.endpoints.iter().filter_map(|tool| tool_parts(&tool.name)?.1);
     let is_crude = |family| Category::ALL.into_iter().any(|known| known.family() == family);
@@ -170,14 +169,14 @@ async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, Eviden
         "error_tests": errors,
         "round_trip_tests": collector.list(
             "round_trip_tests", round_trips, &things.made,
-            "nothing is created and read again: there is no CREATE operation with a READ operation for the same thing",
+            "no resource has both a CREATE and a READ operation",
         ),
         "update_preservation_tests": collector.list(
             "update_preservation_tests", preserved, things.unchanged(),
-            "there is no UPDATE operation for a thing that can be created",
+            "no resource has both a CREATE and an UPDATE operation",
         ),
     });
-    // What the runner looks at for level 2 alone.
+    // The runner reads these groups for level 2 only.
     if level >= 2 {
         let constraints = collector.constraint_tests(things.refused).await;
         let batch = collector.batch_example().await;
@@ -188,7 +187,7 @@ async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, Eviden
             bundle.insert("semantic_tests".to_owned(), semantic);
         }
     }
-    if let Some(lost) = run.lost() {
+    if let Some(lost) = run.no_response() {
         collector.gaps.push(format!("the collection was cut short: {lost}"));
     }
     if collector.gaps.is_empty() {
@@ -199,7 +198,7 @@ async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, Eviden
 }
 
 impl Collector<'_> {
-    /// What introspection answers: the lists as they came, the details bare.
+    /// Collects introspection: unchanged lists, and details without their envelope.
     fn introspection(&mut self) -> Value {
         let adapter = &self.run.adapter;
         let mut details = Vec::new();
@@ -208,7 +207,7 @@ impl Collector<'_> {
                 details.push(operation.details().clone());
             } else {
                 let what = format!("`introspection.operation_details` lacks `{}`", operation.name);
-                self.gaps.push(format!("{what}: introspection does not tell them"));
+                self.gaps.push(format!("{what}: introspection does not return them"));
             }
         }
         let none = Cases::default();

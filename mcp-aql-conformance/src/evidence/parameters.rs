@@ -1,16 +1,16 @@
-//! Which parameters are accepted, which have to be there, and what is said of others.
+//! The evidence of accepted, required and rejected parameters.
 
 use serde_json::{Map, Value, json};
 
 use super::Collector;
-use super::things::Things;
+use super::items::CreatedItems;
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::learn::{Operation, Parameter};
 use crate::run::arguments;
 use crate::values::{self, Fault, STANDARD, Shape};
 
-/// A reply to a parameter that the operation does not have.
+/// The reply to an unknown parameter.
 pub(super) struct Unknown {
     pub(super) operation: String,
     pub(super) parameter: String,
@@ -18,21 +18,21 @@ pub(super) struct Unknown {
 }
 
 impl Unknown {
-    /// As the bundle has it.
+    /// The form of the bundle.
     pub(super) fn case(&self) -> Value {
         json!({
             "operation": self.operation, "parameter": self.parameter, "response": self.reply.received(),
         })
     }
 
-    /// Whether another reply refuses that parameter as this one did: as a name that is not known.
+    /// Whether another reply rejects a parameter in the same way as unknown.
     fn refuses(&self, reply: &Exchange, parameter: &str) -> bool {
         match (self.reply.failure(), reply.failure()) {
             (Some(own), Some(failure)) => {
                 failure.code == own.code && names(failure.message, parameter)
             }
-            // Others are tolerated and ignored, which a warning says: the same as here. A warning may also
-            // be about something else, as that a parameter is deprecated.
+            // Lenient adapters ignore unknown parameters with a warning. Other warnings may have other
+            // causes, such as a deprecated parameter.
             (None, None) => warnings(reply).any(|(code, message)| {
                 warnings(&self.reply).any(|own| own.0 == code) && names(message, parameter)
             }),
@@ -44,7 +44,7 @@ impl Unknown {
     }
 }
 
-/// The warnings of a reply: codes and messages.
+/// The codes and messages of a reply's warnings.
 fn warnings(reply: &Exchange) -> impl Iterator<Item = (&str, &str)> {
     let warnings = reply.body().and_then(|body| body.get("warnings")?.as_array());
     warnings.into_iter().flatten().filter_map(|warning| {
@@ -52,7 +52,7 @@ fn warnings(reply: &Exchange) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// Whether a text has this name as a word of its own.
+/// Whether a text contains this name as a word.
 fn names(text: &str, name: &str) -> bool {
     text.split(|each: char| !each.is_ascii_alphanumeric() && each != '_').any(|word| word == name)
 }
@@ -63,39 +63,42 @@ fn with(mut params: Map<String, Value>, name: &str, value: Value) -> Map<String,
 }
 
 impl Collector<'_> {
-    /// What an operation can be called with so that it changes nothing: for one that only reads, what it
-    /// requires; for others, where they are allowed, the same with names that nobody has; else nothing.
+    /// Parameters with which an operation changes nothing: the required ones for a READ operation; with
+    /// identifiers of missing items for other allowed operations; none otherwise.
     pub(super) fn harmless(&self, operation: &Operation) -> Map<String, Value> {
         let params = match (operation.is_read(), self.run.forbids(operation)) {
             (_, Some(_)) => return Map::new(),
-            (true, None) => self.run.valid(operation).or_else(|_| self.run.of_nobody(operation)),
-            (false, None) => self.run.of_nobody(operation),
+            (true, None) => {
+                self.run.valid(operation).or_else(|_| self.run.with_missing_ids(operation))
+            }
+            (false, None) => self.run.with_missing_ids(operation),
         };
         params.unwrap_or_default()
     }
 
-    /// A parameter that it does not have, for each operation.
+    /// Sends an unknown parameter to each operation.
     pub(super) async fn unknown_parameters(&mut self) -> Vec<Unknown> {
         let mut found = Vec::new();
         let cases = Cases::default();
         for operation in &self.run.adapter.operations {
             let parameter = self.run.absent_parameter(operation);
-            // Where an operation requires nothing, this would run it if the name were let through.
+            // An operation without required parameters would run if it accepted the name.
             let params = with(self.harmless(operation), &parameter, json!("x"));
             let is_whole = operation.required().all(|required| params.contains_key(&required.name));
             let arguments = arguments(&operation.name, params);
             let reply = self.run.refused(&operation.tool, arguments, &cases).await;
             let Some(reply) = reply else { continue };
-            let is_told = reply.failure().is_some_and(|failure| names(failure.message, &parameter));
-            // Who was given too little may say that first.
-            if is_told || is_whole {
+            let is_reported =
+                reply.failure().is_some_and(|failure| names(failure.message, &parameter));
+            // If required parameters are missing, the reply may concern these.
+            if is_reported || is_whole {
                 found.push(Unknown { operation: operation.name.clone(), parameter, reply });
             }
         }
         found
     }
 
-    /// Each required parameter left out, with all others there as far as that is harmless.
+    /// Omits each required parameter, with all others present if that is harmless.
     pub(super) async fn missing_required(&mut self) -> Value {
         let mut found = Vec::new();
         for operation in &self.run.adapter.operations {
@@ -108,11 +111,12 @@ impl Collector<'_> {
                     .all(|other| other.name == parameter.name || params.contains_key(&other.name));
                 let arguments = arguments(&operation.name, params);
                 let reply = self.run.refused(&operation.tool, arguments, &cases).await;
-                let told = reply.as_ref().and_then(Exchange::failure);
-                let told = told.is_some_and(|failure| names(failure.message, &parameter.name));
+                let reported = reply.as_ref().and_then(Exchange::failure);
+                let reported =
+                    reported.is_some_and(|failure| names(failure.message, &parameter.name));
                 match reply {
-                    // Where others were missing too, a reply about those says nothing.
-                    Some(reply) if told || is_whole => found.push(json!({
+                    // If other parameters are missing as well, the reply may concern these.
+                    Some(reply) if reported || is_whole => found.push(json!({
                         "operation": operation.name, "parameter": parameter.name, "response": reply.received(),
                     })),
                     _ => {
@@ -123,7 +127,7 @@ impl Collector<'_> {
                             "`parameter_tests.missing_required` lacks `{}.{}`",
                             operation.name, parameter.name
                         );
-                        self.gap(what, &cases, "nothing is known to call it with");
+                        self.gap(what, &cases, "no parameters to call it with are known");
                     }
                 }
             }
@@ -133,7 +137,7 @@ impl Collector<'_> {
         self.list(name, found, &cases, "no operation has a required parameter")
     }
 
-    /// What each operation accepts, by trying.
+    /// Finds the parameters that each operation accepts.
     pub(super) async fn accepted_parameters(&mut self, unknown: &[Unknown]) -> Value {
         let mut accepted = Map::new();
         for operation in &self.run.adapter.operations {
@@ -149,7 +153,7 @@ impl Collector<'_> {
                             "`accepted_parameters.{}` lacks `{}`",
                             operation.name, parameter.name
                         );
-                        self.gap(what, &cases, "nothing is known to try it with");
+                        self.gap(what, &cases, "no value to try is known");
                     }
                 }
             }
@@ -164,7 +168,7 @@ impl Collector<'_> {
         Value::Object(accepted)
     }
 
-    /// Whether a documented parameter is accepted. None when that cannot be tried.
+    /// Whether a documented parameter is accepted; `None` if that cannot be tested.
     async fn accepts(
         &self,
         operation: &Operation,
@@ -178,18 +182,18 @@ impl Collector<'_> {
             None => reply.code() == Some("VALIDATION_UNKNOWN_PARAM"),
         };
         let value = values::of(run, operation, parameter, 0)
-            .or_else(|| values::nobody(run, operation, parameter));
+            .or_else(|| values::missing_id(run, operation, parameter));
         if operation.is_read() {
             let params = with(self.harmless(operation), &parameter.name, value?);
             let reply = run.call(operation, params, cases).await?;
             return Some(!is_refused(&reply));
         }
-        // What changes something is not run for this: something that it needs is missing, …
+        // Operations that change data must not run, so a required parameter is omitted, …
         let others = operation.required().any(|other| other.name != parameter.name);
         let params = if others && !parameter.required {
             with(Map::new(), &parameter.name, value?)
         } else if parameter.required {
-            // … namely this one: that it is missed shows that it is known, …
+            // … namely this one, whose absence the operation reports if it knows the parameter, …
             let reply =
                 run.refused(&operation.tool, arguments(&operation.name, Map::new()), cases).await?;
             let failure = reply.failure()?;
@@ -201,20 +205,20 @@ impl Collector<'_> {
             let wrong = self.wrong(parameter)?;
             with(Map::new(), &parameter.name, wrong)
         } else {
-            // … or it needs nothing, and gets a value that is no good.
+            // … or an operation without required parameters gets an invalid value.
             with(Map::new(), &parameter.name, self.wrong(parameter)?)
         };
         let reply = run.refused(&operation.tool, arguments(&operation.name, params), cases).await?;
         Some(!is_refused(&reply))
     }
 
-    /// A value of a type that the parameter does not take.
+    /// A value of a wrong type for the parameter.
     fn wrong(&self, parameter: &Parameter) -> Option<Value> {
         let shape = Shape::of(&self.run.adapter, parameter);
         shape.wrong().into_iter().find(|wrong| wrong.fault == Fault::Type).map(|wrong| wrong.value)
     }
 
-    /// Names of the protocol that are accepted without being documented.
+    /// Parameters of the protocol that are accepted without being documented.
     async fn undocumented(&self, operation: &Operation, refusal: &Unknown) -> Vec<Value> {
         let mut found = Vec::new();
         let cases = Cases::default();
@@ -239,8 +243,9 @@ impl Collector<'_> {
         found
     }
 
-    /// Defaults that show in what comes back: of new things, and of what READ operations say they did.
-    pub(super) async fn optional_defaults(&mut self, things: &Things) -> Value {
+    /// Collects defaults that are visible in replies: of created items, and of the applied controls of READ
+    /// operations.
+    pub(super) async fn optional_defaults(&mut self, things: &CreatedItems) -> Value {
         let mut found = things.defaults.clone();
         let cases = Cases::default();
         for operation in self.run.adapter.reads() {
@@ -273,12 +278,12 @@ impl Collector<'_> {
             "parameter_tests.optional_defaults",
             found,
             reasons,
-            "no reply shows a parameter that has a documented default",
+            "no reply contains a parameter with a documented default",
         )
     }
 }
 
-/// Where an object below this path has a member of this name, lists left aside.
+/// The path of an object below `path` with a member of this name. Lists are not searched.
 fn path_to(reply: &Value, name: &str, path: &str) -> Option<String> {
     let object = path.split('.').try_fold(reply, |value, part| value.get(part))?.as_object()?;
     if object.get(name).is_some_and(|value| !value.is_object() && !value.is_array()) {
@@ -319,7 +324,7 @@ mod tests {
         let strict = unknown(failure("BAD_NAME", "There is no 'probe'"));
         assert!(strict.refuses(&failure("BAD_NAME", "There is no 'side'"), "side"));
         assert!(!strict.refuses(&failure("BAD_NAME", "There is no 'sides'"), "side"));
-        assert!(!strict.refuses(&failure("BAD_VALUE", "'side' is no good"), "side"));
+        assert!(!strict.refuses(&failure("BAD_VALUE", "'side' is invalid"), "side"));
         assert!(!strict.refuses(&warned("DEPRECATED", "'side' goes away"), "side"));
         let lenient = unknown(warned("IGNORED", "'probe' is ignored"));
         assert!(lenient.refuses(&warned("IGNORED", "'side' is ignored"), "side"));
@@ -328,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_found_in_objects_and_not_in_lists() {
+    fn finds_values_in_objects_but_not_in_lists() {
         let reply = json!({ "data": { "items": [{ "first": 1 }], "applied": { "first": 20 } } });
         assert_eq!(path_to(&reply, "first", "data").as_deref(), Some("data.applied.first"));
         assert_eq!(path_to(&reply, "items", "data"), None);

@@ -1,9 +1,9 @@
-//! The level as a badge.
+//! The level as an SVG badge.
 
 use super::Report;
 
 impl Report {
-    /// An SVG image that says "MCP-AQL level 2", for a README. Nothing of the adapter's own texts is in it.
+    /// Renders an SVG image that says "MCP-AQL level 2", for a README. It contains no text of the adapter.
     pub fn badge(&self) -> String {
         let (said, colour) = match (self.modes.is_empty(), self.conformance_level) {
             (true, _) => ("untested".to_owned(), "#6e6e6e"),

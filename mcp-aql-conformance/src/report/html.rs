@@ -1,4 +1,4 @@
-//! A report as one page: no scripts, nothing from elsewhere.
+//! The report as one HTML page without scripts and external resources.
 
 use std::fmt::Write as _;
 
@@ -9,15 +9,15 @@ use super::show::{self, counted, line, parts};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
-/// So much of a value is shown.
-const MOST: usize = 6000;
+/// The maximum length of a shown value, in bytes.
+const MAX_VALUE_BYTES: usize = 6000;
 const STYLE: &str = include_str!("style.css");
 const VERDICTS: [Verdict; 5] =
     [Verdict::Fail, Verdict::Warn, Verdict::Skip, Verdict::Pass, Verdict::NotApplicable];
 
 impl Report {
-    /// As one HTML page that needs nothing else. Whatever comes from the adapter is text there, never
-    /// markup, and the page forbids browsers to run or load anything.
+    /// Renders a self-contained HTML page. Texts of the adapter are escaped, and the page's policy forbids
+    /// scripts and external resources.
     pub fn html(&self) -> String {
         let mut out = String::new();
         let name = line(&self.implementation);
@@ -35,7 +35,7 @@ impl Report {
         out.push_str("<main>\n");
         self.html_of_missing(&mut out);
         self.html_filter(&mut out);
-        // What there is to do comes first.
+        // Failed checks come first.
         let mut categories: Vec<_> = self.tested().iter().collect();
         categories.sort_by_key(|category| {
             let summary = Summary::of(&category.checks);
@@ -178,7 +178,7 @@ fn html_list<'a>(names: impl Iterator<Item = &'a str>, out: &mut String) {
 
 fn html_of_category(category: &CategoryReport, out: &mut String) {
     let summary = Summary::of(&category.checks);
-    // What is well can stay shut.
+    // Categories without failures are collapsed.
     let open = if summary.failed + summary.warnings > 0 { " open" } else { "" };
     let _ = write!(
         out,
@@ -217,10 +217,10 @@ fn html_of_check(check: &CheckReport, out: &mut String) {
     if check.passed + check.found > 0 {
         let _ = writeln!(out, "<p>{}</p>", check.tally());
     }
-    for (finding, modes) in check.told() {
+    for (finding, modes) in check.merged_findings() {
         html_of_finding(finding, &modes, out);
     }
-    if let Some(more) = check.untold() {
+    if let Some(more) = check.omitted_note() {
         let _ = writeln!(out, "<p class=\"more\">{}</p>", Escaped(&more));
     }
     for (why, cases) in &check.skipped {
@@ -253,7 +253,7 @@ fn html_of_finding(finding: &Finding, modes: &str, out: &mut String) {
 }
 
 fn html_of_value(name: &str, value: &Value, out: &mut String) {
-    let shown = show::shown(value, MOST);
+    let shown = show::shown(value, MAX_VALUE_BYTES);
     let _ = write!(out, "<dt>{name}</dt><dd><pre tabindex=\"0\">{}</pre>", Escaped(&shown.text));
     if let Some(note) = shown.note() {
         let _ = write!(out, "<p class=\"more\">{}</p>", Escaped(&note));
@@ -261,7 +261,7 @@ fn html_of_value(name: &str, value: &Value, out: &mut String) {
     out.push_str("</dd>\n");
 }
 
-/// A sentence with code in it.
+/// Renders a sentence with code in it.
 fn prose(sentence: &str) -> String {
     parts(sentence)
         .into_iter()

@@ -1,15 +1,14 @@
-//! A report as JUnit's XML, which CI systems read.
+//! The report as JUnit XML, which CI systems read.
 
 use std::fmt::{self, Write as _};
 
 use super::show::{self, line};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 
-/// So much of a value is told.
-const MOST: usize = 4000;
+/// The maximum length of a shown value, in bytes.
+const MAX_VALUE_BYTES: usize = 4000;
 
-/// Text inside of XML or HTML: without markup, and without the characters that XML cannot hold, which
-/// [`show::clean`] has made visible.
+/// Text inside XML or HTML, escaped. `show::clean` has replaced the characters that XML does not allow.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
@@ -29,12 +28,12 @@ impl fmt::Display for Escaped<'_> {
 }
 
 impl Report {
-    /// As JUnit's XML: a suite for each category, a case for each check. A warning is a case that passes
-    /// and tells what was found; what was not tested and what does not apply is skipped.
+    /// Renders JUnit XML with a suite for each category and a case for each check. Checks with warnings
+    /// pass with their findings as output. Untested and inapplicable checks are skipped.
     pub fn junit(&self) -> String {
         let mut out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n".to_owned();
         let Summary { total, failed, skipped, not_applicable, .. } = self.tested_summary();
-        // A run that tested nothing must not look like one in which nothing failed.
+        // A run without tests must not look like one without failures.
         let errors = usize::from(self.modes.is_empty());
         let _ = writeln!(
             out,
@@ -100,12 +99,12 @@ fn case(category: &str, check: &CheckReport, out: &mut String) {
             ">\n      <failure message=\"{}\" type=\"{}\">{}</failure>\n    </testcase>",
             Escaped(&line(&check.title)),
             Escaped(&line(&check.requirements.join(" "))),
-            Escaped(&told(check)),
+            Escaped(&findings_text(check)),
         ),
         Verdict::Warn => writeln!(
             out,
             ">\n      <system-out>{}</system-out>\n    </testcase>",
-            Escaped(&format!("WARN {}\n{}", line(&check.title), told(check))),
+            Escaped(&format!("WARN {}\n{}", line(&check.title), findings_text(check))),
         ),
         Verdict::Skip | Verdict::NotApplicable => writeln!(
             out,
@@ -115,25 +114,25 @@ fn case(category: &str, check: &CheckReport, out: &mut String) {
     };
 }
 
-/// All findings of a check.
-fn told(check: &CheckReport) -> String {
-    let mut told = format!("{}\n{}\n", check.source(), check.tally());
-    for (finding, modes) in check.told() {
-        let _ = writeln!(told, "\n{}{modes}", line(&finding.subject));
+/// Renders all findings of a check.
+fn findings_text(check: &CheckReport) -> String {
+    let mut text = format!("{}\n{}\n", check.source(), check.tally());
+    for (finding, modes) in check.merged_findings() {
+        let _ = writeln!(text, "\n{}{modes}", line(&finding.subject));
         let mut value = |name: &str, value: &serde_json::Value| {
-            let shown = show::shown(value, MOST);
+            let shown = show::shown(value, MAX_VALUE_BYTES);
             let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
-            let _ = writeln!(told, "{name}: {}{note}", shown.text);
+            let _ = writeln!(text, "{name}: {}{note}", shown.text);
         };
         if !finding.sent.is_null() {
             value("sent", &finding.sent);
         }
         value("received", &finding.received);
-        let _ = writeln!(told, "expected: {}", line(&finding.expected));
-        let _ = writeln!(told, "mend: {}", line(&finding.mend));
+        let _ = writeln!(text, "expected: {}", line(&finding.expected));
+        let _ = writeln!(text, "mend: {}", line(&finding.mend));
     }
-    if let Some(more) = check.untold() {
-        let _ = writeln!(told, "\n{more}");
+    if let Some(more) = check.omitted_note() {
+        let _ = writeln!(text, "\n{more}");
     }
-    told
+    text
 }

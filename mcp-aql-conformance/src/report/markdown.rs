@@ -1,4 +1,4 @@
-//! A report in Markdown, as code hosts show it.
+//! The report in Markdown for code hosts.
 
 use std::fmt::Write as _;
 
@@ -8,11 +8,11 @@ use super::show::{self, counted, line, parts};
 use super::{CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
-/// So much of a value is shown.
-const MOST: usize = 1500;
+/// The maximum length of a shown value, in bytes.
+const MAX_VALUE_BYTES: usize = 1500;
 
 impl Report {
-    /// In Markdown: for the summary of a CI job, a comment, an issue.
+    /// Renders Markdown for the summary of a CI job, a comment or an issue.
     pub fn markdown(&self) -> String {
         let mut out = String::new();
         let name = format!("{} {}", self.implementation, self.version);
@@ -111,10 +111,10 @@ fn markdown_of_check(check: &CheckReport, out: &mut String) {
     let _ = writeln!(out, "\n### {}\n", code(&check.id));
     let _ =
         writeln!(out, "{}. {}: {}.", prose(&check.title), plain(&check.source()), check.tally());
-    for (finding, modes) in check.told() {
+    for (finding, modes) in check.merged_findings() {
         markdown_of_finding(finding, &modes, out);
     }
-    if let Some(more) = check.untold() {
+    if let Some(more) = check.omitted_note() {
         let _ = writeln!(out, "\n{more}");
     }
 }
@@ -129,7 +129,7 @@ fn markdown_of_finding(finding: &Finding, modes: &str, out: &mut String) {
     let _ = writeln!(out, "\nreceived:\n\n{}", block(&finding.received));
 }
 
-/// Text that means nothing to Markdown: no markup, no HTML, no links, nobody called by their name.
+/// Escapes text: no markup, no HTML, no links, no mentions.
 pub(super) fn plain(text: &str) -> String {
     let mut escaped = String::new();
     let text = line(text);
@@ -143,8 +143,7 @@ pub(super) fn plain(text: &str) -> String {
                 escaped.push('\\');
                 escaped.push(each);
             }
-            // Code hosts make links of bare addresses and of names after an @; a comment in between
-            // leaves what is read as it is.
+            // Code hosts link bare URLs and names after an @. An empty comment prevents that invisibly.
             '@' => escaped.push_str("@<!-- -->"),
             '/' if before == ':' => escaped.push_str("<!-- -->/"),
             '.' if matches!(before, 'w' | 'W') => escaped.push_str("<!-- -->."),
@@ -155,7 +154,7 @@ pub(super) fn plain(text: &str) -> String {
     escaped
 }
 
-/// A sentence with code in it.
+/// Renders a sentence with code in it.
 pub(super) fn prose(sentence: &str) -> String {
     parts(sentence)
         .into_iter()
@@ -163,7 +162,7 @@ pub(super) fn prose(sentence: &str) -> String {
         .collect()
 }
 
-/// Code inside of a line: between more backticks than it has, for nothing escapes them there.
+/// Renders inline code between more backticks than it contains, because backticks cannot be escaped there.
 pub(super) fn code(text: &str) -> String {
     let text = line(text);
     let fence = "`".repeat(longest_run(&text) + 1);
@@ -172,9 +171,9 @@ pub(super) fn code(text: &str) -> String {
     format!("{fence}{space}{text}{space}{fence}")
 }
 
-/// A value in a block of its own.
+/// Renders a value as a code block.
 fn block(value: &Value) -> String {
-    let shown = show::shown(value, MOST);
+    let shown = show::shown(value, MAX_VALUE_BYTES);
     let fence = "`".repeat(longest_run(&shown.text).max(2) + 1);
     let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
     format!("{fence}json\n{}{note}\n{fence}", shown.text)

@@ -1,4 +1,4 @@
-//! The report of a run: what each check found, and what level that makes.
+//! The report of a run: the results of each check and the conformance level.
 
 mod badge;
 mod html;
@@ -13,32 +13,34 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::cases::{Collected, Finding, Skip, brief};
+use crate::adapter::Adapter;
+use crate::cases::{CaseResults, Finding, Skip, shorten_message};
+use crate::category::Mode;
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
-use crate::learn::{Adapter, Mode, Unlearned};
-use crate::runner::Whole;
+use crate::learn::LearnError;
+use crate::runner::RunResults;
 use crate::secrets::Secrets;
 
-/// What became of a check.
+/// The verdict of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// At least one case, and all of them as they should be.
+    /// All cases passed, and there was at least one.
     Pass,
-    /// The adapter documents that it does not have what the check is about.
+    /// The adapter documents that it does not have the tested feature.
     #[serde(rename = "n/a")]
     NotApplicable,
-    /// Not one case could be tested.
+    /// No case could be tested.
     Skip,
-    /// A finding against a requirement that is a SHOULD.
+    /// A requirement that is a SHOULD was violated.
     Warn,
-    /// A finding against a requirement that is a MUST.
+    /// A requirement that is a MUST was violated.
     Fail,
 }
 
 impl Verdict {
-    /// In capitals, as reports have it.
+    /// The verdict in capitals, as in reports.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pass => "PASS",
@@ -50,7 +52,7 @@ impl Verdict {
     }
 }
 
-/// A whole report (REQ-CNF-14), as JSON by `serde`.
+/// A report (REQ-CNF-14), which `serde` converts to JSON.
 ///
 /// ```
 /// use mcp_aql_conformance::{CommandTarget, Report, Runner, Settings, Verdict};
@@ -69,54 +71,55 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// The name the server gives itself.
+    /// The name of the server.
     pub implementation: String,
-    /// The version the server gives itself.
+    /// The version of the server.
     pub version: String,
-    /// The version of the protocol that it claims, and that the checks are about.
+    /// The version of the protocol that the adapter states and the checks cover.
     pub spec_version: String,
-    /// How it was reached.
+    /// The target, as a URL or a command.
     pub target: String,
     /// The version of the runner.
     pub runner: String,
-    /// The level that was asked for.
+    /// The requested level.
     pub requested_level: u8,
-    /// The level that was shown: 0, 1 or 2.
+    /// The achieved level: 0, 1 or 2.
     pub conformance_level: u8,
-    /// Operations and checks that the configuration leaves out, and why: the level is shown without them.
+    /// Operations and checks that the configuration excludes, with the reasons. The level does not cover
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// Why it is no higher, one reason each.
+    /// The reasons why the level is not higher.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub obstacles: Vec<String>,
-    /// The modes that were looked at.
+    /// The tested modes.
     pub modes: Vec<Mode>,
-    /// What the run has made and could not remove, and why.
+    /// Items that the run created and could not remove, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_behind: Vec<String>,
-    /// Milliseconds that the run took.
+    /// The duration of the run in milliseconds.
     pub duration_ms: u64,
-    /// How many checks of each verdict.
+    /// The number of checks of each verdict.
     pub summary: Summary,
-    /// The checks, by category.
+    /// The checks by category.
     pub categories: Vec<CategoryReport>,
 }
 
-/// How many checks of each verdict.
+/// The number of checks of each verdict.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
-    /// All of them.
+    /// All checks.
     pub total: usize,
-    /// Passed.
+    /// Passed checks.
     pub passed: usize,
-    /// Failed.
+    /// Failed checks.
     pub failed: usize,
-    /// With warnings.
+    /// Checks with warnings.
     pub warnings: usize,
-    /// Not tested.
+    /// Checks that were not tested.
     pub skipped: usize,
-    /// About what the adapter does not have.
+    /// Checks of features that the adapter does not have.
     pub not_applicable: usize,
 }
 
@@ -124,45 +127,45 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CategoryReport {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its checks.
+    /// The checks.
     pub checks: Vec<CheckReport>,
 }
 
-/// What became of one check.
+/// The result of one check.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckReport {
-    /// Its name.
+    /// The id.
     pub id: String,
-    /// What holds where it passes.
+    /// The checked rule.
     pub title: String,
-    /// The requirements it is about.
+    /// The ids of the covered requirements.
     pub requirements: Vec<String>,
     /// `MUST` or `SHOULD`.
     pub keyword: String,
-    /// The level it belongs to.
+    /// The conformance level of the check.
     pub level: u8,
-    /// What became of it.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Cases that are as they should be.
+    /// The number of passed cases.
     pub passed: usize,
-    /// Cases that are not; of them, the first are told below.
+    /// The number of failed cases; `findings` has the first ones.
     pub found: usize,
     /// The findings.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Cases that were left out: why, and how many.
+    /// The number of skipped cases by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, usize>,
-    /// Why it does not apply, where it doesn't.
+    /// The reason why the check is not applicable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_applicable: Option<String>,
-    /// Whether cases were left out that somebody could have let run.
+    /// Whether cases were skipped that another configuration would test.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
-    /// Whether it was not finished: the adapter no longer answered, or time was over.
+    /// Whether the check was interrupted because the adapter stopped answering or time ran out.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut_short: bool,
 }
@@ -170,7 +173,7 @@ pub struct CheckReport {
 impl CheckReport {
     pub(crate) fn judge<'a>(
         check: &Check,
-        surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a Collected)>,
+        surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a CaseResults)>,
     ) -> Self {
         let mut report = Self {
             id: check.id.to_owned(),
@@ -190,7 +193,7 @@ impl CheckReport {
             partial: false,
             cut_short: false,
         };
-        // Whether anything was left out that another run could test.
+        // Whether another run could test skipped cases.
         let mut is_open = false;
         for (adapter, collected) in surfaces {
             let mode = adapter.map(|adapter| adapter.mode);
@@ -206,13 +209,13 @@ impl CheckReport {
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;
                 report.partial |= match why {
-                    // The one is named beside the verdict, the other was tested where there is more.
+                    // `LeftOut` is reported beside the verdict, and the others were tested with other data.
                     Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
                     Skip::NotAllowed(_) | Skip::CutShort(_) => true,
-                    // What level 1 tests with every operation, it tests with those that can be tried safely.
+                    // Level 1 covers the operations that can be tested safely.
                     _ if check.level == 1 => false,
-                    // What requires nothing acts on what it chooses itself: that it is not called is
-                    // nothing that could be mended.
+                    // An operation without required parameters selects its data itself, so that no
+                    // configuration makes the call safe.
                     Skip::NotOurs(operation) => {
                         let operation = adapter.and_then(|adapter| adapter.operation(operation));
                         operation.is_none_or(|operation| operation.required().next().is_some())
@@ -253,7 +256,7 @@ impl Report {
         target: &str,
         settings: &Settings,
         secrets: &Secrets,
-        whole: &Whole,
+        whole: &RunResults,
     ) -> Self {
         let mut categories: Vec<CategoryReport> = Vec::new();
         let mut summary = Summary::default();
@@ -300,7 +303,7 @@ impl Report {
                 .map(|(mode, why)| match mode {
                     None => why.to_string(),
                     // One mode is enough for level 1.
-                    Some(_) if matches!(why, Unlearned::OtherMode { .. }) => format!("level 2: {why}"),
+                    Some(_) if matches!(why, LearnError::OtherMode { .. }) => format!("level 2: {why}"),
                     Some(mode) => format!("{mode} mode: {why}"),
                 })
                 .collect(),
@@ -322,14 +325,14 @@ impl Report {
         report
     }
 
-    /// Without what nobody may see. Names and sentences that are our own are left as they are.
+    /// Masks secrets in the adapter's texts. The runner's own names and sentences do not contain any.
     fn mask(&mut self, secrets: &Secrets) {
         let names =
             [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
         let lists =
             self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
         for text in names.into_iter().chain(lists) {
-            brief(text, secrets);
+            shorten_message(text, secrets);
             secrets.mask(text);
         }
         for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
@@ -342,7 +345,7 @@ impl Report {
         }
     }
 
-    /// The level that was shown, and what is in the way of a higher one.
+    /// Determines the achieved level and the obstacles to a higher one.
     fn grade(&mut self, settings: &Settings) {
         if self.modes.is_empty() {
             return;
@@ -355,7 +358,7 @@ impl Report {
         for level in 1..=settings.level {
             let mut obstacles = Vec::new();
             for check in self.checks() {
-                // Level 2 is level 1 and more, and all of it in full.
+                // Level 2 requires level 1 and all cases.
                 let is_partial = level == 2 && check.partial;
                 let is_below = check.level < level && is_partial;
                 if (check.level != level && !is_below) || check.keyword != "MUST" {
@@ -365,7 +368,7 @@ impl Report {
                     Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
                     Verdict::Skip => {
                         let why = check.skipped.keys().next().cloned();
-                        let why = why.unwrap_or_else(|| show::NOTHING.to_owned());
+                        let why = why.unwrap_or_else(|| show::NO_CASE.to_owned());
                         obstacles.push(format!("{} was not tested: {why}", check.id));
                     }
                     Verdict::Pass if check.cut_short || is_partial => {
@@ -395,8 +398,8 @@ impl Report {
         self.categories.iter().flat_map(|category| &category.checks)
     }
 
-    /// The exit code that the protocol states (REQ-CNF-12): 0 pass, 1 a MUST failed, 2 only warnings or
-    /// not everything tested.
+    /// The exit code (REQ-CNF-12): 0 if all checks passed, 1 if a MUST failed, 2 if there are only warnings
+    /// or untested checks.
     pub fn exit_code(&self) -> u8 {
         if self.modes.is_empty() || self.summary.failed > 0 {
             1

@@ -1,5 +1,5 @@
-//! What all forms of a report share: the verdict in words, values cut to a length, and texts without what
-//! a terminal or a browser would obey.
+//! Common parts of all report formats: the verdict in words, shortened values, and texts without control
+//! characters.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -12,17 +12,16 @@ use mcp_aql_text::is_hidden;
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
-/// A value that is no longer than this stands on one line.
-const ONE_LINE: usize = 90;
-/// Of a name or a sentence no more than this is shown.
-const MOST_OF_A_SENTENCE: usize = 600;
-/// What is said of checks that failed.
+/// The maximum length of a value on one line.
+const MAX_LINE_BYTES: usize = 90;
+/// The maximum length of a name or a sentence, in characters.
+const MAX_SENTENCE_CHARS: usize = 600;
+/// The label of failed checks.
 pub(super) const FAILED: &str = "failed";
-/// Why a check has no case, where it gives no reason.
-pub(super) const NOTHING: &str = "nothing came up to test it with";
+/// The reason of a check without cases, if it has none.
+pub(super) const NO_CASE: &str = "nothing came up to test it with";
 
-/// Makes visible what a reader would not see and a machine might obey: control characters, and those that
-/// turn the direction of text around.
+/// Makes invisible characters visible: control characters, and those that change the direction of text.
 pub(super) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for each in text.chars() {
@@ -35,10 +34,10 @@ pub(super) fn clean(text: &str) -> String {
     cleaned
 }
 
-/// A name or a sentence on one line, cut where it is endless.
+/// Formats a name or a sentence on one line and shortens it.
 pub(super) fn line(text: &str) -> String {
     let mut characters = text.chars();
-    let kept: String = characters.by_ref().take(MOST_OF_A_SENTENCE).collect();
+    let kept: String = characters.by_ref().take(MAX_SENTENCE_CHARS).collect();
     let more = characters.count();
     let mut kept = clean(&kept).replace('\n', " ");
     if more > 0 {
@@ -47,35 +46,35 @@ pub(super) fn line(text: &str) -> String {
     kept
 }
 
-/// A value as a reader sees it, without its end where it is too long.
+/// A value as text, possibly shortened.
 #[derive(Debug)]
-pub(super) struct Shown {
+pub(super) struct ValueText {
     pub(super) text: String,
-    /// How many bytes were cut off.
+    /// The number of removed bytes.
     pub(super) more: usize,
 }
 
-impl Shown {
-    /// "1234 more bytes", where something was cut off.
+impl ValueText {
+    /// "1234 more bytes", if the value was shortened.
     pub(super) fn note(&self) -> Option<String> {
         (self.more > 0).then(|| format!("… {}", counted(self.more, "more byte")))
     }
 }
 
-/// A value as JSON, up to so many bytes: what is short stands on one line, what is long on several.
-pub(super) fn shown(value: &Value, most: usize) -> Shown {
-    let mut cut = Cut { kept: Vec::new(), most, more: 0 };
+/// Formats a value as JSON up to a number of bytes, on one line if it is short and on several otherwise.
+pub(super) fn shown(value: &Value, most: usize) -> ValueText {
+    let mut cut = TruncatingWriter { kept: Vec::new(), most, more: 0 };
     write(value, 0, &mut cut);
     cut.shown()
 }
 
-fn write(value: &Value, indent: usize, out: &mut Cut) {
+fn write(value: &Value, indent: usize, out: &mut TruncatingWriter) {
     let parts: Vec<(Option<&String>, &Value)> = match value {
         Value::Object(members) => members.iter().map(|(name, value)| (Some(name), value)).collect(),
         Value::Array(items) => items.iter().map(|item| (None, item)).collect(),
         _ => Vec::new(),
     };
-    if parts.is_empty() || fits(value, ONE_LINE.saturating_sub(indent)) {
+    if parts.is_empty() || fits(value, MAX_LINE_BYTES.saturating_sub(indent)) {
         out.json(value);
         return;
     }
@@ -95,7 +94,7 @@ fn write(value: &Value, indent: usize, out: &mut Cut) {
     out.put(close);
 }
 
-/// Whether a value is no longer than this.
+/// Whether a value has at most this length.
 fn fits(value: &Value, room: usize) -> bool {
     struct Room(usize);
 
@@ -113,14 +112,14 @@ fn fits(value: &Value, room: usize) -> bool {
     serde_json::to_writer(Room(room), value).is_ok()
 }
 
-/// Keeps the first bytes and counts the others, so that no long value is in memory twice.
-struct Cut {
+/// A writer that keeps the first bytes and counts the others, so that long values are not copied.
+struct TruncatingWriter {
     kept: Vec<u8>,
     most: usize,
     more: usize,
 }
 
-impl Cut {
+impl TruncatingWriter {
     fn put(&mut self, bytes: &[u8]) {
         let room = self.most.saturating_sub(self.kept.len()).min(bytes.len());
         self.kept.extend(bytes.iter().take(room));
@@ -128,24 +127,24 @@ impl Cut {
     }
 
     fn json(&mut self, value: &impl Serialize) {
-        // It takes everything, so this does not fail.
+        // The writer accepts everything, so this does not fail.
         let _ = serde_json::to_writer(self, value);
     }
 
-    fn shown(self) -> Shown {
+    fn shown(self) -> ValueText {
         let whole = self.kept.len();
         let text = String::from_utf8(self.kept).unwrap_or_else(|error| {
-            // It was cut inside of a character.
+            // The cut may be inside a character.
             let valid = error.utf8_error().valid_up_to();
             let mut bytes = error.into_bytes();
             bytes.truncate(valid);
             String::from_utf8(bytes).unwrap_or_default()
         });
-        Shown { more: self.more + whole - text.len(), text: clean(&text) }
+        ValueText { more: self.more + whole - text.len(), text: clean(&text) }
     }
 }
 
-impl io::Write for Cut {
+impl io::Write for TruncatingWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.put(bytes);
         Ok(bytes.len())
@@ -162,7 +161,7 @@ pub(super) fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{ending}")
 }
 
-/// A sentence of a check, which quotes code between backticks: its parts, and whether they are code.
+/// Splits a sentence with code between backticks into its parts, and whether they are code.
 pub(super) fn parts(sentence: &str) -> Vec<(bool, String)> {
     let sentence = line(sentence);
     if sentence.matches('`').count() % 2 == 1 {
@@ -172,23 +171,23 @@ pub(super) fn parts(sentence: &str) -> Vec<(bool, String)> {
     parts.filter(|(_, part)| !part.is_empty()).collect()
 }
 
-/// Why something was not tested, and what.
+/// The checks that were not tested for one reason.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct LeftOut<'a> {
-    /// How many cases.
+pub(super) struct SkippedChecks<'a> {
+    /// The number of cases.
     pub(super) cases: usize,
-    /// Of these checks, which were not tested at all.
+    /// Checks without tested cases.
     pub(super) checks: Vec<&'a str>,
-    /// Of these, which have other cases.
+    /// Checks with other, tested cases.
     pub(super) in_part: Vec<&'a str>,
 }
 
-/// What of the way to the next level is missing, said once for all checks of which the same is true.
+/// An obstacle to the next level with all checks that it concerns.
 #[derive(Debug, PartialEq)]
-pub(super) struct Missing {
-    /// What is missing.
+pub(super) struct Obstacle {
+    /// The obstacle.
     pub(super) what: String,
-    /// Of these checks.
+    /// The checks.
     pub(super) checks: Vec<String>,
 }
 
@@ -214,7 +213,7 @@ impl Summary {
         summary
     }
 
-    /// The counts that are not 0, the worst first.
+    /// The counts that are not 0, the worst verdict first.
     pub(super) fn counts(&self) -> impl Iterator<Item = (Verdict, usize)> {
         [
             (Verdict::Fail, self.failed),
@@ -229,7 +228,7 @@ impl Summary {
 }
 
 impl Verdict {
-    /// As it is said of a number of checks.
+    /// The words after a number of checks.
     pub(super) const fn said(self) -> &'static str {
         match self {
             Self::Pass => "passed",
@@ -240,7 +239,7 @@ impl Verdict {
         }
     }
 
-    /// The word for it in names of styles.
+    /// The class name in the style sheet.
     pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -259,7 +258,7 @@ pub(super) fn counts(summary: &Summary) -> String {
 }
 
 impl Report {
-    /// The verdict, in a few words.
+    /// The verdict in a few words.
     pub(super) fn verdict(&self) -> String {
         match (self.modes.is_empty(), self.conformance_level) {
             (true, _) => "nothing could be tested".to_owned(),
@@ -271,7 +270,7 @@ impl Report {
         }
     }
 
-    /// The verdict in one line, with what it rests on.
+    /// The verdict in one line with the counts or the reason.
     pub(super) fn headline(&self) -> String {
         let verdict = self.verdict();
         let mut characters = verdict.chars();
@@ -287,7 +286,7 @@ impl Report {
         }
     }
 
-    /// What was tested, and how: without the name and the version.
+    /// The target, the modes and the duration.
     pub(super) fn circumstances(&self) -> String {
         let modes: Vec<_> = self.modes.iter().map(ToString::to_string).collect();
         let modes = match modes.as_slice() {
@@ -299,31 +298,31 @@ impl Report {
         format!("MCP-AQL {}{modes}, {seconds} s", line(&self.spec_version))
     }
 
-    /// How long it took, with two digits after the point.
+    /// The duration in seconds with two decimals.
     pub(super) fn seconds(&self) -> String {
         format!("{}.{:02}", self.duration_ms / 1000, self.duration_ms % 1000 / 10)
     }
 
-    /// The categories to tell of: none where no adapter was reached, for then nothing is known of any.
+    /// The tested categories; none if the adapter was not reached.
     pub(super) fn tested(&self) -> &[CategoryReport] {
         if self.modes.is_empty() { &[] } else { &self.categories }
     }
 
-    /// How many checks there are to tell of.
+    /// The counts of the tested checks.
     pub(super) fn tested_summary(&self) -> Summary {
         if self.modes.is_empty() { Summary::default() } else { self.summary }
     }
 
-    /// The next level that was asked for and is not shown.
+    /// The next requested level that was not achieved.
     pub(super) fn next_level(&self) -> Option<u8> {
         (self.conformance_level < self.requested_level).then_some(self.conformance_level + 1)
     }
 
-    /// What keeps the next level away, gathered by what it is.
-    pub(super) fn missing(&self) -> Vec<Missing> {
+    /// The obstacles to the next level, grouped by kind.
+    pub(super) fn missing(&self) -> Vec<Obstacle> {
         let next = self.next_level().filter(|_| !self.modes.is_empty());
         let Some(next) = next else { return Vec::new() };
-        let mut missing: Vec<Missing> = Vec::new();
+        let mut missing: Vec<Obstacle> = Vec::new();
         for obstacle in &self.obstacles {
             let (what, check) = match split_obstacle(obstacle, next) {
                 Some(split) => split,
@@ -331,29 +330,29 @@ impl Report {
             };
             match missing.iter_mut().find(|missing| missing.what == what) {
                 Some(missing) => missing.checks.extend(check),
-                None => missing.push(Missing { what, checks: check.into_iter().collect() }),
+                None => missing.push(Obstacle { what, checks: check.into_iter().collect() }),
             }
         }
         missing.sort_by_key(|missing| missing.what != FAILED);
         missing
     }
 
-    /// What is named beside the checks, under its heading.
+    /// The lists of the report with their headings.
     pub(super) fn named(&self) -> impl Iterator<Item = (&'static str, &Vec<String>)> {
         [("Left out", &self.left_out), ("Left behind", &self.left_behind)]
             .into_iter()
             .filter(|(_, lines)| !lines.is_empty())
     }
 
-    /// The checks that found something: failures first.
+    /// The checks with findings, failures first.
     pub(super) fn found(&self) -> impl Iterator<Item = &CheckReport> {
         let of = |verdict| self.checks().filter(move |check| check.verdict == verdict);
         of(Verdict::Fail).chain(of(Verdict::Warn))
     }
 
-    /// What was left out, by the reason.
-    pub(super) fn not_tested(&self) -> BTreeMap<String, LeftOut<'_>> {
-        let mut left_out: BTreeMap<String, LeftOut<'_>> = BTreeMap::new();
+    /// The skipped cases by reason.
+    pub(super) fn not_tested(&self) -> BTreeMap<String, SkippedChecks<'_>> {
+        let mut left_out: BTreeMap<String, SkippedChecks<'_>> = BTreeMap::new();
         for check in self.tested().iter().flat_map(|category| &category.checks) {
             for (why, cases) in &check.skipped {
                 let entry = left_out.entry(line(why)).or_default();
@@ -364,7 +363,7 @@ impl Report {
                 }
             }
             if check.verdict == Verdict::Skip && check.skipped.is_empty() {
-                let entry = left_out.entry(NOTHING.to_owned());
+                let entry = left_out.entry(NO_CASE.to_owned());
                 entry.or_default().checks.push(&check.id);
             }
         }
@@ -373,24 +372,24 @@ impl Report {
 }
 
 impl CheckReport {
-    /// Where it comes from: "REQ-EPT-03, MUST, level 1".
+    /// The source of a check: "REQ-EPT-03, MUST, level 1".
     pub(super) fn source(&self) -> String {
         let requirements = self.requirements.join(" ");
         line(&format!("{requirements}, {}, level {}", self.keyword, self.level))
     }
 
-    /// What its cases came to: "2 of 7 cases".
+    /// The count of failed cases: "2 of 7 cases".
     pub(super) fn tally(&self) -> String {
         let total = self.found + self.passed;
         format!("{} of {} not as it should be", self.found, counted(total, "case"))
     }
 
-    /// The findings, each once: what was found in both modes is told as it was in the first, with both.
-    pub(super) fn told(&self) -> Vec<(&Finding, String)> {
-        let mut told: Vec<(&Finding, Vec<String>)> = Vec::new();
+    /// The findings with their modes. Equal findings of both modes are merged.
+    pub(super) fn merged_findings(&self) -> Vec<(&Finding, String)> {
+        let mut reported: Vec<(&Finding, Vec<String>)> = Vec::new();
         for finding in &self.findings {
             let mode = finding.mode.as_deref().map(line);
-            let same = told.iter_mut().find(|(first, modes)| {
+            let same = reported.iter_mut().find(|(first, modes)| {
                 let is_other_mode = mode.as_ref().is_some_and(|mode| !modes.contains(mode));
                 let of = |finding: &Finding| {
                     [&finding.subject, &finding.expected, &finding.mend].map(Clone::clone)
@@ -399,40 +398,40 @@ impl CheckReport {
             });
             match same {
                 Some((_, modes)) => modes.extend(mode),
-                None => told.push((finding, mode.into_iter().collect())),
+                None => reported.push((finding, mode.into_iter().collect())),
             }
         }
         let named = |modes: Vec<String>| match modes.as_slice() {
             [] => String::new(),
             modes => format!(" ({} mode)", modes.join(" and ")),
         };
-        told.into_iter().map(|(finding, modes)| (finding, named(modes))).collect()
+        reported.into_iter().map(|(finding, modes)| (finding, named(modes))).collect()
     }
 
-    /// That there are more findings than are told.
-    pub(super) fn untold(&self) -> Option<String> {
+    /// A note about findings that are not listed.
+    pub(super) fn omitted_note(&self) -> Option<String> {
         let more = self.found.saturating_sub(self.findings.len());
         (more > 0).then(|| format!("… and {}", counted(more, "more finding")))
     }
 
-    /// Why it was tested in part only.
+    /// The reason why the check was tested in part.
     pub(super) fn why_in_part(&self) -> String {
         let is_end = |why: &&String| why.starts_with("cut short: ") == self.cut_short;
         let why = self.skipped.keys().find(is_end).or(self.skipped.keys().next());
         why.cloned().unwrap_or_default()
     }
 
-    /// Why it was not tested.
+    /// The reason why the check was not tested.
     pub(super) fn why_not(&self) -> String {
         if let Some(why) = &self.not_applicable {
             return format!("not applicable: {}", line(why));
         }
         let why: Vec<_> = self.skipped.keys().map(|why| line(why)).collect();
-        if why.is_empty() { NOTHING.to_owned() } else { why.join("; ") }
+        if why.is_empty() { NO_CASE.to_owned() } else { why.join("; ") }
     }
 }
 
-/// Takes an obstacle of this level apart: what it is, and the check. None when it is about another level.
+/// Splits an obstacle of this level into its kind and the check. Returns `None` for other levels.
 fn split_obstacle(obstacle: &str, level: u8) -> Option<(String, Option<String>)> {
     let Some(rest) = obstacle.strip_prefix("level ") else {
         return Some((line(obstacle), None));

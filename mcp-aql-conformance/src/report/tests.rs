@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Texts that try to be more than text.
+/// Texts that look like markup or commands.
 const HOSTILE: [&str; 13] = [
     "</pre></details><script>alert(1)</script>",
     "\"><img src=x onerror=alert(1)>",
@@ -52,7 +52,7 @@ fn check(id: &str, verdict: Verdict, text: &str) -> CheckReport {
     }
 }
 
-/// A report with a check of each verdict, in which every text of an adapter is this one.
+/// A report with a check of each verdict, in which every text of the adapter is this one.
 fn report(text: &str) -> Report {
     let checks = vec![
         check("shapes.union", Verdict::Fail, text),
@@ -83,7 +83,7 @@ fn report(text: &str) -> Report {
     }
 }
 
-/// A report of a level, without findings.
+/// A report of a level without findings.
 fn faultless(level: u8) -> Report {
     let checks = vec![check("shapes.success", Verdict::Pass, "")];
     Report {
@@ -109,24 +109,24 @@ fn unreached(why: &str) -> Report {
     }
 }
 
-/// All that a parser would take for a tag.
+/// All tags of a markup text.
 fn tags(markup: &str) -> Vec<&str> {
     markup.split('<').skip(1).map(|rest| rest.split_once('>').expect("a tag ends").0).collect()
 }
 
-/// Whether a terminal or a parser would obey something in it.
+/// The first character that a terminal or a parser would interpret.
 fn obeyed(text: &str) -> Option<char> {
     text.chars().find(|each| mcp_aql_text::is_hidden(*each) && *each != '\n')
 }
 
-/// As long, and harmless: what is left of the structure is ours.
+/// A harmless text of the same structure.
 fn harmless(text: &str) -> String {
     let backticks = if text.matches('`').count() % 2 == 1 { "`" } else { "" };
     format!("{}{backticks}", "x".repeat(text.chars().count().saturating_sub(backticks.len())))
 }
 
 #[test]
-fn texts_of_the_adapter_never_become_markup() {
+fn escapes_texts_of_the_adapter() {
     for text in HOSTILE {
         let (hostile, tame) = (report(text), report(&harmless(text)));
         for (form, of) in
@@ -135,7 +135,7 @@ fn texts_of_the_adapter_never_become_markup() {
             let (hostile, tame) = (of(&hostile), of(&tame));
             let names = |markup: &str| -> Vec<String> {
                 let name = |tag: &str| tag.split([' ', '\n']).next().unwrap_or_default().to_owned();
-                // The code of a sentence is marked; how much of it there is, is up to the sentence.
+                // The number of code spans depends on the sentence.
                 let is_code = |name: &String| name == "code" || name == "/code";
                 tags(markup).into_iter().map(name).filter(|name| !is_code(name)).collect()
             };
@@ -154,13 +154,13 @@ fn texts_of_the_adapter_never_become_markup() {
 }
 
 #[test]
-fn nothing_in_a_report_commands_a_terminal() {
+fn reports_contain_no_control_characters() {
     for text in HOSTILE {
         let report = report(text);
         for (form, shown) in [("text", report.text(false)), ("markdown", report.markdown())] {
             assert_eq!(obeyed(&shown), None, "{form} of {text:?}");
         }
-        // In colour there are our own commands, and no others.
+        // With colors, only the report's own escape sequences are allowed.
         let ours =
             ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m", "\x1b[33m", "\x1b[36m"];
         let coloured = ours.iter().fold(report.text(true), |text, ours| text.replace(ours, ""));
@@ -169,11 +169,11 @@ fn nothing_in_a_report_commands_a_terminal() {
 }
 
 #[test]
-fn markdown_stays_text() {
+fn markdown_escapes_texts() {
     let shown = report(HOSTILE[10]).markdown();
     let headings = shown.lines().filter(|line| line.starts_with("# ")).count();
     assert_eq!(headings, 1, "{shown}");
-    for (text, told) in [
+    for (text, reported) in [
         ("@everyone", "@<!-- -->everyone"),
         ("http://evil.example", "http:<!-- -->//evil.example"),
         ("www.evil.example", "www<!-- -->.evil.example"),
@@ -181,19 +181,19 @@ fn markdown_stays_text() {
         ("<b>&amp; *x* _y_ #1 |", "&lt;b&gt;&amp;amp; \\*x\\* \\_y\\_ \\#1 \\|"),
         ("a\nb", "a b"),
     ] {
-        assert_eq!(markdown::plain(text), told);
+        assert_eq!(markdown::plain(text), reported);
     }
-    for (text, told) in [
+    for (text, reported) in [
         ("a", "`a`"),
         ("a`b", "``a`b``"),
         ("`", "`` ` ``"),
         ("a```b", "````a```b````"),
         ("", "`  `"),
     ] {
-        assert_eq!(markdown::code(text), told);
+        assert_eq!(markdown::code(text), reported);
     }
     assert_eq!(markdown::prose("is `a_b` or a_b"), "is `a_b` or a\\_b");
-    // A block ends where it should: its fence is longer than any run inside.
+    // The fence of a block is longer than any run of backticks inside.
     let shown = Report {
         categories: vec![CategoryReport {
             name: "shapes".to_owned(),
@@ -212,7 +212,7 @@ fn markdown_stays_text() {
 }
 
 #[test]
-fn long_values_are_cut_and_the_rest_is_counted() {
+fn shortens_long_values_and_counts_the_rest() {
     let long = format!("{}end", "é".repeat(1 << 20));
     let report = Report {
         categories: vec![CategoryReport {
@@ -233,7 +233,7 @@ fn long_values_are_cut_and_the_rest_is_counted() {
         assert!(!shown.contains("end\""), "it is not cut");
         assert!(shown.contains("more bytes") && shown.contains("characters more)"), "{shown}");
     }
-    // What is short stays on its line.
+    // Short values stay on one line.
     let value = json!({ "a": [1, 2], "b": "x".repeat(80), "c": { "d": [] } });
     let lines =
         format!("{{\n  \"a\": [1,2],\n  \"b\": \"{}\",\n  \"c\": {{\"d\":[]}}\n}}", "x".repeat(80));
@@ -276,7 +276,7 @@ fn every_finding_is_told_with_all_that_belongs_to_it() {
 }
 
 #[test]
-fn what_was_left_out_is_told_by_the_reason() {
+fn groups_skipped_cases_by_reason() {
     let part = CheckReport {
         skipped: BTreeMap::from([("left out: x".to_owned(), 2)]),
         ..check("shapes.meta", Verdict::Pass, "x")
@@ -293,7 +293,7 @@ fn what_was_left_out_is_told_by_the_reason() {
 }
 
 #[test]
-fn what_is_found_in_both_modes_is_told_once() {
+fn merges_equal_findings_of_both_modes() {
     let in_mode = |mode: &str, sent: &str| Finding {
         mode: Some(mode.to_owned()),
         sent: json!({ "tool": sent }),
@@ -308,19 +308,19 @@ fn what_is_found_in_both_modes_is_told_once() {
         ],
         ..check("shapes.union", Verdict::Fail, "x")
     };
-    let told = check.told();
-    let told: Vec<_> =
-        told.iter().map(|(it, modes)| (it.subject.as_str(), modes.as_str())).collect();
+    let reported = check.merged_findings();
+    let reported: Vec<_> =
+        reported.iter().map(|(it, modes)| (it.subject.as_str(), modes.as_str())).collect();
     assert_eq!(
-        told,
+        reported,
         [("get_task", " (semantic and single mode)"), ("list_tasks", " (single mode)")]
     );
-    assert_eq!(check.untold(), None);
+    assert_eq!(check.omitted_note(), None);
 }
 
 #[test]
-fn the_verdict_is_one_line() {
-    // Behind the heading: of what was not reached, no name is known.
+fn verdict_is_one_line() {
+    // After the heading: the name of an unreached adapter is unknown.
     let second = |report: &Report| {
         let text = report.text(false);
         text.split("\n\n").nth(1)?.lines().next().map(str::to_owned)
@@ -340,7 +340,7 @@ fn the_verdict_is_one_line() {
 }
 
 #[test]
-fn what_was_not_reached_is_no_success() {
+fn unreached_adapter_is_not_a_success() {
     let report = unreached("the adapter cannot be reached: <b>");
     assert_eq!(report.exit_code(), 1);
     let junit = report.junit();
@@ -348,7 +348,7 @@ fn what_was_not_reached_is_no_success() {
     assert!(report.html().contains("cannot be reached: &lt;b&gt;"));
     assert!(report.markdown().contains("cannot be reached: &lt;b&gt;"));
     assert!(report.badge().contains("untested"));
-    // Nothing is known of any check, so nothing is said of any, and the reason is told once.
+    // The reason is reported once, and no check is listed.
     for shown in [report.text(false), report.markdown(), report.html(), junit] {
         assert!(!shown.contains("shapes"), "{shown}");
         assert_eq!(shown.matches("cannot be reached").count(), 1, "{shown}");
@@ -364,7 +364,7 @@ fn the_exit_code_tells_the_verdict() {
     let warned =
         Report { summary: Summary { warnings: 1, ..faultless(2).summary }, ..faultless(2) };
     assert_eq!(warned.exit_code(), 2);
-    // Nothing was found, and not all was tried.
+    // The run has no findings, but some checks were not tested.
     let untried = Report { requested_level: 2, ..faultless(1) };
     assert_eq!(untried.exit_code(), 2);
 }
@@ -399,7 +399,7 @@ fn a_report_survives_json() {
 }
 
 #[test]
-fn the_badge_says_the_level_and_nothing_of_the_adapter() {
+fn badge_states_the_level_without_texts_of_the_adapter() {
     for (report, said) in
         [(faultless(2), "level 2"), (faultless(1), "level 1"), (report("<script>"), "no level")]
     {
@@ -412,13 +412,13 @@ fn the_badge_says_the_level_and_nothing_of_the_adapter() {
 }
 
 #[test]
-fn the_page_needs_nothing_from_elsewhere() {
+fn page_has_no_external_resources() {
     let page = report("x").html();
     for part in ["<script", "<link", "<img", "<iframe", "@import", "url(", "src=", "href="] {
         assert!(!page.contains(part), "{part}");
     }
     assert!(page.contains("default-src 'none'"));
-    // Each box of the filter has its rule.
+    // Each checkbox of the filter has its CSS rule.
     let ids: Vec<_> =
         page.split("id=\"show-").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert_eq!(ids.len(), 5);

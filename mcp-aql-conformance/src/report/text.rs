@@ -1,4 +1,4 @@
-//! A report for a terminal.
+//! The report for a terminal.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use super::show::{self, counted, line};
 use super::{CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
-/// So much of a value is shown.
-const MOST: usize = 1200;
+/// The maximum length of a shown value, in bytes.
+const MAX_VALUE_BYTES: usize = 1200;
 
-/// Colours, where they are wanted.
-struct Paint(bool);
+/// ANSI colors, if enabled.
+struct Colors(bool);
 
-impl Paint {
+impl Colors {
     fn with(&self, code: &str, text: &str) -> String {
         if self.0 && !text.is_empty() {
             format!("\x1b[{code}m{text}\x1b[0m")
@@ -44,37 +44,37 @@ impl Paint {
 }
 
 impl Report {
-    /// For a terminal: the verdict, the counts by category, every finding, and what was not tested.
+    /// Renders the verdict, the counts by category, every finding, and untested checks.
     pub fn text(&self, colour: bool) -> String {
-        let paint = Paint(colour);
+        let colors = Colors(colour);
         let mut out = String::new();
         if !self.modes.is_empty() {
             let name = format!("{} {}", line(&self.implementation), line(&self.version));
-            let _ = writeln!(out, "{}  {}", paint.bold(&name), paint.dim(&self.circumstances()));
+            let _ = writeln!(out, "{}  {}", colors.bold(&name), colors.dim(&self.circumstances()));
         }
-        let _ = writeln!(out, "{}\n", paint.dim(&line(&self.target)));
+        let _ = writeln!(out, "{}\n", colors.dim(&line(&self.target)));
         let verdict = match self.exit_code() {
             0 => Verdict::Pass,
             1 => Verdict::Fail,
             _ => Verdict::Warn,
         };
-        let _ = writeln!(out, "{}", paint.verdict(verdict, &self.headline()));
-        self.text_of_categories(&paint, &mut out);
+        let _ = writeln!(out, "{}", colors.verdict(verdict, &self.headline()));
+        self.text_of_categories(&colors, &mut out);
         for check in self.found() {
-            text_of_check(check, &paint, &mut out);
+            text_of_check(check, &colors, &mut out);
         }
-        self.text_of_left_out(&paint, &mut out);
+        self.text_of_left_out(&colors, &mut out);
         for (heading, lines) in self.named() {
-            let _ = writeln!(out, "\n{}", paint.bold(heading));
+            let _ = writeln!(out, "\n{}", colors.bold(heading));
             for named in lines {
                 let _ = writeln!(out, "  {}", line(named));
             }
         }
-        self.text_of_missing(&paint, &mut out);
+        self.text_of_missing(&colors, &mut out);
         out
     }
 
-    fn text_of_categories(&self, paint: &Paint, out: &mut String) {
+    fn text_of_categories(&self, colors: &Colors, out: &mut String) {
         if self.tested().is_empty() {
             return;
         }
@@ -84,17 +84,17 @@ impl Report {
         for category in self.tested() {
             let summary = Summary::of(&category.checks);
             let counts = summary.counts().map(|(verdict, count)| {
-                paint.verdict(verdict, &format!("{count} {}", verdict.said()))
+                colors.verdict(verdict, &format!("{count} {}", verdict.said()))
             });
             let counts = counts.collect::<Vec<_>>().join(", ");
             let _ = writeln!(out, "  {:width$}  {counts}", line(&category.name));
         }
     }
 
-    fn text_of_left_out(&self, paint: &Paint, out: &mut String) {
+    fn text_of_left_out(&self, colors: &Colors, out: &mut String) {
         let left_out = self.not_tested();
         if !left_out.is_empty() {
-            let _ = writeln!(out, "\n{}", paint.bold("Not tested"));
+            let _ = writeln!(out, "\n{}", colors.bold("Not tested"));
         }
         for (why, what) in left_out {
             let cases = match what.cases {
@@ -102,11 +102,11 @@ impl Report {
                 cases => format!(" ({})", counted(cases, "case")),
             };
             let _ = writeln!(out, "  {why}{cases}");
-            list(what.checks.iter().copied(), paint, out);
+            list(what.checks.iter().copied(), colors, out);
             let more = if what.checks.is_empty() { "" } else { "and " };
             if !what.in_part.is_empty() {
                 let count = counted(what.in_part.len(), "check");
-                let _ = writeln!(out, "    {}", paint.dim(&format!("{more}{count} in part")));
+                let _ = writeln!(out, "    {}", colors.dim(&format!("{more}{count} in part")));
             }
         }
         let mut not_applicable = self
@@ -114,88 +114,88 @@ impl Report {
             .filter_map(|check| Some((check, check.not_applicable.as_deref()?)))
             .peekable();
         if not_applicable.peek().is_some() {
-            let _ = writeln!(out, "\n{}", paint.bold("Not applicable"));
+            let _ = writeln!(out, "\n{}", colors.bold("Not applicable"));
         }
         for (check, why) in not_applicable {
-            let _ = writeln!(out, "  {}  {}", line(&check.id), paint.dim(&line(why)));
+            let _ = writeln!(out, "  {}  {}", line(&check.id), colors.dim(&line(why)));
         }
     }
 
-    fn text_of_missing(&self, paint: &Paint, out: &mut String) {
+    fn text_of_missing(&self, colors: &Colors, out: &mut String) {
         let (Some(level), missing) = (self.next_level(), self.missing()) else { return };
         if missing.is_empty() {
             return;
         }
-        let _ = writeln!(out, "\n{}", paint.bold(&format!("What keeps level {level} away")));
+        let _ = writeln!(out, "\n{}", colors.bold(&format!("What keeps level {level} away")));
         for missing in missing {
             let count = match missing.checks.len() {
                 0 => String::new(),
                 count => format!("{} ", counted(count, "check")),
             };
             let _ = writeln!(out, "  {count}{}", missing.what);
-            // What was not tested stands above already.
+            // Untested checks are already listed above.
             if missing.what == show::FAILED {
-                list(missing.checks.iter().map(String::as_str), paint, out);
+                list(missing.checks.iter().map(String::as_str), colors, out);
             }
         }
     }
 }
 
-/// Names, in lines that are no wider than a terminal.
-fn list<'a>(names: impl Iterator<Item = &'a str>, paint: &Paint, out: &mut String) {
+/// Renders names in lines of a terminal's width.
+fn list<'a>(names: impl Iterator<Item = &'a str>, colors: &Colors, out: &mut String) {
     let mut row = String::new();
     for name in names.map(line) {
         if !row.is_empty() && row.len() + name.len() > 90 {
-            let _ = writeln!(out, "    {}", paint.dim(&row));
+            let _ = writeln!(out, "    {}", colors.dim(&row));
             row.clear();
         }
         let _ = write!(row, "{}{name}", if row.is_empty() { "" } else { ", " });
     }
     if !row.is_empty() {
-        let _ = writeln!(out, "    {}", paint.dim(&row));
+        let _ = writeln!(out, "    {}", colors.dim(&row));
     }
 }
 
-fn text_of_check(check: &CheckReport, paint: &Paint, out: &mut String) {
+fn text_of_check(check: &CheckReport, colors: &Colors, out: &mut String) {
     let _ = writeln!(
         out,
         "\n{}  {}  {}",
-        paint.verdict(check.verdict, check.verdict.as_str()),
-        paint.bold(&line(&check.id)),
-        paint.dim(&check.source()),
+        colors.verdict(check.verdict, check.verdict.as_str()),
+        colors.bold(&line(&check.id)),
+        colors.dim(&check.source()),
     );
     let _ = writeln!(out, "  {}", line(&check.title));
-    let _ = writeln!(out, "  {}", paint.dim(&check.tally()));
-    for (finding, modes) in check.told() {
-        text_of_finding(finding, &modes, paint, out);
+    let _ = writeln!(out, "  {}", colors.dim(&check.tally()));
+    for (finding, modes) in check.merged_findings() {
+        text_of_finding(finding, &modes, colors, out);
     }
-    if let Some(more) = check.untold() {
-        let _ = writeln!(out, "\n  {}", paint.dim(&more));
+    if let Some(more) = check.omitted_note() {
+        let _ = writeln!(out, "\n  {}", colors.dim(&more));
     }
 }
 
-fn text_of_finding(finding: &Finding, modes: &str, paint: &Paint, out: &mut String) {
-    let _ = writeln!(out, "\n  {}{}", paint.bold(&line(&finding.subject)), paint.dim(modes));
+fn text_of_finding(finding: &Finding, modes: &str, colors: &Colors, out: &mut String) {
+    let _ = writeln!(out, "\n  {}{}", colors.bold(&line(&finding.subject)), colors.dim(modes));
     if !finding.sent.is_null() {
-        field("sent", &value(&finding.sent, paint), paint, out);
+        field("sent", &value(&finding.sent, colors), colors, out);
     }
-    field("received", &value(&finding.received, paint), paint, out);
-    field("expected", &line(&finding.expected), paint, out);
-    field("mend", &line(&finding.mend), paint, out);
+    field("received", &value(&finding.received, colors), colors, out);
+    field("expected", &line(&finding.expected), colors, out);
+    field("mend", &line(&finding.mend), colors, out);
 }
 
-fn value(value: &Value, paint: &Paint) -> String {
-    let shown = show::shown(value, MOST);
+fn value(value: &Value, colors: &Colors) -> String {
+    let shown = show::shown(value, MAX_VALUE_BYTES);
     match shown.note() {
-        Some(note) => format!("{}\n{}", shown.text, paint.dim(&note)),
+        Some(note) => format!("{}\n{}", shown.text, colors.dim(&note)),
         None => shown.text,
     }
 }
 
-/// A name, and what belongs to it, with all lines below the first.
-fn field(name: &str, text: &str, paint: &Paint, out: &mut String) {
+/// Renders a label and a text with indented further lines.
+fn field(name: &str, text: &str, colors: &Colors, out: &mut String) {
     for (number, line) in text.lines().enumerate() {
         let name = if number == 0 { name } else { "" };
-        let _ = writeln!(out, "    {}  {line}", paint.dim(&format!("{name:8}")));
+        let _ = writeln!(out, "    {}  {line}", colors.dim(&format!("{name:8}")));
     }
 }

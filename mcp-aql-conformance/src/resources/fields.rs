@@ -1,15 +1,15 @@
-//! The fields of things: which of them can be changed, to what, and whether two values are the same.
+//! The fields of items: which can be changed, their other values, and the comparison of values.
 
 use chrono::DateTime;
 use serde_json::{Map, Value};
 
 use super::{Resource, Role};
+use crate::adapter::{Adapter, Operation, Parameter};
 use crate::cases::Skip;
-use crate::learn::{Adapter, Operation, Parameter};
 use crate::run::Run;
 use crate::values::{self, STANDARD, Shape};
 
-/// More parameters that are not about what is created, but about how it is asked for.
+/// Parameters that control a creation instead of describing the item.
 const CONTROLS: [&str; 7] =
     ["dry_run", "preset", "order", "page", "page_size", "if_match", "confirmation_token"];
 
@@ -35,13 +35,13 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// A value that fits and is another one than this.
+    /// A valid value other than the current one.
     pub(crate) fn other(self, current: &Value) -> Option<Value> {
         other(self.shape, current)
     }
 }
 
-/// A value that fits and is another one than this. Of objects, which merge, there is none.
+/// A valid value other than the current one. There is none for objects because updates merge them.
 pub(crate) fn other(shape: Shape<'_>, current: &Value) -> Option<Value> {
     (1..12)
         .filter_map(|turn| shape.made(turn))
@@ -49,19 +49,20 @@ pub(crate) fn other(shape: Shape<'_>, current: &Value) -> Option<Value> {
 }
 
 impl Resource {
-    /// The fields that updates may change, without what identifies a thing.
+    /// The fields that updates may change, except the identifier.
     pub(crate) fn changeable<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
         self.described(run).0
     }
 
-    /// The same, and whether a type tells them: otherwise they are those that a thing is created with.
+    /// The changeable fields, and whether a type documents them. Otherwise they are the parameters of the
+    /// creation.
     fn described<'a>(&self, run: &'a Run) -> (Vec<Field<'a>>, bool) {
         let adapter = &run.adapter;
         let Some(update) = self.operation(run, Role::Update) else { return (Vec::new(), false) };
         let create = self.operation(run, Role::Create);
         let returned = update.details().pointer("/returns/name").and_then(Value::as_str);
         let own = |name: &str| {
-            // The type of the thing itself has fields that only the adapter writes.
+            // The type of the item also has read-only fields.
             if Some(name) == returned { Vec::new() } else { fields_of(adapter, name) }
         };
         let described = update.parameter("input").into_iter().flat_map(|input| {
@@ -87,8 +88,8 @@ impl Resource {
                 .find(|fields| !fields.is_empty())
                 .unwrap_or_default();
         }
-        let is_told = !found.is_empty();
-        if !is_told {
+        let is_reported = !found.is_empty();
+        if !is_reported {
             found = create
                 .into_iter()
                 .flat_map(|create| &create.parameters)
@@ -99,10 +100,10 @@ impl Resource {
         found.retain(|field| {
             field.name != self.id && !self.read_only.iter().any(|name| name == field.name)
         });
-        (found, is_told)
+        (found, is_reported)
     }
 
-    /// Whether a thing can be without this field: its type says so, or it can be created without.
+    /// Whether a field is optional: by its type, or because an item can be created without it.
     pub(crate) fn may_lack(&self, run: &Run, name: &str) -> bool {
         let of_type = self.fields(run).into_iter().find(|field| field.name == name);
         if let Some(field) = of_type {
@@ -114,13 +115,13 @@ impl Resource {
             .is_some_and(|parameter| !parameter.required && parameter.member("default").is_none())
     }
 
-    /// Whether the type of the thing says anything of this field.
+    /// Whether the type of the item documents this field.
     pub(crate) fn is_typed(&self, run: &Run, name: &str) -> bool {
         self.fields(run).iter().any(|field| field.name == name)
     }
 
-    /// The same of a field inside of another: the type says so that the thing is shown as, for in what
-    /// updates take everything may be left out.
+    /// Whether a field of an object field is optional by the type of the item. The type of `input` does not
+    /// count because updates may omit all fields.
     pub(crate) fn may_lack_inside(&self, run: &Run, outer: &str, inner: Shape<'_>) -> bool {
         let outer = self.fields(run).into_iter().find(|field| field.name == outer);
         let fields = outer.map(|outer| outer.shape.fields()).unwrap_or_default();
@@ -128,7 +129,7 @@ impl Resource {
         found.is_some_and(|found| !found.is_required())
     }
 
-    /// The fields of the type that a thing is shown as.
+    /// The fields of the type that the READ operation returns.
     fn fields<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
         let of_type = [Role::Read, Role::Create].into_iter().find_map(|role| {
             let operation = self.operation(run, role)?;
@@ -138,7 +139,7 @@ impl Resource {
         of_type.unwrap_or_default()
     }
 
-    /// Lists that updates may only add to: what the configuration says, and descriptions.
+    /// Append-only lists by the configuration and by descriptions.
     pub(crate) fn growing(&self, run: &Run) -> Vec<String> {
         let mut names = self.append_only.clone();
         for field in self.changeable(run).into_iter().chain(self.fields(run)) {
@@ -152,7 +153,7 @@ impl Resource {
         names
     }
 
-    /// The names of all that a caller can say of a thing, when it is created or later.
+    /// The names of all fields that a caller can set on creation or later.
     pub(crate) fn settable(&self, run: &Run) -> Vec<String> {
         let mut names: Vec<_> =
             self.changeable(run).into_iter().map(|field| field.name.to_owned()).collect();
@@ -167,10 +168,10 @@ impl Resource {
         names
     }
 
-    /// Fields that only the adapter writes: what the configuration says, those that say so themselves, and
-    /// those of the type of the thing that no update names, where it is told what updates name.
+    /// The read-only fields: those of the configuration, those with such a description, and fields of the
+    /// item's type that the documented `input` does not have.
     pub(crate) fn unchangeable(&self, run: &Run) -> Vec<String> {
-        let (changeable, is_told) = self.described(run);
+        let (changeable, is_reported) = self.described(run);
         let mut names: Vec<_> = self
             .fields(run)
             .into_iter()
@@ -179,7 +180,7 @@ impl Resource {
                 let description = field.description.to_ascii_lowercase();
                 let says_so =
                     description.contains("read-only") || description.contains("read only");
-                says_so || (is_told && !is_named)
+                says_so || (is_reported && !is_named)
             })
             .map(|field| field.name.to_owned())
             .filter(|name| *name != self.id && !name.starts_with("_computed"))
@@ -191,7 +192,7 @@ impl Resource {
     }
 }
 
-/// The fields of a type that is an object.
+/// The fields of an object type.
 pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> {
     let found = adapter.types.iter().find(|known| known.name == name);
     let fields = found.and_then(|found| found.reply.pointer("/data/type/fields")?.as_array());
@@ -207,7 +208,7 @@ pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> 
     fields.into_iter().flatten().filter_map(field).collect()
 }
 
-/// Whether a parameter is about how something is asked for, and not about what.
+/// Whether a parameter controls a call instead of describing an item.
 pub(crate) fn is_control(name: &str) -> bool {
     name.starts_with('_') || STANDARD.contains(&name) || CONTROLS.contains(&name)
 }
@@ -216,13 +217,13 @@ fn is_of_the_thing(parameter: &Parameter) -> bool {
     !is_control(&parameter.name)
 }
 
-/// Parameters for a new thing: what is required, and of the rest what can be said without knowing more.
-/// Where a parameter has a default it gets another value, so that one sees whether it was heeded.
+/// Parameters of a new item: the required ones, and optional ones with generated values. Parameters with a
+/// default get another value, which shows whether the adapter uses it.
 pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, Value>, Skip> {
     let mut params = run.valid(operation)?;
     let configured = run.settings.file.params.get(&operation.name);
     for parameter in &operation.parameters {
-        // What is secret may lock the thing to us, and what names another thing has to exist.
+        // Secrets might lock the item, and references require an existing item.
         let is_plain = is_of_the_thing(parameter)
             && parameter.member("sensitive") != Some(&Value::Bool(true))
             && !values::is_identifier(&parameter.name);
@@ -242,7 +243,7 @@ pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, 
     Ok(params)
 }
 
-/// The same parameters with other texts, where the first were taken.
+/// The parameters with other texts, after a conflict with an existing item.
 pub(crate) fn varied(
     run: &Run,
     operation: &Operation,
@@ -271,8 +272,8 @@ pub(crate) fn varied(
     varied
 }
 
-/// Whether what is there is what was given: numbers by their value, instants by the moment, and of
-/// objects every member that was given.
+/// Whether a stored value equals the submitted one. Numbers are compared by value, instants by time, and
+/// objects by the submitted members.
 pub(crate) fn same(given: &Value, there: &Value) -> bool {
     match (given, there) {
         (Value::Number(given), Value::Number(there)) => {
@@ -290,7 +291,7 @@ pub(crate) fn same(given: &Value, there: &Value) -> bool {
         (Value::Object(given), Value::Object(there)) => {
             given.iter().all(|(name, given)| match there.get(name) {
                 Some(there) => same(given, there),
-                // What has no value may be left out.
+                // Null may be stored as an absent member.
                 None => given.is_null(),
             })
         }

@@ -1,11 +1,11 @@
-//! Kinds of things that an adapter keeps: which operations create, read, list, change and remove one, as
-//! names, parameters and results tell, or as the configuration says.
+//! The resources of an adapter: the operations that create, read, list, change and remove their items,
+//! inferred from names, parameters and results or configured.
 
-mod clearing;
+mod cleanup;
 mod fields;
-mod made;
-mod sparing;
-mod things;
+mod items;
+mod ledger;
+mod protection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -15,15 +15,16 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create, varied};
-pub(crate) use things::{Thing, confirmed, token_of};
+pub(crate) use items::{CreatedItem, confirmed, token_of};
 
+use crate::adapter::{Adapter, Operation};
 use crate::cases::Skip;
+use crate::category::Category;
 use crate::config::File;
-use crate::learn::{Adapter, Category, Operation};
 use crate::run::Run;
 use crate::values;
 
-/// Verbs of names that make a thing, the plainest first. `link_beds` makes something else than beds.
+/// Verbs of CREATE operations in order of preference. `link_beds` creates a link instead of a bed.
 const MAKES: &[&str] =
     &["create", "add", "new", "register", "insert", "make", "open", "post", "save", "store"];
 const READS: &[&str] = &["get", "read", "show", "fetch", "describe", "find", "view", "lookup"];
@@ -31,95 +32,94 @@ const LISTS: &[&str] = &["list", "get", "find", "search", "query", "show", "brow
 const CHANGES: &[&str] = &["update", "edit", "change", "modify", "patch", "set", "alter"];
 const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "withdraw", "drop"];
 
-/// Operations of the safety loop, which are about no things.
+/// Operations of the safety loop, which act on no resource.
 pub(crate) const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
 
-/// What anything may be called in a result about it.
+/// Generic names of the item in a result.
 const NEUTRAL: &[&str] = &["item", "result", "record", "object", "entity", "resource", "node"];
 
-/// What says which execution.
+/// The identifier of executions.
 const EXECUTION: &str = "execution_id";
 
-/// One kind of thing.
+/// A resource of an adapter.
 #[derive(Debug, Clone)]
 pub(crate) struct Resource {
-    /// What one is called: `task`.
+    /// The name: `task`.
     pub(crate) name: String,
-    /// The parameter that says which one.
+    /// The parameter with the identifier.
     pub(crate) id: String,
     create: String,
     read: Option<String>,
     list: Option<String>,
     update: Option<String>,
     delete: Option<String>,
-    /// What else it may be called in a result about it: what its type is called.
+    /// Further names of the item in results, from the name of its type.
     shown_as: Vec<String>,
-    /// Fields that no update may change, beside those that are found.
+    /// Read-only fields from the configuration.
     pub(crate) read_only: Vec<String>,
-    /// Lists that updates may only add to.
+    /// Append-only lists from the configuration.
     pub(crate) append_only: Vec<String>,
 }
 
-/// The kinds of things, and what the run has made of them.
+/// The resources and the items that the run created.
 #[derive(Debug, Default)]
 pub(crate) struct Resources {
     kinds: Vec<Resource>,
-    /// What the configuration says that cannot be.
+    /// Invalid parts of the configuration.
     wrong: Vec<String>,
-    made: Mutex<Vec<made::Made>>,
-    /// CREATE operations that make nothing of these kinds, and how often each has made something.
+    made: Mutex<Vec<ledger::LedgerEntry>>,
+    /// CREATE operations of other resources, with the number of created items.
     others: Mutex<BTreeMap<String, usize>>,
-    /// CREATE operations that were called and did not answer, and how often.
+    /// CREATE operations that did not reply, with the number of calls.
     unanswered: Mutex<BTreeMap<String, usize>>,
-    /// By kind, the identifiers that results have shown, and when each was seen first.
+    /// The identifiers in results by resource, with the time when each was seen first.
     met: Mutex<BTreeMap<String, BTreeMap<String, u64>>>,
-    /// About how many bytes these take.
+    /// The approximate memory of these in bytes.
     met_bytes: AtomicUsize,
-    /// Counts calls, to tell what was seen before a call from what came of it.
+    /// The number of calls, used as a clock to separate existing items from created ones.
     clock: AtomicU64,
-    /// EXECUTE operations that begin something.
+    /// EXECUTE operations that start executions.
     starts: BTreeSet<String>,
-    /// What EXECUTE operations were called with, and is nobody else's: the name of a parameter, and the
-    /// value.
+    /// The unique arguments of EXECUTE operations: the name of the parameter and the value.
     begun: Mutex<BTreeSet<(String, String)>>,
-    /// By call, the executions that it has begun.
+    /// The executions that each call started.
     started: Mutex<BTreeMap<String, BTreeSet<String>>>,
-    /// By kind, what shows that the things that were created are new.
+    /// The evidence by resource that created items are new.
     proofs: Mutex<BTreeMap<String, Proof>>,
-    /// For texts that must not be there twice.
+    /// The counter for unique texts.
     numbers: AtomicUsize,
-    /// What asks for confirmation, once somebody wanted to know.
-    pub(crate) gated: OnceCell<AllGated>,
+    /// The operations that require confirmation, determined on demand.
+    pub(crate) gated: OnceCell<GatedOperations>,
 }
 
-/// What asks for confirmation.
+/// The operations that require confirmation.
 #[derive(Debug, Default)]
-pub(crate) struct AllGated {
+pub(crate) struct GatedOperations {
     /// The operations.
-    pub(crate) found: Vec<Gated>,
-    /// Why there may be more, if there may.
+    pub(crate) found: Vec<GatedOperation>,
+    /// The reason why the list may be incomplete, if it may.
     pub(crate) untried: Option<Skip>,
 }
 
-/// An operation on a thing that asks for confirmation.
+/// An operation on items that requires confirmation.
 #[derive(Debug, Clone)]
-pub(crate) struct Gated {
-    /// The kind of thing, by its name.
+pub(crate) struct GatedOperation {
+    /// The name of the resource.
     pub(crate) resource: String,
-    /// The operation.
+    /// The name of the operation.
     pub(crate) operation: String,
 }
 
-/// What shows that an operation which creates has not answered with what was there.
+/// Evidence that a CREATE operation did not return an existing item.
 #[derive(Debug)]
 pub(crate) enum Proof {
-    /// All that there was had been listed before.
+    /// All existing items had been listed before.
     Listed,
-    /// Asked for the same twice it makes two, or refuses the second; with parameters of these names.
+    /// Two equal calls create two items, or the second one fails; with parameters of these names.
     Anew(BTreeSet<String>),
 }
 
-/// What an operation does to a thing.
+/// The effect of an operation on items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Create,
@@ -151,7 +151,7 @@ impl Role {
 }
 
 impl Resources {
-    /// What the operations tell, with what the configuration says put over it.
+    /// Infers the resources from the operations. The configuration takes precedence.
     pub(crate) fn of(adapter: &Adapter, file: &File) -> Self {
         let mut wrong = Vec::new();
         let mut names: Vec<String> = Vec::new();
@@ -178,17 +178,17 @@ impl Resources {
         Self { kinds, wrong, others, starts, ..Self::default() }
     }
 
-    /// The kinds.
+    /// All resources.
     pub(crate) fn kinds(&self) -> &[Resource] {
         &self.kinds
     }
 
-    /// A kind by its name.
+    /// Returns a resource by its name.
     pub(crate) fn named(&self, name: &str) -> Option<&Resource> {
         self.kinds.iter().find(|kind| kind.name == name)
     }
 
-    /// What the configuration says that cannot be.
+    /// The invalid parts of the configuration.
     pub(crate) fn wrong(&self) -> &[String] {
         &self.wrong
     }
@@ -199,7 +199,7 @@ fn kind(adapter: &Adapter, file: &File, name: String, wrong: &mut Vec<String>) -
     let mut role = |role: Role, given: Option<String>| match given {
         Some(operation) if adapter.operation(&operation).is_none() => {
             wrong.push(format!(
-                "[resources.{name}] has the operation `{operation}`, which is not there"
+                "[resources.{name}] has the operation `{operation}`, which does not exist"
             ));
             None
         }
@@ -219,7 +219,7 @@ fn kind(adapter: &Adapter, file: &File, name: String, wrong: &mut Vec<String>) -
     let on_one = on_one.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
     let id = given.id.or_else(|| {
         identifier(&name, on_one).filter(|id| {
-            // What a caller says to create one is chosen by the caller, or is of what it belongs to.
+            // Parameters of the creation are chosen by the caller or belong to a parent.
             let is_said = adapter
                 .operation(&create)
                 .and_then(|create| create.parameter(id))
@@ -248,7 +248,7 @@ fn kind(adapter: &Adapter, file: &File, name: String, wrong: &mut Vec<String>) -
     })
 }
 
-/// The operation that does this to such a thing, by its name: of several, that with the plainest verb.
+/// Finds the operation with this role for a resource by its name, preferring plain verbs.
 fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a Operation> {
     role.verbs().iter().find_map(|verb| {
         adapter.of(role.category()).find(|operation| {
@@ -264,7 +264,7 @@ fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a 
                     Role::List => {
                         (!is_one || *verb == "list") && operation.required().next().is_none()
                     }
-                    // Without a parameter it acts on more than one.
+                    // Without a parameter, the operation acts on several items.
                     Role::Read | Role::Update | Role::Delete => {
                         is_one && operation.required().next().is_some()
                     }
@@ -273,8 +273,8 @@ fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a 
     })
 }
 
-/// The parameter that says which one: required wherever one is read, changed or removed. Where it takes
-/// more than one to say that, there is none: half of it would hit something else.
+/// The required parameter of all operations on single items. `None` if they require several, because a part
+/// of them could identify another item.
 fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Option<String> {
     let on_one: Vec<_> = on_one.collect();
     let everywhere = |parameter: &str| {
@@ -292,18 +292,18 @@ fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Op
     (is_its_own || values::is_identifier(only) || on_one.len() > 1).then(|| only.to_owned())
 }
 
-/// Whether an identifier is that of another kind of thing: `page_id`, where there is `get_page`.
+/// Whether an identifier belongs to another resource: `page_id`, if there is `get_page`.
 fn is_of_another(adapter: &Adapter, name: &str, id: &str) -> bool {
     let Some((stem, _)) = id.rsplit_once('_') else { return false };
     stem != name && adapter.operations.iter().any(|operation| is_about(&operation.name, stem))
 }
 
-/// Whether an operation is about things of this name, by its own: `archive_task`, `list_tasks`.
+/// Whether an operation's name refers to this resource: `archive_task`, `list_tasks`.
 fn is_about(operation: &str, name: &str) -> bool {
     operation.split_once('_').is_some_and(|(_, noun)| noun == name || singular(noun) == name)
 }
 
-/// The name of a type as members are named: `PersonInCharge` is `person_in_charge`.
+/// The name of a type in snake_case: `PersonInCharge` becomes `person_in_charge`.
 fn snake_case(name: &str) -> String {
     let mut snake = String::new();
     for letter in name.chars() {
@@ -315,7 +315,7 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// One of them, of a word for many.
+/// The singular of a noun.
 pub(crate) fn singular(noun: &str) -> String {
     let cut = |end: &str| noun.strip_suffix(end).filter(|stem| stem.len() > 1);
     if let Some(stem) = cut("ies") {
@@ -333,7 +333,7 @@ pub(crate) fn singular(noun: &str) -> String {
 }
 
 impl Resource {
-    /// The operation that does this.
+    /// The operation with this role.
     pub(crate) fn operation<'a>(&self, run: &'a Run, role: Role) -> Option<&'a Operation> {
         let name = match role {
             Role::Create => Some(&self.create),
@@ -345,17 +345,17 @@ impl Resource {
         run.adapter.operation(name?)
     }
 
-    /// Whether this operation changes or removes one.
+    /// Whether this operation changes or removes an item.
     fn acts(&self, operation: &str) -> bool {
         [&self.update, &self.delete].into_iter().flatten().any(|own| own == operation)
     }
 
-    /// Whether the name of its identifier is that of no other kind: `task_id`, and not `id`.
+    /// Whether the name of the identifier is specific to the resource: `task_id`, not `id`.
     fn has_own_identifier(&self) -> bool {
         self.id.rsplit_once('_').is_some_and(|(stem, _)| stem == self.name)
     }
 
-    /// Whether this parameter of an operation says which one of these.
+    /// Whether this parameter of an operation identifies an item of the resource.
     fn is_meant(&self, operation: &str, parameter: &str) -> bool {
         let is_id = self.id == parameter;
         let is_on_these = self.acts(operation) || is_about(operation, &self.name);
@@ -363,7 +363,7 @@ impl Resource {
             || parameter.strip_suffix("_id").is_some_and(|stem| stem == self.name)
     }
 
-    /// All operations that change or remove one thing or act on it, and need no more than to be told which.
+    /// The operations that change, remove or execute an item and require only its identifier.
     pub(crate) fn on_one<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Operation> {
         run.adapter.operations.iter().filter(|operation| {
             let is_bare = operation.required().all(|parameter| parameter.name == self.id);
@@ -379,8 +379,8 @@ impl Resource {
         })
     }
 
-    /// The thing itself in `data` of a result about it: under its own name, as all of `data`, or as the
-    /// only object there, where that is called nothing else.
+    /// The item in `data` of a result: under its name, as the whole of `data`, or as its only object unless
+    /// that has another specific name.
     pub(crate) fn object<'v>(&self, data: &'v Value) -> Option<&'v Value> {
         if let Some(own) = data.get(&self.name).filter(|own| own.is_object()) {
             return Some(own);
@@ -390,17 +390,17 @@ impl Resource {
         }
         let mut objects = data.as_object()?.iter().filter(|(_, value)| value.is_object());
         let (name, only) = objects.next().filter(|_| objects.next().is_none())?;
-        // What it belongs to has an `id` too.
+        // A parent also has an `id`.
         let is_certain = self.shown_as.contains(name)
             || only.get(format!("{}_id", self.name)).is_some()
             || (self.has_own_identifier() && only.get(&self.id).is_some());
         is_certain.then_some(only)
     }
 
-    /// Which one it is.
+    /// The identifier of an item.
     pub(crate) fn identity(&self, object: &Value) -> Option<Value> {
         let own = format!("{}_id", self.name);
-        // A number or a slug is called nothing else: an `id` beside it would hit another thing.
+        // If the identifier is a number or a slug, an `id` beside it is another identifier.
         let is_plain = self.id == "id" || self.id == own;
         let others = [own.as_str(), "id"].into_iter().filter(|_| is_plain);
         std::iter::once(self.id.as_str())
@@ -416,7 +416,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_called_by_a_number_has_no_other_identifier() {
+    fn uses_only_the_named_identifier() {
         let named = |id: &str| Resource {
             name: "issue".to_owned(),
             id: id.to_owned(),
@@ -437,13 +437,13 @@ mod tests {
     }
 
     #[test]
-    fn types_are_named_like_members() {
+    fn converts_type_names_to_snake_case() {
         assert_eq!(snake_case("Task"), "task");
         assert_eq!(snake_case("PersonInCharge"), "person_in_charge");
     }
 
     #[test]
-    fn words_for_many_become_words_for_one() {
+    fn converts_plurals_to_singulars() {
         for (many, one) in [
             ("tasks", "task"),
             ("task", "task"),

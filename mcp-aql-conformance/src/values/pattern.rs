@@ -1,4 +1,4 @@
-//! Text that matches a `pattern`.
+//! Generation of texts that match a `pattern`.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -6,43 +6,46 @@ use std::sync::{LazyLock, Mutex, PoisonError};
 use regex::{Regex, RegexBuilder};
 use regex_syntax::hir::{Class, Hir, HirKind};
 
-/// No text is made that is longer.
-const LONGEST: usize = 4_096;
-/// How often something is repeated that may be, one after the other, until the text is long enough.
+/// The maximum length of a generated text.
+const MAX_TEXT_BYTES: usize = 4_096;
+/// The repetition counts that are tried in order for an unbounded repetition.
 const REPEATS: [u32; 7] = [1, 0, 2, 3, 8, 16, 32];
-/// Characters that are taken first where a class lets us choose.
+/// The preferred characters of a class.
 const PLAIN: &str = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_ ";
 
-/// What a pattern may take of our memory, as a rule,
-const SMALL: usize = 256 << 10;
-/// and so many more than that, `^\w{1,64}$` say.
-const LARGE: usize = 4 << 20;
-const MOST_LARGE: usize = 4;
-/// So many patterns are kept.
-const MOST_KEPT: usize = 64;
+/// The memory limit of an ordinary compiled pattern, in bytes.
+const PATTERN_BYTES: usize = 256 << 10;
+/// The memory limit of a large compiled pattern such as `^\w{1,64}$`, in bytes.
+const LARGE_PATTERN_BYTES: usize = 4 << 20;
+const MAX_LARGE_PATTERNS: usize = 4;
+/// The maximum number of cached patterns.
+const MAX_CACHED_PATTERNS: usize = 64;
 
-/// Patterns that were read, for that takes long: `None` where one cannot be.
+/// A cache of compiled patterns; `None` for invalid ones.
 #[derive(Default)]
-struct Kept {
+struct PatternCache {
     patterns: HashMap<String, Option<Regex>>,
     large: usize,
 }
 
-impl Kept {
+impl PatternCache {
     fn compiled(&mut self, pattern: &str) -> Option<Regex> {
         if let Some(known) = self.patterns.get(pattern) {
             return known.clone();
         }
-        if self.patterns.len() >= MOST_KEPT {
+        if self.patterns.len() >= MAX_CACHED_PATTERNS {
             *self = Self::default();
         }
         let compile = |limit| {
-            RegexBuilder::new(pattern).size_limit(limit).dfa_size_limit(limit.min(SMALL)).build()
+            RegexBuilder::new(pattern)
+                .size_limit(limit)
+                .dfa_size_limit(limit.min(PATTERN_BYTES))
+                .build()
         };
-        let regex = match compile(SMALL) {
-            Err(regex::Error::CompiledTooBig(_)) if self.large < MOST_LARGE => {
+        let regex = match compile(PATTERN_BYTES) {
+            Err(regex::Error::CompiledTooBig(_)) if self.large < MAX_LARGE_PATTERNS => {
                 self.large += 1;
-                compile(LARGE).ok()
+                compile(LARGE_PATTERN_BYTES).ok()
             }
             other => other.ok(),
         };
@@ -51,14 +54,14 @@ impl Kept {
     }
 }
 
-/// The pattern, unless it cannot be read, or is a very large one.
+/// Compiles a pattern. Returns `None` if it is invalid or too large.
 pub(super) fn compiled(pattern: &str) -> Option<Regex> {
-    static KEPT: LazyLock<Mutex<Kept>> = LazyLock::new(Mutex::default);
+    static KEPT: LazyLock<Mutex<PatternCache>> = LazyLock::new(Mutex::default);
     KEPT.lock().unwrap_or_else(PoisonError::into_inner).compiled(pattern)
 }
 
-/// A text that matches and that `fits`; another `turn` may give another one. None where the pattern is
-/// of a kind that cannot be read, or nothing was found.
+/// Generates a matching text that satisfies `fits`; another `turn` may give another one. Returns `None` if
+/// the pattern is unsupported or no text was found.
 pub(super) fn matching(pattern: &str, turn: usize, fits: impl Fn(&str) -> bool) -> Option<String> {
     let regex = compiled(pattern)?;
     let hir = regex_syntax::parse(pattern).ok()?;
@@ -77,11 +80,11 @@ struct Writer {
 
 impl Writer {
     fn write(&mut self, hir: &Hir) -> Option<()> {
-        if self.text.len() > LONGEST {
+        if self.text.len() > MAX_TEXT_BYTES {
             return None;
         }
         match hir.kind() {
-            // What anchors ask for is looked at when the whole text is there.
+            // Anchors are checked on the complete text.
             HirKind::Empty | HirKind::Look(_) => {}
             HirKind::Literal(literal) => self.text.push_str(std::str::from_utf8(&literal.0).ok()?),
             HirKind::Class(class) => {
@@ -126,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_made_for_common_patterns() {
+    fn generates_texts_for_common_patterns() {
         for pattern in [
             "^p-[0-9]{1,9}$",
             "^[A-Za-z0-9-]{1,40}$",
@@ -145,18 +148,18 @@ mod tests {
     }
 
     #[test]
-    fn patterns_are_read_but_once_and_not_if_they_are_very_large() {
-        let mut kept = Kept::default();
+    fn caches_patterns_and_rejects_very_large_ones() {
+        let mut kept = PatternCache::default();
         assert!(kept.compiled(r"^\w{1,64}$").is_some_and(|pattern| pattern.is_match("é")));
         for _ in 0..1_000 {
             assert!(kept.compiled(r"^(?:\w{1,100}){1,100}$").is_none());
         }
-        // Compiled as a large one once, or not even that.
+        // The large pattern was compiled at most once.
         assert!(kept.large <= 2 && kept.patterns.len() == 2);
     }
 
     #[test]
-    fn lengths_are_kept_and_turns_differ() {
+    fn respects_lengths_and_varies_by_turn() {
         let fits = |text: &str| (8..=9).contains(&text.chars().count());
         assert!(matching("^[a-z]+$", 0, fits).is_some_and(|text| text.len() == 8));
         let all: std::collections::BTreeSet<_> =
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_met_gives_nothing() {
+    fn unsatisfiable_patterns_give_none() {
         assert_eq!(matching("(?=a)b", 0, |_| true), None);
         assert_eq!(matching("^[a-z]+$", 0, |text| text.len() > 1_000), None);
         assert_eq!(matching("a{9999}{9999}", 0, |_| true), None);

@@ -1,5 +1,4 @@
-//! What introspection says of a value, and what that lets through: values that fit, at the edges too, and
-//! values that do not.
+//! The documented shape of a value: it accepts values, and generates valid ones, bounds and invalid ones.
 
 use std::cell::Cell;
 use std::sync::LazyLock;
@@ -9,25 +8,25 @@ use regex::Regex;
 use serde_json::{Map, Value, json};
 
 use super::pattern;
-use crate::learn::{Adapter, Parameter, Type};
+use crate::adapter::{Adapter, Parameter, Type};
 
-/// Types within types are followed so far.
-const DEEPEST: usize = 6;
-/// So many members of a union are looked at,
-const MOST_MEMBERS: usize = 200;
-/// and so many steps are taken to look at one value or to make one.
-const MOST_STEPS: usize = 10_000;
-/// Texts are made no longer, however much `maxLength` would let through.
-const LONGEST: usize = 65_536;
+/// The maximum depth of nested types.
+const MAX_DEPTH: usize = 6;
+/// The maximum number of members of a union.
+const MAX_UNION_MEMBERS: usize = 200;
+/// The maximum number of steps to check or to generate one value.
+const MAX_STEPS: usize = 10_000;
+/// The maximum length of generated texts.
+const MAX_TEXT_CHARS: usize = 65_536;
 
-/// The form of a value: of a parameter, of a field of a type, of what a list holds.
+/// The shape of a parameter, of a field of a type, or of the items of a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape<'a> {
     raw: &'a Map<String, Value>,
     types: &'a [Type],
 }
 
-/// One of the ways in which a value can be there.
+/// An alternative of a shape.
 enum Kind<'a> {
     Text,
     Whole,
@@ -40,40 +39,40 @@ enum Kind<'a> {
     Words(&'a [Value]),
     /// A type with fields.
     Fields(Vec<Shape<'a>>),
-    /// A type that is one of others.
+    /// A union of other types.
     Members(Vec<Kind<'a>>),
-    /// Anything, or nothing that we know.
+    /// Any or an unknown type.
     Unknown,
 }
 
-/// How a value does not fit.
+/// The fault of an invalid value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Fault {
-    /// It is of another JSON type.
+    /// The value has another JSON type.
     Type,
-    /// It is none of those in `enum`.
+    /// The value is not in `enum`.
     Word,
-    /// It is below `minimum`.
+    /// The value is below `minimum`.
     Below,
-    /// It is above `maximum`.
+    /// The value is above `maximum`.
     Above,
-    /// It is shorter than `minLength`.
+    /// The text is shorter than `minLength`.
     Short,
-    /// It is longer than `maxLength`.
+    /// The text is longer than `maxLength`.
     Long,
-    /// It does not match `pattern`.
+    /// The text does not match `pattern`.
     Pattern,
-    /// It is not in the `format`.
+    /// The text does not have the `format`.
     Format,
-    /// The list holds something that does not fit.
+    /// An item of the list is invalid.
     Item,
-    /// A field is missing or does not fit.
+    /// A field is missing or invalid.
     Member,
 }
 
-/// A value that has to be refused.
+/// An invalid value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Wrong {
+pub(crate) struct InvalidValue {
     pub(crate) fault: Fault,
     pub(crate) value: Value,
 }
@@ -91,7 +90,7 @@ const fn type_of(value: &Value) -> &'static str {
 }
 
 impl<'a> Shape<'a> {
-    /// The form of a parameter.
+    /// The shape of a parameter.
     pub(crate) fn of(adapter: &'a Adapter, parameter: &'a Parameter) -> Self {
         Self::new(&parameter.raw, &adapter.types)
     }
@@ -100,17 +99,17 @@ impl<'a> Shape<'a> {
         Self { raw, types }
     }
 
-    /// Its name, if it is the form of a field.
+    /// The name, if this is the shape of a field.
     pub(crate) fn name(self) -> Option<&'a str> {
         self.text("name")
     }
 
-    /// The description that introspection shows.
+    /// The description in introspection.
     pub(crate) fn description(self) -> &'a str {
         self.text("description").unwrap_or_default()
     }
 
-    /// The word for its type.
+    /// The name of the type.
     pub(crate) fn word(self) -> &'a str {
         self.text("type").unwrap_or_default()
     }
@@ -127,7 +126,7 @@ impl<'a> Shape<'a> {
         self.raw.get(name)?.as_u64().and_then(|count| usize::try_from(count).ok())
     }
 
-    /// What `enum` lets through.
+    /// The values of `enum`.
     pub(crate) fn words(self) -> Option<&'a [Value]> {
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
             return Some(words);
@@ -138,12 +137,12 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// The form of what a list holds, or of the values of a map.
+    /// The shape of the items of a list or the values of a map.
     pub(crate) fn items(self) -> Option<Self> {
         Some(Self::new(self.raw.get("items")?.as_object()?, self.types))
     }
 
-    /// The fields of a type that is an object.
+    /// The fields of an object type.
     pub(crate) fn fields(self) -> Vec<Self> {
         match self.kinds().into_iter().next() {
             Some(Kind::Fields(fields)) => fields,
@@ -151,12 +150,12 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether it has to be there, if it is the shape of a field.
+    /// Whether the field is required, if this is the shape of a field.
     pub(crate) fn is_required(self) -> bool {
         self.raw.get("required") == Some(&Value::Bool(true))
     }
 
-    /// `string`, `TaskFilter`, `object or array`: all that the type lets through.
+    /// The alternatives of a type: `string`, `TaskFilter`, `object or array`.
     fn kinds(self) -> Vec<Kind<'a>> {
         self.word()
             .split(" or ")
@@ -178,8 +177,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// What a union is one of, its members that are unions taken apart: each but once, since they may name
-    /// each other.
+    /// The members of a union. Nested unions are flattened, each once because they may be recursive.
     fn members(self, union: &'a str) -> Vec<Kind<'a>> {
         let mut names = vec![union];
         let mut kinds = Vec::new();
@@ -196,7 +194,7 @@ impl<'a> Shape<'a> {
             }
             let members = details.and_then(|details| details.get("members")?.as_array());
             for member in members.into_iter().flatten().filter_map(Value::as_str) {
-                if names.len() < MOST_MEMBERS && !names.contains(&member) {
+                if names.len() < MAX_UNION_MEMBERS && !names.contains(&member) {
                     names.push(member);
                 }
             }
@@ -221,14 +219,14 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whether a value has the type and keeps to the constraints.
+    /// Whether a value has the type and satisfies the constraints.
     pub(crate) fn accepts(self, value: &Value) -> bool {
-        self.admits(value, 0, &Cell::new(MOST_STEPS))
+        self.admits(value, 0, &Cell::new(MAX_STEPS))
     }
 
-    /// Too deep and too much is let through.
+    /// Values beyond the depth and step limits are accepted.
     fn admits(self, value: &Value, depth: usize, steps: &Cell<usize>) -> bool {
-        if depth > DEEPEST || !step(steps) {
+        if depth > MAX_DEPTH || !step(steps) {
             return true;
         }
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
@@ -281,7 +279,7 @@ impl<'a> Shape<'a> {
         let length = text.chars().count();
         self.count("minLength").is_none_or(|least| length >= least)
             && self.count("maxLength").is_none_or(|most| length <= most)
-            // A pattern that we cannot read lets everything through here.
+            // A pattern that cannot be compiled accepts all texts.
             && self
                 .text("pattern")
                 .and_then(pattern::compiled)
@@ -295,13 +293,13 @@ impl<'a> Shape<'a> {
             && self.number("maximum").is_none_or(|most| number <= most)
     }
 
-    /// A value that fits; another `turn` gives another one where that is possible.
+    /// Generates a valid value; another `turn` gives another one if possible.
     pub(crate) fn made(self, turn: usize) -> Option<Value> {
-        self.make(turn, 0, &Cell::new(MOST_STEPS)).filter(|value| self.accepts(value))
+        self.make(turn, 0, &Cell::new(MAX_STEPS)).filter(|value| self.accepts(value))
     }
 
     fn make(self, turn: usize, depth: usize, steps: &Cell<usize>) -> Option<Value> {
-        if depth > DEEPEST || !step(steps) {
+        if depth > MAX_DEPTH || !step(steps) {
             return None;
         }
         if let Some(words) = self.raw.get("enum").and_then(Value::as_array) {
@@ -353,7 +351,7 @@ impl<'a> Shape<'a> {
         }
     }
 
-    /// Whole numbers between which to choose.
+    /// The range of integers to choose from.
     fn range(self) -> (f64, f64) {
         let least = self.number("minimum").map(f64::ceil);
         let most = self.number("maximum").map(f64::floor);
@@ -368,15 +366,15 @@ impl<'a> Shape<'a> {
     fn make_text(self, turn: usize) -> Option<String> {
         let fits = |text: &str| self.takes_text(text);
         if let Some(pattern) = self.text("pattern") {
-            // One that cannot be read is met by nothing but luck, and luck is no value.
+            // Texts for a pattern that cannot be compiled would be guesses.
             return pattern::matching(pattern, turn, fits);
         }
         if let Some(made) = self.text("format").and_then(|format| in_format(format, turn)) {
             return Some(made).filter(|text| fits(text));
         }
         let least = self.count("minLength").unwrap_or_default();
-        let most = self.count("maxLength").unwrap_or(LONGEST);
-        if least > LONGEST {
+        let most = self.count("maxLength").unwrap_or(MAX_TEXT_CHARS);
+        if least > MAX_TEXT_CHARS {
             return None;
         }
         let long = format!("conformance {turn}");
@@ -386,7 +384,7 @@ impl<'a> Shape<'a> {
             .filter(|text| fits(text))
     }
 
-    /// Long texts that fit, where there are so many of them that nothing is likely to be called by one.
+    /// Long valid texts, if there are so many of them that they are most likely unused.
     pub(crate) fn rare(self) -> Vec<Value> {
         const FEW: usize = 10;
         if !self.kinds().iter().any(|kind| matches!(kind, Kind::Text)) {
@@ -395,7 +393,7 @@ impl<'a> Shape<'a> {
         let is_long = |text: &str| text.chars().count() >= 8 && self.takes_text(text);
         let made = |turn| match self.text("pattern") {
             Some(pattern) => pattern::matching(pattern, turn, is_long),
-            // There are not many days, and of some formats one text is made only.
+            // There are few dates, and some formats have only one generated text.
             None if self
                 .text("format")
                 .is_some_and(|format| !["uuid", "email"].contains(&format)) =>
@@ -409,7 +407,7 @@ impl<'a> Shape<'a> {
         if made.len() < FEW { Vec::new() } else { made.into_iter().map(Value::String).collect() }
     }
 
-    /// Values at the edges of what the constraints let through, and all words of an enumeration.
+    /// Values at the bounds of the constraints, and all values of an enumeration.
     pub(crate) fn edges(self) -> Vec<Value> {
         let mut edges = Vec::new();
         if let Some(words) = self.words() {
@@ -423,12 +421,13 @@ impl<'a> Shape<'a> {
         if self.text("pattern").is_none() && self.text("format").is_none() {
             for length in ["minLength", "maxLength"].into_iter().filter_map(|name| self.count(name))
             {
-                if length > 0 && length <= LONGEST {
+                if length > 0 && length <= MAX_TEXT_CHARS {
                     edges.push(json!("x".repeat(length)));
                 }
             }
-            // Characters are counted, and not bytes.
-            if let Some(most) = self.count("maxLength").filter(|most| (1..=LONGEST).contains(most))
+            // Lengths count characters, not bytes.
+            if let Some(most) =
+                self.count("maxLength").filter(|most| (1..=MAX_TEXT_CHARS).contains(most))
             {
                 edges.push(json!("é".repeat(most)));
             }
@@ -437,30 +436,30 @@ impl<'a> Shape<'a> {
         edges
     }
 
-    /// Whether there is certainly nothing inside of it that has a name.
+    /// Whether the value certainly contains no named members.
     pub(crate) fn is_flat(self) -> bool {
         self.kinds().iter().all(Kind::is_flat)
     }
 
-    /// Values that have to be refused, for every reason that introspection shows.
-    pub(crate) fn wrong(self) -> Vec<Wrong> {
+    /// Invalid values for every documented constraint.
+    pub(crate) fn wrong(self) -> Vec<InvalidValue> {
         self.all_wrong(0)
     }
 
-    fn all_wrong(self, depth: usize) -> Vec<Wrong> {
+    fn all_wrong(self, depth: usize) -> Vec<InvalidValue> {
         let mut wrong = Vec::new();
         if depth > 2 {
             return wrong;
         }
         let mut add = |fault, value| {
             if !self.accepts(&value) {
-                wrong.push(Wrong { fault, value });
+                wrong.push(InvalidValue { fault, value });
             }
         };
         let kinds = self.kinds();
         let takes = |value: &Value| {
             kinds.iter().any(|kind| kind.takes_type_of(value))
-                // An enumeration tells its type by its words.
+                // The type of an enumeration follows from its values.
                 || self.words().into_iter().flatten().any(|word| type_of(word) == type_of(value))
         };
         for value in [
@@ -475,11 +474,11 @@ impl<'a> Shape<'a> {
                 add(Fault::Type, value);
             }
         }
-        // The text of a number or a boolean that would fit is still a text.
+        // The text of a valid number or boolean is still a text.
         let written = kinds
             .iter()
             .filter(|kind| matches!(kind, Kind::Whole | Kind::Number | Kind::Flag))
-            .find_map(|kind| self.make_kind(kind, 1, 0, &Cell::new(MOST_STEPS)));
+            .find_map(|kind| self.make_kind(kind, 1, 0, &Cell::new(MAX_STEPS)));
         if let Some(text) = written.map(|value| json!(value.to_string()))
             && !takes(&text)
         {
@@ -524,7 +523,7 @@ impl<'a> Shape<'a> {
                 }
                 Kind::Fields(fields) => {
                     let Some(Value::Object(whole)) =
-                        self.make_kind(kind, 0, 0, &Cell::new(MOST_STEPS))
+                        self.make_kind(kind, 0, 0, &Cell::new(MAX_STEPS))
                     else {
                         continue;
                     };
@@ -549,10 +548,12 @@ impl<'a> Shape<'a> {
     }
 
     fn wrong_text(self, add: &mut impl FnMut(Fault, Value)) {
-        if let Some(least) = self.count("minLength").filter(|least| (1..=LONGEST).contains(least)) {
+        if let Some(least) =
+            self.count("minLength").filter(|least| (1..=MAX_TEXT_CHARS).contains(least))
+        {
             add(Fault::Short, json!("x".repeat(least - 1)));
         }
-        if let Some(most) = self.count("maxLength").filter(|most| *most <= LONGEST) {
+        if let Some(most) = self.count("maxLength").filter(|most| *most <= MAX_TEXT_CHARS) {
             add(Fault::Long, json!("x".repeat(most + 1)));
         }
         let length = |text: &&&str| {
@@ -583,7 +584,7 @@ impl Kind<'_> {
         }
     }
 
-    /// Whether a value has the JSON type, whatever else is wrong with it.
+    /// Whether a value has the JSON type, apart from other faults.
     fn takes_type_of(&self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),
@@ -600,7 +601,7 @@ impl Kind<'_> {
     }
 }
 
-/// Takes a step, if one is left.
+/// Uses a step, if one is left.
 fn step(steps: &Cell<usize>) -> bool {
     let left = steps.get();
     steps.set(left.saturating_sub(1));
@@ -611,7 +612,7 @@ fn pick(words: &[Value], turn: usize) -> Option<Value> {
     words.get(turn.checked_rem(words.len())?).cloned()
 }
 
-/// A number without a fraction as JSON has it, if it is one that JSON carries unharmed.
+/// Converts a number without a fraction to JSON, if that is exact.
 fn whole(number: f64) -> Option<Value> {
     (number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_991.0).then(|| json!(number as i64))
 }
@@ -633,7 +634,7 @@ fn in_format(format: &str, turn: usize) -> Option<String> {
     })
 }
 
-/// Texts that are in no way in this format.
+/// Texts that do not have this format in any variant.
 fn not_in_format(format: &str) -> &'static [&'static str] {
     match format {
         "date" => &["no date", "2031-02-30"],
@@ -696,7 +697,7 @@ mod tests {
         .collect()
     }
 
-    /// Runs this on the form of a parameter.
+    /// Runs a closure on the shape of a parameter.
     fn with<T>(raw: Value, look: impl FnOnce(Shape<'_>) -> T) -> T {
         look(Shape::new(raw.as_object().unwrap(), &types()))
     }
@@ -729,12 +730,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_made_fits_and_what_is_wrong_does_not() {
+    fn accepts_generated_values_and_rejects_wrong_ones() {
         for raw in forms() {
             with(raw.clone(), |shape| {
                 for turn in 0..40 {
                     let made = shape.made(turn).filter(|made| shape.accepts(made));
-                    // There is no whole number between 0.5 and 0.75.
+                    // No integer lies between 0.5 and 0.75.
                     let is_narrow = raw.get("maximum") == Some(&json!(0.75));
                     assert!(made.is_some() || is_narrow, "{raw}");
                 }
@@ -751,7 +752,7 @@ mod tests {
     }
 
     #[test]
-    fn every_constraint_has_its_wrong_value() {
+    fn every_constraint_has_an_invalid_value() {
         let faults = |raw| {
             with(raw, |shape| {
                 shape
@@ -792,7 +793,7 @@ mod tests {
     }
 
     #[test]
-    fn other_types_are_wrong_and_own_ones_are_not() {
+    fn values_of_other_types_are_invalid() {
         let types = |raw| {
             with(raw, |shape| {
                 shape
@@ -814,9 +815,9 @@ mod tests {
     }
 
     #[test]
-    fn text_of_a_number_is_no_number() {
+    fn text_of_a_number_is_not_a_number() {
         let text = |raw, text: &str| {
-            let wrong = Wrong { fault: Fault::Type, value: json!(text) };
+            let wrong = InvalidValue { fault: Fault::Type, value: json!(text) };
             with(raw, |shape| shape.wrong().contains(&wrong))
         };
         assert!(text(json!({ "type": "integer", "minimum": 3 }), "4"));
@@ -825,10 +826,10 @@ mod tests {
     }
 
     #[test]
-    fn values_of_a_map_have_their_form() {
+    fn checks_values_of_maps() {
         with(json!({ "type": "object", "items": { "type": "integer" } }), |shape| {
             assert!(shape.accepts(&json!({ "a": 1 })) && !shape.accepts(&json!({ "a": "x" })));
-            let wrong = Wrong { fault: Fault::Item, value: json!({ "conformance": true }) };
+            let wrong = InvalidValue { fault: Fault::Item, value: json!({ "conformance": true }) };
             assert!(shape.wrong().contains(&wrong), "{:?}", shape.wrong());
         });
     }
@@ -849,7 +850,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_that_lead_nowhere_give_nothing() {
+    fn unsatisfiable_shapes_give_none() {
         assert_eq!(with(json!({ "type": "Own" }), |shape| shape.made(0)), None);
         assert_eq!(with(json!({ "type": "Missing" }), |shape| shape.made(0)), None);
         assert_eq!(with(json!({}), |shape| shape.made(0)), None);
@@ -859,7 +860,7 @@ mod tests {
         assert_eq!(with(odd, |shape| shape.made(0)), None);
         let huge = json!({ "type": "string", "minLength": 99_999_999_999_u64 });
         assert_eq!(with(huge, |shape| (shape.made(0), shape.edges())), (None, vec![]));
-        // Types that are all one of the others, and hold them.
+        // Recursive unions and objects.
         let names: Vec<_> = (0..30).map(|at| format!("T{at}")).collect();
         let unions = names.iter().map(|name| {
             json!({ "name": name, "kind": "union", "members":
@@ -887,7 +888,7 @@ mod tests {
             (shape.made(0), shape.accepts(&json!(7)), shape.accepts(&deep)),
             (None, false, true)
         );
-        // A list of a type that holds itself.
+        // A list of a recursive type.
         with(json!({ "type": "Own" }), |shape| assert!(shape.wrong().len() < 20));
     }
 }

@@ -1,4 +1,4 @@
-//! Streamable HTTP: a POST for each message, answered with JSON or a stream of events.
+//! The transport over streamable HTTP: a POST for each message, with JSON or an event stream as the reply.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,32 +14,32 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::sealed::Way;
-use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
+use super::sealed::Transport;
+use super::{Inbox, Link, MAX_MESSAGE_BYTES, NoResponse, Outgoing, Tap, Target};
+use crate::category::Mode;
 use crate::config::ConfigError;
-use crate::learn::Mode;
 use crate::secrets::{decoded, is_secret};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-/// Many replies may grow so far at the same time; beyond that, one after the other.
-const SMALL: usize = 256 << 10;
-/// How long a stream is read on after it has given the answer, so that its connection can be used again.
-const AFTER_THE_ANSWER: Duration = Duration::from_millis(200);
-/// How long leaving may take at most.
-const GOOD_BYE: Duration = Duration::from_secs(2);
-/// What a query gives is a secret if it is so long, whatever it is called.
-const SHORTEST_KEY: usize = 8;
-/// So much of a reply that is no MCP is told.
-const TOLD: usize = 200;
+/// The size up to which replies are read concurrently, in bytes; longer ones are read one at a time.
+const CONCURRENT_REPLY_BYTES: usize = 256 << 10;
+/// The time to read a stream after the response, so that its connection can be reused.
+const STREAM_GRACE_PERIOD: Duration = Duration::from_millis(200);
+/// The time limit for deleting the session.
+const SESSION_DELETE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The minimum length of a query value that counts as secret under any name.
+const MIN_KEY_BYTES: usize = 8;
+/// The maximum reported length of a reply that is not MCP.
+const REPORTED_CHARS: usize = 200;
 
-/// An adapter that speaks MCP over streamable HTTP.
+/// An adapter over streamable HTTP.
 ///
-/// Redirects are not followed, and a server on this machine is spoken to without the proxy that the
-/// environment may name.
+/// Redirects are not followed, and the proxy of the environment is not used for servers on the local
+/// machine.
 ///
-/// An https:// URL needs the feature `tls`. What the system trusts is trusted; the variable `SSL_CERT_FILE`
-/// names a PEM file of certificates that are trusted instead.
+/// An https:// URL requires the feature `tls`. The certificates of the system are trusted unless the
+/// variable `SSL_CERT_FILE` names a PEM file.
 ///
 /// ```
 /// use mcp_aql_conformance::UrlTarget;
@@ -50,10 +50,10 @@ const TOLD: usize = 200;
 #[derive(Clone)]
 pub struct UrlTarget {
     client: Client,
-    /// As it is asked: without what it said about who asks.
+    /// The URL without credentials.
     url: Url,
     headers: HeaderMap,
-    /// What it said about that.
+    /// The secret of the URL's credentials.
     secret: Option<String>,
 }
 
@@ -64,16 +64,16 @@ impl fmt::Debug for UrlTarget {
 }
 
 impl UrlTarget {
-    /// The URL of the MCP endpoint.
+    /// Creates a target with the URL of the MCP endpoint.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`] when it is no URL that can be asked.
+    /// [`ConfigError::Wrong`] if the URL is invalid or unsupported.
     pub fn new(url: &str) -> Result<Self, ConfigError> {
-        // A URL may have secrets in it, and what is wrong is told in logs that are kept.
+        // The message must not contain the URL, which may have secrets.
         let mut parsed = Url::parse(url)
-            .map_err(|error| ConfigError::Wrong(format!("the URL is no URL: {error}")))?;
+            .map_err(|error| ConfigError::Wrong(format!("the URL is invalid: {error}")))?;
         parsed.set_fragment(None);
-        // Without a password, the name may be a token.
+        // Without a password, the user name may be a token.
         let secret = parsed.password().unwrap_or_else(|| parsed.username()).to_owned();
         let secret = Some(secret).filter(|secret| !secret.is_empty());
         let agent = concat!("mcp-aql-conformance/", env!("CARGO_PKG_VERSION"));
@@ -85,20 +85,18 @@ impl UrlTarget {
         Ok(Self { client, url: parsed, headers, secret })
     }
 
-    /// Sends this header with every request, in place of another of that name.
+    /// Sends this header with every request. It replaces another header of the same name.
     ///
     /// # Errors
-    /// [`ConfigError::Wrong`] when it is no header, or one that is not yours to set.
+    /// [`ConfigError::Wrong`] if the header is invalid or reserved.
     pub fn header(mut self, name: &str, value: &str) -> Result<Self, ConfigError> {
         let wrong = |why: &str| ConfigError::Wrong(format!("the header `{name}` {why}"));
-        let parsed =
-            HeaderName::try_from(name).map_err(|_| wrong("has a name that no header can have"))?;
+        let parsed = HeaderName::try_from(name).map_err(|_| wrong("has an invalid name"))?;
         if [SESSION, VERSION, ACCEPT, CONTENT_TYPE].contains(&parsed) {
             return Err(wrong("is set by the runner itself"));
         }
-        // The value may be a secret, and is not told.
-        let mut value = HeaderValue::try_from(value)
-            .map_err(|_| wrong("has a value that no header can have"))?;
+        // The message must not contain the value, which may be a secret.
+        let mut value = HeaderValue::try_from(value).map_err(|_| wrong("has an invalid value"))?;
         value.set_sensitive(true);
         self.headers.insert(parsed, value);
         Ok(self)
@@ -107,8 +105,8 @@ impl UrlTarget {
 
 impl Target for UrlTarget {}
 
-impl Way for UrlTarget {
-    fn open(&self, _mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+impl Transport for UrlTarget {
+    fn open(&self, _mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, NoResponse>> {
         Box::pin(async move {
             let inbox = Inbox::new(tap);
             let outgoing = Http {
@@ -121,7 +119,7 @@ impl Way for UrlTarget {
         })
     }
 
-    /// A server that runs already serves as it was started.
+    /// A running server cannot be started in another mode.
     fn offers(&self, _mode: Mode) -> bool {
         false
     }
@@ -137,14 +135,14 @@ impl Way for UrlTarget {
         let query = self.url.query().unwrap_or_default();
         add(query);
         for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            // `true` is none, and reports are full of it.
-            if is_secret(name) || value.len() >= SHORTEST_KEY {
+            // Short values such as `true` are too common to be masked.
+            if is_secret(name) || value.len() >= MIN_KEY_BYTES {
                 add(value);
             }
         }
         let headers = self.headers.iter().filter(|(name, _)| is_secret(name.as_str()));
         for value in headers.filter_map(|(_, value)| value.to_str().ok()) {
-            // `Bearer …`: the words before it are none.
+            // The authentication scheme before the credentials is not secret.
             found.extend(value.split_whitespace().next_back().map(str::to_owned));
             found.push(value.to_owned());
         }
@@ -152,7 +150,7 @@ impl Way for UrlTarget {
     }
 }
 
-/// What a connection has learned.
+/// The state of a connection.
 #[derive(Default)]
 struct State {
     session: Option<HeaderValue>,
@@ -163,7 +161,7 @@ struct Http {
     target: UrlTarget,
     inbox: Arc<Inbox>,
     state: Mutex<State>,
-    /// Whoever reads a long reply has it.
+    /// Limits long replies to one at a time.
     room_for_long: Arc<Semaphore>,
 }
 
@@ -180,8 +178,8 @@ impl Http {
         headers
     }
 
-    /// Posts a message, and reads until it is answered, or the reply is over.
-    async fn post(&self, message: &[u8]) -> Result<(), Lost> {
+    /// Posts a message and reads the reply until the response arrives or the reply ends.
+    async fn post(&self, message: &[u8]) -> Result<(), NoResponse> {
         let asked = asked(message);
         let mut headers = self.headers();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
@@ -199,26 +197,27 @@ impl Http {
         if status.is_redirection() {
             let to =
                 response.headers().get(LOCATION).map(|to| String::from_utf8_lossy(to.as_bytes()));
-            let to: String = to.unwrap_or_default().chars().take(TOLD).collect();
-            return Err(Lost::Redirected(status.as_u16(), to));
+            let to: String = to.unwrap_or_default().chars().take(REPORTED_CHARS).collect();
+            return Err(NoResponse::Redirected(status.as_u16(), to));
         }
         if status == StatusCode::NOT_FOUND && self.lock().session.is_some() {
-            let gone = Lost::Closed("HTTP status 404: the session is gone".to_owned());
+            let gone =
+                NoResponse::Closed("HTTP status 404: the session no longer exists".to_owned());
             self.inbox.end(gone.clone());
             return Err(gone);
         }
         self.read(response, asked.as_deref()).await?;
         match asked {
             Some(id) if self.inbox.waits_for(&id) => Err(match status.as_u16() {
-                200 => Lost::Unfit("the reply ended without an answer".to_owned()),
-                other => Lost::Status(other),
+                200 => NoResponse::Unfit("the reply ended without a response".to_owned()),
+                other => NoResponse::Status(other),
             }),
-            None if !status.is_success() => Err(Lost::Status(status.as_u16())),
+            None if !status.is_success() => Err(NoResponse::Status(status.as_u16())),
             _ => Ok(()),
         }
     }
 
-    async fn read(&self, response: Reply, asked: Option<&str>) -> Result<(), Lost> {
+    async fn read(&self, response: Reply, asked: Option<&str>) -> Result<(), NoResponse> {
         match response.content_type().as_str() {
             "application/json" => {
                 let body = self.whole(response).await?;
@@ -229,25 +228,25 @@ impl Http {
                 Ok(())
             }
             "text/event-stream" => self.events(response, asked).await,
-            // Whatever it is, the status says enough; and a reply to a notification is not read.
+            // The status is sufficient, and replies to notifications are ignored.
             _ if response.status() != StatusCode::OK || asked.is_none() => Ok(()),
             other => {
-                let other: String = other.chars().take(TOLD).collect();
+                let other: String = other.chars().take(REPORTED_CHARS).collect();
                 let body = self.beginning(response).await;
-                Err(Lost::Unfit(format!("content type `{other}`, {body}")))
+                Err(NoResponse::Unfit(format!("content type `{other}`, {body}")))
             }
         }
     }
 
-    /// A whole body, which is one message.
-    async fn whole(&self, mut response: Reply) -> Result<Vec<u8>, Lost> {
+    /// Reads a whole body with one message.
+    async fn whole(&self, mut response: Reply) -> Result<Vec<u8>, NoResponse> {
         let mut body = Vec::new();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
-            if body.len() + chunk.len() > LONGEST_MESSAGE {
-                return Err(self.flooded(Lost::TooLong(LONGEST_MESSAGE)));
+            if body.len() + chunk.len() > MAX_MESSAGE_BYTES {
+                return Err(self.flooded(NoResponse::TooLong(MAX_MESSAGE_BYTES)));
             }
-            if body.len() + chunk.len() > SMALL && long.is_none() {
+            if body.len() + chunk.len() > CONCURRENT_REPLY_BYTES && long.is_none() {
                 long = self.room_for_long.acquire().await.ok();
             }
             body.extend_from_slice(&chunk);
@@ -255,35 +254,35 @@ impl Http {
         Ok(body)
     }
 
-    /// The first words of what should not have come.
+    /// The beginning of an unexpected reply.
     async fn beginning(&self, mut response: Reply) -> String {
         match response.chunk().await {
             Ok(Some(chunk)) => {
                 let text = String::from_utf8_lossy(&chunk);
                 let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                format!("`{}`", text.chars().take(TOLD).collect::<String>())
+                format!("`{}`", text.chars().take(REPORTED_CHARS).collect::<String>())
             }
-            Ok(None) => "and no body".to_owned(),
+            Ok(None) => "without a body".to_owned(),
             Err(error) => self.failed(&error).to_string(),
         }
     }
 
-    /// Events, each a message, until the one that is waited for.
-    async fn events(&self, mut response: Reply, asked: Option<&str>) -> Result<(), Lost> {
+    /// Reads events with one message each until the expected response.
+    async fn events(&self, mut response: Reply, asked: Option<&str>) -> Result<(), NoResponse> {
         let mut events = Events::default();
         let mut long = None;
         while let Some(chunk) = response.chunk().await.map_err(|error| self.failed(&error))? {
-            for byte_run in chunk.chunks(SMALL) {
+            for byte_run in chunk.chunks(CONCURRENT_REPLY_BYTES) {
                 for message in events.take(byte_run) {
                     if !self.inbox.take(&message) {
-                        return Err(self.inbox.ended().unwrap_or(Lost::Flooded));
+                        return Err(self.inbox.ended().unwrap_or(NoResponse::Flooded));
                     }
                 }
-                if events.held() > LONGEST_MESSAGE {
-                    return Err(self.flooded(Lost::TooLong(LONGEST_MESSAGE)));
+                if events.held() > MAX_MESSAGE_BYTES {
+                    return Err(self.flooded(NoResponse::TooLong(MAX_MESSAGE_BYTES)));
                 }
             }
-            if events.held() > SMALL && long.is_none() {
+            if events.held() > CONCURRENT_REPLY_BYTES && long.is_none() {
                 long = self.room_for_long.acquire().await.ok();
             } else if events.held() == 0 {
                 long = None;
@@ -296,47 +295,47 @@ impl Http {
         Ok(())
     }
 
-    fn flooded(&self, why: Lost) -> Lost {
+    fn flooded(&self, why: NoResponse) -> NoResponse {
         self.inbox.end(why.clone());
         why
     }
 
-    /// A server that cannot be connected to any more is gone; otherwise only this message is lost.
-    fn failed(&self, error: &HttpError) -> Lost {
+    /// A server that refuses connections is gone; otherwise only this message is lost.
+    fn failed(&self, error: &HttpError) -> NoResponse {
         let why = error.to_string();
         if !error.is_connect() {
-            return Lost::Closed(why);
+            return NoResponse::Closed(why);
         }
         if self.lock().version.is_none() {
-            return Lost::Unreachable(why);
+            return NoResponse::Unreachable(why);
         }
-        let gone = Lost::Closed(why);
+        let gone = NoResponse::Closed(why);
         self.inbox.end(gone.clone());
         gone
     }
 
-    /// Tells the server that the session is over.
-    fn good_bye(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
+    /// Deletes the session on the server.
+    fn delete_session(&self) -> Option<impl Future<Output = ()> + Send + use<>> {
         let UrlTarget { client, url, .. } = self.target.clone();
         let headers = self.headers();
         self.lock().session.take()?;
         Some(async move {
-            let told = client.send(&url, Method::DELETE, headers, Vec::new());
-            // Servers may refuse to be told.
-            let _ = tokio::time::timeout(GOOD_BYE, told).await;
+            let reported = client.send(&url, Method::DELETE, headers, Vec::new());
+            // Servers may reject the request.
+            let _ = tokio::time::timeout(SESSION_DELETE_TIMEOUT, reported).await;
         })
     }
 }
 
 impl Outgoing for Http {
-    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>> {
         Box::pin(self.post(message))
     }
 
     fn close(&self, limit: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            if let Some(good_bye) = self.good_bye() {
-                let _ = tokio::time::timeout(limit, good_bye).await;
+            if let Some(delete_session) = self.delete_session() {
+                let _ = tokio::time::timeout(limit, delete_session).await;
             }
         })
     }
@@ -348,15 +347,15 @@ impl Outgoing for Http {
 
 impl Drop for Http {
     fn drop(&mut self) {
-        if let (Some(good_bye), Ok(runtime)) =
-            (self.good_bye(), tokio::runtime::Handle::try_current())
+        if let (Some(delete_session), Ok(runtime)) =
+            (self.delete_session(), tokio::runtime::Handle::try_current())
         {
-            runtime.spawn(good_bye);
+            runtime.spawn(delete_session);
         }
     }
 }
 
-/// A URL as reports, which are shown around, may have it.
+/// A URL without secrets, for reports.
 fn shown(url: &Url) -> String {
     let mut url = url.clone();
     let had_query = url.query().is_some();
@@ -364,21 +363,21 @@ fn shown(url: &Url) -> String {
     if had_query { format!("{url}?…") } else { url.into() }
 }
 
-/// Reads what a stream has to say after the answer, for a short time.
+/// Reads the rest of a stream after the response for a short time.
 async fn rest(mut response: Reply, mut events: Events, inbox: Arc<Inbox>) {
     let reading = async {
         while let Ok(Some(chunk)) = response.chunk().await {
             let goes_on = events.take(&chunk).iter().all(|message| inbox.take(message));
-            if !goes_on || events.held() > SMALL {
+            if !goes_on || events.held() > CONCURRENT_REPLY_BYTES {
                 return;
             }
         }
     };
-    // A stream that stays open is closed from here.
-    let _ = tokio::time::timeout(AFTER_THE_ANSWER, reading).await;
+    // A stream that stays open is closed.
+    let _ = tokio::time::timeout(STREAM_GRACE_PERIOD, reading).await;
 }
 
-/// The id of the request that a message is, if it is one, as JSON.
+/// The id of a request as JSON; `None` for other messages.
 fn asked(message: &[u8]) -> Option<String> {
     let message: Value = serde_json::from_slice(message).ok()?;
     message.get("method")?;

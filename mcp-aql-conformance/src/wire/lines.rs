@@ -1,4 +1,4 @@
-//! A message a line: standard input and output of a command, or two ends in memory.
+//! The transport with one message per line: standard input and output of a command, or memory.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -12,20 +12,20 @@ use tokio::process::{Child, Command};
 use tokio::sync::{Mutex as AsyncMutex, oneshot};
 use tokio::task::JoinHandle;
 
-use super::sealed::Way;
-use super::{Inbox, LONGEST_MESSAGE, Link, Lost, Outgoing, Tap, Target};
-use crate::learn::Mode;
+use super::sealed::Transport;
+use super::{Inbox, Link, MAX_MESSAGE_BYTES, NoResponse, Outgoing, Tap, Target};
+use crate::category::Mode;
 use crate::secrets::{self, Secrets, is_secret};
 
-/// Bytes on their way in each direction, in memory.
+/// The buffer size in memory in each direction, in bytes.
 const BUFFER: usize = 64 << 10;
-/// How long a process takes to end after it has closed its standard output, unless it lives on.
-const TO_END: Duration = Duration::from_millis(300);
-/// So many last lines of standard error are kept, to say why an adapter ended.
-const LAST_WORDS: usize = 3;
+/// The time for a process to exit after it closed its standard output.
+const EXIT_TIMEOUT: Duration = Duration::from_millis(300);
+/// The number of kept lines of standard error, which explain why an adapter ended.
+const STDERR_LINES: usize = 3;
 
-/// An adapter that speaks over standard input and output: started once for each connection, and asked for
-/// an endpoint mode by the variable `MCP_AQL_ENDPOINT_MODE`.
+/// An adapter on standard input and output. It is started once for each connection. The variable
+/// `MCP_AQL_ENDPOINT_MODE` selects the endpoint mode.
 ///
 /// ```
 /// use mcp_aql_conformance::CommandTarget;
@@ -40,7 +40,7 @@ pub struct CommandTarget {
 }
 
 impl CommandTarget {
-    /// A program with its arguments.
+    /// Creates a target with a program and its arguments.
     pub fn new(
         program: impl Into<OsString>,
         arguments: impl IntoIterator<Item = impl Into<OsString>>,
@@ -52,7 +52,7 @@ impl CommandTarget {
         }
     }
 
-    /// Sets a variable of its environment, beside what it inherits.
+    /// Sets an environment variable besides the inherited ones.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.environment.push((name.into(), value.into()));
@@ -62,8 +62,8 @@ impl CommandTarget {
 
 impl Target for CommandTarget {}
 
-impl Way for CommandTarget {
-    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+impl Transport for CommandTarget {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, NoResponse>> {
         Box::pin(async move {
             let mut command = Command::new(&self.program);
             command
@@ -76,17 +76,20 @@ impl Way for CommandTarget {
             if let Some(mode) = mode {
                 command.env("MCP_AQL_ENDPOINT_MODE", mode.as_str());
             }
-            // So that what it starts can be ended with it; and Ctrl-C is for us to answer.
+            // A process group of its own, so that child processes can be ended with it and Ctrl-C does not
+            // reach it.
             #[cfg(unix)]
             command.process_group(0);
             let mut child = command.spawn().map_err(|error| {
-                Lost::Unreachable(format!("{} does not start: {error}", self.describe()))
+                NoResponse::Unreachable(format!("cannot start {}: {error}", self.describe()))
             })?;
             let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
             let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
-                return Err(Lost::Unreachable("it has no standard input and output".to_owned()));
+                return Err(NoResponse::Unreachable(
+                    "the process has no standard input and output".to_owned(),
+                ));
             };
-            let group = Group::of(&child);
+            let group = ProcessGroup::of(&child);
             let last_words = Arc::<Mutex<Vec<String>>>::default();
             let (listens, heard) = oneshot::channel();
             let words = Arc::clone(&last_words);
@@ -100,7 +103,7 @@ impl Way for CommandTarget {
                 stdout,
                 stdin,
                 tap,
-                Ended::Process {
+                EndCause::Process {
                     child: Arc::clone(&child),
                     group: group.clone(),
                     last_words,
@@ -119,7 +122,7 @@ impl Way for CommandTarget {
     fn describe(&self) -> String {
         let words = std::iter::once(&self.program).chain(&self.arguments);
         let words = words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");
-        // A report is shown around.
+        // Reports are published.
         Secrets::new(self.secrets()).masked(&words)
     }
 
@@ -134,7 +137,7 @@ impl Way for CommandTarget {
 
 type Serve = dyn Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync;
 
-/// An adapter in this very process: a message a line, in both directions.
+/// An adapter in this process, with one message per line in both directions.
 ///
 /// ```
 /// use mcp_aql_conformance::{MemoryTarget, Mode};
@@ -153,7 +156,7 @@ pub struct MemoryTarget {
 }
 
 impl MemoryTarget {
-    /// Each connection is handed to `serve`, which is to spawn a task that serves it.
+    /// Creates a target. `serve` gets each connection and must spawn a task that serves it.
     pub fn new(
         name: impl Into<String>,
         serve: impl Fn(Option<Mode>, tokio::io::DuplexStream) + Send + Sync + 'static,
@@ -161,7 +164,7 @@ impl MemoryTarget {
         Self { name: name.into(), serve: Arc::new(serve), takes_modes: true }
     }
 
-    /// Is served as it is, and never asked for another mode.
+    /// Keeps the adapter in its own mode instead of selecting one.
     #[must_use]
     pub fn as_it_is(mut self) -> Self {
         self.takes_modes = false;
@@ -177,13 +180,13 @@ impl fmt::Debug for MemoryTarget {
 
 impl Target for MemoryTarget {}
 
-impl Way for MemoryTarget {
-    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+impl Transport for MemoryTarget {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, NoResponse>> {
         Box::pin(async move {
             let (ours, theirs) = tokio::io::duplex(BUFFER);
             (self.serve)(mode, theirs);
             let (read, write) = tokio::io::split(ours);
-            Ok(Lines::new(read, write, tap, Ended::Memory).into_link())
+            Ok(Lines::new(read, write, tap, EndCause::Memory).into_link())
         })
     }
 
@@ -196,72 +199,73 @@ impl Way for MemoryTarget {
     }
 }
 
-/// Whoever can say why the other side ended.
+/// The source of the reason why the other side ended.
 #[derive(Debug)]
-enum Ended {
+enum EndCause {
     Memory,
     Process {
         child: Arc<AsyncMutex<Child>>,
-        group: Group,
+        group: ProcessGroup,
         last_words: Arc<Mutex<Vec<String>>>,
-        /// Errs once there are no more of them.
+        /// Closed when there are no more lines.
         heard: oneshot::Receiver<()>,
     },
 }
 
-impl Ended {
-    async fn why(self) -> Lost {
-        Lost::Closed(match self {
-            Self::Memory => "it stopped serving".to_owned(),
+impl EndCause {
+    async fn why(self) -> NoResponse {
+        NoResponse::Closed(match self {
+            Self::Memory => "the adapter stopped serving".to_owned(),
             Self::Process { child, group, last_words, heard } => {
                 let status =
-                    tokio::time::timeout(TO_END, async { child.lock().await.wait().await });
+                    tokio::time::timeout(EXIT_TIMEOUT, async { child.lock().await.wait().await });
                 let status = match status.await {
                     Ok(Ok(status)) => {
                         group.end();
-                        format!("the process ended, {status}")
+                        format!("the process exited, {status}")
                     }
-                    _ => "it closed its standard output".to_owned(),
+                    _ => "the process closed its standard output".to_owned(),
                 };
-                // They may come a little later than the end.
-                let _ = tokio::time::timeout(TO_END, heard).await;
+                // Lines of standard error may arrive slightly later.
+                let _ = tokio::time::timeout(EXIT_TIMEOUT, heard).await;
                 let last_words =
                     last_words.lock().unwrap_or_else(PoisonError::into_inner).join(" / ");
                 match last_words.is_empty() {
                     true => status,
-                    false => format!("{status}; its last words: {last_words}"),
+                    false => format!("{status}; its last lines on standard error: {last_words}"),
                 }
             }
         })
     }
 }
 
-/// A process and all that it has started: a launcher may be gone long before the adapter that it launched.
+/// A process group. A launcher may exit before the adapter that it started.
 #[derive(Debug, Clone)]
-struct Group {
-    /// Until it is ended. The number may be that of others, once the process has been waited for.
+struct ProcessGroup {
+    /// The group leader until the group is killed. The system may reuse the number after the process was
+    /// waited for.
     #[cfg(unix)]
     leader: Arc<Mutex<Option<rustix::process::Pid>>>,
 }
 
-impl Group {
+impl ProcessGroup {
     #[cfg(unix)]
     fn of(child: &Child) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         Self { leader: Arc::new(Mutex::new(id.and_then(rustix::process::Pid::from_raw))) }
     }
 
-    /// Ends all of it, once.
+    /// Kills the process group once.
     #[cfg(unix)]
     fn end(&self) {
         let leader = self.leader.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(leader) = leader {
-            // Usually nobody is left.
+            // Usually no process is left.
             let _ = rustix::process::kill_process_group(leader, rustix::process::Signal::KILL);
         }
     }
 
-    /// Elsewhere, the process alone is ended, as its own value sees to.
+    /// Other systems kill the process only, when its handle is dropped.
     #[cfg(not(unix))]
     const fn of(_child: &Child) -> Self {
         Self {}
@@ -277,7 +281,7 @@ pub(crate) struct Lines {
     inbox: Arc<Inbox>,
     tasks: Vec<JoinHandle<()>>,
     child: Option<Arc<AsyncMutex<Child>>>,
-    group: Option<Group>,
+    group: Option<ProcessGroup>,
 }
 
 impl Lines {
@@ -285,7 +289,7 @@ impl Lines {
         read: impl AsyncRead + Send + Unpin + 'static,
         write: impl AsyncWrite + Send + Unpin + 'static,
         tap: Arc<Tap>,
-        ended: Ended,
+        ended: EndCause,
     ) -> Self {
         let inbox = Inbox::new(tap);
         let reading = tokio::spawn(receive(read, Arc::clone(&inbox), ended));
@@ -293,19 +297,19 @@ impl Lines {
         Self { writer, inbox, tasks: vec![reading], child: None, group: None }
     }
 
-    fn keep(&mut self, task: JoinHandle<()>, child: Arc<AsyncMutex<Child>>, group: Group) {
+    fn keep(&mut self, task: JoinHandle<()>, child: Arc<AsyncMutex<Child>>, group: ProcessGroup) {
         self.tasks.push(task);
         self.child = Some(child);
         self.group = Some(group);
     }
 
-    /// Why the other side is gone, which whoever reads from it learns a little later than those who write.
-    async fn end(&self) -> Option<Lost> {
+    /// The reason why the other side ended. The reading task learns it slightly later than the writer.
+    async fn end(&self) -> Option<NoResponse> {
         for _ in 0..50 {
             if let Some(why) = self.inbox.ended() {
                 return Some(why);
             }
-            tokio::time::sleep(TO_END / 25).await;
+            tokio::time::sleep(EXIT_TIMEOUT / 25).await;
         }
         None
     }
@@ -316,26 +320,26 @@ impl Lines {
     }
 }
 
-/// A line that was written in part. If it is left like that, because whoever sends it stops waiting, what
-/// comes next would be taken for its end: so the connection is over.
-struct Half<'a> {
+/// A partially written line. If the sender is cancelled in between, the next message would continue the
+/// line, so the connection is closed.
+struct PartialLine<'a> {
     inbox: &'a Inbox,
     is_half: bool,
 }
 
-impl Drop for Half<'_> {
+impl Drop for PartialLine<'_> {
     fn drop(&mut self) {
         if self.is_half {
-            self.inbox.end(Lost::Closed("it took only a part of a request".to_owned()));
+            self.inbox.end(NoResponse::Closed("a request was written in part only".to_owned()));
         }
     }
 }
 
 impl Outgoing for Lines {
-    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>> {
         Box::pin(async move {
             let mut writer = self.writer.lock().await;
-            let mut half = Half { inbox: &self.inbox, is_half: false };
+            let mut half = PartialLine { inbox: &self.inbox, is_half: false };
             let written = async {
                 for mut rest in [message, b"\n"] {
                     while !rest.is_empty() {
@@ -352,14 +356,16 @@ impl Outgoing for Lines {
             };
             match written.await {
                 Ok(()) => Ok(()),
-                Err(error) => Err(self.end().await.unwrap_or(Lost::Closed(error.to_string()))),
+                Err(error) => {
+                    Err(self.end().await.unwrap_or(NoResponse::Closed(error.to_string())))
+                }
             }
         })
     }
 
     fn close(&self, limit: Duration) -> BoxFuture<'_, ()> {
         Box::pin(async move {
-            // Whoever is gone already needs no good-bye.
+            // Closing fails if the other side is gone.
             let _ = self.writer.lock().await.shutdown().await;
             *self.writer.lock().await = Box::new(tokio::io::sink());
             if let Some(child) = &self.child {
@@ -368,7 +374,7 @@ impl Outgoing for Lines {
                 if ended.is_err() {
                     let _ = child.start_kill();
                 }
-                // Now, for the number is free as soon as the process has been waited for.
+                // Kill before waiting, because the system may reuse the number afterwards.
                 if let Some(group) = &self.group {
                     group.end();
                 }
@@ -388,8 +394,8 @@ impl Drop for Lines {
     }
 }
 
-/// Takes line after line, until the other side hangs up or says too much.
-async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: Ended) {
+/// Reads lines until the other side closes or exceeds a limit.
+async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: EndCause) {
     let mut reader = BufReader::with_capacity(BUFFER, read);
     let mut line = Vec::new();
     loop {
@@ -409,12 +415,12 @@ async fn receive(read: impl AsyncRead + Send + Unpin, inbox: Arc<Inbox>, ended: 
         };
         line.extend_from_slice(part.get(..taken).unwrap_or_default());
         reader.consume(taken + usize::from(is_whole));
-        if line.len() > LONGEST_MESSAGE {
-            return inbox.end(Lost::TooLong(LONGEST_MESSAGE));
+        if line.len() > MAX_MESSAGE_BYTES {
+            return inbox.end(NoResponse::TooLong(MAX_MESSAGE_BYTES));
         }
         if is_whole {
             let text = line.trim_ascii();
-            let goes_on = if text.is_empty() { inbox.unasked(text) } else { inbox.take(text) };
+            let goes_on = if text.is_empty() { inbox.unrequested(text) } else { inbox.take(text) };
             if !goes_on {
                 return;
             }
@@ -444,7 +450,7 @@ async fn listen(
                     continue;
                 }
                 let mut words = last_words.lock().unwrap_or_else(PoisonError::into_inner);
-                if words.len() == LAST_WORDS {
+                if words.len() == STDERR_LINES {
                     words.remove(0);
                 }
                 words.push(text);

@@ -1,7 +1,7 @@
-//! The way to the adapter: JSON-RPC over lines or HTTP, with every message seen as it came.
+//! The connection to the adapter: JSON-RPC over lines or HTTP, with statistics of all messages.
 //!
-//! Written out here, because a library would hide what has to be judged: members that it does not know,
-//! lines that are no JSON, answers to nobody.
+//! The crate has its own implementation because a library would hide faults: unknown members, lines that
+//! are not JSON, and unexpected responses.
 
 #[cfg(feature = "http")]
 mod http;
@@ -23,56 +23,55 @@ use tokio::sync::{mpsc, oneshot};
 pub use http::UrlTarget;
 pub use lines::{CommandTarget, MemoryTarget};
 pub use modes::PerMode;
-pub(crate) use tap::{Samples, Seen, Tap};
+pub(crate) use tap::{MessageStatistics, Samples, Tap};
 
-use crate::learn::Mode;
+use crate::category::Mode;
+use crate::json_size::{MAX_VALUES, OBJECT_WEIGHT, is_light};
 
-/// The version of MCP that the runner opens with.
+/// The MCP version that the runner requests.
 const MCP_VERSION: &str = "2025-11-25";
-/// The longest message that is read. The protocol lets a response have up to 100 MB, but our memory is
-/// to stay small: beyond the default of 10 MB, and what JSON-RPC and quoting add, an adapter floods us.
-pub(crate) const LONGEST_MESSAGE: usize = 24 << 20;
-/// How long the other side may take to leave; then it is ended.
-const LONGEST_GOOD_BYE: Duration = Duration::from_secs(2);
-/// So many notifications are kept, and so many messages that nobody asked for are taken.
-const MOST_UNASKED: usize = 10_000;
-/// So many bytes of such messages.
-const MOST_UNASKED_BYTES: usize = 2 << 20;
-/// So many values one message has at most: each takes much more of our memory than of the wire, and an
-/// object as much as so many others.
-const MOST_VALUES: usize = 500_000;
-const OBJECT: usize = 16;
-/// Messages up to this length are taken whatever they hold.
-const SMALL_MESSAGE: usize = 64 << 10;
-
-/// How to reach an adapter: a command, a URL, or memory. Every connection is a session of its own.
+/// The maximum length of a message in bytes. The protocol allows responses of up to 100 MB, but the memory
+/// of the runner is limited. This covers the default limit of 10 MB with the overhead of JSON-RPC and
+/// quoting.
+pub(crate) const MAX_MESSAGE_BYTES: usize = 24 << 20;
+/// The time limit for the other side to close; then it is ended.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The maximum number of kept notifications and of unrequested messages.
+const MAX_UNREQUESTED: usize = 10_000;
+/// The maximum size of unrequested messages, in bytes.
+const MAX_UNREQUESTED_BYTES: usize = 2 << 20;
+/// A way to reach an adapter: a command, a URL, or memory. Every connection is a separate session.
 ///
-/// What a target does is the runner's own affair: the trait cannot be implemented elsewhere.
-pub trait Target: sealed::Way {}
+/// The trait is sealed and cannot be implemented outside this crate.
+pub trait Target: sealed::Transport {}
 
 pub(crate) mod sealed {
     use super::*;
 
-    /// What a target does.
-    pub trait Way: Send + Sync + fmt::Debug {
-        /// Opens a connection, before any handshake. With a mode, the adapter is asked to serve in that one;
-        /// without, it is taken as it is.
-        fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>>;
+    /// The operations of a target.
+    pub trait Transport: Send + Sync + fmt::Debug {
+        /// Opens a connection without the MCP handshake. With a mode, the adapter is asked to serve in that
+        /// mode.
+        fn open(
+            &self,
+            mode: Option<Mode>,
+            tap: Arc<Tap>,
+        ) -> BoxFuture<'_, Result<Link, NoResponse>>;
 
-        /// Whether [`open`](Self::open) can ask for that mode.
+        /// Whether [`open`](Self::open) can select that mode.
         fn offers(&self, mode: Mode) -> bool;
 
-        /// As a reader knows it: the command, the URL.
+        /// The description in reports: the command or the URL.
         fn describe(&self) -> String;
 
-        /// What no report may show.
+        /// The secrets that reports must not contain.
         fn secrets(&self) -> Vec<String> {
             Vec::new()
         }
     }
 }
 
-/// What a target opens: where messages go, and what keeps the other side alive. Messages come in through
+/// An open connection: the sender of messages, which keeps the other side alive. Received messages go to
 /// the [`Tap`]'s inbox.
 pub struct Link {
     pub(crate) outgoing: Arc<dyn Outgoing>,
@@ -85,110 +84,112 @@ impl fmt::Debug for Link {
     }
 }
 
-/// Where messages go. Dropped, it ends the connection and whatever was started for it.
+/// The sending half of a connection. Dropping it closes the connection and ends processes started for it.
 pub(crate) trait Outgoing: Send + Sync {
-    /// Sends a message: a line, or the body of a request.
-    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>>;
+    /// Sends a message as a line or as the body of a request.
+    fn send<'a>(&'a self, message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>>;
 
-    /// Leaves in good manners, within that time: closes standard input, or deletes the session.
+    /// Closes standard input or deletes the session within this time limit.
     fn close(&self, limit: Duration) -> BoxFuture<'_, ()>;
 
-    /// The version of MCP that was agreed on, for those who have to repeat it.
+    /// Sets the negotiated MCP version for transports that repeat it.
     fn agreed(&self, _version: &str) {}
 }
 
-/// Why there is no answer.
+/// Returned when a request gets no response.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Lost {
-    /// It cannot be started or reached.
+pub enum NoResponse {
+    /// The adapter cannot be started or reached.
     #[error("the adapter cannot be reached: {0}")]
     Unreachable(String),
     /// The other side closed the connection.
     #[error("the adapter closed the connection: {0}")]
     Closed(String),
-    /// No answer within the time limit.
+    /// The response did not arrive within the time limit.
     #[error("no answer within {} ms", .0.as_millis())]
     TimedOut(Duration),
-    /// One message is longer than anybody may send.
+    /// A message exceeds the maximum length.
     #[error("a message of more than {0} bytes")]
     TooLong(usize),
-    /// Messages that nobody asked for, without an end.
+    /// The adapter sends too many unrequested messages.
     #[error(
-        "messages that nobody asked for, without an end: more than {MOST_UNASKED} or {MOST_UNASKED_BYTES} \
+        "too many unrequested messages: more than {MAX_UNREQUESTED} or {MAX_UNREQUESTED_BYTES} \
          bytes"
     )]
     Flooded,
-    /// One message has more values than anybody needs.
-    #[error("a message of too many values: more than {0}, and an object counts as {OBJECT}")]
+    /// A message has too many values.
+    #[error(
+        "a message with too many values: more than {0}, where an object counts as {OBJECT_WEIGHT}"
+    )]
     TooMany(usize),
-    /// HTTP refused the message.
+    /// The HTTP server rejected the message.
     #[error("HTTP status {0}{hint}", hint = hint(*.0))]
     Status(u16),
-    /// HTTP sends us elsewhere.
+    /// The HTTP server redirects to another URL.
     #[error(
-        "HTTP status {0}: a redirect to `{1}`, which is not followed; give that URL if you trust it"
+        "HTTP status {0}: a redirect to `{1}`, which is not followed; use that URL if you trust it"
     )]
     Redirected(u16, String),
-    /// HTTP brought something else.
-    #[error("the reply over HTTP is no message of MCP: {0}")]
+    /// The HTTP reply is not MCP.
+    #[error("the HTTP reply is not an MCP message: {0}")]
     Unfit(String),
 }
 
-/// What to do about a status.
+/// A hint for an HTTP status.
 const fn hint(status: u16) -> &'static str {
     match status {
-        401 | 403 => ": give what it wants to know with `--header` or `[headers]`",
-        404 | 405 => ": there is no MCP server at this path",
+        401 | 403 => ": set credentials with `--header` or `[headers]`",
+        404 | 405 => ": no MCP server was found at this path",
         _ => "",
     }
 }
 
-/// What came back.
+/// The response to a request.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub(crate) enum Answer {
     /// `result`.
     Result(Value),
-    /// `error`, a fault of the transport or the protocol.
+    /// A JSON-RPC error.
     Error {
-        /// Its `code`.
+        /// The `code`.
         code: i64,
-        /// Its `message`.
+        /// The `message`.
         message: String,
         /// The whole `error`.
         raw: Value,
     },
-    /// Nothing.
-    Lost(Lost),
+    /// The request got no response.
+    NoResponse(NoResponse),
 }
 
-/// What comes in, sorted by who waits for it.
+/// The received messages, dispatched to the waiting requests.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     state: Mutex<InboxState>,
     tap: Arc<Tap>,
-    /// Answers to what the other side asks us.
+    /// Sends requests of the other side to the task that replies.
     to_answer: mpsc::UnboundedSender<Value>,
     answers: Mutex<Option<mpsc::UnboundedReceiver<Value>>>,
 }
 
 #[derive(Debug, Default)]
 struct InboxState {
-    /// By id, as JSON: `7` and `"7"` are two.
+    /// The waiting requests by id as JSON: `7` and `"7"` differ.
     waiting: HashMap<String, oneshot::Sender<Value>>,
     notifications: Vec<Value>,
-    /// Whether messages were sent that may be no JSON-RPC: then errors that nobody waits for are in order.
+    /// Whether malformed messages were sent, which makes unexpected errors acceptable.
     is_raw: bool,
-    /// The id of the last of them that waits for an answer: an error of no id is about that one, since who
-    /// could not read it does not know its id.
+    /// The id of the last malformed request that waits for a response. An error without an id belongs to it
+    /// because the adapter could not read its id.
     raw: Option<String>,
-    /// What came since the last answer that somebody waited for.
-    unasked: usize,
+    /// The number of unrequested messages since the last response.
+    unrequested: usize,
     unasked_bytes: usize,
-    /// When that answer came.
+    /// The time of the last response.
     answered: Option<Instant>,
-    ended: Option<Lost>,
+    ended: Option<NoResponse>,
 }
 
 impl Inbox {
@@ -198,22 +199,22 @@ impl Inbox {
         Arc::new(Self { state: Mutex::default(), tap, to_answer, answers })
     }
 
-    /// What is to be answered to the other side, for the one who does that.
+    /// Takes the receiver of replies to the other side.
     fn answers(&self) -> Option<mpsc::UnboundedReceiver<Value>> {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Takes a message as it came. False when no more is wanted of this connection.
+    /// Dispatches a received message. Returns false if the connection should be closed.
     pub(crate) fn take(&self, text: &[u8]) -> bool {
         if !is_light(text) {
-            self.end(Lost::TooMany(MOST_VALUES));
+            self.end(NoResponse::TooMany(MAX_VALUES));
             return false;
         }
         let message = match std::str::from_utf8(text).map(serde_json::from_str::<Value>) {
             Ok(Ok(message)) if message.is_object() => message,
             _ => {
-                self.tap.nonsense(text);
-                return self.unasked(text);
+                self.tap.invalid(text);
+                return self.unrequested(text);
             }
         };
         self.tap.message(text, &message);
@@ -227,65 +228,66 @@ impl Inbox {
                 let id = id.or_else(|| state.raw.take().filter(|_| is_refusal));
                 let waiting = id.and_then(|id| state.waiting.remove(&id));
                 if waiting.is_some() {
-                    (state.unasked, state.unasked_bytes) = (0, 0);
+                    (state.unrequested, state.unasked_bytes) = (0, 0);
                     state.answered = Some(Instant::now());
                 }
                 waiting
             };
             return match waiting {
                 Some(sender) => {
-                    // Who asked may have stopped waiting.
+                    // The request may have timed out.
                     let _ = sender.send(message);
                     true
                 }
                 None => {
                     if !(is_refusal && self.lock().is_raw) {
-                        self.tap.to_nobody(&message);
+                        self.tap.unexpected(&message);
                     }
-                    self.unasked(text)
+                    self.unrequested(text)
                 }
             };
         }
         match (message.get("id"), message.get("method").and_then(Value::as_str)) {
             (Some(id), method) => {
-                // Whoever no longer listens needs no answer.
+                // The connection may be closed.
                 let _ = self.to_answer.send(answer(id, method.unwrap_or_default()));
             }
             (None, _) => {
                 let mut state = self.lock();
-                if state.notifications.len() < MOST_UNASKED {
+                if state.notifications.len() < MAX_UNREQUESTED {
                     state.notifications.push(message);
                 }
             }
         }
-        self.unasked(text)
+        self.unrequested(text)
     }
 
-    /// Counts what nobody asked for. False when that is enough.
-    pub(crate) fn unasked(&self, text: &[u8]) -> bool {
+    /// Counts an unrequested message. Returns false if the limit is exceeded.
+    pub(crate) fn unrequested(&self, text: &[u8]) -> bool {
         let mut state = self.lock();
-        state.unasked += 1;
+        state.unrequested += 1;
         state.unasked_bytes += text.len();
-        let goes_on = state.unasked <= MOST_UNASKED && state.unasked_bytes <= MOST_UNASKED_BYTES;
+        let goes_on =
+            state.unrequested <= MAX_UNREQUESTED && state.unasked_bytes <= MAX_UNREQUESTED_BYTES;
         drop(state);
         if !goes_on {
-            self.end(Lost::Flooded);
+            self.end(NoResponse::Flooded);
         }
         goes_on
     }
 
-    /// The connection is over. Whoever waits is told.
-    pub(crate) fn end(&self, why: Lost) {
+    /// Closes the connection and reports the reason to waiting requests.
+    pub(crate) fn end(&self, why: NoResponse) {
         let mut state = self.lock();
         state.ended.get_or_insert(why);
         state.waiting.clear();
     }
 
-    pub(crate) fn ended(&self) -> Option<Lost> {
+    pub(crate) fn ended(&self) -> Option<NoResponse> {
         self.lock().ended.clone()
     }
 
-    /// Whether the request of this id still waits for its answer.
+    /// Whether the request of this id waits for its response.
     #[cfg(feature = "http")]
     pub(crate) fn waits_for(&self, id: &str) -> bool {
         self.lock().waiting.contains_key(id)
@@ -296,12 +298,12 @@ impl Inbox {
     }
 }
 
-/// What is said to a request that a client without any capability cannot answer.
+/// The message of replies to unsupported requests.
 fn unanswered(method: &str) -> String {
     format!("this client has no method `{method}`")
 }
 
-/// What a client without any capability answers to a request.
+/// The reply to a request of the server, for a client without capabilities.
 fn answer(id: &Value, method: &str) -> Value {
     match method {
         "ping" => json!({ "jsonrpc": "2.0", "id": id, "result": {} }),
@@ -311,7 +313,7 @@ fn answer(id: &Value, method: &str) -> Value {
     }
 }
 
-/// Sends the answers, until the connection is over.
+/// Sends replies until the connection closes.
 async fn send_answers(
     mut answers: mpsc::UnboundedReceiver<Value>,
     outgoing: Weak<dyn Outgoing>,
@@ -319,31 +321,12 @@ async fn send_answers(
 ) {
     while let Some(answer) = answers.recv().await {
         let Some(outgoing) = outgoing.upgrade() else { return };
-        // Whoever asked and does not read is found out when it is asked something.
+        // The connection fails later if the other side does not read.
         let _ = tokio::time::timeout(limit, outgoing.send(answer.to_string().as_bytes())).await;
     }
 }
 
-/// Whether a text has no more values than fit into our memory, if it is JSON.
-pub(crate) fn is_light(text: &[u8]) -> bool {
-    if text.len() <= SMALL_MESSAGE {
-        return true;
-    }
-    let (mut count, mut in_text, mut escaped) = (1, false, false);
-    for byte in text {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_text => escaped = true,
-            b'"' => in_text = !in_text,
-            b',' | b'[' if !in_text => count += 1,
-            b'{' if !in_text => count += OBJECT,
-            _ => {}
-        }
-    }
-    count <= MOST_VALUES
-}
-
-/// One connection, which is one session.
+/// A connection, which is one session.
 #[derive(Debug)]
 pub(crate) struct Connection {
     link: Link,
@@ -353,16 +336,16 @@ pub(crate) struct Connection {
 }
 
 impl Connection {
-    /// Connects and shakes hands.
+    /// Connects and initializes the session.
     ///
     /// # Errors
-    /// [`Lost`] when the other side does not answer as an MCP server does.
+    /// [`NoResponse`] if the other side does not respond like an MCP server.
     pub(crate) async fn open(
         target: &dyn Target,
         mode: Option<Mode>,
         tap: &Arc<Tap>,
         limit: Duration,
-    ) -> Result<Self, Lost> {
+    ) -> Result<Self, NoResponse> {
         let mut connection = Self::open_raw(target, mode, tap, limit).await?;
         let hello = json!({
             "protocolVersion": MCP_VERSION,
@@ -377,51 +360,51 @@ impl Connection {
                 connection.hello = hello;
             }
             Answer::Error { message, .. } if message == unanswered("initialize") => {
-                return Err(Lost::Unreachable("it sends back what it is sent".to_owned()));
+                return Err(NoResponse::Unreachable("it echoes its input".to_owned()));
             }
             Answer::Error { code, message, .. } => {
-                return Err(Lost::Unreachable(format!(
-                    "`initialize` was answered with the JSON-RPC error {code}: {message}"
+                return Err(NoResponse::Unreachable(format!(
+                    "`initialize` returned the JSON-RPC error {code}: {message}"
                 )));
             }
-            Answer::Lost(lost) => return Err(lost),
+            Answer::NoResponse(lost) => return Err(lost),
         }
         connection.notify("notifications/initialized", json!({})).await?;
         Ok(connection)
     }
 
-    /// Connects without a handshake.
+    /// Connects without initialization.
     async fn open_raw(
         target: &dyn Target,
         mode: Option<Mode>,
         tap: &Arc<Tap>,
         limit: Duration,
-    ) -> Result<Self, Lost> {
+    ) -> Result<Self, NoResponse> {
         let link = tokio::time::timeout(limit, target.open(mode, Arc::clone(tap)))
             .await
-            .unwrap_or(Err(Lost::TimedOut(limit)))?;
+            .unwrap_or(Err(NoResponse::TimedOut(limit)))?;
         if let Some(answers) = link.inbox.answers() {
             tokio::spawn(send_answers(answers, Arc::downgrade(&link.outgoing), limit));
         }
         Ok(Self { link, next_id: AtomicU64::new(1), limit, hello: Value::Null })
     }
 
-    /// What the server answered to `initialize`.
+    /// The result of `initialize`.
     pub(crate) fn hello(&self) -> &Value {
         &self.hello
     }
 
-    /// Why this connection is over, if it is.
-    pub(crate) fn ended(&self) -> Option<Lost> {
+    /// The reason why this connection is closed, if it is.
+    pub(crate) fn ended(&self) -> Option<NoResponse> {
         self.link.inbox.ended()
     }
 
-    /// Sends a request and waits for its answer, so long and no longer.
+    /// Sends a request and waits for the response within the default time limit.
     pub(crate) async fn request(&self, method: &str, params: &Value) -> Answer {
         self.request_within(method, params, self.limit).await
     }
 
-    /// The same, with a time limit of its own.
+    /// Sends a request and waits for the response within this time limit.
     pub(crate) async fn request_within(
         &self,
         method: &str,
@@ -429,13 +412,13 @@ impl Connection {
         limit: Duration,
     ) -> Answer {
         let (id, method) = (json!(self.next_id()), json!(method));
-        // By hand, for what tests limits is too large to be copied once more.
+        // Built as text, because copying the large parameters of limit checks would be expensive.
         let message =
             format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{method},"params":{params}}}"#);
         self.ask(&id, message.into_bytes(), limit).await
     }
 
-    /// Sends these bytes as they are, and waits for the answer to the request of this id.
+    /// Sends raw bytes and waits for the response to the request of this id.
     pub(crate) async fn exchange(&self, id: &Value, message: Vec<u8>, limit: Duration) -> Answer {
         {
             let mut state = self.link.inbox.lock();
@@ -445,8 +428,8 @@ impl Connection {
         self.ask(id, message, limit).await
     }
 
-    /// Waits so long from the request on, or from any answer that came since: who serves one call after the
-    /// other is not late with those that wait behind others.
+    /// Waits for the time limit since the request or since any later response: adapters that serve calls
+    /// one after the other are not late while calls are queued.
     async fn ask(&self, id: &Value, message: Vec<u8>, limit: Duration) -> Answer {
         let mut since = Instant::now();
         let id = id.to_string();
@@ -454,18 +437,18 @@ impl Connection {
         {
             let mut state = self.link.inbox.lock();
             if let Some(ended) = &state.ended {
-                return Answer::Lost(ended.clone());
+                return Answer::NoResponse(ended.clone());
             }
             state.waiting.insert(id, sender);
         }
         let answered = async {
             self.link.outgoing.send(&message).await?;
             drop(message);
-            let gone = || Lost::Closed("while a request was waiting".to_owned());
+            let gone = || NoResponse::Closed("while a request was waiting".to_owned());
             receiver.await.map_err(|_| self.ended().unwrap_or_else(gone))
         };
         tokio::pin!(answered);
-        // Its place is kept when time is over: an answer that is late is still an answer to it.
+        // The entry stays after a timeout because a late response is still expected.
         let outcome = loop {
             let outcome = tokio::time::timeout_at((since + limit).into(), &mut answered).await;
             let last = self.link.inbox.lock().answered;
@@ -475,8 +458,8 @@ impl Connection {
             }
         };
         match outcome {
-            Err(_) => Answer::Lost(Lost::TimedOut(limit)),
-            Ok(Err(lost)) => Answer::Lost(lost),
+            Err(_) => Answer::NoResponse(NoResponse::TimedOut(limit)),
+            Ok(Err(lost)) => Answer::NoResponse(lost),
             Ok(Ok(mut message)) => match message.get_mut("result") {
                 Some(result) => Answer::Result(result.take()),
                 None => {
@@ -495,37 +478,37 @@ impl Connection {
         }
     }
 
-    /// An id that no request of ours has, for messages that are written by hand.
+    /// An unused id for manually built messages.
     pub(crate) fn next_id(&self) -> u64 {
         self.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Sends a notification.
-    pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), Lost> {
+    pub(crate) async fn notify(&self, method: &str, params: Value) -> Result<(), NoResponse> {
         let message = json!({ "jsonrpc": "2.0", "method": method, "params": params });
         self.put(message.to_string().as_bytes()).await
     }
 
-    /// Sends these bytes, whatever they are; a line's end is added where messages are lines.
-    pub(crate) async fn send_raw(&self, message: &[u8]) -> Result<(), Lost> {
+    /// Sends raw bytes. Transports of lines add the end of the line.
+    pub(crate) async fn send_raw(&self, message: &[u8]) -> Result<(), NoResponse> {
         self.link.inbox.lock().is_raw = true;
         self.put(message).await
     }
 
-    async fn put(&self, message: &[u8]) -> Result<(), Lost> {
+    async fn put(&self, message: &[u8]) -> Result<(), NoResponse> {
         tokio::time::timeout(self.limit, self.link.outgoing.send(message))
             .await
-            .unwrap_or(Err(Lost::TimedOut(self.limit)))
+            .unwrap_or(Err(NoResponse::TimedOut(self.limit)))
     }
 
-    /// The notifications that came since this was last asked.
+    /// Takes the notifications received since the last call.
     pub(crate) fn take_notifications(&self) -> Vec<Value> {
         std::mem::take(&mut self.link.inbox.lock().notifications)
     }
 
-    /// Leaves.
+    /// Closes the connection.
     pub(crate) async fn close(self) {
-        self.link.outgoing.close(self.limit.min(LONGEST_GOOD_BYE)).await;
+        self.link.outgoing.close(self.limit.min(CLOSE_TIMEOUT)).await;
     }
 }
 
@@ -542,11 +525,11 @@ mod tests {
     }
 
     #[test]
-    fn who_answers_may_tell_much_besides() {
+    fn notifications_between_responses_are_not_limited() {
         let inbox = Inbox::new(Arc::default());
         let text = "x".repeat(64 << 10);
         let log = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": text });
-        for id in 0..MOST_UNASKED_BYTES / text.len() + 10 {
+        for id in 0..MAX_UNREQUESTED_BYTES / text.len() + 10 {
             let id = id.to_string();
             let mut answer = asked(&inbox, &id);
             assert!(inbox.take(log.to_string().as_bytes()), "after {id} answers");
@@ -554,16 +537,16 @@ mod tests {
             assert!(inbox.take(reply.as_bytes()));
             answer.try_recv().unwrap();
         }
-        // Without an answer, there is an end.
+        // Without responses, the limit applies.
         while inbox.take(log.to_string().as_bytes()) {}
-        assert_eq!(inbox.ended(), Some(Lost::Flooded));
+        assert_eq!(inbox.ended(), Some(NoResponse::Flooded));
     }
 
-    /// Answers nothing until it is closed.
+    /// A connection without responses that never closes.
     struct Silent;
 
     impl Outgoing for Silent {
-        fn send<'a>(&'a self, _message: &'a [u8]) -> BoxFuture<'a, Result<(), Lost>> {
+        fn send<'a>(&'a self, _message: &'a [u8]) -> BoxFuture<'a, Result<(), NoResponse>> {
             Box::pin(async { Ok(()) })
         }
 
@@ -573,7 +556,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_answers_others_is_not_late() {
+    async fn responses_to_other_requests_extend_the_time_limit() {
         let inbox = Inbox::new(Arc::default());
         let link = Link { outgoing: Arc::new(Silent), inbox: Arc::clone(&inbox) };
         let limit = Duration::from_millis(300);
@@ -582,7 +565,7 @@ mod tests {
         let calls = (0..5).map(|_| connection.request("tools/list", &params));
         let calls = futures_util::future::join_all(calls);
         let one_by_one = async {
-            // The fifth is lost.
+            // The fifth request gets no response.
             for id in 1..5 {
                 tokio::time::sleep(Duration::from_millis(200)).await;
                 let reply = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#);
@@ -592,6 +575,6 @@ mod tests {
         let (answers, ()) = tokio::join!(calls, one_by_one);
         let answered = answers.iter().filter(|it| matches!(it, Answer::Result(_))).count();
         assert_eq!(answered, 4);
-        assert!(matches!(answers.last(), Some(Answer::Lost(Lost::TimedOut(_)))));
+        assert!(matches!(answers.last(), Some(Answer::NoResponse(NoResponse::TimedOut(_)))));
     }
 }

@@ -1,15 +1,15 @@
-//! An adapter that is reached in another way for each mode.
+//! A target with a different way to reach the adapter for each mode.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::sealed::Way;
-use super::{Link, Lost, Tap, Target};
-use crate::learn::Mode;
+use super::sealed::Transport;
+use super::{Link, NoResponse, Tap, Target};
+use crate::category::Mode;
 
-/// An adapter that is reached in another way for each mode: two URLs, say.
+/// A target that reaches the adapter differently in each mode, for instance with two URLs.
 ///
 /// ```
 /// use mcp_aql_conformance::{CommandTarget, Mode, PerMode};
@@ -24,23 +24,23 @@ pub struct PerMode {
 }
 
 impl PerMode {
-    /// The adapter as it is reached first, in whatever mode it serves.
+    /// Creates a target whose first way is used without a selected mode.
     pub fn new(first: impl Target + 'static) -> Self {
         Self::of(Arc::new(first))
     }
 
-    /// The same of a target that is shared.
+    /// Creates a target from a shared one.
     pub fn of(first: Arc<dyn Target>) -> Self {
         Self { first, others: BTreeMap::new() }
     }
 
-    /// How to reach it in this mode.
+    /// Sets the way to reach this mode.
     #[must_use]
     pub fn with(self, mode: Mode, target: impl Target + 'static) -> Self {
         self.with_shared(mode, Arc::new(target))
     }
 
-    /// The same of a target that is shared.
+    /// Sets the way to reach this mode to a shared target.
     #[must_use]
     pub fn with_shared(mut self, mode: Mode, target: Arc<dyn Target>) -> Self {
         self.others.insert(mode, target);
@@ -50,8 +50,8 @@ impl PerMode {
 
 impl Target for PerMode {}
 
-impl Way for PerMode {
-    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, Lost>> {
+impl Transport for PerMode {
+    fn open(&self, mode: Option<Mode>, tap: Arc<Tap>) -> BoxFuture<'_, Result<Link, NoResponse>> {
         mode.and_then(|mode| self.others.get(&mode)).unwrap_or(&self.first).open(mode, tap)
     }
 

@@ -1,4 +1,4 @@
-//! What is learned from every message, whoever asked for it.
+//! Statistics of all messages from the adapter.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -6,36 +6,36 @@ use serde_json::Value;
 
 use crate::secrets::Secrets;
 
-/// So many samples of each kind are kept; all are counted.
-const MOST_SAMPLES: usize = 5;
-/// So much of each sample, in characters.
-const LONGEST_SAMPLE: usize = 300;
+/// The maximum number of kept samples of each kind; all are counted.
+const MAX_SAMPLES: usize = 5;
+/// The maximum length of a sample, in characters.
+const MAX_SAMPLE_CHARS: usize = 300;
 
-/// Sees every message of every connection of a run.
+/// Records every message of all connections of a run.
 #[derive(Debug, Default)]
 pub struct Tap {
-    seen: Mutex<Seen>,
+    seen: Mutex<MessageStatistics>,
     secrets: Arc<Secrets>,
 }
 
-/// What was seen.
+/// The recorded statistics.
 #[derive(Debug, Default, Clone)]
-pub(crate) struct Seen {
-    /// Messages in all.
+pub(crate) struct MessageStatistics {
+    /// The number of messages.
     pub(crate) messages: usize,
-    /// Bytes of the longest.
+    /// The length of the longest message, in bytes.
     pub(crate) longest: usize,
-    /// What is no JSON object in UTF-8: how many, and some of them.
-    pub(crate) nonsense: Samples,
-    /// Answers to no request, or to one that was answered.
-    pub(crate) to_nobody: Samples,
-    /// Messages without `jsonrpc: "2.0"`, or with both `result` and `error`, or neither.
-    pub(crate) misshapen: Samples,
-    /// Texts that show the inside of the program.
+    /// Messages that are not JSON objects in UTF-8.
+    pub(crate) invalid: Samples,
+    /// Responses to unknown or already answered requests.
+    pub(crate) unexpected: Samples,
+    /// Messages without `jsonrpc: "2.0"`, or with both or neither of `result` and `error`.
+    pub(crate) nonconforming: Samples,
+    /// Texts that expose internals of the program.
     pub(crate) leaks: Samples,
 }
 
-/// How many, and the first of them.
+/// A counter with its first samples.
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Samples {
     pub(crate) count: usize,
@@ -45,34 +45,34 @@ pub(crate) struct Samples {
 impl Samples {
     pub(crate) fn add(&mut self, sample: &str) {
         self.count += 1;
-        if self.first.len() < MOST_SAMPLES {
-            self.first.push(sample.chars().take(LONGEST_SAMPLE).collect());
+        if self.first.len() < MAX_SAMPLES {
+            self.first.push(sample.chars().take(MAX_SAMPLE_CHARS).collect());
         }
     }
 }
 
 impl Tap {
-    /// One whose samples are without these.
+    /// Creates statistics that mask these secrets in samples.
     pub(crate) fn new(secrets: Arc<Secrets>) -> Self {
         Self { seen: Mutex::default(), secrets }
     }
 
-    /// What no sample may show.
+    /// The secrets that samples must not contain.
     pub(crate) fn secrets(&self) -> &Secrets {
         &self.secrets
     }
 
-    /// What was seen so far.
-    pub(crate) fn seen(&self) -> Seen {
+    /// The statistics so far.
+    pub(crate) fn seen(&self) -> MessageStatistics {
         self.lock().clone()
     }
 
-    pub(crate) fn nonsense(&self, text: &[u8]) {
-        self.lock().nonsense.add(&self.secrets.masked(&String::from_utf8_lossy(text)));
+    pub(crate) fn invalid(&self, text: &[u8]) {
+        self.lock().invalid.add(&self.secrets.masked(&String::from_utf8_lossy(text)));
     }
 
-    pub(crate) fn to_nobody(&self, message: &Value) {
-        self.lock().to_nobody.add(&self.secrets.masked(&message.to_string()));
+    pub(crate) fn unexpected(&self, message: &Value) {
+        self.lock().unexpected.add(&self.secrets.masked(&message.to_string()));
     }
 
     pub(crate) fn message(&self, text: &[u8], message: &Value) {
@@ -88,14 +88,14 @@ impl Tap {
         seen.messages += 1;
         seen.longest = seen.longest.max(text.len());
         if !is_2_0 || !is_one_thing {
-            seen.misshapen.add(&self.secrets.masked(&message.to_string()));
+            seen.nonconforming.add(&self.secrets.masked(&message.to_string()));
         }
         if let Some(leak) = leak {
             seen.leaks.add(&self.secrets.masked(&leak));
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Seen> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, MessageStatistics> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

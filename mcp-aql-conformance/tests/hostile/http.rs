@@ -1,4 +1,4 @@
-//! Servers over HTTP, on loopback.
+//! Hostile servers over HTTP on loopback.
 
 use std::io::{Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
@@ -12,7 +12,7 @@ const NO_ADAPTER: &str = "Nothing could be tested: ";
 
 pub(crate) const CASES: &[Case] = &[
     Case { name: "http_gives_a_page", told: &[NO_ADAPTER, "text/html", "Welcome"] },
-    Case { name: "http_gives_nothing", told: &[NO_ADAPTER, "without an answer"] },
+    Case { name: "http_gives_nothing", told: &[NO_ADAPTER, "without a response"] },
     Case { name: "http_gives_another_kind", told: &[NO_ADAPTER, "application/octet-stream"] },
     Case { name: "http_fails", told: &[NO_ADAPTER, "HTTP status 500"] },
     Case { name: "http_wants_to_know_who", told: &[NO_ADAPTER, "HTTP status 401", "--header"] },
@@ -26,7 +26,7 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "http_is_no_http", told: &[NO_ADAPTER] },
     Case { name: "http_drips", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "http_floods_with_headers", told: &[NO_ADAPTER] },
-    Case { name: "http_floods_with_events", told: &[NO_ADAPTER, "nobody asked for"] },
+    Case { name: "http_floods_with_events", told: &[NO_ADAPTER, "unrequested messages"] },
     Case { name: "http_floods_with_comments", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "http_floods_with_one_event", told: &[NO_ADAPTER, "a message of more than"] },
     Case { name: "http_floods_with_one_body", told: &[NO_ADAPTER, "a message of more than"] },
@@ -42,7 +42,7 @@ pub(crate) fn run(case: &Case) -> Ran {
     let name = case.name;
     let query = if name == "http_redirects_with_keys" { "?api_key=s3cretkey123&v=1" } else { "" };
     let url = format!("http://{}/mcp{query}", listener.local_addr().unwrap());
-    // It ends with the process: nobody can tell it that the run is over.
+    // The thread ends with the process.
     std::thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             std::thread::spawn(move || serve(name, stream));
@@ -51,7 +51,7 @@ pub(crate) fn run(case: &Case) -> Ran {
     super::run(case, "[headers]\nX-Config = 'yes'", &["--header", "X-Test: yes", "--url", &url])
 }
 
-/// One request: method, headers in lower case, message.
+/// Reads a request: method, headers in lower case, message.
 fn request(stream: &mut TcpStream) -> Option<(String, String, Value)> {
     let mut bytes = Vec::new();
     let mut part = [0; 4096];
@@ -176,7 +176,7 @@ fn answer(
         "http_accepts_and_says_nothing" => return reply(stream, "202 Accepted", "", ""),
         _ => {}
     }
-    // A server that works, and minds what a client of streamable HTTP has to send.
+    // A working server that checks the client's headers.
     let id = &message["id"];
     if method == "delete" {
         return reply(stream, "200 OK", "", "");

@@ -1,5 +1,5 @@
-//! The command against servers that die, hang, flood, or talk nonsense: it ends with a clear verdict and the
-//! right exit code, in bounded time and memory.
+//! Runs the command against servers that die, hang, flood or send garbage. It must end with a clear verdict
+//! and the right exit code, in bounded time and memory.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,21 +17,21 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-/// How long a run may take in the end: on a busy machine, not built for speed.
-const LONGEST: Duration = Duration::from_secs(60);
-/// What the command may need, whatever it is sent.
-const MOST_MEMORY_KIB: u64 = 96 << 10;
+/// The time limit of a run of a debug build on a busy machine.
+const RUN_TIMEOUT: Duration = Duration::from_secs(60);
+/// The memory limit of the command.
+const MAX_MEMORY_KIB: u64 = 96 << 10;
 
-/// One server, and what the command has to say about it.
+/// A server and the expected texts of the report.
 pub(crate) struct Case {
     pub(crate) name: &'static str,
-    /// What stands in the report.
+    /// Texts that the report must contain.
     pub(crate) told: &'static [&'static str],
 }
 
 impl Case {
-    /// How long one request may take: no longer than it must where there is no answer, and long enough for
-    /// a busy machine where there is one.
+    /// The time limit of a request: short for servers that never respond, and long enough for a busy
+    /// machine otherwise.
     fn patience(&self) -> &'static str {
         if self.told.iter().any(|told| told.contains("no answer within 400 ms")) {
             "0.4"
@@ -41,7 +41,7 @@ impl Case {
     }
 }
 
-/// What came of a run of the command.
+/// The outcome of a run of the command.
 struct Ran {
     code: Option<i32>,
     stdout: String,
@@ -103,29 +103,29 @@ fn main() -> ExitCode {
 fn faults(case: &Case, ran: &Ran) -> Vec<String> {
     let mut faults = Vec::new();
     if ran.code != Some(1) {
-        faults.push(format!("exit code {:?} where 1 is right", ran.code));
+        faults.push(format!("exit code {:?} instead of 1", ran.code));
     }
     for told in case.told {
         if !ran.stdout.contains(told) {
-            faults.push(format!("`{told}` is not told"));
+            faults.push(format!("`{told}` is missing in the report"));
         }
     }
     if ran.stderr.contains("panicked") || ran.stderr.contains("error:") {
-        faults.push("the command failed itself".to_owned());
+        faults.push("the command failed".to_owned());
     }
     if ran.stdout.contains('\u{1b}') {
-        faults.push("the server commands the terminal".to_owned());
+        faults.push("the output contains control characters".to_owned());
     }
-    if ran.took > LONGEST {
+    if ran.took > RUN_TIMEOUT {
         faults.push(format!("took {:?}", ran.took));
     }
-    if ran.peak_kib > MOST_MEMORY_KIB {
+    if ran.peak_kib > MAX_MEMORY_KIB {
         faults.push(format!("needed {} KiB", ran.peak_kib));
     }
     faults
 }
 
-/// Runs `test` of the command with small time limits and this configuration.
+/// Runs `test` with small time limits and this configuration.
 fn run(case: &Case, config: &str, arguments: &[&str]) -> Ran {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("conformance.toml");
@@ -148,7 +148,7 @@ fn run(case: &Case, config: &str, arguments: &[&str]) -> Ran {
         if let Some(status) = command.try_wait().unwrap() {
             break Some(status);
         }
-        if started.elapsed() > LONGEST {
+        if started.elapsed() > RUN_TIMEOUT {
             command.kill().unwrap();
             command.wait().unwrap();
             break None;
@@ -172,7 +172,7 @@ fn read(mut from: impl std::io::Read + Send + 'static) -> std::thread::JoinHandl
     })
 }
 
-/// The most memory that a process has had so far, where the system tells.
+/// The peak memory of a process, if the system reports it.
 fn peak_of(process: u32) -> u64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

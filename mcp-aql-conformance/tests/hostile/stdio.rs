@@ -1,4 +1,4 @@
-//! Servers on standard input and output.
+//! Hostile servers on standard input and output.
 
 use std::io::Write as _;
 use std::time::Duration;
@@ -12,13 +12,13 @@ const NO_ADAPTER: &str = "Nothing could be tested: ";
 pub(crate) const CASES: &[Case] = &[
     Case {
         name: "dies_at_start",
-        told: &[NO_ADAPTER, "the process ended, exit status: 7", "cannot open the database"],
+        told: &[NO_ADAPTER, "the process exited, exit status: 7", "cannot open the database"],
     },
-    Case { name: "dies_after_initialize", told: &[NO_ADAPTER, "the process ended"] },
-    Case { name: "dies_while_it_is_learned", told: &[NO_ADAPTER, "the process ended"] },
+    Case { name: "dies_after_initialize", told: &[NO_ADAPTER, "the process exited"] },
+    Case { name: "dies_while_it_is_learned", told: &[NO_ADAPTER, "the process exited"] },
     Case {
         name: "dies_in_the_midst",
-        told: &["cut short: the adapter closed the connection: the process ended, exit status: 1"],
+        told: &["cut short: the adapter closed the connection: the process exited, exit status: 1"],
     },
     Case {
         name: "dies_in_its_other_mode",
@@ -30,16 +30,16 @@ pub(crate) const CASES: &[Case] = &[
     Case { name: "hangs_at_calls", told: &["no answer within 400 ms"] },
     Case { name: "hangs_and_does_not_read", told: &[NO_ADAPTER, "no answer within 400 ms"] },
     Case { name: "does_not_leave", told: &["FAIL"] },
-    // It says hello once it has heard that we live, and that we cannot do what it wants.
+    // The server sends requests before its response to `initialize`.
     Case { name: "asks_first", told: &["FAIL"] },
-    Case { name: "floods_with_notifications", told: &[NO_ADAPTER, "nobody asked for"] },
-    Case { name: "floods_with_long_notifications", told: &[NO_ADAPTER, "nobody asked for"] },
+    Case { name: "floods_with_notifications", told: &[NO_ADAPTER, "unrequested messages"] },
+    Case { name: "floods_with_long_notifications", told: &[NO_ADAPTER, "unrequested messages"] },
     Case { name: "floods_with_one_line", told: &[NO_ADAPTER, "a message of more than"] },
-    Case { name: "floods_with_values", told: &[NO_ADAPTER, "a message of too many values"] },
-    Case { name: "floods_with_empty_lines", told: &[NO_ADAPTER, "nobody asked for"] },
+    Case { name: "floods_with_values", told: &[NO_ADAPTER, "a message with too many values"] },
+    Case { name: "floods_with_empty_lines", told: &[NO_ADAPTER, "unrequested messages"] },
     Case { name: "floods_standard_error", told: &[NO_ADAPTER, "no answer within 400 ms"] },
-    Case { name: "floods_in_the_midst", told: &["nobody asked for"] },
-    Case { name: "floods_with_tools", told: &[NO_ADAPTER, "a message of too many values"] },
+    Case { name: "floods_in_the_midst", told: &["unrequested messages"] },
+    Case { name: "floods_with_tools", told: &[NO_ADAPTER, "a message with too many values"] },
     Case { name: "lists_too_much", told: &[NO_ADAPTER, "more than 5000 tools"] },
     Case { name: "gives_pages_without_an_end", told: &[NO_ADAPTER] },
     Case { name: "tells_much_of_its_operations", told: &[NO_ADAPTER, "take more than 12 MiB"] },
@@ -91,7 +91,7 @@ fn hello() -> Value {
     })
 }
 
-/// Whether the other side still reads.
+/// An error means that the other side no longer reads.
 type Heard = std::io::Result<()>;
 
 fn write(bytes: &[u8]) -> Heard {
@@ -110,7 +110,7 @@ fn hang() -> ! {
     }
 }
 
-/// Serves as this one does, until nobody reads any more.
+/// Serves as this server until the other side stops reading.
 pub(crate) fn serve(name: &str) {
     match name {
         "dies_at_start" => {
@@ -132,7 +132,7 @@ pub(crate) fn serve(name: &str) {
     for text in std::io::stdin().lines() {
         let Ok(text) = text else { break };
         let Ok(mut request) = serde_json::from_str::<Value>(&text) else {
-            // As JSON-RPC has it, for an id that could not be read.
+            // The JSON-RPC response to a request with an unreadable id.
             let error = json!({ "code": -32700, "message": "no JSON" });
             let _ = line(&json!({ "jsonrpc": "2.0", "id": null, "error": error }));
             continue;
@@ -262,7 +262,7 @@ fn answer(name: &str, request: &Value, id: &Value, calls: usize) -> Heard {
                 "pageInfo": { "hasNextPage": true, "endCursor": at },
             });
             let message = text(json!({ "success": true, "data": data })).to_string();
-            // Put in here, for it would take long to write it twice.
+            // Inserted as text because serializing it twice would be slow.
             let long = format!(r#"\"text\":\"{}\""#, "x".repeat(128 << 10));
             return write((message.replace(r#"\"text\":\"\""#, &long) + "\n").as_bytes());
         }
@@ -351,7 +351,7 @@ fn introspected(params: &Value) -> Value {
     json!({ "success": true, "data": data })
 }
 
-/// Wrong types wherever there can be one.
+/// Introspection with wrong types in every place.
 fn nonsense(arguments: &Value) -> Value {
     let params = &arguments["params"];
     let odd = json!([

@@ -1,4 +1,4 @@
-//! `#[computed_fields(…)]` and `#[computed(…)]` as written.
+//! Parses the options of `#[computed_fields(…)]` and `#[computed(…)]`.
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -8,7 +8,7 @@ use crate::resource::attr::Marks;
 use crate::support::options::{Grammar, Hint, Options, no_hint};
 use crate::support::values::Text;
 
-/// The options of a block.
+/// The options of `#[computed_fields(…)]`, above an impl block.
 pub(super) const BLOCK: Grammar = Grammar {
     attribute: "computed_fields",
     known: &["crate"],
@@ -23,7 +23,7 @@ pub(super) const BLOCK: Grammar = Grammar {
     },
 };
 
-/// The options of a method.
+/// The options of `#[computed(…)]`, above a method.
 const METHOD: Grammar = Grammar {
     attribute: "computed",
     known: &["filter", "sort", "group", "numeric", "name"],
@@ -32,8 +32,8 @@ const METHOD: Grammar = Grammar {
     text: Some("name"),
     hint: |name| match name {
         "crate" => Hint::belongs("the block", "write `#[computed_fields(crate = …)]` above it"),
-        "search" => Hint::new("leave it out, `query` looks for words in stored fields"),
-        "id" | "read_only" => Hint::new("leave it out, nobody writes what is computed"),
+        "search" => Hint::new("leave it out, `query` searches stored fields only"),
+        "id" | "read_only" => Hint::new("leave it out, callers cannot write a computed field"),
         _ => no_hint(name),
     },
 };

@@ -1,4 +1,4 @@
-//! The rules of computed fields, each a function named after it.
+//! Checks the rules of computed fields, one function per rule.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::is_public_name;
@@ -6,12 +6,12 @@ use syn::spanned::Spanned as _;
 use syn::{ItemImpl, ReceiverKind, Safety, Type};
 
 use super::model::ComputedModel;
-use crate::operation::twice;
-use crate::resource::check::{GROUPS, no_field_name};
+use crate::operation::duplicate_name;
+use crate::resource::check::{GROUPS, logical_operator_name};
 use crate::resource::columns;
 use crate::support::{fault, names, ty};
 
-/// Every rule of a block and of its computed fields.
+/// Checks every rule of a block and of its computed fields.
 pub(super) fn run(block: &ItemImpl, fields: &[ComputedModel<'_>], errors: &mut Accumulator) {
     one_type(block, errors);
     something_is_computed(block, fields, errors);
@@ -32,12 +32,12 @@ pub(super) fn run(block: &ItemImpl, fields: &[ComputedModel<'_>], errors: &mut A
     names_differ(fields, errors);
 }
 
-/// A resource is one type, so what is computed of it is too.
+/// Rejects generic blocks: a resource is one concrete type, so its computed fields are too.
 fn one_type(block: &ItemImpl, errors: &mut Accumulator) {
     if let Some(parameter) = block.generics.params.first() {
         errors.push(fault(
             parameter.span(),
-            "a resource is one type: write the impl block for it, without parameters",
+            "a resource cannot be generic: write the impl block without type parameters",
         ));
     }
 }
@@ -51,17 +51,15 @@ fn something_is_computed(block: &ItemImpl, fields: &[ComputedModel<'_>], errors:
     }
 }
 
-/// Names are snake_case, without the prefix `_computed.` (REQ-CMP-02), and no words of the filter
-/// language.
+/// Rejects names that are not snake_case or carry the prefix `_computed.` (REQ-CMP-02), and filterable fields
+/// named after a logical operator of the filter language.
 fn name(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     let name = field.name.text.as_str();
     let filtered = field.column.as_ref().is_some_and(|column| column.marks.filter.is_some());
     if let Some(rest) = name.strip_prefix("_computed.") {
         errors.push(fault(
             field.name.span,
-            format_args!(
-                "callers write `{name}`, and the name is what follows the dot: write `{rest}`"
-            ),
+            format_args!("`{name}` has the prefix that callers add: write `{rest}`"),
         ));
     } else if !is_public_name(name) {
         let snake = names::to_snake_case(name);
@@ -75,20 +73,17 @@ fn name(field: &ComputedModel<'_>, errors: &mut Accumulator) {
             format_args!("computed field `{name}` is not snake_case: write {remedy}"),
         ));
     } else if GROUPS.contains(&name) && filtered {
-        errors.push(no_field_name(name, field.name.span, "#[computed(name = \"…\")]"));
+        errors.push(logical_operator_name(name, field.name.span, "#[computed(name = \"…\")]"));
     }
 }
 
-/// Rows are shared while they are looked at.
+/// Requires `&self`: rows are shared while a query evaluates them.
 fn receiver(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     let signature = &field.method.sig;
     let Some(receiver) = signature.receiver() else {
         errors.push(fault(
             signature.ident.span(),
-            format_args!(
-                "`{}` is computed of a resource and takes none: write `&self`",
-                signature.ident
-            ),
+            format_args!("computed field `{}` has no receiver: write `&self`", signature.ident),
         ));
         for input in &signature.inputs {
             parameter(input, errors);
@@ -103,7 +98,7 @@ fn receiver(field: &ComputedModel<'_>, errors: &mut Accumulator) {
         _ => false,
     };
     if !shared {
-        errors.push(fault(receiver.span(), "a row is looked at by many at once: write `&self`"));
+        errors.push(fault(receiver.span(), "a computed field reads a shared row: write `&self`"));
     }
     for input in signature.inputs.iter().skip(1) {
         parameter(input, errors);
@@ -113,23 +108,23 @@ fn receiver(field: &ComputedModel<'_>, errors: &mut Accumulator) {
 fn parameter(input: &syn::FnArg, errors: &mut Accumulator) {
     errors.push(fault(
         input.span(),
-        "a computed field has no parameters: leave this out, and compute from `self` alone",
+        "a computed field cannot have parameters: leave this out, and compute from `self` alone",
     ));
 }
 
-/// The runtime calls it for each row that it looks at.
+/// Requires a plain method, because the runtime calls it for each row that it evaluates.
 fn plain(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     let signature = &field.method.sig;
     if let Some(parameter) = signature.generics.params.first() {
         errors.push(fault(
             parameter.span(),
-            "a computed field is not generic: write the types that it works with",
+            "a computed field cannot be generic: write concrete types",
         ));
     }
     if let Some(token) = &signature.asyncness {
         errors.push(fault(
             token.span(),
-            "a computed field is there at once: leave `async` out, and store what takes time",
+            "a computed field cannot be `async`: leave `async` out, and store values that take time to compute",
         ));
     }
     if let Safety::Unsafe(token) = &signature.safety {
@@ -137,7 +132,7 @@ fn plain(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// The value is the caller's own, and has a type that introspection can name.
+/// Requires an owned return type that introspection can name.
 fn returns(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     let ident = &field.method.sig.ident;
     let Some(column) = &field.column else {
@@ -150,12 +145,12 @@ fn returns(field: &ComputedModel<'_>, errors: &mut Accumulator) {
     match column.bare() {
         Type::ImplTrait(it) => errors.push(fault(
             it.impl_token.span,
-            "introspection cannot name what is behind `impl`: write the field's own type",
+            "introspection cannot name an `impl` type: write the field's concrete type",
         )),
         bare if ty::last_segment(bare).is_some_and(|it| it.ident == "Result") => {
             errors.push(fault(
                 column.ty.span(),
-                format_args!("`{ident}` cannot fail: write the value's type, or an `Option` of it"),
+                format_args!("computed field `{ident}` cannot return a `Result`: write the value's type, or an `Option` of it"),
             ));
         }
         bare if ty::borrows(bare) => {
@@ -166,20 +161,20 @@ fn returns(field: &ComputedModel<'_>, errors: &mut Accumulator) {
             };
             errors.push(fault(
                 column.ty.span(),
-                format_args!("`{ident}` returns what is borrowed: write {owned}"),
+                format_args!("`{ident}` returns a borrowed value: write {owned}"),
             ));
         }
         _ => {}
     }
 }
 
-/// A row has each name once.
+/// Rejects two computed fields with the same name.
 fn names_differ(fields: &[ComputedModel<'_>], errors: &mut Accumulator) {
     let mut seen = Vec::new();
     for field in fields {
         let name = field.name.text.as_str();
         if seen.contains(&name) {
-            errors.push(twice("computed fields are", name, field.name.span));
+            errors.push(duplicate_name("computed fields are", name, field.name.span));
         }
         seen.push(name);
     }

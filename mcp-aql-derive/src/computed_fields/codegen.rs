@@ -1,4 +1,4 @@
-//! The table of computed fields. What it means is in the runtime.
+//! Generates the table of computed fields. The runtime interprets it.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -9,7 +9,7 @@ use crate::operation::conditions;
 use crate::resource::columns;
 use crate::support::runtime_path::RuntimePath;
 
-/// The block without `#[computed]`, which only the macro understands.
+/// Returns the block without the `#[computed]` attributes, which rustc does not know.
 pub(super) fn cleaned(block: &ItemImpl) -> ItemImpl {
     let mut block = block.clone();
     for item in &mut block.items {
@@ -20,7 +20,7 @@ pub(super) fn cleaned(block: &ItemImpl) -> ItemImpl {
     block
 }
 
-/// The impl beside a block without faults.
+/// Generates the implementation for a block without errors.
 pub(super) fn computed_fields(
     block: &ItemImpl,
     fields: &[ComputedModel<'_>],
@@ -49,7 +49,7 @@ pub(super) fn computed_fields(
     wrap(block, runtime, &quote!(#(#accesses)*), &specs, &assertions)
 }
 
-/// An empty table, so that a faulty block gives no further errors.
+/// Generates an empty table, so that a faulty block causes no follow-up errors.
 pub(super) fn inert(block: &ItemImpl, runtime: &RuntimePath) -> TokenStream {
     if block.generics.params.is_empty() {
         wrap(block, runtime, &TokenStream::new(), &[], &[])
@@ -83,11 +83,11 @@ fn wrap(
     }
 }
 
-/// A computed field has a name that no stored one has: the resource's table tells.
+/// Asserts that no stored field has the name of the computed one. Only the resource's table lists the stored names.
 fn shadows(field: &ComputedModel<'_>, item: &TokenStream, runtime: &RuntimePath) -> TokenStream {
     let name = &field.name.text;
     let message = format!(
-        "computed field `{name}` has the name of a stored one: write another, `#[computed(name = \"…\")]`"
+        "computed field `{name}` has the name of a stored field: write another name, `#[computed(name = \"…\")]`"
     );
     let span = Span::call_site().located_at(field.name.span);
     let check = quote_spanned! {span=>

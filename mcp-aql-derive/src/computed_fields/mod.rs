@@ -1,5 +1,5 @@
-//! `#[computed_fields]` on an impl block: read the options, model the methods, check them, write
-//! their table.
+//! Expands `#[computed_fields]` on an impl block: parses the options, models and checks the methods, and
+//! generates their table.
 
 mod attr;
 mod check;
@@ -18,7 +18,7 @@ use crate::support::values::CratePath;
 use crate::support::{attribute_of, fault, keyword};
 use model::ComputedModel;
 
-/// The block as it was written, and what it computes beside it.
+/// Returns the block as written, followed by the table of its computed fields.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let block = match syn::parse2::<ItemImpl>(item.clone()) {
         Ok(block) => block,
@@ -54,7 +54,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#cleaned #computed)
 }
 
-/// The attribute stands on something else than an impl block.
+/// Reports that the attribute is on an item that is not an impl block.
 fn misplaced(item: TokenStream) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(item)) => fault(

@@ -1,4 +1,4 @@
-//! A computed field with everything that was written about it.
+//! Models a computed field: its method, name, description and column.
 
 use darling::error::Accumulator;
 use syn::ext::IdentExt as _;
@@ -11,17 +11,17 @@ use crate::support::doc::Doc;
 use crate::support::options::is_called;
 use crate::support::ty;
 
-/// One method that computes a field.
+/// A method that computes a field.
 pub(super) struct ComputedModel<'a> {
     pub(super) method: &'a ImplItemFn,
     pub(super) name: Name,
     pub(super) doc: Doc,
-    /// `None` where nothing is returned, which is a fault.
+    /// `None` if the method returns nothing, which is an error.
     pub(super) column: Option<ColumnModel<'a>>,
 }
 
 impl<'a> ComputedModel<'a> {
-    /// The computed fields of a block.
+    /// Models the computed fields of a block.
     pub(super) fn all(block: &'a ItemImpl, errors: &mut Accumulator) -> Vec<Self> {
         let methods = block.items.iter().filter_map(|item| match item {
             ImplItem::Fn(method) if method.attrs.iter().any(is_computed) => Some(method),
@@ -48,7 +48,7 @@ impl<'a> ComputedModel<'a> {
     }
 }
 
-/// Whether this attribute makes a computed field of a method.
+/// Reports whether the attribute marks a method as a computed field.
 pub(super) fn is_computed(attribute: &Attribute) -> bool {
     is_called(attribute, "computed")
 }

@@ -1,3 +1,5 @@
+//! Unit tests of `#[computed_fields]`.
+
 use quote::quote;
 
 use super::expand;

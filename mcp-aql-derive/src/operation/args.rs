@@ -1,4 +1,4 @@
-//! What each argument of an operation's function stands for.
+//! Determines the role of each argument of an operation's function.
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
@@ -12,19 +12,19 @@ use crate::support::fault;
 use crate::support::options::is_called;
 use crate::support::ty::{self, inside, last_segment};
 
-/// One argument.
+/// An argument by its role.
 pub(crate) enum Argument<'a> {
     /// `State<T>`: shared state of type `T`.
     State(&'a Type),
-    /// `Context`: what is known of the call.
+    /// `Context`: information about the call.
     Context,
-    /// `ExecutionContext`: what a call in the background knows of itself.
+    /// `ExecutionContext`: the handle of a background execution.
     Execution(Span),
     /// `input: Update<T>`.
     Input(Input<'a>),
-    /// `CollectionQuery<T>` and its like.
+    /// `CollectionQuery<T>`, `Fields<T>` or `RelationshipQuery<T>`.
     Query(Box<Query<'a>>),
-    /// `IfMatch`, or `IfMatch<V>`: the parameter `if_match`.
+    /// `IfMatch` or `IfMatch<V>`: the parameter `if_match`.
     IfMatch(&'a Type),
     /// A struct whose fields are parameters.
     Group(&'a Type),
@@ -38,11 +38,11 @@ pub(crate) struct Input<'a> {
     pub(crate) ty: &'a Type,
     pub(crate) name: String,
     pub(crate) span: Span,
-    /// Where `Update` is written.
+    /// The span of the word `Update`.
     pub(crate) update: Span,
 }
 
-/// Reads all arguments but the receiver.
+/// Reads all arguments except the receiver.
 pub(crate) fn read<'a>(signature: &'a Signature, errors: &mut Accumulator) -> Vec<Argument<'a>> {
     let mut arguments = Vec::new();
     for argument in &signature.inputs {
@@ -69,15 +69,15 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
         no_query(&argument.attrs, errors);
     }
     if let Some(state) = inside(ty, "State") {
-        no_options(&argument.attrs, "a `State` is no parameter", errors);
+        no_options(&argument.attrs, "a `State` is not a parameter", errors);
         return Some(Argument::State(state));
     }
     if by_name(ty, "Context", errors).is_some() {
-        no_options(&argument.attrs, "the `Context` is no parameter", errors);
+        no_options(&argument.attrs, "the `Context` is not a parameter", errors);
         return Some(Argument::Context);
     }
     if let Some(span) = by_name(ty, "ExecutionContext", errors) {
-        no_options(&argument.attrs, "the `ExecutionContext` is no parameter", errors);
+        no_options(&argument.attrs, "the `ExecutionContext` is not a parameter", errors);
         return Some(Argument::Execution(span));
     }
     if let Some((resource, update)) = update(ty, errors) {
@@ -114,8 +114,8 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
     Some(Argument::One(Box::new(Parameter::new(attr, Doc::of(&argument.attrs), ident, ty))))
 }
 
-/// A type that the macro knows, without a reference around it or an `Option` around a `State`, which are
-/// faults.
+/// Returns a type that the macro knows, without a reference around it and without an `Option` around a `State`.
+/// Both wrappers are reported as errors.
 fn owned<'a>(ty: &'a Type, errors: &mut Accumulator) -> &'a Type {
     const KNOWN: [&str; 6] =
         ["State", "Update", "IfMatch", "CollectionQuery", "Fields", "RelationshipQuery"];
@@ -132,7 +132,7 @@ fn owned<'a>(ty: &'a Type, errors: &mut Accumulator) -> &'a Type {
         errors.push(fault(
             ty.span(),
             format_args!(
-                "the `{}` is always there, and the function owns it: write `{written}`",
+                "`{}` is always present and is passed by value: write `{written}`",
                 segment.ident
             ),
         ));
@@ -140,7 +140,7 @@ fn owned<'a>(ty: &'a Type, errors: &mut Accumulator) -> &'a Type {
     bare
 }
 
-/// `Self` or `&Self`.
+/// Reports whether the type is `Self` or `&Self`.
 fn is_self(ty: &Type) -> bool {
     let bare = match ty {
         Type::Reference(reference) => ty::peel(&reference.elem),
@@ -149,8 +149,8 @@ fn is_self(ty: &Type) -> bool {
     matches!(bare, Type::Path(path) if path.path.is_ident("Self"))
 }
 
-/// Where `name` is written, if that is the type; also behind a reference or in an `Option`, which is
-/// a fault.
+/// Returns the span of `name` if that is the type. A reference or `Option` around it is accepted here and reported
+/// as an error.
 fn by_name(ty: &Type, name: &str, errors: &mut Accumulator) -> Option<Span> {
     let bare = match ty {
         Type::Reference(reference) => ty::peel(&reference.elem),
@@ -161,26 +161,24 @@ fn by_name(ty: &Type, name: &str, errors: &mut Accumulator) -> Option<Span> {
         let bare = ty::text(bare).unwrap_or_else(|| name.to_owned());
         errors.push(fault(
             ty.span(),
-            format_args!("the `{name}` is always there, and the function owns it: write `{bare}`"),
+            format_args!("`{name}` is always present and is passed by value: write `{bare}`"),
         ));
     }
     Some(segment.ident.span())
 }
 
-/// `IfMatch` is a group without saying so.
+/// Reports whether the type is `IfMatch`, which is a group without `#[param(group)]`.
 fn is_if_match(ty: &Type) -> bool {
     let bare = inside(ty, "Option").unwrap_or(ty);
     last_segment(bare).is_some_and(|segment| segment.ident == "IfMatch")
 }
 
-/// `IfMatch` can be left out by callers and describes itself.
+/// Checks an `IfMatch`, which is optional and describes itself.
 fn if_match(ty: &Type, attr: &ParamAttr, errors: &mut Accumulator) {
     if let Some(bare) = inside(ty, "Option") {
         let bare = ty::text(bare).unwrap_or_else(|| "IfMatch".to_owned());
-        errors.push(fault(
-            ty.span(),
-            format_args!("callers can leave `if_match` out already: write `{bare}`"),
-        ));
+        errors
+            .push(fault(ty.span(), format_args!("`if_match` is optional already: write `{bare}`")));
     }
     for key in attr.keys.iter().filter(|key| *key != "group") {
         errors.push(fault(
@@ -192,7 +190,7 @@ fn if_match(ty: &Type, attr: &ParamAttr, errors: &mut Accumulator) {
     }
 }
 
-/// `T` of `Update<T>` and where `Update` is written, also where an `Option` stands around it, which is a fault.
+/// Returns `T` of `Update<T>` and the span of `Update`. An `Option` around it is reported as an error.
 fn update<'a>(ty: &'a Type, errors: &mut Accumulator) -> Option<(&'a Type, Span)> {
     let bare = inside(ty, "Option").unwrap_or(ty);
     let resource = inside(bare, "Update")?;
@@ -202,12 +200,12 @@ fn update<'a>(ty: &'a Type, errors: &mut Accumulator) -> Option<(&'a Type, Span)
     }
     errors.push(fault(
         ty.span(),
-        "`input` cannot be left out: write `input: Update<…>` without `Option` (MCP-AQL §4.5)",
+        "`input` is required: write `input: Update<…>` without `Option` (MCP-AQL §4.5)",
     ));
     Some((resource, update))
 }
 
-/// An argument's name is a parameter's name, so there must be one.
+/// Returns the argument's identifier, which is the parameter's name.
 fn ident<'a>(pattern: &'a Pat, errors: &mut Accumulator) -> Option<&'a Ident> {
     match pattern {
         Pat::Ident(ident) if ident.by_ref.is_none() && ident.subpat.is_none() => Some(&ident.ident),
@@ -221,14 +219,14 @@ fn ident<'a>(pattern: &'a Pat, errors: &mut Accumulator) -> Option<&'a Ident> {
         other => {
             errors.push(fault(
                 other.span(),
-                "a parameter needs a name: write one and take it apart inside of the function",
+                "a parameter needs a name: write one, and destructure it inside the function",
             ));
             None
         }
     }
 }
 
-/// Arguments that are no parameters take no options.
+/// Rejects `#[param]` on arguments that are not parameters.
 fn no_options(attributes: &[Attribute], why: &str, errors: &mut Accumulator) {
     for attribute in attributes.iter().filter(|attribute| is_called(attribute, "param")) {
         errors.push(fault(
@@ -238,7 +236,7 @@ fn no_options(attributes: &[Attribute], why: &str, errors: &mut Accumulator) {
     }
 }
 
-/// Only a query has options of a query.
+/// Rejects `#[query]` on arguments that are not queries.
 fn no_query(attributes: &[Attribute], errors: &mut Accumulator) {
     for attribute in attributes.iter().filter(|attribute| is_called(attribute, "query")) {
         errors.push(fault(
@@ -248,7 +246,7 @@ fn no_query(attributes: &[Attribute], errors: &mut Accumulator) {
     }
 }
 
-/// A table cannot have an entry now and then.
+/// Rejects `#[cfg]` on arguments: the operation's table is constant, so its entries cannot be conditional.
 fn conditional(attributes: &[Attribute], errors: &mut Accumulator) {
     for attribute in attributes {
         if attribute.path().is_ident("cfg") || attribute.path().is_ident("cfg_attr") {

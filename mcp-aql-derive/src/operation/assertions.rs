@@ -1,5 +1,5 @@
-//! Assertions beside an operation, about names that only the expansion of another macro knows: the fields of
-//! groups and of `input`. rustc evaluates them and shows the message on the token.
+//! Generates assertions about names that only the expansion of another macro knows: the fields of groups and of
+//! `input`. rustc evaluates them and reports the message at the span of the token.
 
 use proc_macro2::{Group, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, quote, quote_spanned};
@@ -10,7 +10,7 @@ use crate::support::json::Value;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::slots;
 
-/// The assertions of one operation.
+/// Returns the assertions of one operation.
 pub(super) fn of(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
     let mut assertions = identifiers(operation, runtime);
     if operation.has_groups() {
@@ -22,7 +22,7 @@ pub(super) fn of(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<T
     assertions
 }
 
-/// An identifier of the operation cannot be changed by its `input` (MCP-AQL §4.5.3).
+/// Asserts that `input` cannot change an identifier of the operation (MCP-AQL §4.5.3).
 fn identifiers(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
     let Some(input) = operation.inputs().next() else { return Vec::new() };
     let ty = input.ty;
@@ -31,8 +31,8 @@ fn identifiers(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<Tok
         let message = format!(
             "parameter `{name}` is also a field that `input` can change: mark the field with `#[resource(id)]` (MCP-AQL §4.5.3)"
         );
-        // The type keeps its span: where it lacks the trait, this is the error that the table has too,
-        // and the compiler reports it once.
+        // The type keeps its own span. If it lacks the trait, this error is identical to the one of the table, and
+        // rustc reports it once.
         let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
         let span = parameter.name.span.resolved_at(Span::call_site());
         let function = respan(quote!(#runtime::__private::check_identifier), span);
@@ -41,7 +41,7 @@ fn identifiers(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<Tok
     operation.parameters().map(check).collect()
 }
 
-/// Each member of an example is a parameter, of a group if not of the operation itself.
+/// Asserts that each member of an example is a parameter of the operation or of one of its groups.
 fn members_of_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
     let known = operation.known_parameters();
     let members = operation.examples.iter().flat_map(|example| example.json.members());
@@ -56,7 +56,7 @@ fn members_of_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) ->
     unknown.map(check).collect()
 }
 
-/// No required parameter of a group is missing in an example.
+/// Asserts that an example has every required parameter of each group.
 fn groups_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
     let mut checks = Vec::new();
     for example in &operation.examples {
@@ -80,7 +80,7 @@ fn groups_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> 
     checks
 }
 
-/// Each slot of the confirmation message is a parameter, of a group if not of the operation itself.
+/// Asserts that each slot of the confirmation message is a parameter of the operation or of one of its groups.
 fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
     let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref()) else {
         return Vec::new();
@@ -90,14 +90,14 @@ fn slots_of_the_message(operation: &OperationModel<'_>, runtime: &RuntimePath) -
     let unknown = slots.into_iter().filter(|slot| !known.contains(slot));
     let check = |slot: &str| {
         let text = format!(
-            "`{{{slot}}}` names no parameter of the operation or of its groups: write the name of one"
+            "`{{{slot}}}` is not a parameter of the operation or of its groups: write the name of one"
         );
         respan(known_in_groups(slot, &text, operation, runtime), message.span())
     };
     unknown.map(check).collect()
 }
 
-/// Each member of an example's `input` is a field that may change.
+/// Asserts that each member of an example's `input` is an updatable field.
 fn fields_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> Vec<TokenStream> {
     let Some(input) = operation.inputs().next() else { return Vec::new() };
     let ty = input.ty;
@@ -112,7 +112,7 @@ fn fields_in_examples(operation: &OperationModel<'_>, runtime: &RuntimePath) -> 
             let message = format!(
                 "the example changes `{name}`, which is not a field that `input` can change: write the name of one"
             );
-            // As above, the type keeps its span.
+            // The type keeps its span, as in `identifiers`.
             let input = quote!(<#ty as #runtime::UpdateInput>::INPUT);
             let span = field.span().resolved_at(Span::call_site());
             let function = respan(quote!(#runtime::__private::check_field), span);
@@ -138,7 +138,7 @@ fn known_in_groups(
     }
 }
 
-/// Moves the tokens to `span`, where rustc then shows its errors about them.
+/// Moves the tokens to `span`, so that rustc reports errors about them there.
 fn respan(tokens: TokenStream, span: Span) -> TokenStream {
     at(tokens, span.resolved_at(Span::call_site()))
 }

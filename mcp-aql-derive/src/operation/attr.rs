@@ -1,4 +1,4 @@
-//! `#[operation(…)]` as written.
+//! Parses the options of `#[operation(…)]`.
 
 use darling::FromMeta;
 use darling::error::Accumulator;
@@ -9,7 +9,7 @@ use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, Path};
 
 use super::danger_attr::{self, Danger};
-use super::lifecycle::{self, Lifecycle};
+use super::lifecycle_attr::{self, Lifecycle};
 use crate::support::options::{Grammar, Hint, JsonOption, Options, is_called};
 use crate::support::values::{Category, CratePath, Deprecated, Text};
 use crate::support::{attribute_of, fault, strip};
@@ -34,17 +34,17 @@ const GRAMMAR: Grammar = Grammar {
     hint,
 };
 
-/// `#[operation(READ)]` means the category, and some words belong one level deeper.
+/// Suggests the right form for `#[operation(READ)]` and for options that belong inside `danger` or `lifecycle`.
 fn hint(name: &str) -> Option<Hint> {
     let Some(category) = SemanticCategory::from_name(&name.to_ascii_uppercase()) else {
         return match name {
             "description" | "summary" | "title" | "about" => {
                 Hint::new("write it as a doc comment, `/// …`")
             }
-            "read_only" | "readonly" => Hint::new("leave it out, the `category` says so"),
+            "read_only" | "readonly" => Hint::new("leave it out, the `category` implies it"),
             "rename" | "id" => Hint::new("write `name = \"…\"`"),
             "background" | "long_running" => Hint::new("write `lifecycle(…)`"),
-            _ => danger_attr::hint(name).or_else(|| lifecycle::hint(name)),
+            _ => danger_attr::hint(name).or_else(|| lifecycle_attr::hint(name)),
         };
     };
     let remedy = format!("write `category = \"{}\"`", category.as_str());
@@ -54,7 +54,7 @@ fn hint(name: &str) -> Option<Hint> {
 /// The options of one operation.
 pub(crate) struct OperationAttr {
     pub(crate) category: Option<SpannedValue<SemanticCategory>>,
-    /// Where a category belongs that was not written at all.
+    /// The span at which the missing category is reported.
     pub(crate) no_category: Option<Span>,
     pub(crate) name: Option<SpannedValue<Text>>,
     pub(crate) endpoint: Option<SpannedValue<Text>>,
@@ -65,11 +65,11 @@ pub(crate) struct OperationAttr {
     pub(crate) deprecated: Option<Deprecated>,
     pub(crate) examples: Vec<JsonOption>,
     pub(crate) runtime: Option<Path>,
-    /// Where the path of the runtime is written.
+    /// The span of the option `crate`.
     pub(crate) runtime_span: Option<Span>,
 }
 
-/// Where the result sits inside `data`.
+/// The place of the result inside `data`.
 #[derive(Debug, Clone)]
 pub(crate) enum Wrap {
     Named(String),
@@ -77,7 +77,7 @@ pub(crate) enum Wrap {
 }
 
 impl OperationAttr {
-    /// The options of the attribute that is being expanded, and of others like it below.
+    /// Reads the options of the attribute that is being expanded, and of further `#[operation(…)]` below it.
     pub(crate) fn read(
         tokens: TokenStream,
         others: &[Attribute],
@@ -89,7 +89,7 @@ impl OperationAttr {
         Self::new(options, attribute_of(item), errors)
     }
 
-    /// The options of a method's `#[operation(…)]`.
+    /// Reads the options of a method's `#[operation(…)]`.
     pub(crate) fn of(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
         let options = Options::of(attributes, "operation", &GRAMMAR, errors);
         let attribute = attributes.iter().find(|attribute| is_called(attribute, "operation"));
@@ -99,7 +99,7 @@ impl OperationAttr {
 
     fn new(mut options: Options, span: Span, errors: &mut Accumulator) -> Self {
         let runtime_span = options.span_of("crate");
-        // Empty text is no category either.
+        // Empty text counts as a missing category.
         let empty = options.empty("category");
         Self {
             no_category: empty.or_else(|| options.lacks("category").then_some(span)),
@@ -131,7 +131,7 @@ impl FromMeta for Wrap {
             return if flag.value {
                 Err(fault(
                     flag.span,
-                    "`wrap = true` says nothing: write the key, such as `wrap = \"task\"`, or leave it out",
+                    "`wrap = true` has no effect: write the key, such as `wrap = \"task\"`, or leave it out",
                 ))
             } else {
                 Ok(Self::Bare)
@@ -140,7 +140,7 @@ impl FromMeta for Wrap {
         match meta {
             Meta::NameValue(pair) if !is_text(&pair.value) => Err(fault(
                 pair.value.span(),
-                "`wrap` takes a key or `false`: write `wrap = \"task\"`",
+                "`wrap` is neither a key nor `false`: write `wrap = \"task\"`",
             )),
             _ => Text::from_meta(meta).map(|text| Self::Named(text.0)),
         }

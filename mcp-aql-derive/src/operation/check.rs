@@ -1,4 +1,4 @@
-//! The rules of an operation, each a function named after it.
+//! Checks the rules of an operation, one function per rule.
 
 use std::fmt::Display;
 
@@ -10,12 +10,12 @@ use syn::{GenericParam, Generics, Safety, Type};
 
 use super::attr::Wrap;
 use super::model::OperationModel;
-use super::{danger_check, example, lifecycle, query_check};
+use super::{danger_check, example, lifecycle_check, query_check};
 use crate::parameter;
 use crate::support::names;
 use crate::support::{fault, ty};
 
-/// Every rule that concerns one operation alone.
+/// Checks every rule that concerns a single operation.
 pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     category(operation, errors);
     name(operation, errors);
@@ -35,11 +35,11 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     replacements_are_there(operation, errors);
     query_check::run(operation, errors);
     danger_check::run(operation, errors);
-    lifecycle::check(operation, errors);
+    lifecycle_check::run(operation, errors);
     example::check(operation, errors);
 }
 
-/// Every operation has exactly one category (MCP-AQL §8.1).
+/// Requires a category (MCP-AQL §8.1).
 fn category(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(span) = operation.no_category else { return };
     let guess = SemanticCategory::of_verb(&operation.name.text)
@@ -60,7 +60,7 @@ fn category(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     ));
 }
 
-/// Names match `^[a-z][a-z0-9_]*$` and are not the protocol's own (MCP-AQL §8.5).
+/// Requires a name that matches `^[a-z][a-z0-9_]*$` and that the protocol does not reserve (MCP-AQL §8.5).
 fn name(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let name = operation.name.text.as_str();
     let message = if RESERVED_OPERATIONS.contains(&name) {
@@ -79,7 +79,7 @@ fn name(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     errors.push(fault(operation.name.span, message));
 }
 
-/// A verb that announces another category needs a reason (MCP-AQL §8.3, §8.5.1).
+/// Requires a rationale if the verb implies another category (MCP-AQL §8.3, §8.5.1).
 fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(category) = &operation.category else { return };
     if operation.rationale.is_some() {
@@ -91,7 +91,7 @@ fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
         errors.push(fault(
             category.span(),
             format_args!(
-                "`{}` announces {} by its verb `{verb}`, and its category is {}: write `category = \"{}\"`, rename it, or say why with `rationale = \"…\"` (MCP-AQL §8.5.1)",
+                "the verb of `{}` implies {} (`{verb}`), but its category is {}: write `category = \"{}\"`, rename it, or give the reason with `rationale = \"…\"` (MCP-AQL §8.5.1)",
                 operation.name.text,
                 announced.as_str(),
                 category.as_str(),
@@ -101,12 +101,12 @@ fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Tool descriptions and introspection describe every operation (MCP-AQL §5.1 of operations).
+/// Requires a description, which tool descriptions and introspection show (MCP-AQL §5.1 of operations).
 fn description(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     errors.extend(operation.doc.fault("operation", &operation.name.text, operation.span()));
 }
 
-/// Endpoint families are named like operations.
+/// Requires that endpoint families are named like operations.
 fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(endpoint) = &operation.endpoint
         && !is_public_name(&endpoint.0)
@@ -122,7 +122,7 @@ fn endpoint(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// The key of a result is named like a parameter.
+/// Requires that the key of a result is named like a parameter.
 fn wrap(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(wrap) = &operation.wrap else { return };
     if let Wrap::Named(key) = &**wrap
@@ -138,14 +138,14 @@ fn wrap(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// The runtime calls the function with values made out of JSON, so nothing of it may be open.
+/// Rejects generics, `unsafe` and variadics: the runtime calls the function with values decoded from JSON.
 fn signature(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let signature = operation.signature;
     for parameter in &signature.generics.params {
         let (span, message) = match parameter {
             GenericParam::Lifetime(it) => (
                 it.lifetime.span(),
-                "an operation has no lifetimes: take and return owned values".to_owned(),
+                "an operation cannot have lifetimes: accept and return owned values".to_owned(),
             ),
             GenericParam::Type(syn::TypeParam { ident, .. }) => (
                 ident.span(),
@@ -164,27 +164,31 @@ fn signature(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(variadic) = &signature.variadic {
         errors.push(fault(
             variadic.dots.span(),
-            "an operation has a fixed list of parameters: take a `Vec`",
+            "an operation cannot be variadic: write a parameter of type `Vec<…>`",
         ));
     }
 }
 
-/// A result has a type that introspection can name.
+/// Requires a return type that introspection can name.
 fn returns(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(Type::ImplTrait(it)) = operation.returns().map(ty::peel) {
         errors.push(fault(
             it.impl_token.span,
-            "introspection cannot name what is behind `impl`: write the result's own type",
+            "introspection cannot name an `impl` type: write the result's concrete type",
         ));
     }
 }
 
-/// The only `Result` is the outermost type: inside of another one its `Err` would be data of a success.
+/// Requires that a `Result` is the outermost type. Inside another type, its `Err` would be returned as a success.
 fn result_is_outermost(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(ty) = operation.returns() else { return };
     for (name, wrapper, remedy) in [
-        ("Result", "a `Result`", "combine the two, such as with `result?`, and write one `Result`"),
-        ("Option", "an `Option`", "write `Result<Option<…>, …>`, which `transpose` makes"),
+        (
+            "Result",
+            "a `Result`",
+            "combine the two, for example with `result?`, and write one `Result`",
+        ),
+        ("Option", "an `Option`", "write `Result<Option<…>, …>`, for example with `transpose`"),
     ] {
         if let Some(inner) = ty::inside(ty, name)
             && let Some(segment) = ty::last_segment(inner)
@@ -192,16 +196,14 @@ fn result_is_outermost(operation: &OperationModel<'_>, errors: &mut Accumulator)
         {
             errors.push(fault(
                 segment.ident.span(),
-                format_args!(
-                    "the `Err` of a `Result` inside of {wrapper} is answered as a success: {remedy}"
-                ),
+                format_args!("an `Err` inside {wrapper} would be returned as a success: {remedy}"),
             ));
         }
     }
 }
 
-/// A return type that is a parameter of the block, or an associated type of one, may be a `Result`. Neither the
-/// macro nor the code that it generates can find out: its `Err` would be answered as a success.
+/// Rejects a return type that is a type parameter of the block, or an associated type of one. It may be a
+/// `Result`, which neither the macro nor the generated code can detect, so an `Err` would be returned as a success.
 pub(super) fn form_is_known(
     operation: &OperationModel<'_>,
     generics: &Generics,
@@ -222,14 +224,14 @@ pub(super) fn form_is_known(
         errors.push(fault(
             path.span(),
             format_args!(
-                "`{ty}` may be a `Result`, whose `Err` would be answered as a success: write \
+                "`{ty}` may be a `Result`, whose `Err` would be returned as a success: write \
                  `Result<{ty}, OperationError>`, and return its data in `Ok(…)`"
             ),
         ));
     }
 }
 
-/// UPDATE operations take what changes as `input`, and no others do (MCP-AQL §4.5).
+/// Requires an `input` of UPDATE operations and rejects it on others (MCP-AQL §4.5).
 fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(category) = &operation.category else { return };
     let mut inputs = operation.inputs();
@@ -243,7 +245,7 @@ fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) 
                 ),
                 None => fault(
                     operation.span(),
-                    "an UPDATE operation takes its changes as `input`: write `input: Update<…>` with the resource's type (MCP-AQL §4.5)",
+                    "an UPDATE operation has no `input`: write `input: Update<…>` with the resource's type (MCP-AQL §4.5)",
                 ),
             });
         }
@@ -258,7 +260,7 @@ fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) 
             errors.push(fault(
                 input.update,
                 format_args!(
-                    "`Update` is for UPDATE operations and this one is {}: write `category = \"UPDATE\"`, or take plain parameters (MCP-AQL §4.5)",
+                    "`Update` is for UPDATE operations and this one is {}: write `category = \"UPDATE\"`, or use plain parameters (MCP-AQL §4.5)",
                     category.as_str()
                 ),
             ));
@@ -266,9 +268,9 @@ fn update_takes_input(operation: &OperationModel<'_>, errors: &mut Accumulator) 
     }
 }
 
-/// The changes of an UPDATE operation are called `input` (MCP-AQL §4.5).
+/// Requires that the changes of an UPDATE operation are called `input` (MCP-AQL §4.5).
 fn input_is_called_input(operation: &OperationModel<'_>, errors: &mut Accumulator) {
-    // A second one is reported for being there at all.
+    // `update_takes_input` reports a second one already.
     if let Some(input) = operation.inputs().next()
         && input.name != "input"
         && operation.is(SemanticCategory::Update)
@@ -276,14 +278,14 @@ fn input_is_called_input(operation: &OperationModel<'_>, errors: &mut Accumulato
         errors.push(fault(
             input.span,
             format_args!(
-                "`{}` holds the changes of an UPDATE operation, which are called `input`: write `input: Update<…>` (MCP-AQL §4.5)",
+                "`{}` is not the name of an UPDATE operation's changes: write `input: Update<…>` (MCP-AQL §4.5)",
                 input.name
             ),
         ));
     }
 }
 
-/// A request has each name once.
+/// Rejects two parameters with the same name.
 fn parameter_names_differ(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let has_input = operation.inputs().next().is_some();
     let mut seen: Vec<&str> = Vec::new();
@@ -292,21 +294,21 @@ fn parameter_names_differ(operation: &OperationModel<'_>, errors: &mut Accumulat
         if operation.has_if_match() && name == "if_match" {
             errors.push(fault(
                 parameter.name.span,
-                "parameter `if_match` has the name that `IfMatch` brings: write another name",
+                "parameter `if_match` clashes with the parameter that `IfMatch` adds: write another name",
             ));
         } else if has_input && name == "input" {
             errors.push(fault(
                 parameter.name.span,
-                "parameter `input` has the name that the changes have: write another name (MCP-AQL §4.5)",
+                "parameter `input` clashes with the changes of the operation: write another name (MCP-AQL §4.5)",
             ));
         } else if seen.contains(&name) {
-            errors.push(twice("parameters are", name, parameter.name.span));
+            errors.push(duplicate_name("parameters are", name, parameter.name.span));
         }
         seen.push(name);
     }
 }
 
-/// A replacement exists. The other operations and the parameters inside of groups are known when the adapter
+/// Requires that a replacement exists. Other operations, and parameters inside groups, are checked when the adapter
 /// is built.
 fn replacements_are_there(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(replacement) = operation.deprecated.as_ref().and_then(|it| it.replacement.as_ref())
@@ -315,12 +317,12 @@ fn replacements_are_there(operation: &OperationModel<'_>, errors: &mut Accumulat
         errors.push(fault(
             replacement.span(),
             format_args!(
-                "the `replacement` of `{}` is the operation itself: write another one's name, or leave it out",
+                "the `replacement` of `{}` is the operation itself: write the name of another operation, or leave it out",
                 operation.name.text
             ),
         ));
     }
-    // What replaces a parameter of a deprecated operation may be a parameter of the other one.
+    // The replacement of a parameter of a deprecated operation may be a parameter of the operation's own replacement.
     if operation.has_groups() || operation.deprecated.is_some() {
         return;
     }
@@ -330,7 +332,11 @@ fn replacements_are_there(operation: &OperationModel<'_>, errors: &mut Accumulat
     }
 }
 
-/// Two things of one name.
-pub(crate) fn twice(what: impl Display, name: &str, span: proc_macro2::Span) -> darling::Error {
+/// Returns the error about two items with the same name.
+pub(crate) fn duplicate_name(
+    what: impl Display,
+    name: &str,
+    span: proc_macro2::Span,
+) -> darling::Error {
     fault(span, format_args!("two {what} called `{name}`: write another name for one of them"))
 }

@@ -1,4 +1,4 @@
-//! The item as it was written, without what only the macros understand.
+//! Returns the item as written, without the attributes that only the macros understand.
 
 use proc_macro2::Span;
 use syn::{Attribute, Block, FnArg, ImplItem, ItemFn, ItemImpl, Signature, parse_quote};
@@ -7,7 +7,7 @@ use super::query;
 use crate::support::options::is_called;
 use crate::support::{feature, ty};
 
-/// The function without the helper attributes of its arguments.
+/// Returns the function without the helper attributes of its arguments.
 pub(crate) fn function(function: &ItemFn) -> ItemFn {
     let mut function = function.clone();
     function.attrs.retain(|attribute| !is_operation(attribute) && !is_of_an_argument(attribute));
@@ -17,7 +17,7 @@ pub(crate) fn function(function: &ItemFn) -> ItemFn {
     function
 }
 
-/// The block without `#[operation]` on its methods and without the helper attributes of arguments.
+/// Returns the block without `#[operation]` on its methods and without the helper attributes of arguments.
 pub(crate) fn block(block: &ItemImpl) -> ItemImpl {
     let mut block = block.clone();
     for item in &mut block.items {
@@ -33,8 +33,8 @@ pub(crate) fn block(block: &ItemImpl) -> ItemImpl {
     block
 }
 
-/// Removes the body of a function that takes a query if the feature `query` is off: the body could only add
-/// errors to the one that names the feature.
+/// Replaces the body of a function that has a query argument if the feature `query` is off. The body could only
+/// add errors to the one about the missing feature.
 fn inert_without_query(
     attributes: &mut Vec<Attribute>,
     signature: &mut Signature,
@@ -52,8 +52,7 @@ fn inert_without_query(
     }
 }
 
-/// An argument is a parameter of the operation, and callers name each of them: clippy's bound is for
-/// calls by position.
+/// Allows `clippy::too_many_arguments`: callers name each parameter, and the lint is about calls by position.
 fn allow_many_arguments(attributes: &mut Vec<Attribute>, signature: &Signature) {
     const BOUND: usize = 7;
     if signature.inputs.len() > BOUND {
@@ -61,17 +60,17 @@ fn allow_many_arguments(attributes: &mut Vec<Attribute>, signature: &Signature) 
     }
 }
 
-/// Whether this attribute makes an operation of a method.
+/// Reports whether the attribute marks a method as an operation.
 pub(crate) fn is_operation(attribute: &Attribute) -> bool {
     is_called(attribute, "operation")
 }
 
-/// Whether this attribute belongs on an argument.
+/// Reports whether the attribute belongs on an argument.
 pub(crate) fn is_of_an_argument(attribute: &Attribute) -> bool {
     is_called(attribute, "param") || is_called(attribute, "query")
 }
 
-/// rustc takes neither unknown attributes nor doc comments on arguments.
+/// Removes helper attributes and doc comments of arguments, which rustc rejects.
 fn arguments(signature: &mut Signature) {
     for argument in &mut signature.inputs {
         if let FnArg::Typed(argument) = argument {

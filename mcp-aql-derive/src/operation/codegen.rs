@@ -1,20 +1,20 @@
-//! The expansion: a static table, and a closure that decodes the arguments and calls the function.
+//! Generates an operation: a constant table, and a closure that decodes the arguments and calls the function.
 
 use mcp_aql_protocol::SemanticCategory;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, ItemFn, ItemImpl, Type};
+use syn::{Attribute, ItemFn, ItemImpl, Type, Visibility};
 
 use super::args::Argument;
 use super::attr::Wrap;
 use super::model::{OperationModel, Site};
-use super::{assertions, danger_note, fallback};
+use super::{assertions, danger_note};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::variant_ident;
 
-/// A free function's operation.
+/// Generates the operation of a free function.
 pub(crate) fn operation(
     model: &OperationModel<'_>,
     function: &ItemFn,
@@ -22,7 +22,7 @@ pub(crate) fn operation(
 ) -> TokenStream {
     let ident = model.ident;
     let conditions = conditions(&function.attrs);
-    let marker = fallback::marker(&function.vis, ident, &conditions);
+    let marker = marker(&function.vis, ident, &conditions);
     let deprecated = allow_deprecated(&function.attrs);
     let method = method(model, &[], runtime);
     let checks = assertions::of(model, runtime);
@@ -44,59 +44,49 @@ pub(crate) fn operation(
     }
 }
 
-/// Which block of its type an impl block is.
+/// Generates the type that represents the function. A braced struct may share its name with a function.
+pub(super) fn marker(
+    visibility: &Visibility,
+    ident: &Ident,
+    conditions: &[&Attribute],
+) -> TokenStream {
+    quote! {
+        #(#conditions)*
+        #[doc(hidden)]
+        #[allow(non_camel_case_types, missing_debug_implementations, unreachable_pub)]
+        #visibility struct #ident {}
+    }
+}
+
+/// The role of an impl block among the `#[operations]` blocks of its type.
 #[derive(Default)]
-pub(crate) struct Place {
-    /// The name of a further block.
+pub(crate) struct BlockRole {
+    /// The name of an additional block; `None` for the main block.
     pub(crate) name: Option<Ident>,
-    /// The names of the further blocks, on the main one.
+    /// The names of the additional blocks, listed on the main block.
     pub(crate) further: Vec<Ident>,
 }
 
-/// The operations of an impl block.
+/// Generates the operations of an impl block.
 pub(crate) fn operations(
     block: &ItemImpl,
-    place: &Place,
+    role: &BlockRole,
     methods: &[TokenStream],
     assertions: &[TokenStream],
     runtime: &RuntimePath,
 ) -> TokenStream {
     let ty = &block.self_ty;
     let (generics, _, where_clause) = block.generics.split_for_impl();
-    // A plain type is checked against the trait's own bounds, with their own message.
-    let shared = (!block.generics.params.is_empty()).then(|| {
-        let bound = quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static);
-        match where_clause {
-            Some(clause) if clause.predicates.trailing_punct() || clause.predicates.is_empty() => {
-                bound
-            }
-            Some(_) => quote!(, #bound),
-            None => quote!(where #bound),
-        }
-    });
+    let shared = shared_bound(block);
     let conditions = conditions(&block.attrs);
     let plain_form = plain_form(runtime);
     let list = quote!(&'static [#runtime::Method<Self>]);
     let methods = quote!(&[#(#methods),*]);
-    let implementation = if let Some(name) = &place.name {
-        let constant = further(name);
-        let reason =
-            format!("list it in the type's main block: write `#[operations(blocks({name}))]`");
-        // rustc keeps quiet about what is never used inside of a macro, so this is written by the user.
-        let header = quote_spanned! {name.span()=>
-            #[doc(hidden)]
-            #[allow(non_upper_case_globals)]
-            #[deny(dead_code, reason = #reason)]
-            pub(crate) const #constant
-        };
-        let end = quote_spanned!(name.span()=> ;);
-        quote! {
-            impl #generics #ty #where_clause #shared {
-                #header: #list = #methods #end
-            }
-        }
+    let implementation = if let Some(name) = &role.name {
+        let constant = additional_block_constant(name, &list, &methods);
+        quote!(impl #generics #ty #where_clause #shared { #constant })
     } else {
-        let constants: Vec<_> = place.further.iter().map(further).collect();
+        let constants: Vec<_> = role.further.iter().map(further).collect();
         let further = (!constants.is_empty())
             .then(|| quote!(const FURTHER: &'static [#list] = &[#(Self::#constants),*];));
         quote! {
@@ -118,7 +108,41 @@ pub(crate) fn operations(
     }
 }
 
-/// Imports the trait that gives a return type its form where it is not a `Result`.
+/// Generates the bound `Send + Sync + 'static` of a generic block. A concrete type is checked against the bounds of
+/// the trait, which have their own message.
+fn shared_bound(block: &ItemImpl) -> Option<TokenStream> {
+    if block.generics.params.is_empty() {
+        return None;
+    }
+    let ty = &block.self_ty;
+    let bound = quote!(#ty: ::core::marker::Send + ::core::marker::Sync + 'static);
+    Some(match &block.generics.where_clause {
+        Some(clause) if clause.predicates.trailing_punct() || clause.predicates.is_empty() => bound,
+        Some(_) => quote!(, #bound),
+        None => quote!(where #bound),
+    })
+}
+
+/// Generates the associated constant of an additional block. Its items carry the user's span, because rustc does not
+/// report dead code that a macro wrote.
+fn additional_block_constant(
+    name: &Ident,
+    list: &TokenStream,
+    methods: &TokenStream,
+) -> TokenStream {
+    let constant = further(name);
+    let reason = format!("list it in the type's main block: write `#[operations(blocks({name}))]`");
+    let header = quote_spanned! {name.span()=>
+        #[doc(hidden)]
+        #[allow(non_upper_case_globals)]
+        #[deny(dead_code, reason = #reason)]
+        pub(crate) const #constant
+    };
+    let end = quote_spanned!(name.span()=> ;);
+    quote!(#header: #list = #methods #end)
+}
+
+/// Imports the trait that handles return types other than `Result`.
 fn plain_form(runtime: &RuntimePath) -> TokenStream {
     quote! {
         #[allow(unused_imports)]
@@ -126,17 +150,17 @@ fn plain_form(runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-/// The form of the function's return type: a `Result`, also behind an alias, or data.
+/// Returns the form of a return type: a `Result`, also behind an alias, or plain data.
 fn form(ty: &Type, runtime: &RuntimePath) -> TokenStream {
     quote!(#runtime::__private::ReturnForm::<#ty>::FORM)
 }
 
-/// The associated constant that holds the operations of a further block.
+/// Returns the name of the associated constant that holds the operations of an additional block.
 fn further(block: &Ident) -> Ident {
     format_ident!("block_{}", block.unraw(), span = block.span())
 }
 
-/// `Method::new(table, closure)`. `checks` are assertions that have no place outside of the closure.
+/// Generates `Method::new(table, closure)`. `checks` are assertions that cannot be written outside the closure.
 pub(crate) fn method(
     model: &OperationModel<'_>,
     checks: &[TokenStream],
@@ -147,7 +171,7 @@ pub(crate) fn method(
     quote!(#runtime::Method::new(#table, #closure))
 }
 
-/// `OperationSpec::new("name", Category, "What it does.")` and what follows it.
+/// Generates `OperationSpec::new("name", Category, "Description.")` with its builder calls.
 fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let name = &model.name.text;
     let category = model.category.as_deref().copied().unwrap_or(SemanticCategory::Read);
@@ -208,55 +232,33 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-/// Takes the arguments out of the call in the table's order, and calls the function with them.
+/// Generates the closure that decodes the arguments in the table's order and calls the function with them.
 fn closure(
     model: &OperationModel<'_>,
     checks: &[TokenStream],
     runtime: &RuntimePath,
 ) -> TokenStream {
-    // Faults of the future as a whole, such as one that cannot be sent, show under the function's name.
+    // Errors about the future as a whole, for example one that is not `Send`, appear under the function's name.
     let span = Span::mixed_site().located_at(model.ident.span());
-    let mut takes_values = false;
-    let mut names = Vec::new();
-    let mut values = Vec::new();
-    for (index, argument) in model.arguments.iter().enumerate() {
-        takes_values |=
-            !matches!(argument, Argument::State(_) | Argument::Context | Argument::Execution(_));
-        names.push(format_ident!("__arg{index}", span = span));
-        values.push(respan_call(
-            match argument {
-                Argument::State(ty) => quote!(__call.state::<#ty>()?),
-                Argument::Context => quote!(__call.context()),
-                Argument::Execution(_) => quote!(__call.execution()?),
-                Argument::Input(input) => {
-                    let ty = input.ty;
-                    quote!(__call.input::<#ty>()?)
-                }
-                Argument::Query(query) => {
-                    let ty = query.ty;
-                    quote!(__call.query::<#ty>()?)
-                }
-                Argument::Group(ty) | Argument::IfMatch(ty) => quote!(__call.group::<#ty>()?),
-                Argument::One(parameter) => parameter.take(),
-            },
-            span,
-        ));
-    }
+    let arguments = model.arguments.iter();
+    let names: Vec<_> =
+        (0..arguments.len()).map(|index| format_ident!("__arg{index}", span = span)).collect();
+    let values = arguments.clone().map(|argument| respan_call(decode(argument), span));
+    let takes_values = arguments.clone().any(|argument| {
+        !matches!(argument, Argument::State(_) | Argument::Context | Argument::Execution(_))
+    });
     let mutable = takes_values.then(|| quote!(mut));
     let ident = model.ident;
-    let receiver = match model.site {
-        Site::Free => quote_spanned!(span=> ()),
-        Site::Method => quote_spanned!(span=> __receiver),
-        Site::Associated => quote_spanned!(span=> _),
-    };
-    let function = match model.site {
-        Site::Free => ident.to_token_stream(),
-        Site::Method => quote_spanned!(span=> __receiver.#ident),
-        Site::Associated => quote_spanned!(span=> Self::#ident),
+    let (receiver, function) = match model.site {
+        Site::Free => (quote_spanned!(span=> ()), ident.to_token_stream()),
+        Site::Method => {
+            (quote_spanned!(span=> __receiver), quote_spanned!(span=> __receiver.#ident))
+        }
+        Site::Associated => (quote_spanned!(span=> _), quote_spanned!(span=> Self::#ident)),
     };
     let wait = model.signature.asyncness.map(|_| quote_spanned!(span=> .await));
     let returned = quote_spanned!(span=> #function(#(#names),*)#wait);
-    // Naming the type puts what it lacks under its name, and there once.
+    // The turbofish lets rustc report a missing trait at the return type, once.
     let reply = match model.returns() {
         Some(ty) => {
             let form = form(ty, runtime);
@@ -275,7 +277,26 @@ fn closure(
     }
 }
 
-/// `__call` is the closure's own variable, whoever wrote the tokens after it.
+/// Generates the expression that decodes an argument from `__call`.
+fn decode(argument: &Argument<'_>) -> TokenStream {
+    match argument {
+        Argument::State(ty) => quote!(__call.state::<#ty>()?),
+        Argument::Context => quote!(__call.context()),
+        Argument::Execution(_) => quote!(__call.execution()?),
+        Argument::Input(input) => {
+            let ty = input.ty;
+            quote!(__call.input::<#ty>()?)
+        }
+        Argument::Query(query) => {
+            let ty = query.ty;
+            quote!(__call.query::<#ty>()?)
+        }
+        Argument::Group(ty) | Argument::IfMatch(ty) => quote!(__call.group::<#ty>()?),
+        Argument::One(parameter) => parameter.take(),
+    }
+}
+
+/// Gives `__call` the closure's span, also in tokens that come from the user's code.
 fn respan_call(tokens: TokenStream, span: Span) -> TokenStream {
     tokens
         .into_iter()
@@ -290,12 +311,12 @@ fn respan_call(tokens: TokenStream, span: Span) -> TokenStream {
         .collect()
 }
 
-/// Conditional compilation of the item counts for what stands beside it too.
+/// Returns the `#[cfg]` attributes of an item, which apply to the generated items too.
 pub(crate) fn conditions(attributes: &[Attribute]) -> Vec<&Attribute> {
     attributes.iter().filter(|attribute| attribute.path().is_ident("cfg")).collect()
 }
 
-/// Calling a function marked `#[deprecated]` is not what its author is warned of.
+/// Allows the call of a function that its author marked `#[deprecated]`.
 fn allow_deprecated(attributes: &[Attribute]) -> Option<TokenStream> {
     attributes
         .iter()

@@ -1,4 +1,4 @@
-//! `danger(…)` as written, and its part of the table.
+//! Parses `danger(…)` and generates its part of the table.
 
 use std::ops::RangeInclusive;
 
@@ -15,13 +15,13 @@ use crate::support::runtime_path::RuntimePath;
 use crate::support::values::{Flag, Level, Text, Texts, Whole};
 use crate::support::{fault, variant_ident};
 
-/// What an operation declares of its danger.
+/// The danger that an operation declares.
 #[derive(Debug, Default)]
 pub(crate) struct Danger {
-    /// `None` leaves it to category and name.
+    /// `None` if category and name decide.
     pub(crate) level: Option<SpannedValue<DangerLevel>>,
     reasons: Vec<String>,
-    /// The question to whoever confirms.
+    /// The question that the confirming person reads.
     pub(crate) message: Option<SpannedValue<Text>>,
     cooldown_seconds: Option<u32>,
     requires_reauth: bool,
@@ -40,16 +40,16 @@ const GRAMMAR: Grammar = Grammar {
     },
 };
 
-/// How long whoever has confirmed may have to wait: a day at most.
-const COOLDOWNS: RangeInclusive<u32> = 1..=86_400;
+/// The accepted delays before a confirmation is valid, in seconds: at most a day.
+const COOLDOWN_SECONDS: RangeInclusive<u32> = 1..=86_400;
 
-/// A level without its key: `danger(destructive)`.
+/// Suggests `level = "…"` for a level without its key: `danger(destructive)`.
 fn level_hint(name: &str) -> Option<Hint> {
     let level = name.parse::<DangerLevel>().ok()?;
     Hint::new(format!("write `level = \"{}\"`", level.as_str()))
 }
 
-/// What belongs inside of `danger(…)` and stands beside it.
+/// Suggests `danger(…)` for options that belong inside it.
 pub(super) fn hint(name: &str) -> Option<Hint> {
     let inside = match name {
         "level" => "level = \"…\"".to_owned(),
@@ -71,13 +71,13 @@ impl FromMeta for Danger {
                 let level = Level::from_meta(meta).map_or("destructive", |level| level.0.as_str());
                 return Err(fault(
                     pair.value.span(),
-                    format_args!("`danger` takes a list: write `danger(level = \"{level}\")`"),
+                    format_args!("`danger` is not a list: write `danger(level = \"{level}\")`"),
                 ));
             }
             _ => {
                 return Err(fault(
                     meta.path().span(),
-                    format_args!("`danger` says nothing: write `{EXAMPLE}`, or leave it out"),
+                    format_args!("`danger` is empty: write `{EXAMPLE}`, or leave it out"),
                 ));
             }
         };
@@ -85,15 +85,15 @@ impl FromMeta for Danger {
         let mut options = nested(list, &GRAMMAR, &mut errors);
         let cooldown = options.take::<Whole>("cooldown_seconds", &mut errors);
         let cooldown_seconds = cooldown.and_then(|seconds| {
-            let known = u32::try_from(seconds.0).ok().filter(|it| COOLDOWNS.contains(it));
+            let known = u32::try_from(seconds.0).ok().filter(|it| COOLDOWN_SECONDS.contains(it));
             if known.is_none() {
                 errors.push(fault(
                     seconds.span(),
                     format_args!(
                         "`cooldown_seconds` is {}: write a number from {} to {}, or leave it out",
                         seconds.0,
-                        COOLDOWNS.start(),
-                        COOLDOWNS.end()
+                        COOLDOWN_SECONDS.start(),
+                        COOLDOWN_SECONDS.end()
                     ),
                 ));
             }

@@ -1,4 +1,4 @@
-//! The rules of `danger(…)`, each a function named after it.
+//! Checks the rules of `danger(…)`, one function per rule.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::{DangerLevel, SemanticCategory};
@@ -6,14 +6,14 @@ use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 use super::model::OperationModel;
 use crate::support::{fault, names, slots};
 
-/// Every rule of what an operation declares of its danger.
+/// Checks every rule of a declared danger.
 pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     reads_destroy_nothing(operation, errors);
     only_reads_are_safe(operation, errors);
     slots_name_parameters(operation, errors);
 }
 
-/// What changes nothing destroys nothing (MCP-AQL §8.1).
+/// Rejects a READ that is declared destructive (MCP-AQL §8.1).
 fn reads_destroy_nothing(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     if let Some(level) = operation.danger_level()
         && **level >= DangerLevel::Destructive
@@ -22,7 +22,7 @@ fn reads_destroy_nothing(operation: &OperationModel<'_>, errors: &mut Accumulato
         errors.push(fault(
             level.span(),
             format_args!(
-                "`{}` is a READ, which changes nothing, and is declared `{}`: write `level = \"safe\"`, or another `category` (danger levels §3.3)",
+                "READ operation `{}` is declared `{}`: write `level = \"safe\"`, or another `category` (danger levels §3.3)",
                 operation.name.text,
                 level.as_str()
             ),
@@ -30,7 +30,7 @@ fn reads_destroy_nothing(operation: &OperationModel<'_>, errors: &mut Accumulato
     }
 }
 
-/// Only what changes nothing is safe (REQ-DNG-02).
+/// Rejects the level `safe` on operations that are not READ (REQ-DNG-02).
 fn only_reads_are_safe(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let (Some(level), Some(category)) = (operation.danger_level(), operation.category.as_deref())
     else {
@@ -55,8 +55,8 @@ fn only_reads_are_safe(operation: &OperationModel<'_>, errors: &mut Accumulator)
     ));
 }
 
-/// Each slot of the question is a parameter, and none that is a secret. Names inside of groups are
-/// known when the adapter is built.
+/// Requires that each slot of the confirmation message is a parameter and not a secret. Names inside groups are
+/// checked when the adapter is built.
 fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(message) = operation.danger.as_ref().and_then(|danger| danger.message.as_ref()) else {
         return;
@@ -74,7 +74,7 @@ fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulato
         .map(|parameter| parameter.name.text.as_str())
         .collect();
     let mut known = operation.known_parameters();
-    // Some of the changes may be secrets: only their own macro knows.
+    // Some fields of `input` may be secrets, which only the expansion of their own macro knows.
     let changes = operation.inputs().next().is_some();
     known.retain(|name| !(secrets.contains(name) || changes && *name == "input"));
     let mut seen = Vec::new();
@@ -87,13 +87,13 @@ fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulato
             errors.push(fault(
                 message.span(),
                 format_args!(
-                    "`{{{slot}}}` would show a `sensitive` parameter to whoever confirms: leave it out"
+                    "`{{{slot}}}` would show a `sensitive` parameter in the confirmation message: leave it out"
                 ),
             ));
         } else if changes && slot == "input" {
             errors.push(fault(
                 message.span(),
-                "`{input}` would show all changes, secrets too, to whoever confirms: leave it out",
+                "`{input}` would show all changes in the confirmation message, including secrets: leave it out",
             ));
         } else if !operation.has_groups() || slot.trim().is_empty() {
             errors.push(fault(message.span(), no_parameter(slot, &known)));
@@ -101,16 +101,16 @@ fn slots_name_parameters(operation: &OperationModel<'_>, errors: &mut Accumulato
     }
 }
 
-/// The complaint about a slot that no parameter fills.
+/// Returns the message about a slot that is not a parameter.
 fn no_parameter(slot: &str, known: &[&str]) -> String {
     if slot.trim().is_empty() {
-        return "`{}` names no parameter: write its name inside, or `{{}}` for the braces"
+        return "`{}` is an empty slot: write the name of a parameter inside, or `{{}}` for the braces"
             .to_owned();
     }
     let hint = if known.is_empty() {
-        "leave it out, the operation has none that could be shown".to_owned()
+        "leave it out, the operation has no parameter that may be shown".to_owned()
     } else {
         names::suggestion(slot, known.iter().copied())
     };
-    format!("`{{{slot}}}` names no parameter: {hint}")
+    format!("`{{{slot}}}` is not a parameter: {hint}")
 }

@@ -1,4 +1,4 @@
-//! A warning for operations whose name alone makes them more dangerous than their category.
+//! Generates a warning for operations whose name raises the danger level above that of their category.
 
 use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 use proc_macro2::TokenStream;
@@ -6,8 +6,8 @@ use quote::quote_spanned;
 
 use super::model::OperationModel;
 
-/// What warns the author that a name has raised the level, unless `danger(level = …)` is written
-/// (REQ-DNG-08). A macro can warn only by using something deprecated.
+/// Warns the author that the name has raised the level, unless `danger(level = …)` is written (REQ-DNG-08). On
+/// stable Rust, a macro can warn only by using a deprecated item.
 pub(super) fn note(operation: &OperationModel<'_>) -> Option<TokenStream> {
     if operation.danger_level().is_some() {
         return None;
@@ -24,7 +24,7 @@ pub(super) fn note(operation: &OperationModel<'_>) -> Option<TokenStream> {
         SemanticCategory::Read => {
             format!("{} if it only reads, or another `category`", write("safe"))
         }
-        _ => format!("{} if it is, or the level that it has", write(level)),
+        _ => format!("{} if that is right, or the correct level", write(level)),
     };
     let note = format!("`{name}` counts as `{level}` because of its name (`{pattern}`): {remedy}");
     Some(quote_spanned! {operation.name.span=>

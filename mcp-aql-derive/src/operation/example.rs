@@ -1,18 +1,18 @@
-//! Examples are calls that work: introspection shows them to clients.
+//! Checks the examples of an operation. Introspection shows them to clients, so each must be a valid call.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::nearest_name;
 use syn::LitStr;
 
 use super::model::OperationModel;
-use super::query::{self, QueryKind};
-use super::query_attr::TextControl;
+use super::query;
+use super::query_attr::{QueryKind, TextControl};
 use crate::parameter::literal;
 use crate::support::json::{Json, Value};
 use crate::support::names;
 use crate::support::{fault, options::JsonOption};
 
-/// Every rule of an operation's examples.
+/// Checks every rule of an operation's examples.
 pub(crate) fn check(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     for example in &operation.examples {
         empty_description(example, errors);
@@ -44,7 +44,7 @@ fn empty_description(example: &JsonOption, errors: &mut Accumulator) {
     }
 }
 
-/// Each member is a parameter. Names inside of groups are known to their own macro only.
+/// Requires that each member is a parameter. Names inside groups are known only to the expansion of their own macro.
 fn members_are_known(
     members: &[(LitStr, Json)],
     operation: &OperationModel<'_>,
@@ -66,7 +66,7 @@ fn members_are_known(
         };
         errors.push(fault(
             key.span(),
-            format_args!("the example has `{name}`, which is no parameter: {hint}"),
+            format_args!("the example has `{name}`, which is not a parameter: {hint}"),
         ));
     }
 }
@@ -75,7 +75,7 @@ fn is_known(name: &str, operation: &OperationModel<'_>) -> bool {
     operation.known_parameters().contains(&name)
 }
 
-/// Each parameter without a default is there.
+/// Requires each parameter without a default.
 fn nothing_is_missing(
     example: &JsonOption,
     members: &[(LitStr, Json)],
@@ -94,7 +94,7 @@ fn nothing_is_missing(
         members.iter().any(|(key, _)| {
             let key = key.value();
             key == name
-                // Where a group has names of its own, an unknown one may be one of these.
+                // With groups, an unknown name may be a parameter of a group.
                 || (!operation.has_groups()
                     && !is_known(&key, operation)
                     && nearest_name(&key, names()) == Some(name))
@@ -114,7 +114,7 @@ fn nothing_is_missing(
     }
 }
 
-/// Each value has its parameter's type and obeys its constraints.
+/// Requires that each value has its parameter's type and satisfies its constraints.
 fn values_fit(
     members: &[(LitStr, Json)],
     operation: &OperationModel<'_>,

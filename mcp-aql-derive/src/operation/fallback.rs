@@ -1,17 +1,17 @@
-//! A faulty operation still exists, so that its registration adds no error to its own.
+//! Generates stand-ins for faulty operations, so that their registration causes no follow-up errors.
 
-use proc_macro2::{Ident, TokenStream};
+use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{ItemFn, ItemImpl, Visibility};
+use syn::{ItemFn, ItemImpl};
 
-use super::codegen::{self, Place};
+use super::codegen::{self, BlockRole};
 use crate::support::runtime_path::RuntimePath;
 
-/// The type of a faulty free function.
+/// Generates the operation of a faulty free function.
 pub(crate) fn operation(function: &ItemFn, runtime: &RuntimePath) -> TokenStream {
     let ident = &function.sig.ident;
     let conditions = codegen::conditions(&function.attrs);
-    let marker = marker(&function.vis, ident, &conditions);
+    let marker = codegen::marker(&function.vis, ident, &conditions);
     quote! {
         #marker
         #(#conditions)*
@@ -27,26 +27,12 @@ pub(crate) fn operation(function: &ItemFn, runtime: &RuntimePath) -> TokenStream
     }
 }
 
-/// The type that stands for the function: a braced struct lives beside a function of its name.
-pub(crate) fn marker(
-    visibility: &Visibility,
-    ident: &Ident,
-    conditions: &[&syn::Attribute],
-) -> TokenStream {
-    quote! {
-        #(#conditions)*
-        #[doc(hidden)]
-        #[allow(non_camel_case_types, missing_debug_implementations, unreachable_pub)]
-        #visibility struct #ident {}
-    }
-}
-
-/// The operations of a faulty block: those that are in order.
+/// Generates the operations of a faulty block: those without errors.
 pub(crate) fn operations(
     block: &ItemImpl,
-    place: &Place,
+    role: &BlockRole,
     methods: &[TokenStream],
     runtime: &RuntimePath,
 ) -> TokenStream {
-    codegen::operations(block, place, methods, &[], runtime)
+    codegen::operations(block, role, methods, &[], runtime)
 }

@@ -1,4 +1,4 @@
-//! `#[operations]`: the methods of an impl block that carry `#[operation(…)]`.
+//! Expands `#[operations]`: the methods of an impl block that carry `#[operation(…)]`.
 
 use darling::error::Accumulator;
 use proc_macro2::TokenStream;
@@ -7,7 +7,7 @@ use syn::spanned::Spanned as _;
 use syn::{ImplItem, ImplItemFn, Item, ItemImpl, ReceiverKind, Signature, Type};
 
 use super::attr::OperationAttr;
-use super::codegen::Place;
+use super::codegen::BlockRole;
 use super::model::{OperationModel, Site};
 use super::{assertions, check, clean, codegen, danger_note, fallback};
 use crate::support::options::{Grammar, Hint, Options};
@@ -25,24 +25,24 @@ const GRAMMAR: Grammar = Grammar {
     hint: |name| Hint::new(format!("write `#[operation({name} = …)]` above each method")),
 };
 
-/// `block = admin` or `blocks(admin, reports)`: a type has one main block, which lists the others.
-fn place(mut options: Options, errors: &mut Accumulator) -> Place {
-    let place = Place {
+/// Reads `block = admin` or `blocks(admin, reports)`. A type has one main block, which lists the others.
+fn block_role(mut options: Options, errors: &mut Accumulator) -> BlockRole {
+    let role = BlockRole {
         name: options.take::<Word>("block", errors).map(|name| name.into_inner().0),
         further: options
             .take::<Words>("blocks", errors)
             .map_or_else(Vec::new, |it| it.into_inner().0),
     };
-    if let (Some(_), Some(first)) = (&place.name, place.further.first()) {
+    if let (Some(_), Some(first)) = (&role.name, role.further.first()) {
         errors.push(fault(
             first.span(),
-            "a block with a name is listed and lists none: write `blocks(…)` on the type's main block",
+            "a named block cannot list other blocks: write `blocks(…)` on the type's main block",
         ));
     }
-    place
+    role
 }
 
-/// `#[operations]`: the block as it was written, and its operations beside it.
+/// Returns the block as written, followed by its operations.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let block = match syn::parse2::<ItemImpl>(item.clone()) {
         Ok(block) => block,
@@ -62,22 +62,22 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     read.read(options, &GRAMMAR, &mut errors);
     let path = read.take::<CratePath>("crate", &mut errors).map(|path| path.into_inner().0);
     let runtime = RuntimePath::new(path.as_ref());
-    let place = place(read, &mut errors);
+    let role = block_role(read, &mut errors);
     let expanded = Methods::read(&block, &runtime, &mut errors);
     let operations = match errors.finish() {
         Ok(()) => {
-            codegen::operations(&block, &place, &expanded.methods, &expanded.assertions, &runtime)
+            codegen::operations(&block, &role, &expanded.methods, &expanded.assertions, &runtime)
         }
         Err(error) => {
             let errors = error.write_errors();
-            let inert = fallback::operations(&block, &place, &expanded.methods, &runtime);
+            let inert = fallback::operations(&block, &role, &expanded.methods, &runtime);
             quote!(#inert #errors)
         }
     };
     quote!(#cleaned #operations)
 }
 
-/// What the methods of a block expand to.
+/// The expansion of a block's methods.
 #[derive(Default)]
 struct Methods {
     methods: Vec<TokenStream>,
@@ -108,7 +108,7 @@ impl Methods {
         found
     }
 
-    /// Adds one method, unless it has faults.
+    /// Adds one method, unless it has errors.
     fn add(
         &mut self,
         method: &ImplItemFn,
@@ -129,13 +129,13 @@ impl Methods {
         check::form_is_known(&model, &block.generics, &mut errors);
         let name = model.name.text.clone();
         if self.names.contains(&name) {
-            errors.push(check::twice("operations are", &name, model.name.span));
+            errors.push(check::duplicate_name("operations are", &name, model.name.span));
         }
         self.names.push(name);
         errors.finish()?;
         let conditions = codegen::conditions(&method.attrs);
         let checks = assertions::of(&model, runtime);
-        // A constant of its own cannot name the block's type parameters.
+        // A separate constant cannot name the block's type parameters, so the assertions go into the closure.
         let (inline, apart) = if block.generics.params.is_empty() {
             (Vec::new(), checks)
         } else {
@@ -150,7 +150,7 @@ impl Methods {
     }
 }
 
-/// Where a method of a block stands; calls share one receiver, so it is borrowed.
+/// Determines how the function is called. Concurrent calls share one receiver, so it must be borrowed.
 fn site(signature: &Signature, errors: &mut Accumulator) -> Site {
     let Some(receiver) = signature.receiver() else { return Site::Associated };
     let mutable = match &receiver.kind {
@@ -163,17 +163,17 @@ fn site(signature: &Signature, errors: &mut Accumulator) -> Site {
     };
     let (span, advice) = match mutable {
         Some(None) => return Site::Method,
-        Some(Some(token)) => (token.span, ", and keep what changes behind a `Mutex`"),
+        Some(Some(token)) => (token.span, ", and keep mutable state behind a `Mutex`"),
         None => (receiver.self_token.span, ""),
     };
     errors.push(fault(
         span,
-        format_args!("calls run side by side and share the receiver: write `&self`{advice}"),
+        format_args!("calls run concurrently and share the receiver: write `&self`{advice}"),
     ));
     Site::Method
 }
 
-/// The attribute stands on something else than an impl block.
+/// Reports that the attribute is on an item that is not an impl block.
 fn misplaced(item: TokenStream) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Fn(function)) => fault(

@@ -1,4 +1,4 @@
-//! `#[operation(…)]` on a free function and `#[operations]` on an impl block.
+//! Expands `#[operation(…)]` on a free function and `#[operations]` on an impl block.
 
 mod args;
 mod assertions;
@@ -11,7 +11,8 @@ mod danger_check;
 mod danger_note;
 mod example;
 mod fallback;
-mod lifecycle;
+mod lifecycle_attr;
+mod lifecycle_check;
 mod methods;
 mod model;
 mod query;
@@ -24,7 +25,7 @@ use proc_macro2::{Span, TokenStream};
 use quote::quote;
 use syn::{Item, ItemFn, TraitItemFn};
 
-pub(crate) use check::twice;
+pub(crate) use check::duplicate_name;
 pub(crate) use codegen::conditions;
 pub(crate) use methods::expand as expand_block;
 
@@ -33,7 +34,7 @@ use crate::support::{attribute_of, fault, keyword};
 use attr::OperationAttr;
 use model::{OperationModel, Site};
 
-/// `#[operation(…)]`: the function as it was written, and an operation beside it.
+/// Returns the function as written, followed by its operation.
 pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let function = match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => function,
@@ -43,7 +44,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     if model::belongs_to_impl(&function.sig) {
         let error = fault(
             attribute_of(function.sig.ident.span()),
-            "a method is no operation by itself: write `#[operations]` above the impl block",
+            "a method is not an operation by itself: write `#[operations]` above the impl block",
         )
         .write_errors();
         return quote!(#cleaned #error);
@@ -65,7 +66,7 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     quote!(#cleaned #operation)
 }
 
-/// The attribute stands on something else than a function.
+/// Reports that the attribute is on an item that is not a function.
 fn misplaced(item: TokenStream) -> TokenStream {
     let error = match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Impl(block)) => fault(
@@ -80,7 +81,7 @@ fn misplaced(item: TokenStream) -> TokenStream {
             attribute_of(keyword(&other)),
             "`#[operation]` belongs on a function: move it to one",
         ),
-        // Not an item either: rustc has more to say about it than we do.
+        // The tokens are not an item at all, so rustc's own error is more precise.
         Err(error) => error.into(),
     };
     let error = error.write_errors();

@@ -1,4 +1,4 @@
-//! An operation with everything that was written about it.
+//! Models an operation: its options, description, arguments and signature.
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -13,7 +13,7 @@ use super::args::{self, Argument, Input};
 use super::attr::{OperationAttr, Wrap};
 use super::clean;
 use super::danger_attr::Danger;
-use super::lifecycle::Lifecycle;
+use super::lifecycle_attr::Lifecycle;
 use super::query::Query;
 use crate::parameter::Parameter;
 use crate::support::doc::Doc;
@@ -21,15 +21,15 @@ use crate::support::options::JsonOption;
 use crate::support::values::{Deprecated, Text};
 use crate::support::{Name, fault};
 
-/// One operation.
+/// An operation as declared.
 pub(crate) struct OperationModel<'a> {
     pub(crate) name: Name,
     pub(crate) ident: &'a Ident,
-    /// `None` is a fault.
+    /// `None` is an error.
     pub(crate) category: Option<SpannedValue<SemanticCategory>>,
-    /// Where a category belongs that was not written at all.
+    /// The span at which the missing category is reported.
     pub(crate) no_category: Option<Span>,
-    /// The doc comment; an empty one is a fault.
+    /// The doc comment. An empty one is an error.
     pub(crate) doc: Doc,
     pub(crate) endpoint: Option<SpannedValue<Text>>,
     pub(crate) rationale: Option<SpannedValue<Text>>,
@@ -43,14 +43,14 @@ pub(crate) struct OperationModel<'a> {
     pub(crate) site: Site,
 }
 
-/// Where the function stands.
+/// The place where the function is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Site {
-    /// A function of a module.
+    /// A free function of a module.
     Free,
-    /// A method that takes `&self`.
+    /// A method with `&self`.
     Method,
-    /// A function of an impl block, without a receiver.
+    /// An associated function without a receiver.
     Associated,
 }
 
@@ -69,7 +69,7 @@ impl<'a> OperationModel<'a> {
             errors.push(fault(
                 path.span(),
                 format_args!(
-                    "`#[{name}]` belongs on an argument: write it above the argument that it is about"
+                    "`#[{name}]` belongs on an argument: write it above the argument that it describes"
                 ),
             ));
         }
@@ -96,7 +96,7 @@ impl<'a> OperationModel<'a> {
         }
     }
 
-    /// The arguments that are plain parameters.
+    /// Returns the arguments that are plain parameters.
     pub(crate) fn parameters(&self) -> impl Iterator<Item = &Parameter<'a>> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::One(parameter) => Some(&**parameter),
@@ -104,7 +104,7 @@ impl<'a> OperationModel<'a> {
         })
     }
 
-    /// The arguments of type `Update<T>`.
+    /// Returns the arguments of type `Update<T>`.
     pub(crate) fn inputs(&self) -> impl Iterator<Item = &Input<'a>> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Input(input) => Some(input),
@@ -112,7 +112,7 @@ impl<'a> OperationModel<'a> {
         })
     }
 
-    /// The arguments that stand for the parameters of a query.
+    /// Returns the arguments that represent the parameters of a query.
     pub(crate) fn queries(&self) -> impl Iterator<Item = &Query<'a>> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Query(query) => Some(&**query),
@@ -120,7 +120,7 @@ impl<'a> OperationModel<'a> {
         })
     }
 
-    /// Where arguments of type `ExecutionContext` are written.
+    /// Returns the spans of arguments of type `ExecutionContext`.
     pub(crate) fn executions(&self) -> impl Iterator<Item = Span> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Execution(span) => Some(*span),
@@ -128,7 +128,7 @@ impl<'a> OperationModel<'a> {
         })
     }
 
-    /// The names of the parameters, but for those that only another macro knows.
+    /// Returns the names of the parameters, without those that only another macro's expansion knows.
     pub(crate) fn known_parameters(&self) -> Vec<&str> {
         let mut known: Vec<_> = self.parameters().map(|it| it.name.text.as_str()).collect();
         if self.inputs().next().is_some() {
@@ -141,17 +141,17 @@ impl<'a> OperationModel<'a> {
         known
     }
 
-    /// The level that was declared.
+    /// Returns the declared danger level.
     pub(crate) fn danger_level(&self) -> Option<&SpannedValue<DangerLevel>> {
         self.danger.as_ref()?.level.as_ref()
     }
 
-    /// Whether there are parameters whose names only another macro knows.
+    /// Reports whether there are parameters whose names only another macro's expansion knows.
     pub(crate) fn has_groups(&self) -> bool {
         self.groups().next().is_some()
     }
 
-    /// The types of the arguments whose fields are parameters.
+    /// Returns the types of the arguments whose fields are parameters.
     pub(crate) fn groups(&self) -> impl Iterator<Item = &'a Type> {
         self.arguments.iter().filter_map(|argument| match argument {
             Argument::Group(ty) => Some(*ty),
@@ -159,7 +159,7 @@ impl<'a> OperationModel<'a> {
         })
     }
 
-    /// Whether there is an `IfMatch`.
+    /// Reports whether an argument is an `IfMatch`.
     pub(crate) fn has_if_match(&self) -> bool {
         self.arguments.iter().any(|argument| matches!(argument, Argument::IfMatch(_)))
     }
@@ -168,7 +168,7 @@ impl<'a> OperationModel<'a> {
         self.category.as_deref() == Some(&category)
     }
 
-    /// The type of the result.
+    /// Returns the declared return type.
     pub(crate) fn returns(&self) -> Option<&'a Type> {
         match &self.signature.output {
             syn::ReturnType::Default => None,
@@ -176,13 +176,13 @@ impl<'a> OperationModel<'a> {
         }
     }
 
-    /// Where faults of the operation as a whole are shown.
+    /// Returns the span at which errors of the operation as a whole are reported.
     pub(crate) fn span(&self) -> Span {
         self.ident.span()
     }
 }
 
-/// Whether a signature can only stand in an impl block: it has a receiver, or says `Self`.
+/// Reports whether the signature is valid only in an impl block: it has a receiver or mentions `Self`.
 pub(crate) fn belongs_to_impl(signature: &Signature) -> bool {
     signature.receiver().is_some() || mentions_self(signature.to_token_stream())
 }

@@ -1,4 +1,4 @@
-//! Arguments that stand for the parameters of a query: `CollectionQuery<T>`, `Fields<T>` and
+//! Models arguments that represent the parameters of a query: `CollectionQuery<T>`, `Fields<T>` and
 //! `RelationshipQuery<T>`.
 
 use darling::error::Accumulator;
@@ -8,44 +8,23 @@ use quote::quote;
 use syn::spanned::Spanned as _;
 use syn::{PatType, Type};
 
-use super::query_attr::{QueryOptions, TextControl};
+use super::query_attr::{QueryKind, QueryOptions, TextControl};
 use crate::support::options::is_called;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::{self, Integer, Kind, inside, last_segment};
 use crate::support::{Name, fault};
 
-/// One such argument.
+/// A query argument.
 pub(crate) struct Query<'a> {
     pub(crate) kind: QueryKind,
-    /// The type as written, without an `Option`, which is a fault.
+    /// The type as written, without an `Option`, which is an error.
     pub(crate) ty: &'a Type,
-    /// Where `CollectionQuery` is written.
+    /// The span of the type's name.
     pub(crate) span: Span,
     options: QueryOptions,
 }
 
-/// What is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum QueryKind {
-    Collection,
-    Fields,
-    Relationship,
-}
-
-impl QueryKind {
-    const ALL: [Self; 3] = [Self::Collection, Self::Fields, Self::Relationship];
-
-    /// The type's name, by which it is known.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Collection => "CollectionQuery",
-            Self::Fields => "Fields",
-            Self::Relationship => "RelationshipQuery",
-        }
-    }
-}
-
-/// The kind of the values of a query's parameter, as far as that is one of a few.
+/// Returns the kind of a query parameter's values, if it is a simple one.
 pub(crate) fn kind_of(parameter: &str) -> Kind {
     match parameter {
         "first" | "last" | "limit" | "offset" | "page" | "page_size" | "depth" => {
@@ -57,19 +36,19 @@ pub(crate) fn kind_of(parameter: &str) -> Kind {
     }
 }
 
-/// Whether a type stands for the parameters of a query.
+/// Reports whether the type represents the parameters of a query.
 pub(crate) fn is_one(ty: &Type) -> bool {
     kind(ty).is_some()
 }
 
-/// Also where an `Option` stands around the type, which is a fault.
+/// Returns the kind of query, also if an `Option` surrounds the type, which is an error.
 fn kind(ty: &Type) -> Option<QueryKind> {
     let bare = inside(ty, "Option").unwrap_or(ty);
     QueryKind::ALL.into_iter().find(|kind| inside(bare, kind.name()).is_some())
 }
 
 impl<'a> Query<'a> {
-    /// The query that an argument is, by the last segment of its type.
+    /// Reads a query argument, recognised by the last segment of its type.
     pub(crate) fn read(argument: &PatType, ty: &'a Type, errors: &mut Accumulator) -> Option<Self> {
         let kind = kind(ty)?;
         let bare = inside(ty, "Option").unwrap_or(ty);
@@ -78,7 +57,7 @@ impl<'a> Query<'a> {
             let written = ty::text(bare).unwrap_or_else(|| format!("{name}<…>"));
             errors.push(fault(
                 ty.span(),
-                format_args!("every part of a `{name}` can be left out already: write `{written}`"),
+                format_args!("a `{name}` cannot be an `Option`: write `{written}`"),
             ));
         }
         for attribute in argument.attrs.iter().filter(|attribute| is_called(attribute, "param")) {
@@ -92,7 +71,7 @@ impl<'a> Query<'a> {
         Some(Self { kind, ty: bare, span, options })
     }
 
-    /// Whether a call says what to look for. An operation called `search_…` is a search.
+    /// Returns whether a call has a search text. An operation called `search_…` requires one by default.
     pub(crate) fn text(&self, operation: &str) -> TextControl {
         match &self.options.text {
             _ if self.kind != QueryKind::Collection => TextControl::None,
@@ -102,12 +81,12 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// Where `text = …` is written.
+    /// Returns the span of `text = …`.
     pub(crate) fn text_span(&self) -> Option<Span> {
         self.options.text.as_ref().map(SpannedValue::span)
     }
 
-    /// The parameters that it stands for.
+    /// Returns the names of the parameters that the query adds.
     pub(crate) fn parameters(&self, operation: &str) -> Vec<&'static str> {
         let accepts = |name| self.options.accept.iter().any(|it| it == name);
         let has = |name| !self.options.without.iter().any(|it| it == name);
@@ -144,7 +123,7 @@ impl<'a> Query<'a> {
         offered.iter().filter(|(_, offered)| *offered).map(|(name, _)| *name).collect()
     }
 
-    /// `ParameterEntry::Query(QueryEntry::of::<CollectionQuery<Task>>(…))`.
+    /// Generates `ParameterEntry::Query(QueryEntry::of::<CollectionQuery<Task>>(…))`.
     pub(crate) fn entry(&self, operation: &Name, runtime: &RuntimePath) -> TokenStream {
         let ty = self.ty;
         let query = quote!(#runtime::query);

@@ -1,4 +1,4 @@
-//! `#[query(…)]` as written.
+//! Parses the options of `#[query(…)]` and generates their part of the table.
 
 use std::ops::RangeInclusive;
 
@@ -11,12 +11,11 @@ use quote::{format_ident, quote};
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Expr, Meta};
 
-use super::query::QueryKind;
 use crate::support::options::{Grammar, Hint, Options, nested};
 use crate::support::values::{Flag, Length, Text};
 use crate::support::{fault, names};
 
-/// `#[query(…)]` as written.
+/// The options of `#[query(…)]`.
 #[derive(Default)]
 pub(super) struct QueryOptions {
     pub(super) text: Option<SpannedValue<TextControl>>,
@@ -29,7 +28,7 @@ pub(super) struct QueryOptions {
     max_depth: Option<SpannedValue<Length>>,
 }
 
-/// Whether a call says what to look for.
+/// Whether calls have a search text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TextControl {
     None,
@@ -58,19 +57,38 @@ const GRAMMAR: Grammar = Grammar {
         "limit" => Hint::new("write `page_size = …` or `max_page_size = …`"),
         "offset" | "page" | "preset" | "order" => Hint::new(format!("write `accept({name})`")),
         "filter" | "sort" | "fields" | "aggregate" => Hint::new(format!(
-            "it is offered where the resource has fields for it; write `without({name})` to do without"
+            "it is accepted where the resource has fields for it; write `without({name})` to disable it"
         )),
         "default" | "name" => Hint::new("leave it out, a query describes itself"),
         _ => None,
     },
 };
 
-/// How many rows a page can be said to have, and how far relationships can be followed.
+/// The accepted page sizes, and the accepted depths of relationship queries.
 const PAGE_SIZES: RangeInclusive<usize> = 1..=MAX_PAGE_SIZE;
 const DEPTHS: RangeInclusive<usize> = 1..=100;
 
+/// The kind of a query argument.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum QueryKind {
+    Collection,
+    Fields,
+    Relationship,
+}
+
 impl QueryKind {
-    /// The options that it has a use for.
+    pub(super) const ALL: [Self; 3] = [Self::Collection, Self::Fields, Self::Relationship];
+
+    /// Returns the name of the type, by which the macro recognises it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Collection => "CollectionQuery",
+            Self::Fields => "Fields",
+            Self::Relationship => "RelationshipQuery",
+        }
+    }
+
+    /// Returns the options that apply to this kind.
     fn options(self) -> &'static [&'static str] {
         match self {
             Self::Collection => &[
@@ -87,7 +105,7 @@ impl QueryKind {
         }
     }
 
-    /// What `accept(…)` can name.
+    /// Returns the grammar of `accept(…)`.
     fn accepts(self) -> Grammar {
         Grammar {
             attribute: "accept",
@@ -110,7 +128,7 @@ impl QueryKind {
     }
 }
 
-/// What `without(…)` can name.
+/// The grammar of `without(…)`.
 const CONTROLS: Grammar = Grammar {
     attribute: "without",
     known: &["filter", "sort", "fields", "aggregate"],
@@ -176,7 +194,7 @@ impl QueryOptions {
             } else {
                 errors.push(fault(
                     key.span(),
-                    "`backend` has no value: write an expression that gives its `Capabilities`, `backend = …`",
+                    "`backend` has no value: write an expression that returns its `Capabilities`, `backend = …`",
                 ));
             }
         }
@@ -185,7 +203,7 @@ impl QueryOptions {
         read
     }
 
-    /// A form of a control does nothing where the operation does without the control.
+    /// Rejects a form of a control that `without(…)` disables.
     fn forms(&self, errors: &mut Accumulator) {
         for (form, control) in [("order", "sort"), ("preset", "fields")] {
             if let Some(accepted) = self.accept.iter().find(|it| *it == form)
@@ -194,14 +212,14 @@ impl QueryOptions {
                 errors.push(fault(
                     accepted.span(),
                     format_args!(
-                        "`{form}` goes with `{control}`, and the operation does without it: leave `{form}` out"
+                        "`{form}` has no effect without `{control}`, which is disabled: leave `{form}` out"
                     ),
                 ));
             }
         }
     }
 
-    /// Sizes that the runtime can keep.
+    /// Requires sizes in the accepted ranges, and a page size of at most the maximum.
     fn ranges(&self, errors: &mut Accumulator) {
         let numbers = [
             ("page_size", &self.page_size, PAGE_SIZES),
@@ -236,7 +254,7 @@ impl QueryOptions {
             };
             errors.push(fault(
                 span,
-                format_args!("pages have {size} rows, and {max} at most: write {remedy}"),
+                format_args!("`page_size` is {size} and `max_page_size` is {max}: write {remedy}"),
             ));
         }
     }
@@ -268,17 +286,17 @@ impl QueryOptions {
     }
 }
 
-/// The complaint about an option that an argument's type has no use for.
+/// Returns the error about an option that does not apply to the argument's type.
 fn no_use(key: &Ident, kind: QueryKind) -> darling::Error {
     let known = kind.options();
     let remedy = match known {
-        [only] => format!("leave it out, `{only}` is all there is"),
+        [only] => format!("leave it out, the only option is `{only}`"),
         _ => "leave it out".to_owned(),
     };
     fault(key.span(), format_args!("`{key}` has no effect on `{}`: {remedy}", kind.name()))
 }
 
-/// The words of `accept(…)` and `without(…)`.
+/// Reads the words of `accept(…)` and `without(…)`.
 fn words(meta: &Meta, grammar: &Grammar, errors: &mut Accumulator) -> Vec<Ident> {
     let key = grammar.attribute;
     let example = grammar.known.first().copied().unwrap_or_default();
@@ -301,7 +319,7 @@ fn words(meta: &Meta, grammar: &Grammar, errors: &mut Accumulator) -> Vec<Ident>
         Meta::NameValue(pair) => {
             errors.push(fault(
                 pair.value.span(),
-                format_args!("`{key}` takes a list: write `{key}({example})`"),
+                format_args!("`{key}` is not a list: write `{key}({example})`"),
             ));
             return Vec::new();
         }

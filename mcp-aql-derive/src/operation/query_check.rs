@@ -1,31 +1,30 @@
-//! The rules of queries, each a function named after it.
+//! Checks the rules of query arguments, one function per rule.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::SemanticCategory;
 
 use super::model::OperationModel;
-use super::query::QueryKind;
-use super::query_attr::TextControl;
+use super::query_attr::{QueryKind, TextControl};
 use crate::support::{fault, feature};
 
-/// Every rule of the arguments that stand for a query.
+/// Checks every rule of query arguments.
 pub(super) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     feature_is_on(operation, errors);
     queries_read(operation, errors);
     relationships_have_a_name(operation, errors);
     one_query(operation, errors);
     searches_have_text(operation, errors);
-    names_are_free(operation, errors);
+    names_do_not_clash(operation, errors);
 }
 
-/// Queries are an optional part of the runtime.
+/// Requires the feature `query` of the runtime.
 fn feature_is_on(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     for query in operation.queries() {
         errors.extend(feature::query(query.kind.name(), query.span));
     }
 }
 
-/// What is asked for is only looked at (MCP-AQL §8.1).
+/// Rejects queries outside READ operations (MCP-AQL §8.1).
 fn queries_read(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(category) = &operation.category else { return };
     if operation.is(SemanticCategory::Read) {
@@ -43,7 +42,7 @@ fn queries_read(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Relationships are queried under the protocol's own name (REQ-REL-01).
+/// Requires the protocol's own name for relationship queries (REQ-REL-01).
 fn relationships_have_a_name(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     const NAME: &str = "query_relationships";
     if operation.name.text == NAME {
@@ -53,13 +52,13 @@ fn relationships_have_a_name(operation: &OperationModel<'_>, errors: &mut Accumu
         errors.push(fault(
             query.span,
             format_args!(
-                "`RelationshipQuery` is for the operation that the protocol calls `{NAME}`: write that name, `name = \"{NAME}\"`"
+                "`RelationshipQuery` is for the operation `{NAME}`: write that name, `name = \"{NAME}\"`"
             ),
         ));
     }
 }
 
-/// A request has each name once, so there is one query of a kind.
+/// Rejects two queries that would add the same parameters.
 fn one_query(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let mut seen: Vec<QueryKind> = Vec::new();
     for query in operation.queries() {
@@ -73,7 +72,7 @@ fn one_query(operation: &OperationModel<'_>, errors: &mut Accumulator) {
             errors.push(fault(
                 query.span,
                 format_args!(
-                    "`{}` and `{name}` have parameters of one name: keep one of them",
+                    "`{}` and `{name}` have parameters with the same name: keep one of them",
                     first.name()
                 ),
             ));
@@ -82,12 +81,12 @@ fn one_query(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Only relationships, which bring no `fields`, go together with them.
+/// Reports whether two kinds share parameter names. Only `Fields` and `RelationshipQuery` do not.
 fn clash(one: QueryKind, other: QueryKind) -> bool {
     one == QueryKind::Collection || other == QueryKind::Collection
 }
 
-/// A search says what it looks for (REQ-COL-02).
+/// Requires a search text of `search_…` operations (REQ-COL-02).
 fn searches_have_text(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let name = &operation.name.text;
     if !name.starts_with("search_") {
@@ -98,15 +97,15 @@ fn searches_have_text(operation: &OperationModel<'_>, errors: &mut Accumulator) 
             errors.push(fault(
                 span,
                 format_args!(
-                    "`{name}` is a search by its name, and this leaves out what to look for: write `text = \"required\"` or rename it"
+                    "`{name}` is a search by its name, but this removes the search text: write `text = \"required\"` or rename it"
                 ),
             ));
         }
     }
 }
 
-/// The names of a query's parameters are taken.
-fn names_are_free(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+/// Rejects parameters with the name of a query parameter.
+fn names_do_not_clash(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     for query in operation.queries() {
         let taken = query.parameters(&operation.name.text);
         for parameter in operation.parameters() {
@@ -115,7 +114,7 @@ fn names_are_free(operation: &OperationModel<'_>, errors: &mut Accumulator) {
                 errors.push(fault(
                     parameter.name.span,
                     format_args!(
-                        "`{}` brings a parameter `{name}` already: write another name",
+                        "`{}` already adds a parameter `{name}`: write another name",
                         query.kind.name()
                     ),
                 ));

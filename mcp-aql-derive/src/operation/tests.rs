@@ -1,11 +1,11 @@
-//! Expansions as people read them, and how long they are.
+//! Unit tests of the expansions and of their length.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 
 use crate::{operation, operation_error, param_group};
 
-/// Tokens as rustfmt would have them.
+/// Formats tokens.
 fn pretty(tokens: TokenStream) -> String {
     match syn::parse2(tokens.clone()) {
         Ok(file) => prettyplease::unparse(&file),
@@ -180,7 +180,7 @@ fn a_group() {
             /// How many.
             #[param(default = 20, minimum = 1, maximum = 100)]
             first: u32,
-            /// Where to go on.
+            /// Cursor to continue from.
             after: Option<String>,
         }
     };
@@ -206,7 +206,7 @@ fn an_error_type() {
     snapshot("operation_error", &pretty(operation_error::expand(item)));
 }
 
-/// Beside the function and its table, one operation takes fewer than 30 lines.
+/// Besides the function and its table, the expansion of one operation has fewer than 30 lines.
 #[test]
 fn an_expansion_is_short() {
     let text = get_task();

@@ -1,4 +1,4 @@
-//! `#[operation_error(…)]` as written.
+//! Parses the options of `#[operation_error(…)]`.
 
 use darling::FromMeta;
 use darling::error::Accumulator;
@@ -24,11 +24,11 @@ const GRAMMAR: Grammar = Grammar {
     hint: no_hint,
 };
 
-/// The options of a variant, or of the type itself.
+/// The options of a variant or of the type itself.
 #[derive(Default)]
 pub(crate) struct ErrorAttr {
     pub(crate) code: Option<SpannedValue<Code>>,
-    /// `code` is written, well or not, or misspelt.
+    /// Whether `code` is written, even if malformed or misspelt.
     pub(crate) has_code: bool,
     pub(crate) message: Option<SpannedValue<Text>>,
     pub(crate) details: Option<SpannedValue<Details>>,
@@ -37,14 +37,14 @@ pub(crate) struct ErrorAttr {
     pub(crate) keys: Vec<Ident>,
 }
 
-/// One of the protocol's codes.
+/// An error code of the protocol.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Code(pub(crate) ErrorCode);
 
-/// What the client can work with, by key.
+/// The structured details of an error, by key.
 pub(crate) struct Details(pub(crate) Vec<(Ident, Detail)>);
 
-/// A detail's value.
+/// The value of a detail.
 pub(crate) enum Detail {
     Literal(Json),
     Field(Member),
@@ -105,9 +105,10 @@ impl FromMeta for Details {
     }
 }
 
-const NO_PAIRS: &str = "`details` takes pairs: write `details(key = \"literal\", other = field)`";
+const NO_PAIRS: &str =
+    "`details` is not a list of pairs: write `details(key = \"literal\", other = field)`";
 
-/// `key = value, …`.
+/// Parses `key = value, …`.
 fn pairs(input: ParseStream<'_>) -> syn::Result<Vec<(Ident, Expr)>> {
     let mut pairs = Vec::new();
     while !input.is_empty() {
@@ -131,7 +132,7 @@ fn pairs(input: ParseStream<'_>) -> syn::Result<Vec<(Ident, Expr)>> {
 }
 
 impl Detail {
-    /// A field by its name or index, or a literal. [`check`](super::check) tells whether it is there.
+    /// Parses a literal, or the name or index of a field. [`check`](super::check) verifies that the field exists.
     fn from_expr(key: &Ident, expr: &Expr) -> darling::Result<Self> {
         match expr {
             Expr::Group(group) => Self::from_expr(key, &group.expr),
@@ -142,18 +143,18 @@ impl Detail {
                 .map_err(Into::into),
             _ => match Json::from_expr(expr) {
                 Some(json) => json.map(Self::Literal),
-                // Its first token may well be a field, so the complaint stands at the key.
+                // Its first token may be a field's name, so the error is reported at the key.
                 None => Err(fault(
                     key.span(),
                     format_args!(
-                        "detail `{key}` is computed: write a field's name, its index, or a literal"
+                        "detail `{key}` is an expression: write a field's name, its index, or a literal"
                     ),
                 )),
             },
         }
     }
 
-    /// A whole number counts the fields of a tuple variant.
+    /// Turns a whole number into a field index if the variant is a tuple.
     pub(crate) fn resolve(self, tuple: bool) -> Self {
         match &self {
             Self::Literal(json) if tuple => match &json.value {

@@ -1,4 +1,4 @@
-//! The rules of an error type, each a function named after it.
+//! Checks the rules of an error type, one function per rule.
 
 use darling::error::Accumulator;
 use quote::ToTokens as _;
@@ -21,7 +21,7 @@ pub(crate) fn run(model: &ErrorModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// The client reads the message as it is written, unlike the text of `#[error("…")]`.
+/// Rejects slots in `message`, which is sent as written, unlike the text of `#[error("…")]`.
 fn message_is_not_a_template(variant: &Variant<'_>, errors: &mut Accumulator) {
     let Some(message) = &variant.attr.message else { return };
     let slots = slots::names(&message.0).unwrap_or_default();
@@ -31,14 +31,14 @@ fn message_is_not_a_template(variant: &Variant<'_>, errors: &mut Accumulator) {
         errors.push(fault(
             message.span(),
             format_args!(
-                "`message` is sent as it is written, `{{{slot}}}` too: leave it out of the text, and write the value in `details({} = {slot})`",
+                "`message` is not a template, so `{{{slot}}}` would be sent as it is: leave it out of the text, and write the value in `details({} = {slot})`",
                 if slot.starts_with(|first: char| first.is_ascii_digit()) { "value" } else { slot }
             ),
         ));
     }
 }
 
-/// Options are of a whole variant.
+/// Rejects options on fields: they apply to a whole variant.
 fn options_of_fields(variant: &Variant<'_>, errors: &mut Accumulator) {
     for field in variant.fields {
         for attribute in field.attrs.iter().filter(|it| is_called(it, "operation_error")) {
@@ -53,7 +53,7 @@ fn options_of_fields(variant: &Variant<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// What is forwarded has its own code, message and details.
+/// Rejects other options beside `transparent`: the inner error has its own code, message and details.
 fn transparent_stands_alone(variant: &Variant<'_>, errors: &mut Accumulator) {
     if variant.attr.transparent.is_none() {
         return;
@@ -83,7 +83,7 @@ fn transparent_has_one_field(variant: &Variant<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Without a code the variant becomes `INTERNAL_ERROR`, which says nothing to the client.
+/// Requires a code for `message` and `details`. A variant without one becomes an opaque `INTERNAL_ERROR`.
 fn options_need_a_code(variant: &Variant<'_>, errors: &mut Accumulator) {
     if variant.attr.has_code || variant.attr.transparent.is_some() {
         return;
@@ -96,7 +96,7 @@ fn options_need_a_code(variant: &Variant<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// A detail that is a field names one that exists.
+/// Requires that each field named by a detail exists.
 fn details_exist(variant: &Variant<'_>, errors: &mut Accumulator) {
     for (_, detail) in &variant.details {
         let Detail::Field(member) = detail else { continue };

@@ -1,4 +1,4 @@
-//! The expansion: one `match` from the variants to the protocol's errors.
+//! Generates the conversion of an error type: one `match` from its variants to the protocol's errors.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
@@ -11,12 +11,12 @@ use crate::support::json::{Json, Value};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::variant_ident;
 
-/// `impl From<X> for OperationError`, and for the `Error` that an adapter's `main` returns.
+/// Generates `impl From<X> for OperationError`, and for the `Error` that an adapter's `main` returns.
 pub(crate) fn conversion(model: &ErrorModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let arms = model.variants.iter().map(|variant| arm(model, variant, runtime));
     let ident = model.ident;
     let (generics, arguments, where_clause) = model.generics.split_for_impl();
-    // One of the two traits applies: an error that can be a cause is kept as one.
+    // Method resolution picks one of the two traits: an error that can be a source is kept as the cause.
     let traits = model.variants.iter().any(|variant| variant.code().is_some()).then(|| {
         quote! {
             #[allow(unused_imports)]
@@ -52,7 +52,7 @@ pub(crate) fn conversion(model: &ErrorModel<'_>, runtime: &RuntimePath) -> Token
     }
 }
 
-/// A faulty error type still converts, so that the operations that return it add no errors.
+/// Generates conversions for a faulty error type, so that operations that return it cause no follow-up errors.
 pub(crate) fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     let ident = &item.ident;
     let (generics, arguments, where_clause) = item.generics.split_for_impl();
@@ -90,7 +90,7 @@ fn arm(model: &ErrorModel<'_>, variant: &Variant<'_>, runtime: &RuntimePath) -> 
         return quote!(#path { #member: __inner } => #into,);
     }
     let Some(code) = variant.code() else {
-        // The span of the name: a type that is no error is reported there.
+        // The span of the name: rustc reports there that the type does not implement `Error`.
         let span = variant.ident.unwrap_or(ident).span();
         let internal = quote_spanned! {Span::call_site().located_at(span)=>
             #runtime::__private::internal(__error)
@@ -126,7 +126,7 @@ fn binding(member: &Member) -> proc_macro2::Ident {
     format_ident!("__{}", name.trim_start_matches("r#"), span = member.span())
 }
 
-/// The protocol's error with its message and details.
+/// Generates the protocol's error with its message and details.
 fn mapped(variant: &Variant<'_>, code: Code, runtime: &RuntimePath) -> TokenStream {
     let error = quote!(#runtime::OperationError);
     let (constructed, covered) = constructor(variant, code, runtime).unwrap_or_else(|| {
@@ -156,11 +156,11 @@ fn mapped(variant: &Variant<'_>, code: Code, runtime: &RuntimePath) -> TokenStre
     quote!(#constructed #(#details)*)
 }
 
-/// Details that repeat a caller's text, which may be of any length.
+/// Details that repeat text of the caller, which may be of any length and are truncated by the runtime.
 const ECHOED: [&str; 4] = ["resource_type", "resource_id", "expected_version", "actual_version"];
 
-/// The runtime's constructor that fills the code's template, where the details suffice for it, and the
-/// details that it sets.
+/// Generates a call of the runtime's constructor that fills the code's message template, if the details are
+/// sufficient. Also returns the keys of the details that the constructor sets.
 fn constructor(
     variant: &Variant<'_>,
     code: Code,
@@ -187,7 +187,7 @@ fn constructor(
     Some((quote!(#runtime::OperationError::#constructor(#(#slots),*)), keys))
 }
 
-/// A detail as the text of a template's slot.
+/// Generates the text of a template's slot from a detail.
 fn slot(detail: &Detail, runtime: &RuntimePath) -> TokenStream {
     match detail {
         Detail::Field(member) => {

@@ -1,4 +1,4 @@
-//! `#[derive(OperationError)]`: an error type's variants become the protocol's codes.
+//! Expands `#[derive(OperationError)]`: the variants of an error type become codes of the protocol.
 
 mod attr;
 mod check;

@@ -1,4 +1,4 @@
-//! An error type with what each of its variants maps to.
+//! Models an error type and the mapping of its variants.
 
 use darling::error::Accumulator;
 use syn::spanned::Spanned as _;
@@ -7,7 +7,7 @@ use syn::{Data, DeriveInput, Fields, Generics, Ident, Member, Path};
 use super::attr::{Code, Detail, ErrorAttr};
 use crate::support::fault;
 
-/// An enum, or a struct that counts as its own only variant.
+/// An enum, or a struct that is treated as its own only variant.
 pub(crate) struct ErrorModel<'a> {
     pub(crate) runtime: Option<Path>,
     pub(crate) ident: &'a Ident,
@@ -15,7 +15,7 @@ pub(crate) struct ErrorModel<'a> {
     pub(crate) variants: Vec<Variant<'a>>,
 }
 
-/// A variant and what it maps to.
+/// A variant and its mapping.
 pub(crate) struct Variant<'a> {
     /// `None` for a struct.
     pub(crate) ident: Option<&'a Ident>,
@@ -66,17 +66,17 @@ impl<'a> Variant<'a> {
         Self { ident, fields, attr, details }
     }
 
-    /// The code it maps to, if it maps to one.
+    /// Returns the code of the variant, if it has one.
     pub(crate) fn code(&self) -> Option<Code> {
         self.attr.code.as_deref().copied()
     }
 
-    /// Whether there is such a field.
+    /// Reports whether the field exists.
     pub(crate) fn has(&self, member: &Member) -> bool {
         self.fields.members().any(|known| known == *member)
     }
 
-    /// The detail of this key.
+    /// Returns the detail with this key.
     pub(crate) fn detail(&self, name: &str) -> Option<&Detail> {
         self.details.iter().find(|(key, _)| key == name).map(|(_, detail)| detail)
     }

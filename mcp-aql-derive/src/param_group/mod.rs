@@ -1,4 +1,4 @@
-//! `#[derive(ParamGroup)]`: parameters that belong together.
+//! Expands `#[derive(ParamGroup)]`: a struct whose fields are parameters.
 
 mod model;
 
@@ -50,7 +50,7 @@ fn implementation(
     )
 }
 
-/// A faulty group still is one, so that the operations that use it add no errors to its own.
+/// Generates an empty group for a faulty one, so that operations that use it cause no follow-up errors.
 fn inert(item: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     wrap(
         item,

@@ -1,9 +1,9 @@
-//! A group with its fields.
+//! Models a group of parameters.
 
 use darling::error::Accumulator;
 use syn::{Data, DeriveInput, Fields, Ident, Path};
 
-use crate::operation::twice;
+use crate::operation::duplicate_name;
 use crate::parameter::{ParamAttr, Parameter};
 use crate::support::doc::Doc;
 use crate::support::options::{Grammar, Hint, Options};
@@ -43,7 +43,7 @@ impl<'a> GroupModel<'a> {
                 errors.push(fault(
                     ident.span(),
                     format_args!(
-                        "`{ident}` is {}, and a group's fields are its parameters: write `struct {ident} {{ … }}`",
+                        "`{ident}` is {}, not a struct with named fields: write `struct {ident} {{ … }}`",
                         shape(other)
                     ),
                 ));
@@ -56,20 +56,23 @@ impl<'a> GroupModel<'a> {
         let Some(ident) = &field.ident else { return };
         let attr = ParamAttr::read(&field.attrs, errors);
         if let Some(span) = attr.group {
-            errors.push(fault(span, "a group holds no groups: write its parameters as fields"));
+            errors.push(fault(
+                span,
+                "a group cannot contain another group: write its parameters as fields",
+            ));
         }
         let ty = ty::peel(&field.ty);
         self.fields.push(ident);
         self.parameters.push(Parameter::new(attr, Doc::of(&field.attrs), ident, ty));
     }
 
-    /// A request has each name once.
+    /// Rejects two parameters with the same name.
     pub(crate) fn names_differ(&self, errors: &mut Accumulator) {
         let mut seen = Vec::new();
         for parameter in &self.parameters {
             let name = parameter.name.text.as_str();
             if seen.contains(&name) {
-                errors.push(twice("parameters are", name, parameter.name.span));
+                errors.push(duplicate_name("parameters are", name, parameter.name.span));
             }
             seen.push(name);
         }

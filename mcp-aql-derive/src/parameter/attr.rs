@@ -1,11 +1,11 @@
-//! `#[param(…)]` as written.
+//! Parses the options of `#[param(…)]`.
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
 use proc_macro2::Span;
 use syn::{Attribute, Ident, Meta};
 
-use super::model::{Constraints, DefaultValue};
+use super::constraints::{Constraints, DefaultValue};
 use crate::support::fault;
 use crate::support::options::{Grammar, Hint, Options};
 use crate::support::values::{Deprecated, Flag, FormatName, Text};
@@ -34,9 +34,9 @@ const GRAMMAR: Grammar = Grammar {
     hint: |name| match name {
         "description" | "desc" | "doc" | "title" => Hint::new("write it as a doc comment, `/// …`"),
         "required" | "optional" => Hint::new(
-            "leave it out, an `Option<…>` and a parameter with a `default` may be left out and all others are required",
+            "leave it out, a parameter is optional if it is an `Option<…>` or has a `default`",
         ),
-        "type" | "schema" => Hint::new("leave it out, the argument's type says it"),
+        "type" | "schema" => Hint::new("leave it out, it follows from the argument's type"),
         "regex" | "matches" => Hint::new("write `pattern = \"…\"`"),
         "choices" | "values" | "one_of" | "allowed" => Hint::new("write `enum = [\"…\"]`"),
         "range" => Hint::new("write `minimum = …, maximum = …`"),
@@ -55,9 +55,9 @@ pub(crate) struct ParamAttr {
     pub(crate) constraints: Constraints,
     pub(crate) sensitive: bool,
     pub(crate) deprecated: Option<Deprecated>,
-    /// The parameter is a struct whose fields are the parameters.
+    /// The span of `group`, which marks a struct whose fields are the parameters.
     pub(crate) group: Option<Span>,
-    /// Every option as written, for those who take none.
+    /// All keys as written, for arguments that accept no options.
     pub(crate) keys: Vec<Ident>,
 }
 
@@ -91,7 +91,7 @@ impl ParamAttr {
         }
     }
 
-    /// Refuses every option of a group but `group` itself.
+    /// Rejects every option except `group`.
     pub(crate) fn only_group(&self, errors: &mut Accumulator) {
         for key in self.keys.iter().filter(|key| *key != "group") {
             let value = if key == "sensitive" || key == "deprecated" { "" } else { " = …" };
@@ -105,7 +105,7 @@ impl ParamAttr {
     }
 }
 
-/// A default is JSON where it is a literal, and Rust where it is any other expression.
+/// Reads a default: a literal is stored as JSON, any other expression as Rust.
 fn default(mut options: Options, errors: &mut Accumulator) -> Option<DefaultValue> {
     if let Some(option) = options.take_json("default").pop() {
         return Some(DefaultValue::Literal(option.json));

@@ -1,4 +1,4 @@
-//! The rules of one parameter, each a function named after it.
+//! Checks the rules of a parameter, one function per rule.
 
 use std::fmt::Display;
 
@@ -10,15 +10,16 @@ use regex::Regex;
 use syn::Type;
 use syn::spanned::Spanned as _;
 
+use super::constraints::{Constraints, DefaultValue};
 use super::literal;
-use super::model::{Constraints, DefaultValue, Parameter};
+use super::model::Parameter;
 use crate::support::fault;
 use crate::support::json::{Number, Value};
 use crate::support::names;
 use crate::support::ty::{self, Kind};
 use crate::support::values::Limit;
 
-/// Every rule that concerns one parameter alone.
+/// Checks every rule that concerns a single parameter.
 pub(crate) fn check(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     name(parameter, errors);
     description(parameter, errors);
@@ -27,7 +28,7 @@ pub(crate) fn check(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     default_is_possible(parameter, errors);
 }
 
-/// The rules of the constraints, which fields of a resource have as well.
+/// Checks the rules of constraints, which also apply to the fields of a resource.
 pub(crate) fn constraints(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     constraints_fit_the_type(parameter, errors);
     ranges_are_not_empty(parameter, errors);
@@ -36,7 +37,7 @@ pub(crate) fn constraints(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     choices_are_possible(parameter, errors);
 }
 
-/// Parameter names match `^[a-z][a-z0-9_]*$` and leave the request's own members alone (MCP-AQL §4.3).
+/// Requires a name that matches `^[a-z][a-z0-9_]*$` and is not a member of the request (MCP-AQL §4.3).
 fn name(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let name = parameter.name.text.as_str();
     let or_set = if parameter.name.set {
@@ -52,7 +53,7 @@ fn name(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     } else if RESERVED_PARAMETERS.contains(&name) {
         let rename = if parameter.name.set { "write another name" } else { "rename it" };
         format!(
-            "parameter `{name}` has the name of a member of the request: {rename}{or_set} (MCP-AQL §4.1)"
+            "parameter `{name}` clashes with a member of the request: {rename}{or_set} (MCP-AQL §4.1)"
         )
     } else if !is_public_name(name) {
         format!(
@@ -65,12 +66,12 @@ fn name(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     errors.push(fault(parameter.name.span, message));
 }
 
-/// Introspection describes every parameter.
+/// Requires a description, which introspection shows.
 fn description(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     errors.extend(parameter.doc.fault("parameter", &parameter.name.text, parameter.span));
 }
 
-/// The replacement of a parameter is another parameter of the operation.
+/// Requires that the replacement is another parameter of the operation.
 pub(crate) fn replacement(
     parameter: &Parameter<'_>,
     known: &[&str],
@@ -100,7 +101,7 @@ pub(crate) fn replacement(
     ));
 }
 
-/// Values are made out of JSON, so they own what they hold and can be named.
+/// Requires an owned, named type: values are decoded from JSON.
 fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     match ty::peel(parameter.ty) {
         Type::Reference(reference) => {
@@ -121,13 +122,13 @@ fn type_is_owned(parameter: &Parameter<'_>, errors: &mut Accumulator) {
             .push(fault(it.underscore_token.span, "a parameter's type must be known: write it")),
         other if ty::borrows(other) => errors.push(fault(
             other.span(),
-            "a parameter owns its values, and its type has a lifetime: write owned types inside of it, such as `String`",
+            "a parameter's type cannot have a lifetime: write owned types in it, such as `String`",
         )),
         _ => {}
     }
 }
 
-/// A constraint says something about values of the parameter's type.
+/// Requires that constraints apply to the parameter's type.
 fn constraints_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let constraints = &parameter.constraints;
     let mut check = |key: &str, is_there: bool, fits: fn(&Kind) -> bool, takes: &str| {
@@ -159,7 +160,7 @@ fn constraints_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator)
     check("max_items", constraints.max_items.is_some(), list, "lists");
 }
 
-/// What to write instead of a constraint that does not fit.
+/// Returns the advice for a constraint that does not apply to the type.
 fn counterpart(key: &str, kind: &Kind) -> String {
     let end = if key.starts_with("max") { "max" } else { "min" };
     let limits = key.starts_with("min") || key.starts_with("max");
@@ -167,12 +168,12 @@ fn counterpart(key: &str, kind: &Kind) -> String {
         Kind::Integer(_) | Kind::Float if limits => format!("write `{end}imum`"),
         Kind::Text if limits => format!("write `{end}_length`"),
         Kind::List(_) if limits => format!("write `{end}_items`"),
-        Kind::List(_) if key == "enum" => "leave it out, or take a list of a Rust enum".to_owned(),
+        Kind::List(_) if key == "enum" => "leave it out, or use a list of a Rust enum".to_owned(),
         _ => "leave it out".to_owned(),
     }
 }
 
-/// A lower bound does not exceed its upper bound.
+/// Requires that no lower bound exceeds its upper bound.
 fn ranges_are_not_empty(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let constraints = &parameter.constraints;
     if let (Some(low), Some(high)) = (&constraints.minimum, &constraints.maximum)
@@ -202,12 +203,12 @@ fn empty(
     fault(
         span,
         format_args!(
-            "no value has `{low_key}` {low} and `{high_key}` {high}: write a `{low_key}` of {high} or less"
+            "`{low_key}` {low} is greater than `{high_key}` {high}: write a `{low_key}` of {high} or less"
         ),
     )
 }
 
-/// A bound is itself a value of the parameter's type.
+/// Requires that a bound is a value of the parameter's type.
 fn bounds_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let Kind::Integer(integer) = parameter.kind else { return };
     let constraints = &parameter.constraints;
@@ -232,34 +233,34 @@ fn bounds_fit_the_type(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     check("maximum", &constraints.maximum);
 }
 
-/// A pattern is a regular expression that the runtime understands.
+/// Requires a regular expression that the runtime can compile.
 fn pattern_is_valid(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let Some(pattern) = &parameter.constraints.pattern else { return };
     if !matches!(parameter.kind, Kind::Text | Kind::Unknown) {
-        return; // The constraint itself is out of place.
+        return; // `constraints_fit_the_type` reports it.
     }
     if let Err(error) = Regex::new(&pattern.0) {
         let text = error.to_string();
-        // The last line is the reason; those before it draw the pattern.
+        // The last line is the reason. The lines before it show the pattern.
         let reason = text.lines().last().unwrap_or_default();
         let reason = reason.strip_prefix("error: ").unwrap_or(reason);
         errors.push(fault(
             pattern.span(),
             format_args!(
-                "`pattern` is no regular expression ({reason}): write one that the `regex` crate takes, such as `^[a-z]+$`"
+                "`pattern` is not a regular expression ({reason}): write one that the `regex` crate accepts, such as `^[a-z]+$`"
             ),
         ));
     }
 }
 
-/// The values of `enum` are scalars, differ, fit the type and obey the other constraints.
+/// Requires that the values of `enum` are scalars, differ, fit the type and satisfy the other constraints.
 fn choices_are_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let Some(choices) = &parameter.constraints.choices else { return };
     if choices.0.is_empty() {
         errors.push(fault(choices.span(), "`enum` is empty: write the values that are accepted"));
     }
     if matches!(parameter.kind, Kind::List(_) | Kind::Object) {
-        return; // The constraint itself is out of place.
+        return; // `constraints_fit_the_type` reports it.
     }
     let others = Constraints { choices: None, ..parameter.constraints.clone() };
     let mut seen = Vec::new();
@@ -286,7 +287,7 @@ fn choices_are_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// A default belongs to a plain type and obeys the parameter's own constraints.
+/// Rejects a default on an `Option`, and requires that it satisfies the parameter's constraints.
 fn default_is_possible(parameter: &Parameter<'_>, errors: &mut Accumulator) {
     let Some(default) = &parameter.default else { return };
     if parameter.optional {

@@ -1,10 +1,11 @@
-//! The parameter's entry of the static table, and how its value is taken out of a call.
+//! Generates a parameter's table entry and the decoding of its value.
 
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 
-use super::model::{Constraints, DefaultValue, Parameter};
+use super::constraints::{Constraints, DefaultValue};
+use super::model::Parameter;
 use crate::support::json::{Number, Value};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::Kind;
@@ -12,11 +13,11 @@ use crate::support::values::Deprecated;
 use crate::support::variant_ident;
 
 impl Parameter<'_> {
-    /// `required::<T, fn(T)>("name", "What it is for.")` and what follows it.
+    /// Generates `required::<T, fn(T)>("name", "Description.")` with its builder calls.
     pub(crate) fn spec(&self, runtime: &RuntimePath) -> TokenStream {
         let Self { ty, name, .. } = self;
         let name = &name.text;
-        // The span lets errors about the function type point to the parameter's type.
+        // With this span, rustc reports errors about the function type at the parameter's type.
         let function = quote_spanned!(ty.span()=> fn(#ty));
         let description = &self.doc;
         let constructor = if self.optional { quote!(optional) } else { quote!(required) };
@@ -30,7 +31,7 @@ impl Parameter<'_> {
         }
     }
 
-    /// What parameters and fields of a resource have in common:
+    /// Generates the calls that parameters and fields of a resource share:
     /// `.constraints(…).sensitive().deprecated(…)`.
     pub(crate) fn marks(&self, runtime: &RuntimePath) -> TokenStream {
         let constraints = self.constraints.tokens(&self.kind, runtime);
@@ -57,7 +58,7 @@ impl Parameter<'_> {
         }
     }
 
-    /// How the value is taken out of `__call`.
+    /// Generates the decoding of the value from `__call`.
     pub(crate) fn take(&self) -> TokenStream {
         let ty = self.ty;
         if self.optional {
@@ -124,7 +125,7 @@ impl Constraints {
     }
 }
 
-/// A bound in the form that suits the parameter's type.
+/// Generates a bound as an integer or a float, depending on the parameter's type.
 fn bound(number: Number, kind: &Kind, runtime: &RuntimePath) -> TokenStream {
     match (number, kind) {
         (Number::Int(value), kind) if *kind != Kind::Float => {
@@ -139,7 +140,7 @@ fn bound(number: Number, kind: &Kind, runtime: &RuntimePath) -> TokenStream {
 }
 
 impl Deprecated {
-    /// `.deprecated(Deprecation::new()…)`.
+    /// Generates `.deprecated(Deprecation::new()…)`.
     pub(crate) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
         let replacement =
             self.replacement.as_ref().map(|name| &name.0).map(|name| quote!(.replacement(#name)));

@@ -1,10 +1,11 @@
-//! Whether a literal fits a parameter: its type, as far as that is known, and its constraints.
+//! Checks whether a literal fits a parameter: its type, if it is known, and its constraints.
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::Format;
 use regex::Regex;
 
-use super::model::{Constraints, Parameter};
+use super::constraints::Constraints;
+use super::model::Parameter;
 use crate::support::date::NO_DAY;
 use crate::support::fault;
 use crate::support::format::certainly_lacks;
@@ -12,8 +13,7 @@ use crate::support::json::{Json, Number, Value};
 use crate::support::ty::Kind;
 use crate::support::values::Length;
 
-/// Reports what is wrong with `literal` as a value of `parameter`; `role` says what it is,
-/// with its article.
+/// Reports a literal that is not a value of `parameter`. `role` names the literal in the message, with its article.
 pub(crate) fn check(
     role: &str,
     literal: &Json,
@@ -25,7 +25,7 @@ pub(crate) fn check(
     }
 }
 
-/// The same with other constraints than the parameter's own.
+/// Like [`check`], with constraints other than the parameter's own.
 pub(crate) fn check_against(
     role: &str,
     literal: &Json,
@@ -42,7 +42,7 @@ pub(crate) fn check_against(
     }
 }
 
-/// Why a literal cannot have this kind; it may be one of its items that cannot.
+/// Returns the literal that does not have the kind, which may be an item of a list, and the message.
 pub(crate) fn misfit<'a>(literal: &'a Json, kind: &Kind) -> Option<(&'a Json, String)> {
     let fits = match (&literal.value, kind) {
         (_, Kind::Unknown) => true,
@@ -71,7 +71,7 @@ pub(crate) fn misfit<'a>(literal: &'a Json, kind: &Kind) -> Option<(&'a Json, St
     Some((literal, format!("is {}: write {}", literal.noun(), kind.form())))
 }
 
-/// Which constraint a literal breaks.
+/// Returns the message about the first constraint that a literal violates.
 fn violation(literal: &Json, constraints: &Constraints) -> Option<String> {
     if let Some(choices) = &constraints.choices {
         let choices = &choices.0;

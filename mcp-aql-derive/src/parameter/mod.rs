@@ -1,8 +1,9 @@
-//! One parameter, wherever it is declared: as a function's argument or as a field of a group.
+//! Reads, checks and generates a parameter, which is declared as an argument or as a field of a group.
 
 mod attr;
 mod check;
 mod codegen;
+mod constraints;
 pub(crate) mod literal;
 mod model;
 

@@ -1,58 +1,36 @@
-//! A parameter with everything that was written about it.
+//! Models a parameter: its options, description and type.
 
-use darling::util::SpannedValue;
-use mcp_aql_protocol::Format;
 use proc_macro2::Span;
 use syn::ext::IdentExt as _;
-use syn::{Expr, Ident, Type};
+use syn::{Ident, Type};
 
 use super::attr::ParamAttr;
+use super::constraints::{Constraints, DefaultValue};
 use crate::support::Name;
 use crate::support::doc::Doc;
-use crate::support::json::Json;
 use crate::support::ty::{self, Kind};
-use crate::support::values::{Choices, Deprecated, Length, Limit, Text};
+use crate::support::values::Deprecated;
 
-/// One parameter.
+/// A parameter as declared.
 pub(crate) struct Parameter<'a> {
     pub(crate) name: Name,
-    /// The doc comment; an empty one is a fault.
+    /// The doc comment. An empty one is an error.
     pub(crate) doc: Doc,
     /// The type as written.
     pub(crate) written: &'a Type,
     /// The type, without the `Option` around it.
     pub(crate) ty: &'a Type,
-    /// Whether there is an `Option` around the type.
+    /// Whether the type is an `Option`.
     pub(crate) optional: bool,
     pub(crate) kind: Kind,
     pub(crate) default: Option<DefaultValue>,
     pub(crate) constraints: Constraints,
     pub(crate) sensitive: bool,
     pub(crate) deprecated: Option<Deprecated>,
-    /// The options as written.
+    /// The keys of the options as written.
     pub(crate) keys: Vec<Ident>,
-    /// Where faults of the parameter as a whole are shown.
+    /// The span at which errors of the parameter as a whole are reported.
     pub(crate) span: Span,
-}
-
-/// What stands in for a parameter that is left out.
-pub(crate) enum DefaultValue {
-    Literal(Json),
-    Expr(Expr),
-}
-
-/// What a value must satisfy beyond its type.
-#[derive(Clone, Default)]
-pub(crate) struct Constraints {
-    pub(crate) minimum: Option<SpannedValue<Limit>>,
-    pub(crate) maximum: Option<SpannedValue<Limit>>,
-    pub(crate) min_length: Option<SpannedValue<Length>>,
-    pub(crate) max_length: Option<SpannedValue<Length>>,
-    pub(crate) pattern: Option<SpannedValue<Text>>,
-    pub(crate) format: Option<SpannedValue<Format>>,
-    pub(crate) choices: Option<SpannedValue<Choices>>,
-    pub(crate) min_items: Option<SpannedValue<Length>>,
-    pub(crate) max_items: Option<SpannedValue<Length>>,
 }
 
 impl<'a> Parameter<'a> {
@@ -78,12 +56,12 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    /// Where an option is written.
+    /// Returns the span of an option's key.
     pub(crate) fn key(&self, name: &str) -> Option<Span> {
         self.keys.iter().find(|key| *key == name).map(Ident::span)
     }
 
-    /// Whether a call must give it.
+    /// Reports whether a call must contain the parameter.
     pub(crate) fn is_required(&self) -> bool {
         !self.optional && self.default.is_none()
     }

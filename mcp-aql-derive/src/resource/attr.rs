@@ -1,6 +1,6 @@
-//! `#[resource(…)]` as written. Two derives read it: what it means to a query is here, and
-//! `UpdateInput` takes `id` and `read_only` of it by the same grammar, so that both say the same of a
-//! misspelt option, which rustc prints once.
+//! Parses the options of `#[resource(…)]`. Two derives read them: `Resource` here, and `UpdateInput`, which uses `id`
+//! and `read_only`. Both use the same grammars, so that they report a misspelt option with the same error, which
+//! rustc prints once.
 
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
@@ -12,7 +12,7 @@ use crate::support::fault;
 use crate::support::options::{Grammar, Hint, Options, is_called};
 use crate::support::values::{CratePath, Flag};
 
-/// The options of a struct.
+/// The options above a struct.
 pub(crate) const CONTAINER: Grammar = Grammar {
     attribute: "resource",
     known: &["presets", "default_sort", "relationships", "crate"],
@@ -26,7 +26,7 @@ pub(crate) const CONTAINER: Grammar = Grammar {
     },
 };
 
-/// The options of a field.
+/// The options above a field.
 pub(crate) const FIELD: Grammar = Grammar {
     attribute: "resource",
     known: &["id", "search", "filter", "sort", "group", "numeric", "read_only", "nested"],
@@ -45,7 +45,7 @@ pub(crate) const FIELD: Grammar = Grammar {
     },
 };
 
-/// The options of a resource.
+/// The parsed options of a resource.
 pub(super) struct ResourceAttr {
     pub(super) presets: Presets,
     pub(super) default_sort: DefaultSort,
@@ -70,7 +70,7 @@ fn inner<T: Default>(value: Option<SpannedValue<T>>) -> T {
     value.map(SpannedValue::into_inner).unwrap_or_default()
 }
 
-/// The marks of a field, or of a computed one, each by its place.
+/// The spans of the marks of a field or of a computed field.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Marks {
     pub(crate) id: Option<Span>,
@@ -81,18 +81,18 @@ pub(crate) struct Marks {
     pub(crate) numeric: Option<Span>,
     pub(crate) read_only: Option<Span>,
     pub(crate) nested: Option<Span>,
-    /// A mark may be misspelt, so nothing is concluded from the absence of one.
+    /// Whether a mark may be misspelt, so that the absence of a mark proves nothing.
     pub(crate) unclear: bool,
 }
 
 impl Marks {
-    /// The marks of a field.
+    /// Reads the marks of a field.
     pub(super) fn of_field(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
         let mut options = Options::of(attributes, "resource", &FIELD, errors);
         Self::take(&mut options, FIELD.known, errors)
     }
 
-    /// The marks among options of which `known` are all.
+    /// Reads the marks that are among `known`.
     pub(crate) fn take(
         options: &mut Options,
         known: &[&'static str],
@@ -119,7 +119,7 @@ impl Marks {
         marks
     }
 
-    /// Every mark that is there, with its name.
+    /// Returns the marks that are present, with their names.
     pub(crate) fn all(&self) -> impl Iterator<Item = (&'static str, Span)> {
         [
             ("id", self.id),
@@ -135,20 +135,20 @@ impl Marks {
         .filter_map(|(name, span)| Some((name, span?)))
     }
 
-    /// Whether a query may name it, beyond selecting it.
+    /// Reports whether a query may use the field for more than selection.
     pub(crate) fn is_queried(&self) -> bool {
         self.all().any(|(name, _)| name != "read_only")
     }
 }
 
-/// Where `#[resource(…)]` itself stands.
+/// Returns the span of the attribute's path.
 pub(super) fn place(attributes: &[Attribute]) -> Option<Span> {
     use syn::spanned::Spanned as _;
     let attribute = attributes.iter().find(|attribute| is_called(attribute, "resource"))?;
     Some(attribute.path().span())
 }
 
-/// The complaint that an identifier says more than it must.
+/// Returns the error about `read_only` on an identifier.
 pub(crate) fn read_only_id_fault(field: &Ident, span: Span) -> darling::Error {
     fault(
         span,
@@ -158,12 +158,12 @@ pub(crate) fn read_only_id_fault(field: &Ident, span: Span) -> darling::Error {
     )
 }
 
-/// The complaint about marks where nobody sees the field.
+/// Returns the error about marks on a field that is not in the JSON form.
 pub(crate) fn hidden_fault(field: &Ident, span: Span) -> darling::Error {
     fault(
         span,
         format_args!(
-            "`{field}` is not on the wire, as `#[serde(skip)]` says: leave `#[resource(…)]` out"
+            "`{field}` is not in the JSON form because of `#[serde(skip)]`: leave `#[resource(…)]` out"
         ),
     )
 }

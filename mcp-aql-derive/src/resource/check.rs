@@ -1,4 +1,4 @@
-//! The rules of a resource, each a function named after it.
+//! Checks the rules of a resource, one function per rule.
 
 use std::collections::BTreeMap;
 
@@ -18,13 +18,13 @@ use crate::support::serde_attr::{
 use crate::support::ty::Kind;
 use crate::support::{fault, names};
 
-/// The member that computed fields stand in.
+/// The member that holds computed fields.
 pub(crate) const COMPUTED: &str = "_computed";
 
-/// Keys of a filter that are no fields.
+/// The logical operators of a filter, which cannot name fields.
 pub(crate) const GROUPS: [&str; 3] = ["and", "or", "not"];
 
-/// Every rule that a resource must keep.
+/// Checks every rule of a resource.
 pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     one_type(resource, errors);
     own_form(resource, errors);
@@ -50,28 +50,28 @@ pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     relationships(resource, errors);
 }
 
-/// A table belongs to one type, and its rows outlive the request.
+/// Rejects generics: a table belongs to one type, and its rows outlive the request.
 fn one_type(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     for parameter in &resource.generics.params {
         let (span, message) = match parameter {
             GenericParam::Lifetime(it) => (
                 it.lifetime.span(),
-                "a resource borrows nothing: write owned types such as `String`".to_owned(),
+                "a resource cannot borrow: write owned types such as `String`".to_owned(),
             ),
             GenericParam::Type(syn::TypeParam { ident, .. }) => (
                 ident.span(),
-                format!("a resource is one type: write a type in place of `{ident}`"),
+                format!("a resource cannot be generic: write a type in place of `{ident}`"),
             ),
             GenericParam::Const(syn::ConstParam { ident, .. }) => (
                 ident.span(),
-                format!("a resource is one type: write a value in place of `{ident}`"),
+                format!("a resource cannot be generic: write a value in place of `{ident}`"),
             ),
         };
         errors.push(fault(span, message));
     }
 }
 
-/// A query names the fields of the struct, so these must be the members of its JSON form.
+/// Requires that serde writes the struct's fields as the members of its JSON form, because queries name fields.
 fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let serde = &resource.serde;
     if let Some((option, span)) = serde.written_form.as_ref().or(serde.own_form.as_ref()) {
@@ -85,7 +85,7 @@ fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Two fields of one name could not be told apart.
+/// Rejects two fields with the same name in JSON, and the name of the computed fields' member.
 fn names_differ(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut seen = BTreeMap::new();
     for field in resource.on_the_wire() {
@@ -95,13 +95,13 @@ fn names_differ(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
         } else if name.text == COMPUTED {
             errors.push(fault(
                 name.span,
-                "`_computed` holds what is computed of a resource: write another name",
+                "`_computed` is reserved for computed fields: write another name",
             ));
         }
     }
 }
 
-/// One field tells the values of a resource apart.
+/// Rejects a second identifier.
 fn one_identifier(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut marked =
         resource.on_the_wire().filter_map(|field| Some((field.ident, field.column.marks.id?)));
@@ -110,13 +110,13 @@ fn one_identifier(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
         errors.push(fault(
             span,
             format_args!(
-                "`{second}` is a second identifier, `{first}` is the first: leave `id` off one of them"
+                "`{second}` is a second identifier beside `{first}`: leave `id` out on one of them"
             ),
         ));
     }
 }
 
-/// What is not in the JSON form cannot be asked for.
+/// Rejects marks on fields that are not in the JSON form.
 fn hidden(field: &FieldModel<'_>, errors: &mut Accumulator) {
     if field.column.marks.all().next().is_some()
         && let Some(span) = field.attribute
@@ -127,7 +127,7 @@ fn hidden(field: &FieldModel<'_>, errors: &mut Accumulator) {
             fault(
                 span,
                 format_args!(
-                    "`{}` is in no result, as `#[serde(skip_serializing)]` says: leave `#[resource(…)]` out",
+                    "`{}` is not in any result because of `#[serde(skip_serializing)]`: leave `#[resource(…)]` out",
                     field.ident
                 ),
             )
@@ -135,7 +135,7 @@ fn hidden(field: &FieldModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// What a query names is snake_case, and no word of the filter language.
+/// Requires that fields used by queries have snake_case names that are not logical operators of the filter language.
 fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let marks = &field.column.marks;
     let name = &field.column.name;
@@ -145,27 +145,31 @@ fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
     if let Some(error) = name_fault(field.ident, name, ", or leave its marks out") {
         errors.push(error);
     } else if GROUPS.contains(&name.text.as_str()) && marks.filter.or(marks.nested).is_some() {
-        errors.push(no_field_name(&name.text, name.span, "#[serde(rename = \"…\")]"));
+        errors.push(logical_operator_name(&name.text, name.span, "#[serde(rename = \"…\")]"));
     }
 }
 
-/// The complaint that a filter could not name a field.
-pub(crate) fn no_field_name(name: &str, span: proc_macro2::Span, remedy: &str) -> darling::Error {
+/// Returns the error about a filterable field with the name of a logical operator.
+pub(crate) fn logical_operator_name(
+    name: &str,
+    span: proc_macro2::Span,
+    remedy: &str,
+) -> darling::Error {
     fault(
         span,
         format_args!(
-            "`{name}` combines conditions inside of a filter, so no field there can be called that: write another name, `{remedy}`, or leave `filter` out"
+            "`{name}` combines conditions in a filter and cannot be the name of a field there: write another name, `{remedy}`, or leave `filter` out"
         ),
     )
 }
 
-/// Introspection describes every field.
+/// Requires a description, which introspection shows.
 fn description(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     errors.extend(field.doc.fault("field", &ident.to_string(), ident.span()));
 }
 
-/// The value of a field must be what its type writes.
+/// Requires that a field's JSON value is the one that its type writes.
 fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     if let Some(span) = field.serde.flatten {
@@ -184,7 +188,7 @@ fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// An identifier is read-only without saying so.
+/// Rejects `read_only` on an identifier, which is read-only already.
 fn protected_once(field: &FieldModel<'_>, errors: &mut Accumulator) {
     let marks = &field.column.marks;
     if let (Some(_), Some(span)) = (marks.id, marks.read_only) {
@@ -192,7 +196,7 @@ fn protected_once(field: &FieldModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// A nested field says nothing itself: its resource does.
+/// Rejects other marks on a nested field: its own fields carry them.
 fn nested(field: &FieldModel<'_>, resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     let marks = &field.column.marks;
@@ -200,7 +204,7 @@ fn nested(field: &FieldModel<'_>, resource: &ResourceModel<'_>, errors: &mut Acc
         errors.push(fault(
             span,
             format_args!(
-                "`{ident}` is nested, so its own fields say what a query does with them: leave `{mark}` out"
+                "`{ident}` is nested, so the marks belong on its own fields: leave `{mark}` out"
             ),
         ));
     }
@@ -220,13 +224,13 @@ fn nested(field: &FieldModel<'_>, resource: &ResourceModel<'_>, errors: &mut Acc
         errors.push(fault(
             inner.span(),
             format_args!(
-                "`{ident}` holds the resource that it is a field of, so the names behind it would never end: leave `nested` out"
+                "`{ident}` contains its own resource, so its paths would never end: leave `nested` out"
             ),
         ));
     }
 }
 
-/// Each preset has a name of its own and names fields that exist (REQ-FLD-02).
+/// Requires that each preset has a unique name and names fields that exist (REQ-FLD-02).
 fn presets(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut seen = Vec::new();
     for preset in &resource.presets.0 {
@@ -262,42 +266,45 @@ fn presets(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// What a path leads to, as far as this struct tells.
-enum Found<'f, 'a> {
+/// The target of a path.
+enum PathTarget<'f, 'a> {
     Field(&'f FieldModel<'a>),
-    /// Something inside of a field, or something computed: the adapter's start checks it.
+    /// A target inside a field or a computed field. The adapter checks it at start-up.
     Beyond,
 }
 
-/// The field that a path names; a fault where there is none.
+/// Resolves a path to a field, or reports an unknown one.
 fn known<'f, 'a>(
     path: &FieldPath,
     who: &str,
     resource: &'f ResourceModel<'a>,
     errors: &mut Accumulator,
-) -> Option<Found<'f, 'a>> {
+) -> Option<PathTarget<'f, 'a>> {
     let first = path.segments.first().map(String::as_str).unwrap_or_default();
     if path.segments.iter().any(String::is_empty) {
         errors.push(fault(
             path.span,
             format_args!(
-                "`{path}` names no field: write a path, such as `title` or `metadata.owner`"
+                "`{path}` is not the path of a field: write one, such as `title` or `metadata.owner`"
             ),
         ));
         return None;
     }
     if first == COMPUTED {
-        return Some(Found::Beyond);
+        return Some(PathTarget::Beyond);
     }
     let Some(field) = resource.field(first) else {
         errors.push(fault(
             path.span,
-            format_args!("{who} names `{first}`, which is no field: {}", near(first, resource)),
+            format_args!(
+                "{who} names `{first}`, which is not a field: {}",
+                suggest_field(first, resource)
+            ),
         ));
         return None;
     };
     if path.segments.len() == 1 {
-        return Some(Found::Field(field));
+        return Some(PathTarget::Field(field));
     }
     if let Some(noun) = field.column.kind().noun().filter(|_| !has_members(&field.column.kind())) {
         errors.push(fault(
@@ -306,10 +313,10 @@ fn known<'f, 'a>(
         ));
         return None;
     }
-    Some(Found::Beyond)
+    Some(PathTarget::Beyond)
 }
 
-/// Whether there may be fields inside.
+/// Reports whether values of this kind may contain fields.
 fn has_members(kind: &Kind) -> bool {
     match kind {
         Kind::Object | Kind::Unknown => true,
@@ -318,11 +325,11 @@ fn has_members(kind: &Kind) -> bool {
     }
 }
 
-/// What to write instead of an unknown field.
-fn near(name: &str, resource: &ResourceModel<'_>) -> String {
-    // The name in Rust is not always the one on the wire.
+/// Suggests a field for an unknown name.
+fn suggest_field(name: &str, resource: &ResourceModel<'_>) -> String {
+    // The Rust name of a field may differ from its JSON name.
     if let Some(field) = resource.on_the_wire().find(|field| field.ident.unraw() == name) {
-        return format!("write `{}`, as it is called on the wire", field.column.name.text);
+        return format!("write `{}`, its name in JSON", field.column.name.text);
     }
     let known: Vec<_> =
         resource.on_the_wire().map(|field| field.column.name.text.as_str()).collect();
@@ -332,12 +339,12 @@ fn near(name: &str, resource: &ResourceModel<'_>) -> String {
     names::suggestion(name, known.iter().copied())
 }
 
-/// The default order is one that a caller could ask for (REQ-COL-05).
+/// Requires that the default order uses sortable fields (REQ-COL-05).
 fn default_sort(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut seen = Vec::new();
     for key in &resource.default_sort.0 {
         let text = key.path.to_string();
-        if let Some(Found::Field(field)) = known(&key.path, "`default_sort`", resource, errors)
+        if let Some(PathTarget::Field(field)) = known(&key.path, "`default_sort`", resource, errors)
             && field.column.marks.sort.is_none()
             && !field.column.marks.unclear
         {
@@ -357,7 +364,7 @@ fn default_sort(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Kinds of relationships have public names, each once (REQ-REL-05).
+/// Requires that relationship types have unique snake_case names (REQ-REL-05).
 fn relationships(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     let mut seen = Vec::new();
     for relationship in &resource.relationships.0 {

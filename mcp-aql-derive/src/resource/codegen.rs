@@ -1,4 +1,4 @@
-//! The table of the fields. What it means is in the runtime.
+//! Generates the table of a resource's fields. The runtime interprets it.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -10,7 +10,7 @@ use super::model::{FieldModel, ResourceModel};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::inside;
 
-/// The impls of a resource without faults.
+/// Generates the implementations for a resource without errors.
 pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let ident = resource.ident;
     let query = quote!(#runtime::query);
@@ -57,10 +57,10 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
     }
 }
 
-/// Impls with an empty table, so that a faulty resource gives no further errors where it is used.
+/// Generates an empty table, so that a faulty resource causes no follow-up errors where it is used.
 pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     if !input.generics.params.is_empty() {
-        return TokenStream::new(); // no resource can be generic, so nobody uses it as one
+        return TokenStream::new(); // a generic type cannot be used as a resource
     }
     let ident = &input.ident;
     let identified = identified(ident, runtime);
@@ -90,7 +90,7 @@ fn spec(field: &FieldModel<'_>, access: &Ident, runtime: &RuntimePath) -> TokenS
     quote!(#spec #omitted #nested)
 }
 
-/// The way to a nested resource, if there is one in the row.
+/// Generates the access to a nested resource.
 fn nested_access(
     field: &FieldModel<'_>,
     access: &Ident,
@@ -100,23 +100,23 @@ fn nested_access(
     field.column.marks.nested?;
     let ident = field.ident;
     let inner = field.inner();
-    let way = way(field.column.ty, quote!(&__row.#ident));
+    let inner_value = borrow_inner(field.column.ty, quote!(&__row.#ident));
     Some(quote! {
         #[automatically_derived]
         impl #runtime::query::column::NestedAccess for #access {
             type Row = #item;
             type Inner = #inner;
             fn get(__row: &#item) -> ::core::option::Option<&#inner> {
-                #way
+                #inner_value
             }
         }
     })
 }
 
-/// Borrows what is inside of `Option` and `Box`; `value` borrows the whole.
-fn way(ty: &Type, value: TokenStream) -> TokenStream {
+/// Generates an expression that borrows the value inside `Option` and `Box`. `value` borrows the whole.
+fn borrow_inner(ty: &Type, value: TokenStream) -> TokenStream {
     if let Some(ty) = inside(ty, "Option") {
-        let inner = way(ty, quote!(__inner));
+        let inner = borrow_inner(ty, quote!(__inner));
         quote! {
             match #value {
                 ::core::option::Option::Some(__inner) => #inner,
@@ -124,7 +124,7 @@ fn way(ty: &Type, value: TokenStream) -> TokenStream {
             }
         }
     } else if let Some(ty) = inside(ty, "Box") {
-        way(ty, quote!(&**#value))
+        borrow_inner(ty, quote!(&**#value))
     } else {
         quote!(::core::option::Option::Some(#value))
     }

@@ -1,5 +1,5 @@
-//! What a query may do with one value of a row, be it stored or computed: rules, checks that only
-//! types can answer, and the table's entry.
+//! Checks and generates one column of a row, stored or computed: the rules of its marks, assertions about its type,
+//! and its table entry.
 
 use darling::error::Accumulator;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -13,7 +13,7 @@ use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::{self, Kind};
 use crate::support::{Name, fault};
 
-/// One value of a row.
+/// A stored or computed value of a row.
 pub(crate) struct ColumnModel<'a> {
     pub(crate) name: Name,
     pub(crate) description: Doc,
@@ -23,7 +23,7 @@ pub(crate) struct ColumnModel<'a> {
 }
 
 impl<'a> ColumnModel<'a> {
-    /// The type without an `Option` around it.
+    /// Returns the type without an `Option` around it.
     pub(crate) fn bare(&self) -> &'a Type {
         ty::inside(self.ty, "Option").unwrap_or(self.ty)
     }
@@ -55,7 +55,7 @@ impl<'a> ColumnModel<'a> {
     }
 }
 
-/// Every rule of marks that the written type shows to be broken.
+/// Checks every rule of marks that the written type alone can violate.
 pub(crate) fn check(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     identifies(column, errors);
     has_words(column, errors);
@@ -65,7 +65,7 @@ pub(crate) fn check(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     adds(column, errors);
 }
 
-/// An identifier is one value that is always there (MCP-AQL pagination §4).
+/// Requires that an identifier is a single, always present value (MCP-AQL pagination §4).
 fn identifies(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     let Some(span) = column.marks.id else { return };
     let name = &column.name.text;
@@ -73,17 +73,19 @@ fn identifies(column: &ColumnModel<'_>, errors: &mut Accumulator) {
         let bare = ty::text(column.bare()).unwrap_or_else(|| "its type".to_owned());
         errors.push(fault(
             span,
-            format_args!("`{name}` identifies the resource and may be missing: write `{bare}` without `Option`"),
+            format_args!(
+                "`{name}` is an identifier and cannot be optional: write `{bare}` without `Option`"
+            ),
         ));
         return;
     }
     if matches!(column.kind(), Kind::List(_) | Kind::Object | Kind::Bool | Kind::Float) {
         let remedy = "mark a field that holds text or a whole number";
-        column.refuse("id", Some(span), "is for what tells two of them apart", remedy, errors);
+        column.refuse("id", Some(span), "is for a unique value", remedy, errors);
     }
 }
 
-/// Words are looked for in text.
+/// Requires text for `search`.
 fn has_words(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     let kind = match column.kind() {
         Kind::List(inner) => *inner,
@@ -91,35 +93,41 @@ fn has_words(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     };
     if !matches!(kind, Kind::Text | Kind::Unknown) {
         let span = column.marks.search;
-        column.refuse("search", span, "looks for words", "leave it out, or write `filter`", errors);
+        column.refuse("search", span, "is for text", "leave it out, or write `filter`", errors);
     }
 }
 
-/// A filter compares single values, or the entries of a list.
+/// Requires single values, or lists of them, for `filter`.
 fn compares(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     if matches!(column.kind(), Kind::Object) {
         let remedy = "leave it out, or write a struct that derives `Resource`, and `nested`";
-        column.refuse("filter", column.marks.filter, "compares values", remedy, errors);
+        column.refuse(
+            "filter",
+            column.marks.filter,
+            "is for values that can be compared",
+            remedy,
+            errors,
+        );
     }
 }
 
-/// Sorting takes one value that can come before another.
+/// Requires values with an order for `sort`.
 fn is_ordered(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     if matches!(column.kind(), Kind::List(_) | Kind::Object | Kind::Bool) {
         let span = column.marks.sort;
-        column.refuse("sort", span, "puts values in an order", "leave it out", errors);
+        column.refuse("sort", span, "is for values that have an order", "leave it out", errors);
     }
 }
 
-/// A group is made of equal values.
+/// Requires values that can be equal for `group`.
 fn groups(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     if matches!(column.kind(), Kind::List(_) | Kind::Object | Kind::Float) {
         let span = column.marks.group;
-        column.refuse("group", span, "puts equal values together", "leave it out", errors);
+        column.refuse("group", span, "is for values that can be equal", "leave it out", errors);
     }
 }
 
-/// Only numbers are added.
+/// Requires numbers for `numeric`.
 fn adds(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     if !matches!(column.kind(), Kind::Integer(_) | Kind::Float | Kind::Unknown) {
         let span = column.marks.numeric;
@@ -127,21 +135,21 @@ fn adds(column: &ColumnModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// The type that leads to the column of this number.
+/// Returns the name of the type that accesses the column with this number.
 pub(crate) fn access(number: usize) -> Ident {
     format_ident!("__Column{number}")
 }
 
-/// `FieldSpec::of::<__Column0>("name", "What it is.", …)` and its marks.
+/// Generates `FieldSpec::of::<__Column0>("name", "Description.", …)` with its marks.
 pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident, runtime: &RuntimePath) -> TokenStream {
     let (name, description) = (&column.name.text, &column.description);
-    // `read_only` is for updates, and `nested` needs to be told the way.
+    // `read_only` concerns updates only, and `nested` is added with its access type.
     let marks = column
         .marks
         .all()
         .filter(|(mark, _)| !["read_only", "nested"].contains(mark))
         .map(|(mark, _)| format_ident!("{mark}"));
-    // What the compiler has to say of a field's type is said where that type is written.
+    // rustc reports errors about a field's type where the type is written.
     let span = column.ty.span();
     let runtime = runtime.at(span);
     let access = Ident::new(&access.to_string(), Span::call_site().located_at(span));
@@ -154,7 +162,7 @@ pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident, runtime: &RuntimePa
     }
 }
 
-/// The way to a value: `value` borrows it of `__row`. Both items stand under the same conditions.
+/// Generates the access to a value. `value` is an expression that borrows it from `__row`.
 pub(crate) fn access_impl(
     column: &ColumnModel<'_>,
     access: &Ident,
@@ -182,7 +190,7 @@ pub(crate) fn access_impl(
     }
 }
 
-/// Checks that only the compiler's knowledge of a type can make, each where the type is written.
+/// Generates the checks that need type information. rustc reports them where the type is written.
 pub(crate) fn assertions(
     column: &ColumnModel<'_>,
     access: &Ident,
@@ -190,7 +198,7 @@ pub(crate) fn assertions(
     runtime: &RuntimePath,
 ) -> Vec<TokenStream> {
     let marks = &column.marks;
-    // Of a type that its name tells everything is said already.
+    // `check` has covered every type that is known by name.
     let unknown = match column.kind() {
         Kind::Unknown => true,
         Kind::List(inner) => matches!(*inner, Kind::Unknown),
@@ -213,14 +221,12 @@ pub(crate) fn assertions(
     check(
         marks.numeric,
         quote!(#probe::NUMERIC),
-        format!("`numeric` is for numbers and `{name}` is none: leave it out"),
+        format!("`numeric` is for numbers and `{name}` is not a number: leave it out"),
     );
     check(
         marks.search,
         quote!(#probe::TEXT),
-        format!(
-            "`search` looks for words and `{name}` is no text: leave it out, or write `filter`"
-        ),
+        format!("`search` is for text and `{name}` is not text: leave it out, or write `filter`"),
     );
     let ty = owned_self(column.ty, item);
     check(
@@ -233,7 +239,7 @@ pub(crate) fn assertions(
             )
         },
         format!(
-            "`sort` puts values in an order and {written} has none: derive `PartialOrd` and `Ord` on it if it is yours, or leave `sort` out"
+            "`sort` is for values that have an order and {written} has none: derive `PartialOrd` and `Ord` on it if it is yours, or leave `sort` out"
         ),
     );
     for (mark, span) in [("id", marks.id), ("group", marks.group)] {
@@ -246,7 +252,7 @@ pub(crate) fn assertions(
     checks
 }
 
-/// Shows whatever is said about the tokens at `span`.
+/// Moves the tokens to `span`, so that rustc reports errors about them there.
 pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
     tokens
         .into_iter()
@@ -265,7 +271,7 @@ pub(crate) fn at(tokens: TokenStream, span: Span) -> TokenStream {
         .collect()
 }
 
-/// A type whose `Self` is the resource, written where `Self` is another.
+/// Replaces `Self` in a type by the resource, for use in another impl block.
 fn owned_self(ty: &Type, item: &TokenStream) -> TokenStream {
     replace_self(quote!(#ty), item)
 }
@@ -286,7 +292,7 @@ fn replace_self(tokens: TokenStream, item: &TokenStream) -> TokenStream {
         .collect()
 }
 
-/// The type behind `->`.
+/// Returns the type behind `->`.
 pub(crate) fn returned(output: &ReturnType) -> Option<&Type> {
     match output {
         ReturnType::Default => None,

@@ -1,4 +1,4 @@
-//! The lists above a resource: `presets(…)`, `default_sort(…)`, `relationships(…)`.
+//! Parses the lists above a resource: `presets(…)`, `default_sort(…)` and `relationships(…)`.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use syn::{Ident, LitStr, Meta, Token, bracketed};
 use crate::support::options::value;
 use crate::support::{fault, names, no_comma};
 
-/// The way to a field: `title`, `metadata.owner`, `_computed.age_days`.
+/// The path to a field: `title`, `metadata.owner` or `_computed.age_days`.
 #[derive(Debug, Clone)]
 pub(super) struct FieldPath {
     pub(super) segments: Vec<String>,
@@ -108,9 +108,9 @@ impl FromMeta for DefaultSort {
                     }
                 };
             } else if input.peek(Token![=]) {
-                return Err(input.error(format_args!(
-                    "a direction stands behind its field: write `{path} desc`"
-                )));
+                return Err(
+                    input.error(format_args!("a direction follows its field: write `{path} desc`"))
+                );
             }
             Ok(SortKey { path, descending })
         })
@@ -149,7 +149,7 @@ impl FromMeta for Relationships {
     }
 }
 
-/// The entries of `key(…)`; a fault in one of them hides none of the others.
+/// Parses the entries of `key(…)`. An error in one of them hides none of the others.
 fn list<T>(
     meta: &Meta,
     example: &str,
@@ -167,7 +167,7 @@ fn list<T>(
         Meta::NameValue(pair) => {
             return Err(fault(
                 pair.value.span(),
-                format_args!("`{key}` takes a list: write `{key}({example})`"),
+                format_args!("`{key}` is not a list: write `{key}({example})`"),
             ));
         }
     };
@@ -179,7 +179,7 @@ fn list<T>(
     }
     let mut errors = darling::Error::accumulator();
     let mut entries = Vec::new();
-    // What is parsed apart leaves no half-read list behind, which syn would report too.
+    // Each entry is parsed from its own tokens, so that syn does not report the rest of a faulty one as well.
     let one = |input: ParseStream<'_>| {
         let entry = entry(input)?;
         if input.is_empty() { Ok(entry) } else { Err(no_comma(input)) }
@@ -206,7 +206,7 @@ fn list<T>(
     errors.finish_with(entries)
 }
 
-/// `name =`.
+/// Parses `name =`.
 fn name(input: ParseStream<'_>, example: &str) -> syn::Result<Ident> {
     if !input.peek(Ident::peek_any) {
         return Err(input.error(format_args!("a preset has a name: write `{example}`")));
@@ -221,7 +221,7 @@ fn name(input: ParseStream<'_>, example: &str) -> syn::Result<Ident> {
     }
 }
 
-/// `a`, `a.b`, or the same in quotes where a name is no word of Rust.
+/// Parses `a` or `a.b`, or the same in quotes if a name is not a Rust identifier.
 fn path(input: ParseStream<'_>) -> syn::Result<FieldPath> {
     if input.peek(LitStr) {
         let text: LitStr = input.parse()?;
@@ -229,19 +229,16 @@ fn path(input: ParseStream<'_>) -> syn::Result<FieldPath> {
         return Ok(FieldPath { segments, span: text.span() });
     }
     if !input.peek(Ident::peek_any) {
-        return Err(
-            input.error("this names no field: write a path, such as `title` or `metadata.owner`")
-        );
+        return Err(input.error(
+            "this is not the path of a field: write one, such as `title` or `metadata.owner`",
+        ));
     }
     let first = input.call(Ident::parse_any)?;
     let span = first.span();
     let mut segments = vec![first.unraw().to_string()];
     while let Some(dot) = input.parse::<Option<Token![.]>>()? {
         let next = input.call(Ident::parse_any).map_err(|_| {
-            syn::Error::new(
-                dot.span,
-                "there is no field behind this dot: write one or leave it out",
-            )
+            syn::Error::new(dot.span, "there is no field after this dot: write one or leave it out")
         })?;
         segments.push(next.unraw().to_string());
     }

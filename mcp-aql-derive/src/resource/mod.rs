@@ -1,4 +1,4 @@
-//! `#[derive(Resource)]`: read the attributes, model the resource, check it, write its table.
+//! Expands `#[derive(Resource)]`: parses the attributes, models and checks the resource, and generates its table.
 
 pub(crate) mod attr;
 pub(crate) mod check;
@@ -15,8 +15,7 @@ use crate::support::feature;
 use crate::support::runtime_path::RuntimePath;
 use model::ResourceModel;
 
-/// Expands the derive; faults become compile errors beside impls that do nothing, so that they breed
-/// no others.
+/// Expands the derive. Errors are returned together with empty implementations, which prevent follow-up errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let input: DeriveInput = match syn::parse2(item) {
         Ok(input) => input,

@@ -1,4 +1,4 @@
-//! A resource with everything that was written about its fields.
+//! Models a resource and its fields.
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
@@ -11,7 +11,7 @@ use crate::support::doc::Doc;
 use crate::support::serde_attr::{SerdeAttr, wire_name};
 use crate::support::{fault, shape, ty};
 
-/// A resource that queries name the fields of.
+/// A resource whose fields queries can name.
 pub(super) struct ResourceModel<'a> {
     pub(super) ident: &'a Ident,
     pub(super) generics: &'a Generics,
@@ -23,20 +23,20 @@ pub(super) struct ResourceModel<'a> {
     pub(super) runtime: Option<Path>,
 }
 
-/// One field of it.
+/// A field of a resource.
 pub(super) struct FieldModel<'a> {
     pub(super) ident: &'a Ident,
     pub(super) column: ColumnModel<'a>,
     pub(super) doc: Doc,
-    /// It is not in the JSON form.
+    /// Whether the field is not in the JSON form.
     pub(super) hidden: bool,
-    /// Where `#[resource(…)]` itself stands.
+    /// The span of `#[resource(…)]`.
     pub(super) attribute: Option<Span>,
     pub(super) serde: SerdeAttr,
 }
 
 impl<'a> ResourceModel<'a> {
-    /// The resource; without fields where it has no named ones.
+    /// Reads the resource. A type without named fields is an error and has none.
     pub(super) fn read(input: &'a DeriveInput, errors: &mut Accumulator) -> Self {
         let attr = ResourceAttr::read(&input.attrs, errors);
         let serde = SerdeAttr::read(&input.attrs);
@@ -50,7 +50,7 @@ impl<'a> ResourceModel<'a> {
                 errors.push(fault(
                     ident.span(),
                     format_args!(
-                        "`{ident}` is {}, and a query names fields: write `struct {ident} {{ … }}`",
+                        "`{ident}` is {}, not a struct with named fields: write `struct {ident} {{ … }}`",
                         shape(other),
                     ),
                 ));
@@ -69,7 +69,7 @@ impl<'a> ResourceModel<'a> {
         }
     }
 
-    /// The fields of the JSON form.
+    /// Returns the fields of the JSON form.
     pub(super) fn on_the_wire(&self) -> impl Iterator<Item = &FieldModel<'a>> {
         self.fields.iter().filter(|field| !field.hidden)
     }
@@ -99,7 +99,7 @@ impl<'a> FieldModel<'a> {
         })
     }
 
-    /// The type of the nested resource, without `Option` and `Box` around it.
+    /// Returns the type of the nested resource, without `Option` and `Box` around it.
     pub(super) fn inner(&self) -> &'a Type {
         let mut inner = self.column.ty;
         while let Some(next) = ty::inside(inner, "Option").or_else(|| ty::inside(inner, "Box")) {

@@ -1,3 +1,5 @@
+//! Unit tests of `#[derive(Resource)]`.
+
 use quote::quote;
 
 use super::expand;
@@ -23,7 +25,7 @@ fn the_expansion_is_a_table() {
             /// Short title.
             #[resource(search, filter, sort)]
             title: String,
-            /// Where the work stands.
+            /// Status of the work.
             #[resource(filter, sort, group)]
             status: Status,
             /// The task that this one is a part of.

@@ -1,13 +1,12 @@
-//! Text that `concat!` and `stringify!` make of literals: attributes reach the macros before rustc
-//! expands what is written in them.
+//! Evaluates `concat!` and `stringify!` of literals, because attributes reach the macros before rustc expands macro
+//! calls inside them.
 
 use syn::parse::Parser as _;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned as _;
 use syn::{Expr, ExprLit, ExprMacro, ExprUnary, Lit, LitStr, Macro, Token, UnOp};
 
-/// Replaces `concat!(…)` and `stringify!(…)` by their text, in a list too. Everything else stays as it
-/// is written.
+/// Replaces `concat!(…)` and `stringify!(…)` by their text, also inside a list. Other expressions stay unchanged.
 pub(crate) fn evaluate(expr: &mut Expr) {
     match expr {
         Expr::Group(group) => evaluate(&mut group.expr),
@@ -23,7 +22,7 @@ pub(crate) fn evaluate(expr: &mut Expr) {
     }
 }
 
-/// The text of a call of `concat!` with literals, or of `stringify!`.
+/// Returns the text of `concat!` with literals, or of `stringify!`.
 fn text_of(mac: &Macro) -> Option<String> {
     let name = &mac.path.segments.last()?.ident;
     if name == "stringify" {
@@ -36,7 +35,7 @@ fn text_of(mac: &Macro) -> Option<String> {
     parts.iter().map(part).collect()
 }
 
-/// The text that an argument of `concat!` adds.
+/// Returns the text that an argument of `concat!` adds.
 fn part(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Group(group) => part(&group.expr),
@@ -69,7 +68,7 @@ mod tests {
     use syn::{Expr, parse_str};
 
     #[test]
-    fn text_is_what_the_macros_of_the_standard_library_make() {
+    fn evaluates_macros_of_literals() {
         for (source, expected) in [
             (r#"concat!("a", "_b")"#, r#""a_b""#),
             (r#"std::concat!("a", 1, -2.5, true, 'c',)"#, r#""a1-2.5truec""#),

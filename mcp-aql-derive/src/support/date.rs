@@ -1,9 +1,9 @@
-//! Calendar days as the protocol writes them.
+//! Validates calendar dates as the protocol writes them.
 
-/// The complaint about one that does not exist; an example follows.
-pub(crate) const NO_DAY: &str = "is not a day of the calendar: write one in the form";
+/// The message about a date that does not exist. An example follows it.
+pub(crate) const NO_DAY: &str = "is not a valid date: write one in the form";
 
-/// Whether `text` is a day that exists, as `YYYY-MM-DD`.
+/// Reports whether `text` is an existing date in the form `YYYY-MM-DD`.
 pub(crate) fn is_date(text: &str) -> bool {
     let mut parts = text.split('-');
     let mut part = |width: usize| {

@@ -1,4 +1,4 @@
-//! Doc comments are descriptions.
+//! Reads doc comments, which become descriptions.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
@@ -7,11 +7,11 @@ use syn::{Attribute, Expr, ExprLit, ExprMacro, Lit, Meta};
 use super::concat::evaluate;
 use super::{fault, strip};
 
-/// What an item's doc comment says.
+/// The doc comment of an item.
 #[derive(Debug, Clone)]
 pub(crate) struct Doc {
     parts: Vec<Part>,
-    /// Where it stands, if there is one.
+    /// The span of its first line, if there is one.
     span: Option<Span>,
 }
 
@@ -24,7 +24,7 @@ enum Part {
 }
 
 impl Doc {
-    /// Lines lose the one space after `///`; empty lines at the edges go.
+    /// Reads the comment, removing the space after `///` and empty lines at both ends.
     pub(crate) fn of(attributes: &[Attribute]) -> Self {
         let mut parts = Vec::new();
         let mut lines: Vec<String> = Vec::new();
@@ -61,7 +61,7 @@ impl Doc {
         self.parts.iter().all(|part| matches!(part, Part::Text(text) if text.trim().is_empty()))
     }
 
-    /// The complaint that something is not described.
+    /// Returns the error about a missing or empty description.
     pub(crate) fn fault(&self, what: &str, name: &str, span: Span) -> Option<darling::Error> {
         if !self.is_empty() {
             return None;
@@ -83,7 +83,7 @@ impl Doc {
     }
 }
 
-/// The text as a constant expression.
+/// Generates the text as a constant expression.
 impl ToTokens for Doc {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         match self.parts.as_slice() {
@@ -105,7 +105,7 @@ impl ToTokens for Part {
     }
 }
 
-/// The lines before a macro or at the end, if there are any.
+/// Joins the lines before a macro call or at the end.
 fn joined(lines: &mut Vec<String>) -> Option<Part> {
     let lines = std::mem::take(lines);
     (!lines.is_empty()).then(|| Part::Text(lines.join("\n")))
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn macros_of_literals_are_text_and_others_are_left_to_rustc() {
+    fn macros_of_literals_are_evaluated_and_others_are_left_to_rustc() {
         let text: syn::ItemFn = parse_quote! {
             #[doc = concat!("Create a ", stringify!(task), ".")]
             fn f() {}

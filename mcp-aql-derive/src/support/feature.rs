@@ -1,4 +1,4 @@
-//! Complaints about features of the runtime that are off.
+//! Reports features of the runtime that are missing.
 
 use std::fmt::Display;
 
@@ -6,10 +6,10 @@ use proc_macro2::Span;
 
 use super::fault;
 
-/// True if the runtime has the feature `query`, which switches on the feature of this crate.
+/// Whether the runtime has the feature `query`, which enables the feature of this crate.
 const QUERY: bool = cfg!(any(feature = "query", test));
 
-/// The complaint that `user` needs the feature `query`, where it is off.
+/// Returns the error that `user` needs the feature `query`, if the feature is off.
 pub(crate) fn query(user: impl Display, span: Span) -> Option<darling::Error> {
     const VERSION: &str = env!("CARGO_PKG_VERSION");
     (!QUERY).then(|| {

@@ -1,11 +1,11 @@
-//! A check of `format` that needs no parser.
+//! Checks `format` at compile time, without a parser.
 
 use mcp_aql_protocol::Format;
 
 use super::date::is_date;
 
-/// Whether `text` certainly lacks the form that `format` names. Where a parser would be needed, the
-/// check is left to the adapter's start, which checks every default and example.
+/// Reports whether `text` certainly violates `format`. Formats that require a parser are checked when the adapter is
+/// built, which checks every default and example.
 pub(crate) fn certainly_lacks(format: Format, text: &str) -> bool {
     match format {
         Format::Date => !is_date(text),

@@ -1,5 +1,5 @@
-//! JSON written as Rust tokens: examples and literal defaults. It is checked while compiling and
-//! goes into the table as text.
+//! Parses JSON written as Rust tokens: examples and literal defaults. It is checked at compile time and stored in
+//! the table as text.
 
 use std::fmt::{self, Write as _};
 
@@ -13,7 +13,7 @@ use syn::{Expr, ExprLit, ExprUnary, Ident, Lit, LitStr, Token, UnOp, braced, bra
 use super::concat::evaluate;
 use super::{fault, no_comma};
 
-/// A JSON value and its place in the source.
+/// A JSON value and its span.
 #[derive(Debug, Clone)]
 pub(crate) struct Json {
     pub(crate) value: Value,
@@ -30,7 +30,7 @@ pub(crate) enum Value {
     Object(Vec<(LitStr, Json)>),
 }
 
-/// A number; whole ones are exact.
+/// A number. Integers are exact.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
     Int(i128),
@@ -65,7 +65,7 @@ impl fmt::Display for Number {
 }
 
 impl Json {
-    /// What this value is called in messages.
+    /// Returns the name of the value's type for messages.
     pub(crate) fn noun(&self) -> &'static str {
         match &self.value {
             Value::Null => "`null`",
@@ -78,7 +78,7 @@ impl Json {
         }
     }
 
-    /// The members, if this is an object.
+    /// Returns the members of an object, and none for other values.
     pub(crate) fn members(&self) -> &[(LitStr, Self)] {
         match &self.value {
             Value::Object(members) => members,
@@ -86,7 +86,7 @@ impl Json {
         }
     }
 
-    /// The value of an expression that is a literal or a list of literals; `None` for any other.
+    /// Converts an expression that is a literal or a list of literals. Returns `None` for any other.
     pub(crate) fn from_expr(expr: &Expr) -> Option<darling::Result<Self>> {
         let span = expr.span();
         let value = match expr {
@@ -123,10 +123,7 @@ fn from_lit(lit: &Lit, negative: bool, span: Span) -> Option<darling::Result<Jso
             match format!("{sign}{}", number.base10_digits()).parse() {
                 Ok(value) => Value::Number(Number::Int(value)),
                 Err(_) => {
-                    return Some(Err(fault(
-                        span,
-                        "no type holds this number: write a smaller one",
-                    )));
+                    return Some(Err(fault(span, "this number is too large: write a smaller one")));
                 }
             }
         }
@@ -134,7 +131,7 @@ fn from_lit(lit: &Lit, negative: bool, span: Span) -> Option<darling::Result<Jso
             Ok(value) if value.is_finite() => {
                 Value::Number(Number::Float(if negative { -value } else { value }))
             }
-            _ => return Some(Err(fault(span, "no type holds this number: write a smaller one"))),
+            _ => return Some(Err(fault(span, "this number is too large: write a smaller one"))),
         },
         _ => return None,
     };
@@ -203,7 +200,7 @@ fn list(content: ParseStream<'_>) -> syn::Result<Value> {
     Ok(Value::List(list))
 }
 
-/// What separates members; none is needed behind the last one.
+/// Parses the comma between members, which is optional after the last one.
 fn comma(content: ParseStream<'_>) -> syn::Result<()> {
     match content.parse::<Option<Token![,]>>()? {
         None if !content.is_empty() => Err(no_comma(content)),
@@ -246,7 +243,7 @@ fn object(content: ParseStream<'_>) -> syn::Result<Value> {
     Ok(Value::Object(members))
 }
 
-/// Compact JSON text.
+/// Formats compact JSON text.
 impl fmt::Display for Json {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.value {
@@ -296,11 +293,11 @@ fn write_text(text: &str, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     formatter.write_char('"')
 }
 
-/// A literal as an option's value.
+/// Reads a literal as an option's value.
 impl FromMeta for Json {
     fn from_expr(expr: &Expr) -> darling::Result<Self> {
         Self::from_expr(expr).unwrap_or_else(|| {
-            Err(fault(expr.span(), "this is no literal: write text, a number or a boolean"))
+            Err(fault(expr.span(), "this is not a literal: write text, a number or a boolean"))
         })
     }
 }
@@ -328,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told_apart() {
+    fn invalid_json_is_reported_with_its_reason() {
         for (source, expected) in [
             ("{ a: 1 }", "key `a` has no quotes: write `\"a\"`"),
             (r#"{ "a": b }"#, "`b` is not JSON: write its value, such as `1` or `\"text\"`"),

@@ -1,4 +1,4 @@
-//! What all macros share: reading options, names, types, literals and the path of the runtime.
+//! Shared by all macros: options, names, types, literals and the path of the runtime.
 
 pub(crate) mod concat;
 pub(crate) mod date;
@@ -20,21 +20,21 @@ use proc_macro2::{Span, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Data, DataStruct, Expr, Fields};
 
-/// One fault at one place. Messages read: what is wrong, a colon, what to write.
+/// Returns an error at one span. The message states what is wrong and, after a colon, what to write.
 pub(crate) fn fault(span: Span, message: impl Display) -> darling::Error {
     darling::Error::custom(message).with_span(&span)
 }
 
-/// A name on the wire and the tokens it came from.
+/// The name of an item in JSON, with the span of its tokens.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub(crate) text: String,
     pub(crate) span: Span,
-    /// It was set by an option and is not that of the Rust item.
+    /// Whether an option set the name. Otherwise it is that of the Rust item.
     pub(crate) set: bool,
 }
 
-/// The expression inside of the invisible groups that `macro_rules!` adds.
+/// Returns the expression inside the invisible groups that `macro_rules!` adds.
 pub(crate) fn strip(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => strip(&group.expr),
@@ -42,17 +42,17 @@ pub(crate) fn strip(expr: &Expr) -> &Expr {
     }
 }
 
-/// The attribute that is being expanded. Like `token`, it was written by the user.
+/// Returns the span of the attribute that is being expanded, with the hygiene of `token`, which the user wrote.
 pub(crate) fn attribute_of(token: Span) -> Span {
     token.located_at(Span::call_site())
 }
 
-/// The name of an enum's variant, for the same variant of the runtime's enum.
+/// Returns the name of an enum's variant, for the same variant of the runtime's enum.
 pub(crate) fn variant_ident(value: impl std::fmt::Debug) -> syn::Ident {
     syn::Ident::new(&format!("{value:?}"), Span::call_site())
 }
 
-/// What an item is that has no named fields.
+/// Returns the noun for the shape of an item, for messages.
 pub(crate) fn shape(data: &Data) -> &'static str {
     match data {
         Data::Struct(DataStruct { fields: Fields::Named(_), .. }) => "a struct",
@@ -63,21 +63,21 @@ pub(crate) fn shape(data: &Data) -> &'static str {
     }
 }
 
-/// The complaint that two things are not separated.
+/// Returns the error about a missing comma.
 pub(crate) fn no_comma(input: ParseStream<'_>) -> syn::Error {
     let next = match input.cursor().token_tree() {
         Some((TokenTree::Ident(ident), _)) => Some(ident.to_string()),
         Some((TokenTree::Literal(literal), _)) => Some(literal.to_string()),
         _ => None,
     };
-    // A long text would bury the message.
+    // A long literal would make the message unreadable.
     input.error(match next.filter(|next| next.len() <= 40) {
         Some(next) => format!("there is no comma before `{next}`: write one"),
         None => "there is no comma before this: write one".to_owned(),
     })
 }
 
-/// The first token of an item behind its attributes, doc comments among them.
+/// Returns the span of the first token after an item's attributes and doc comments.
 pub(crate) fn keyword(item: &impl quote::ToTokens) -> Span {
     let mut tokens = item.to_token_stream().into_iter();
     while let Some(token) = tokens.next() {

@@ -1,8 +1,8 @@
-//! Valid names for invalid ones, and suggestions for unknown ones.
+//! Derives valid names from invalid ones, and suggestions for unknown ones.
 
 use mcp_aql_protocol::nearest_name;
 
-/// The public name nearest to `name`: `createTask` becomes `create_task`.
+/// Returns the public name nearest to `name`: `createTask` becomes `create_task`.
 pub(crate) fn to_snake_case(name: &str) -> String {
     let mut snake = String::new();
     let mut after_lower = false;
@@ -24,7 +24,7 @@ pub(crate) fn to_snake_case(name: &str) -> String {
     if snake.is_empty() { "a_name".to_owned() } else { snake.to_owned() }
 }
 
-/// What to write instead of an unknown name: the nearest one, or all there are.
+/// Returns the advice for an unknown name: the nearest candidate, or a list of all.
 pub(crate) fn suggestion<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
@@ -35,12 +35,12 @@ pub(crate) fn suggestion<'a>(
     }
 }
 
-/// `` `a`, `b` or `c` ``.
+/// Formats names as `` `a`, `b` or `c` ``.
 pub(crate) fn one_of<'a>(candidates: impl IntoIterator<Item = &'a str>) -> String {
     joined(candidates, "or")
 }
 
-/// `` `a`, `b` and `c` ``.
+/// Formats names as `` `a`, `b` and `c` ``.
 pub(crate) fn all_of<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     joined(names, "and")
 }

@@ -1,4 +1,4 @@
-//! Reads the options of an attribute, one by one: a fault in one of them hides none of the others.
+//! Reads the options of an attribute one by one, so that an error in one of them hides none of the others.
 
 use darling::FromMeta;
 use darling::error::Accumulator;
@@ -18,29 +18,29 @@ use super::concat::evaluate;
 use super::json::Json;
 use super::{fault, names, no_comma, strip};
 
-/// What an attribute knows.
+/// The options that an attribute accepts.
 pub(crate) struct Grammar {
     /// The attribute's name, for messages.
     pub(crate) attribute: &'static str,
-    /// Its options.
+    /// The names of the options.
     pub(crate) known: &'static [&'static str],
-    /// Those that may be written more than once.
+    /// The options that may be repeated.
     pub(crate) repeatable: &'static [&'static str],
-    /// Whether the attribute says something without any option.
+    /// Whether the attribute is meaningful without options.
     pub(crate) bare: bool,
-    /// The option that text alone stands for.
+    /// The option that a bare string literal stands for.
     pub(crate) text: Option<&'static str>,
-    /// What to write instead of an option that it has not, where a near name is not the answer.
+    /// Suggests a replacement for an unknown option whose nearest name would mislead.
     pub(crate) hint: fn(&str) -> Option<Hint>,
 }
 
-/// What was meant by an option that an attribute has not.
+/// A suggestion for an unknown option.
 pub(crate) struct Hint {
-    /// What to write instead.
+    /// The text to write instead.
     pub(crate) remedy: String,
-    /// Where the option does belong.
+    /// The place where the option belongs, if it exists elsewhere.
     pub(crate) place: Option<&'static str>,
-    /// The option that then need not be asked for as well.
+    /// The option that was probably meant, which is then not reported as missing.
     pub(crate) meant: Option<&'static str>,
 }
 
@@ -49,29 +49,29 @@ impl Hint {
         Some(Self { remedy: remedy.into(), place: None, meant: None })
     }
 
-    /// The option exists in another place.
+    /// Suggests the place where the option exists.
     pub(crate) fn belongs(place: &'static str, remedy: impl Into<String>) -> Option<Self> {
         Some(Self { remedy: remedy.into(), place: Some(place), meant: None })
     }
 }
 
-/// For attributes that have no more to say than the nearest name.
+/// The hint of grammars that rely on the nearest name alone.
 pub(crate) fn no_hint(_: &str) -> Option<Hint> {
     None
 }
 
-/// Options as written. Nothing is defaulted or compared here.
+/// The options as written, without defaults and without cross-checks.
 #[derive(Debug, Default)]
 pub(crate) struct Options {
     items: Vec<(Ident, Meta)>,
     json: Vec<JsonOption>,
-    /// Names that misspelt options come close to.
+    /// Known options that misspelt ones resemble.
     meant: Vec<&'static str>,
-    /// Something could not be read at all.
+    /// Whether some option could not be read at all.
     unreadable: bool,
 }
 
-/// An option whose value is JSON, which is no Rust expression: `example = { "a": 1 }`.
+/// An option whose value is JSON and not a Rust expression: `example = { "a": 1 }`.
 #[derive(Debug)]
 pub(crate) struct JsonOption {
     pub(crate) key: Ident,
@@ -79,13 +79,13 @@ pub(crate) struct JsonOption {
     pub(crate) json: Json,
 }
 
-enum Item {
+enum OptionItem {
     Meta(Ident, Meta),
     Json(JsonOption),
 }
 
 impl Options {
-    /// The options of every attribute called `name`, taken together.
+    /// Reads the options of every attribute called `name`.
     pub(crate) fn of(
         attributes: &[Attribute],
         name: &str,
@@ -99,7 +99,7 @@ impl Options {
                 Meta::Path(path) => errors.push(fault(
                     path.span(),
                     format_args!(
-                        "`#[{name}]` without options says nothing: write `#[{name}(…)]` or leave it out"
+                        "`#[{name}]` without options has no effect: write `#[{name}(…)]` or leave it out"
                     ),
                 )),
                 Meta::List(list) => options.read(list.tokens.clone(), grammar, errors),
@@ -113,7 +113,7 @@ impl Options {
                     };
                     errors.push(fault(
                         pair.eq_token.span,
-                        format_args!("`{name}` takes a list: write `#[{name}({options})]`"),
+                        format_args!("`{name}` is not a list: write `#[{name}({options})]`"),
                     ));
                 }
             }
@@ -151,9 +151,9 @@ impl Options {
         }
     }
 
-    fn add(&mut self, item: Item, grammar: &Grammar, errors: &mut Accumulator) {
+    fn add(&mut self, item: OptionItem, grammar: &Grammar, errors: &mut Accumulator) {
         let key = match &item {
-            Item::Meta(key, _) | Item::Json(JsonOption { key, .. }) => key,
+            OptionItem::Meta(key, _) | OptionItem::Json(JsonOption { key, .. }) => key,
         };
         let name = key.unraw().to_string();
         if !grammar.known.contains(&name.as_str()) {
@@ -177,8 +177,8 @@ impl Options {
             errors.push(fault(key.span(), format_args!("`{name}` is written twice: keep one")));
         } else {
             match item {
-                Item::Meta(key, meta) => self.items.push((key, meta)),
-                Item::Json(json) => self.json.push(json),
+                OptionItem::Meta(key, meta) => self.items.push((key, meta)),
+                OptionItem::Json(json) => self.json.push(json),
             }
         }
     }
@@ -187,12 +187,12 @@ impl Options {
         self.span_of(name).is_some()
     }
 
-    /// Whether the option is certainly not there, under no misspelt name either.
+    /// Reports whether the option is certainly missing, also under a misspelt name.
     pub(crate) fn lacks(&self, name: &str) -> bool {
         !self.has(name) && !self.meant.contains(&name) && !self.unreadable
     }
 
-    /// Where the option is written with empty text.
+    /// Returns the span of the option's value if it is empty text.
     pub(crate) fn empty(&self, name: &str) -> Option<Span> {
         self.items.iter().find(|(key, _)| key == name).and_then(|(_, meta)| match meta {
             Meta::NameValue(pair) => match strip(&pair.value) {
@@ -207,18 +207,18 @@ impl Options {
         })
     }
 
-    /// Where the option is written.
+    /// Returns the span of the option's key.
     pub(crate) fn span_of(&self, name: &str) -> Option<Span> {
         let json = self.json.iter().map(|option| &option.key);
         self.items.iter().map(|(key, _)| key).chain(json).find(|key| *key == name).map(Ident::span)
     }
 
-    /// The keys as written.
+    /// Returns the keys as written.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Ident> {
         self.items.iter().map(|(key, _)| key).chain(self.json.iter().map(|option| &option.key))
     }
 
-    /// The option's value, if it is written and well-formed.
+    /// Removes and returns the option's value, if it is present and well-formed.
     pub(crate) fn take<T: FromMeta>(
         &mut self,
         name: &str,
@@ -229,7 +229,7 @@ impl Options {
             let form = if list { "(…)" } else { " = …" };
             errors.push(fault(
                 object.json.span,
-                format_args!("`{name}` takes no object in braces: write `{name}{form}`"),
+                format_args!("`{name}` is not an object: write `{name}{form}`"),
             ));
         }
         let index = self.items.iter().position(|(key, _)| key == name)?;
@@ -237,7 +237,7 @@ impl Options {
         errors.handle(SpannedValue::from_meta(&meta))
     }
 
-    /// The values of an option that is JSON.
+    /// Removes and returns the values of a JSON option.
     pub(crate) fn take_json(&mut self, name: &str) -> Vec<JsonOption> {
         let (taken, rest) =
             std::mem::take(&mut self.json).into_iter().partition(|option| option.key == name);
@@ -245,18 +245,18 @@ impl Options {
         taken
     }
 
-    /// What was not taken.
+    /// Returns the options that were not taken.
     pub(crate) fn rest(self) -> impl Iterator<Item = (Ident, Meta)> {
         self.items.into_iter()
     }
 }
 
-/// Whether an attribute's path ends in `name`: `#[operation]` and `#[mcp_aql::operation]`.
+/// Reports whether an attribute's path ends in `name`, as in `#[operation]` and `#[mcp_aql::operation]`.
 pub(crate) fn is_called(attribute: &Attribute, name: &str) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == name)
 }
 
-fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
+fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<OptionItem> {
     if !input.peek(Ident::peek_any) {
         return Err(nameless(input, grammar));
     }
@@ -266,7 +266,7 @@ fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
         let sign = input.parse::<TokenTree>()?;
         return Err(syn::Error::new(
             sign.span(),
-            format!("`=` stands between an option and its value: write `{key} = {value_of_key}`"),
+            format!("an option is separated from its value by `=`: write `{key} = {value_of_key}`"),
         ));
     }
     if input.peek(Token![=]) {
@@ -279,22 +279,22 @@ fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
         }
         let is_json = key == "example" || input.peek(syn::token::Brace);
         let tokens = value(&input.fork())?;
-        // The value of an unknown option is not at fault, only its name.
+        // For an unknown option, the name is the error, not its value.
         let is_known = grammar.known.contains(&key.unraw().to_string().as_str());
         let is_expression = starts_with_expression(&tokens);
-        // A list of objects is JSON and not an expression.
+        // A list of objects is JSON, not an expression.
         if is_json || !is_expression && (!is_known || input.peek(syn::token::Bracket)) {
             value(input)?;
             if !is_known {
-                return Ok(Item::Meta(key.clone(), Meta::Path(key.into())));
+                return Ok(OptionItem::Meta(key.clone(), Meta::Path(key.into())));
             }
             let json = syn::parse2(tokens)?;
-            return Ok(Item::Json(JsonOption { key, description: None, json }));
+            return Ok(OptionItem::Json(JsonOption { key, description: None, json }));
         }
         let mut value = input.parse()?;
         evaluate(&mut value);
         let meta = MetaNameValue { path: key.clone().into(), eq_token, value };
-        return Ok(Item::Meta(key, Meta::NameValue(meta)));
+        return Ok(OptionItem::Meta(key, Meta::NameValue(meta)));
     }
     if input.peek(syn::token::Paren) {
         let content;
@@ -302,16 +302,16 @@ fn item(input: ParseStream<'_>, grammar: &Grammar) -> syn::Result<Item> {
         let tokens: TokenStream = content.parse()?;
         if key == "example" {
             let read = |input: ParseStream<'_>| described_example(key, input);
-            return read.parse2(tokens).map(Item::Json);
+            return read.parse2(tokens).map(OptionItem::Json);
         }
         let delimiter = MacroDelimiter::Paren(paren);
         let meta = MetaList { path: key.clone().into(), delimiter, tokens };
-        return Ok(Item::Meta(key, Meta::List(meta)));
+        return Ok(OptionItem::Meta(key, Meta::List(meta)));
     }
-    Ok(Item::Meta(key.clone(), Meta::Path(key.into())))
+    Ok(OptionItem::Meta(key.clone(), Meta::Path(key.into())))
 }
 
-/// True if the tokens start with an expression.
+/// Reports whether the tokens start with an expression.
 fn starts_with_expression(tokens: &TokenStream) -> bool {
     let read = |input: ParseStream<'_>| {
         input.parse::<Expr>()?;
@@ -320,7 +320,7 @@ fn starts_with_expression(tokens: &TokenStream) -> bool {
     read.parse2(tokens.clone()).is_ok()
 }
 
-/// The complaint about a value without an option's name.
+/// Returns the error about a value without an option's name.
 fn nameless(input: ParseStream<'_>, grammar: &Grammar) -> syn::Error {
     let text = if input.peek(LitStr) { grammar.text } else { None };
     match (input.cursor().literal(), text) {
@@ -334,7 +334,7 @@ fn nameless(input: ParseStream<'_>, grammar: &Grammar) -> syn::Error {
     }
 }
 
-/// `example("what it shows", { … })`.
+/// Parses `example("description", { … })`.
 fn described_example(key: Ident, content: ParseStream<'_>) -> syn::Result<JsonOption> {
     let description = if content.peek(LitStr) {
         let description: LitStr = content.parse()?;
@@ -342,7 +342,7 @@ fn described_example(key: Ident, content: ParseStream<'_>) -> syn::Result<JsonOp
         if content.is_empty() {
             return Err(syn::Error::new(
                 description.span(),
-                "the example is a description alone: write its parameters behind it, `{ … }`",
+                "the example has only a description: write its parameters after it, `{ … }`",
             ));
         }
         if comma.is_none() {
@@ -360,13 +360,13 @@ fn described_example(key: Ident, content: ParseStream<'_>) -> syn::Result<JsonOp
     Ok(JsonOption { key, description, json })
 }
 
-/// Goes on to the next comma.
+/// Skips the tokens up to the next comma.
 fn skip(input: ParseStream<'_>) -> syn::Result<()> {
     value(input).map(drop)
 }
 
-/// The tokens up to the next comma. What is parsed apart leaves no half-read group behind, which syn
-/// would report a second time.
+/// Returns the tokens up to the next comma. They are parsed separately, so that syn does not report the rest of a
+/// faulty group a second time.
 pub(crate) fn value(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     let mut tokens = Vec::new();
     while !input.is_empty() && !input.peek(Token![,]) {
@@ -375,7 +375,7 @@ pub(crate) fn value(input: ParseStream<'_>) -> syn::Result<TokenStream> {
     Ok(tokens.into_iter().collect())
 }
 
-/// Nested options, such as those of `deprecated(…)`.
+/// Reads nested options, for example those of `deprecated(…)`.
 pub(crate) fn nested(list: &MetaList, grammar: &Grammar, errors: &mut Accumulator) -> Options {
     let mut options = Options::default();
     options.read(list.tokens.clone(), grammar, errors);

@@ -1,12 +1,12 @@
-//! Where generated code finds the runtime.
+//! Determines the path under which generated code finds the runtime.
 
 use proc_macro_crate::{FoundCrate, crate_name};
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::{Ident, Path};
 
-/// The path of the runtime: `crate = path` when written, else the name that the user's manifest
-/// gives it, else `::mcp_aql`.
+/// The path of the runtime: the option `crate` if it is written, otherwise the name in the user's manifest, otherwise
+/// `::mcp_aql`.
 #[derive(Debug, Clone)]
 pub(crate) struct RuntimePath(TokenStream);
 
@@ -20,12 +20,12 @@ impl RuntimePath {
                 let name = Ident::new(&name, Span::call_site());
                 Self(quote!(::#name))
             }
-            // Inside of the runtime, and of its tests and examples, `extern crate self` gives the name.
+            // In the runtime itself, its tests and its examples, `extern crate self` provides the name.
             Ok(FoundCrate::Itself) | Err(_) => Self(quote!(::mcp_aql)),
         }
     }
 
-    /// The same path, seen as written at `span`.
+    /// Returns the same path with the location of `span`.
     pub(crate) fn at(&self, span: Span) -> Self {
         let moved = self.0.clone().into_iter().map(|mut token| {
             token.set_span(token.span().located_at(span));

@@ -1,4 +1,4 @@
-//! What serde's attributes say about the JSON form, as far as updates and queries name its members.
+//! Reads the serde attributes that change the JSON form, because updates and queries name its members.
 
 use mcp_aql_protocol::is_public_name;
 use proc_macro2::Span;
@@ -9,7 +9,7 @@ use syn::{Attribute, Ident, LitStr};
 
 use super::{Name, fault, names};
 
-/// Serde's options of a struct or of a field.
+/// The serde options of a struct or of a field.
 #[derive(Debug, Default)]
 pub(crate) struct SerdeAttr {
     pub(crate) rename: Option<LitStr>,
@@ -17,19 +17,19 @@ pub(crate) struct SerdeAttr {
     pub(crate) skip: bool,
     pub(crate) skip_deserializing: bool,
     pub(crate) skip_serializing: bool,
-    /// Left out of the JSON form now and then.
+    /// Whether the field may be missing in the JSON form (`skip_serializing_if`).
     pub(crate) omitted: bool,
-    /// Names that differ between reading and writing.
+    /// The span of names that differ between reading and writing.
     pub(crate) two_names: Option<Span>,
     pub(crate) flatten: Option<Span>,
-    /// The option by which a field, or the whole struct, is read in a form of its own.
+    /// The option that changes the form in which a field or the struct is read.
     pub(crate) own_form: Option<(String, Span)>,
-    /// The option by which it is written in one.
+    /// The option that changes the form in which it is written.
     pub(crate) written_form: Option<(String, Span)>,
 }
 
 impl SerdeAttr {
-    /// Reads what it knows. What it does not know, and what is malformed, is serde's to judge.
+    /// Reads the known options. Unknown and malformed ones are left to serde.
     pub(crate) fn read(attrs: &[Attribute]) -> Self {
         let mut serde = Self::default();
         for attr in attrs.iter().filter(|attr| attr.path().is_ident("serde")) {
@@ -71,7 +71,7 @@ impl SerdeAttr {
         Ok(())
     }
 
-    /// `= "name"`, or `(serialize = "name", deserialize = "name")` of which reading counts.
+    /// Reads `= "name"`, or the `deserialize` name of `(serialize = "name", deserialize = "name")`.
     fn name(&mut self, meta: &ParseNestedMeta<'_>) -> syn::Result<Option<LitStr>> {
         if !meta.input.peek(syn::token::Paren) {
             return meta.value()?.parse().map(Some);
@@ -93,7 +93,7 @@ impl SerdeAttr {
     }
 }
 
-/// What a field is called on the wire, and where that is written.
+/// Returns the name of a field in JSON and the span where it is written.
 pub(crate) fn wire_name(ident: &Ident, field: &SerdeAttr, container: &SerdeAttr) -> Name {
     if let Some(name) = &field.rename {
         return Name { text: name.value(), span: name.span(), set: true };
@@ -103,17 +103,17 @@ pub(crate) fn wire_name(ident: &Ident, field: &SerdeAttr, container: &SerdeAttr)
     Name { text: renamed.unwrap_or(plain), span: ident.span(), set: false }
 }
 
-/// The complaint that a struct's fields are not the members of its JSON form.
+/// Returns the error about a struct whose fields are not the members of its JSON form.
 pub(crate) fn own_form_fault(item: &Ident, option: &str, span: Span) -> darling::Error {
     fault(
         span,
         format_args!(
-            "`#[serde({option})]` gives `{item}` another JSON form than its fields: leave the option out, or the derive",
+            "`#[serde({option})]` changes the JSON form of `{item}`: leave out the option or the derive",
         ),
     )
 }
 
-/// The complaint that a field has two names.
+/// Returns the error about a field with different names for reading and writing.
 pub(crate) fn two_names_fault(field: &Ident, span: Span) -> darling::Error {
     fault(
         span,
@@ -123,7 +123,7 @@ pub(crate) fn two_names_fault(field: &Ident, span: Span) -> darling::Error {
     )
 }
 
-/// The complaint that a field has no name of its own; `who` would have to name it.
+/// Returns the error about a flattened field. `who` names the user of the name.
 pub(crate) fn flatten_fault(field: &Ident, who: &str, span: Span) -> darling::Error {
     fault(
         span,
@@ -133,19 +133,19 @@ pub(crate) fn flatten_fault(field: &Ident, who: &str, span: Span) -> darling::Er
     )
 }
 
-/// The complaint that two fields are called the same.
+/// Returns the error about two fields with the same name in JSON.
 pub(crate) fn same_name_fault(field: &Ident, other: &Ident, name: &Name) -> darling::Error {
     fault(
         name.span,
         format_args!(
-            "`{field}` and `{other}` are both called `{}` on the wire: rename one of them",
+            "`{field}` and `{other}` are both called `{}` in JSON: rename one of them",
             name.text,
         ),
     )
 }
 
-/// The complaint that a name does not match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3). `unless` says what
-/// else helps.
+/// Returns the error about a name that does not match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3). `unless` adds an
+/// alternative.
 pub(crate) fn name_fault(ident: &Ident, name: &Name, unless: &str) -> Option<darling::Error> {
     let text = name.text.as_str();
     let what = if text.starts_with('_') {
@@ -161,7 +161,7 @@ pub(crate) fn name_fault(ident: &Ident, name: &Name, unless: &str) -> Option<dar
         fault(
             name.span,
             format_args!(
-                "field `{ident}` is called `{text}` by `rename_all`, which {what}: write `#[serde(rename = \"{snake}\")]` above it (MCP-AQL §4.3)",
+                "field `{ident}` is renamed to `{text}` by `rename_all`, which {what}: write `#[serde(rename = \"{snake}\")]` above it (MCP-AQL §4.3)",
             ),
         )
     } else {
@@ -186,7 +186,7 @@ fn skip_value(meta: &ParseNestedMeta<'_>) -> syn::Result<()> {
     Ok(())
 }
 
-/// What `#[serde(rename_all = "…")]` makes of a field's name; `None` for a case that serde has not.
+/// Applies `#[serde(rename_all = "…")]` to a field's name. Returns `None` for a case that serde does not know.
 fn rename(field: &str, case: &str) -> Option<String> {
     let pascal = || -> String {
         field

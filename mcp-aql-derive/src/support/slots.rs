@@ -1,6 +1,6 @@
-//! Slots in a text, as `format!` has them: `{name}`, and `{{` or `}}` for a brace.
+//! Parses slots in a text with the syntax of `format!`: `{name}`, and `{{` or `}}` for a brace.
 
-/// The names in the slots, or what is wrong with the braces.
+/// Returns the names in the slots, or the message about unbalanced braces.
 pub(crate) fn names(text: &str) -> Result<Vec<&str>, String> {
     let mut names = Vec::new();
     let mut rest = text;
@@ -11,11 +11,14 @@ pub(crate) fn names(text: &str) -> Result<Vec<&str>, String> {
             continue;
         }
         let Some(slot) = brace.strip_prefix('{') else {
-            return Err("a `}` closes no slot: write `}}` for a brace".to_owned());
+            return Err("a `}` has no opening `{`: write `}}` for a brace".to_owned());
         };
         let (name, end) = slot.split_at(slot.find(['{', '}']).unwrap_or(slot.len()));
         let Some(after) = end.strip_prefix('}') else {
-            return Err("a `{` opens a slot that nothing closes: write `}` behind the parameter's name, or `{{` for a brace".to_owned());
+            return Err(
+                "a `{` is never closed: write `}` after the parameter's name, or `{{` for a brace"
+                    .to_owned(),
+            );
         };
         names.push(name);
         rest = after;
@@ -44,11 +47,11 @@ mod tests {
     #[test]
     fn braces_are_balanced() {
         for (text, start) in [
-            ("{", "a `{` opens"),
-            ("Delete {task_id", "a `{` opens"),
-            ("{a{b}}", "a `{` opens"),
-            ("task_id}", "a `}` closes"),
-            ("{task_id}}", "a `}` closes"),
+            ("{", "a `{` is never closed"),
+            ("Delete {task_id", "a `{` is never closed"),
+            ("{a{b}}", "a `{` is never closed"),
+            ("task_id}", "a `}` has no opening"),
+            ("{task_id}}", "a `}` has no opening"),
         ] {
             assert!(names(text).unwrap_err().starts_with(start), "{text}");
         }

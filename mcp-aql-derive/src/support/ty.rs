@@ -1,11 +1,11 @@
-//! What a type's tokens tell about its JSON form. Types are known by name only: whatever is not
-//! surely one of the standard library's is `Unknown`, and nothing is concluded from it.
+//! Derives the JSON form of a type from its tokens. Types are known by name only: a type that is not certainly one
+//! of the standard library is `Unknown`, and no rule applies to it.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::{GenericArgument, Path, PathArguments, PathSegment, Type};
 
-/// The JSON form of a type, as far as its name tells.
+/// The JSON form of a type, as far as its name reveals it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     Integer(Integer),
@@ -41,7 +41,7 @@ const INTEGERS: [Integer; 12] = [
 ];
 
 impl Kind {
-    /// What values of this kind are called in messages, if it is known.
+    /// Returns the noun for values of this kind, if it is known.
     pub(crate) fn noun(&self) -> Option<&'static str> {
         Some(match self {
             Self::Integer(_) => "a whole number",
@@ -54,7 +54,7 @@ impl Kind {
         })
     }
 
-    /// What to write where a value of this kind is wanted.
+    /// Returns the advice on how to write a value of this kind.
     pub(crate) fn form(&self) -> &'static str {
         match self {
             Self::Bool => "`true` or `false`",
@@ -72,7 +72,7 @@ impl Kind {
 
     fn of_path(path: &Path) -> Self {
         let Some(segment) = path.segments.last() else { return Self::Unknown };
-        // A longer path may lead to anything, unless it starts in the standard library.
+        // A longer path is ambiguous, unless it starts in the standard library.
         let standard = path.segments.len() == 1
             || path.segments.first().is_some_and(|first| {
                 first.ident == "std" || first.ident == "core" || first.ident == "alloc"
@@ -99,7 +99,7 @@ impl Kind {
     }
 }
 
-/// A type as people write it; `None` where that takes more than putting its tokens together.
+/// Formats a type as a developer would write it. Returns `None` if joining its tokens is not enough.
 pub(crate) fn text(ty: &Type) -> Option<String> {
     match peel(ty) {
         ty @ Type::Path(_) => {
@@ -112,7 +112,7 @@ pub(crate) fn text(ty: &Type) -> Option<String> {
     }
 }
 
-/// The type that owns what `ty` borrows, as people write it.
+/// Returns the owned counterpart of a borrowed type, formatted as a developer would write it.
 pub(crate) fn owned(ty: &Type) -> Option<String> {
     match peel(ty) {
         Type::Reference(reference) => owned(&reference.elem),
@@ -122,7 +122,7 @@ pub(crate) fn owned(ty: &Type) -> Option<String> {
     }
 }
 
-/// Whether the type contains a reference or a lifetime other than `'static`.
+/// Reports whether the type contains a reference or a lifetime other than `'static`.
 pub(crate) fn borrows(ty: &Type) -> bool {
     fn any(tokens: TokenStream) -> bool {
         let mut tokens = tokens.into_iter().peekable();
@@ -144,7 +144,7 @@ pub(crate) fn borrows(ty: &Type) -> bool {
     any(ty.to_token_stream())
 }
 
-/// The type behind invisible groups (which `macro_rules!` adds) and parentheses.
+/// Returns the type inside parentheses and the invisible groups that `macro_rules!` adds.
 pub(crate) fn peel(ty: &Type) -> &Type {
     match ty {
         Type::Group(group) => peel(&group.elem),
@@ -153,7 +153,7 @@ pub(crate) fn peel(ty: &Type) -> &Type {
     }
 }
 
-/// The last segment of a path type: `State<T>` in `mcp_aql::State<T>`.
+/// Returns the last segment of a path type: `State<T>` in `mcp_aql::State<T>`.
 pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     match peel(ty) {
         Type::Path(path) if path.qself.is_none() => path.path.segments.last(),
@@ -161,7 +161,7 @@ pub(crate) fn last_segment(ty: &Type) -> Option<&PathSegment> {
     }
 }
 
-/// `T` in `Name<T>`, for a type whose last segment is `name`.
+/// Returns `T` of `Name<T>` if the type's last segment is `name`.
 pub(crate) fn inside<'a>(ty: &'a Type, name: &str) -> Option<&'a Type> {
     last_segment(ty).filter(|segment| segment.ident == name).and_then(|it| nth_type(it, 0))
 }
@@ -170,7 +170,7 @@ fn has_arguments(segment: &PathSegment) -> bool {
     matches!(segment.arguments, PathArguments::AngleBracketed(_))
 }
 
-/// The type argument of this index.
+/// Returns the type argument with this index.
 pub(crate) fn nth_type(segment: &PathSegment, index: usize) -> Option<&Type> {
     let PathArguments::AngleBracketed(arguments) = &segment.arguments else { return None };
     arguments
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn types_are_written_as_people_do() {
+    fn types_are_formatted_as_written_by_developers() {
         let cases: [(Type, Option<&str>); 6] = [
             (parse_quote!(&'a str), Some("String")),
             (parse_quote!(&[&str]), Some("Vec<String>")),

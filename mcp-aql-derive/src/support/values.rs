@@ -1,4 +1,4 @@
-//! The values that options take. Each says in its own words what it wanted instead.
+//! Parses the values of options. The error of each type states the expected form.
 
 use darling::FromMeta;
 use darling::util::SpannedValue;
@@ -15,11 +15,11 @@ use super::names;
 use super::options::{Grammar, nested, no_hint};
 use super::{fault, strip};
 
-/// Text in quotes that is not empty.
+/// A string literal that is not empty.
 #[derive(Debug, Clone)]
 pub(crate) struct Text(pub(crate) String);
 
-/// A list of texts, none of them empty.
+/// A list of string literals that are not empty.
 #[derive(Debug, Clone)]
 pub(crate) struct Texts(pub(crate) Vec<String>);
 
@@ -27,19 +27,19 @@ pub(crate) struct Texts(pub(crate) Vec<String>);
 #[derive(Debug, Clone)]
 pub(crate) struct Word(pub(crate) Ident);
 
-/// A list of such names, each there once.
+/// A list of distinct names without quotes.
 #[derive(Debug, Clone)]
 pub(crate) struct Words(pub(crate) Vec<Ident>);
 
-/// A word that switches something on.
+/// An option without a value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Flag;
 
-/// A length: a whole number from zero.
+/// A length: an integer of at least zero.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Length(pub(crate) usize);
 
-/// A whole number.
+/// An integer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Whole(pub(crate) i128);
 
@@ -67,29 +67,29 @@ pub(crate) struct FormatName(pub(crate) Format);
 #[derive(Debug, Clone)]
 pub(crate) struct CratePath(pub(crate) Path);
 
-/// Notice that something will go away.
+/// The options of `deprecated(…)`.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Deprecated {
     pub(crate) replacement: Option<SpannedValue<Text>>,
     pub(crate) removal_date: Option<String>,
 }
 
-/// The option's name as it is written.
+/// Returns the option's name as written.
 fn key(meta: &Meta) -> String {
     meta.path().segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
 }
 
-/// What an option takes.
+/// The form of a value, for messages.
 struct Form {
     what: &'static str,
-    /// An example of it.
+    /// An example value.
     example: &'static str,
 }
 
 impl Form {
     const TEXT: Self = Self { what: "text", example: "\"…\"" };
 
-    /// `key = value`, or the complaint that there is none.
+    /// Returns the value of `key = value`, or the error about a missing value.
     fn value<'a>(&self, meta: &'a Meta) -> darling::Result<&'a Expr> {
         match meta {
             Meta::NameValue(pair) => Ok(strip(&pair.value)),
@@ -97,9 +97,9 @@ impl Form {
         }
     }
 
-    /// `` `key` takes text: write `key = "…"` ``.
+    /// Returns the error about a value of another form: `` `key` takes text: write `key = "…"` ``.
     fn wanted(&self, meta: &Meta) -> darling::Error {
-        // An identifier where text stands lacks its quotes.
+        // An identifier in place of text lacks its quotes.
         let quoted = match meta {
             Meta::NameValue(pair) if self.what == Self::TEXT.what => match strip(&pair.value) {
                 Expr::Path(path) => path.path.get_ident().map(|ident| format!("\"{ident}\"")),
@@ -110,7 +110,7 @@ impl Form {
         self.wanted_as(meta, &quoted.unwrap_or_else(|| self.example.to_owned()))
     }
 
-    /// The same with a value that was probably meant.
+    /// Like [`Self::wanted`], with the value that was probably meant.
     fn wanted_as(&self, meta: &Meta, value: &str) -> darling::Error {
         let key = key(meta);
         if let Meta::NameValue(pair) = meta
@@ -130,7 +130,7 @@ impl Form {
     }
 }
 
-/// The complaint about a macro whose value is not known yet.
+/// Returns the error about a macro call, whose value is not known before its expansion.
 fn unexpanded(key: &str, value: &str, call: &ExprMacro) -> darling::Error {
     let name = call.mac.path.segments.last().map(|it| it.ident.to_string()).unwrap_or_default();
     let remedy = match name.as_str() {
@@ -350,7 +350,7 @@ impl FromMeta for Level {
                     .map(Self)
                     .map_err(|error| fault(text.span(), error));
             }
-            // Audits number the levels.
+            // Audits use the numbers of the levels.
             Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => {
                 let level = number
                     .base10_parse()
@@ -386,7 +386,7 @@ impl FromMeta for FormatName {
     }
 }
 
-/// The category of this name, or what to write instead.
+/// Returns the category with this name, or the message about an unknown name.
 fn category(name: &str) -> Result<SemanticCategory, String> {
     SemanticCategory::from_name(name).ok_or_else(|| {
         let known = SemanticCategory::ALL.map(SemanticCategory::as_str);
@@ -395,7 +395,7 @@ fn category(name: &str) -> Result<SemanticCategory, String> {
     })
 }
 
-/// The danger level of this name, or what to write instead.
+/// Returns the danger level with this name, or the message about an unknown name.
 fn danger_level(name: &str) -> Result<DangerLevel, String> {
     name.parse().map_err(|_| {
         let words = || DangerLevel::ALL.iter().map(|level| level.as_str());
@@ -415,7 +415,7 @@ impl FromMeta for CratePath {
         const FORM: Form = Form { what: "a path", example: "::mcp_aql" };
         match FORM.value(meta)? {
             Expr::Path(path) if path.qself.is_none() => Ok(Self(path.path.clone())),
-            // A path in quotes, as older attributes have it.
+            // A path in quotes, as in older attributes.
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) if text.parse::<Path>().is_ok() => {
                 Err(FORM.wanted_as(meta, &text.value()))
             }

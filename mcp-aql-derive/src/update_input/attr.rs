@@ -1,4 +1,4 @@
-//! `#[update_input(…)]` and `#[resource(…)]` as written.
+//! Parses the options of `#[update_input(…)]`, and the marks `id` and `read_only` of `#[resource(…)]`.
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
@@ -33,28 +33,28 @@ const FIELD: Grammar = Grammar {
     },
 };
 
-/// The path of the runtime as written on the resource, whose own options these are.
+/// Returns the path of the runtime from the options above the struct.
 pub(super) fn container(attributes: &[Attribute], errors: &mut Accumulator) -> Option<Path> {
     let mut options = Options::of(attributes, "update_input", &CONTAINER, errors);
-    // What they say is for `#[derive(Resource)]`; where that stands too, rustc prints what is said of
-    // an unknown one twice only once.
+    // `#[derive(Resource)]` interprets these options. If both derives are present, rustc prints the identical errors about
+    // unknown options once.
     Options::of(attributes, "resource", &resource::CONTAINER, errors);
     options.take::<CratePath>("crate", errors).map(|path| path.into_inner().0)
 }
 
-/// The marks of a field, each by its place.
+/// The spans of the marks of a field.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct UpdateMarks {
     pub(super) replace: Option<Span>,
-    /// Where `#[update_input]` and `#[resource]` themselves are.
+    /// The spans of `#[update_input]` and `#[resource]` themselves.
     pub(super) attributes: [Option<Span>; 2],
     pub(super) id: Option<Span>,
     pub(super) read_only: Option<Span>,
-    /// A mark is misspelt or refused, so nothing is concluded from its absence.
+    /// Whether a mark is misspelt or rejected, so that its absence proves nothing.
     pub(super) unclear: bool,
 }
 
-impl Marks {
+impl UpdateMarks {
     pub(super) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
         let mut options = Options::of(attributes, "update_input", &FIELD, errors);
         let mut marks = Options::of(attributes, "resource", &resource::FIELD, errors);

@@ -1,10 +1,10 @@
-//! The rules of a resource, each a function named after it.
+//! Checks the rules of an updatable resource, one function per rule.
 
 use std::collections::BTreeMap;
 
 use darling::error::Accumulator;
 
-use super::model::{FieldModel, ResourceModel, Role};
+use super::model::{FieldRole, UpdateFieldModel, UpdateModel};
 use crate::parameter;
 use crate::resource::attr;
 use crate::support::fault;
@@ -12,31 +12,31 @@ use crate::support::serde_attr::{
     flatten_fault, name_fault, own_form_fault, same_name_fault, two_names_fault,
 };
 
-/// Every rule that a resource must keep.
-pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+/// Checks every rule of an updatable resource.
+pub(super) fn run(resource: &UpdateModel<'_>, errors: &mut Accumulator) {
     lifetimes(resource, errors);
     own_form(resource, errors);
     something_is_updatable(resource, errors);
     names_differ(resource, errors);
     for field in &resource.fields {
         match field.role {
-            Role::Updatable => {
+            FieldRole::Updatable => {
                 name(field, errors);
                 description(field, errors);
                 json_form(field, errors);
                 parameter::constraints(&field.parameter, errors);
                 options_of_parameters_alone(field, errors);
             }
-            Role::Identifier => protected(field, "is an identifier", errors),
-            Role::ReadOnly => protected(field, "is read-only", errors),
-            Role::Hidden => protected(field, "is not on the wire", errors),
-            Role::Unclear => {}
+            FieldRole::Identifier => protected(field, "is an identifier", errors),
+            FieldRole::ReadOnly => protected(field, "is read-only", errors),
+            FieldRole::Hidden => protected(field, "is not in the JSON form", errors),
+            FieldRole::Unclear => {}
         }
     }
 }
 
-/// A decoded update outlives the request that it came from.
-fn lifetimes(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+/// Rejects lifetimes: a decoded update outlives its request.
+fn lifetimes(resource: &UpdateModel<'_>, errors: &mut Accumulator) {
     if let Some(lifetime) = resource.generics.lifetimes().next() {
         let lifetime = &lifetime.lifetime;
         errors.push(fault(
@@ -49,16 +49,18 @@ fn lifetimes(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// An update names the fields of the struct, so these must be the members of its JSON form.
-fn own_form(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+/// Requires that serde reads the struct's fields as the members of its JSON form, because updates name fields.
+fn own_form(resource: &UpdateModel<'_>, errors: &mut Accumulator) {
     if let Some((option, span)) = &resource.serde.own_form {
         errors.push(own_form_fault(resource.ident, option, *span));
     }
 }
 
-/// An `input` that can hold nothing is a mistake (MCP-AQL §4.5).
-fn something_is_updatable(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
-    let may_change = |field: &FieldModel<'_>| matches!(field.role, Role::Updatable | Role::Unclear);
+/// Requires at least one updatable field: an empty `input` is a mistake (MCP-AQL §4.5).
+fn something_is_updatable(resource: &UpdateModel<'_>, errors: &mut Accumulator) {
+    let may_change = |field: &UpdateFieldModel<'_>| {
+        matches!(field.role, FieldRole::Updatable | FieldRole::Unclear)
+    };
     if !resource.fields.iter().any(may_change) {
         errors.push(fault(
             resource.ident.span(),
@@ -70,10 +72,10 @@ fn something_is_updatable(resource: &ResourceModel<'_>, errors: &mut Accumulator
     }
 }
 
-/// Two fields of one name could not be told apart.
-fn names_differ(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
+/// Rejects two fields with the same name in JSON.
+fn names_differ(resource: &UpdateModel<'_>, errors: &mut Accumulator) {
     let mut seen = BTreeMap::new();
-    for field in resource.fields.iter().filter(|field| field.role != Role::Hidden) {
+    for field in resource.fields.iter().filter(|field| field.role != FieldRole::Hidden) {
         let name = &field.parameter.name;
         if let Some(first) = seen.insert(&name.text, field.ident) {
             errors.push(same_name_fault(field.ident, first, name));
@@ -81,20 +83,20 @@ fn names_differ(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// Field names match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3).
-fn name(field: &FieldModel<'_>, errors: &mut Accumulator) {
+/// Requires names that match `^[a-z][a-z0-9_]*$` (MCP-AQL §4.3).
+fn name(field: &UpdateFieldModel<'_>, errors: &mut Accumulator) {
     let unless = ", or `#[resource(read_only)]` if callers cannot change it";
     errors.extend(name_fault(field.ident, &field.parameter.name, unless));
 }
 
-/// Introspection describes every field (MCP-AQL §8.1.2).
-fn description(field: &FieldModel<'_>, errors: &mut Accumulator) {
+/// Requires a description, which introspection shows (MCP-AQL §8.1.2).
+fn description(field: &UpdateFieldModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     errors.extend(field.parameter.doc.fault("field", &ident.to_string(), ident.span()));
 }
 
-/// The value of a field must be what its type reads.
-fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
+/// Requires that a field's JSON value is the one that its type reads.
+fn json_form(field: &UpdateFieldModel<'_>, errors: &mut Accumulator) {
     let ident = field.ident;
     if let Some(span) = field.serde.flatten {
         errors.push(flatten_fault(ident, "an update", span));
@@ -112,18 +114,18 @@ fn json_form(field: &FieldModel<'_>, errors: &mut Accumulator) {
     }
 }
 
-/// What a parameter of an operation may say and a field may not.
-fn options_of_parameters_alone(field: &FieldModel<'_>, errors: &mut Accumulator) {
+/// Rejects options that apply to parameters of an operation only.
+fn options_of_parameters_alone(field: &UpdateFieldModel<'_>, errors: &mut Accumulator) {
     for key in &field.parameter.keys {
         let message = match key.to_string().as_str() {
             "default" => {
-                "a field of `input` has no default, what is left out stays as it is: leave `default` out"
+                "a field of `input` cannot have a default, omitted fields stay unchanged: leave `default` out"
             }
             "name" => {
                 "a field has one name in requests and results: write `#[serde(rename = \"…\")]` instead of `name`"
             }
             "group" => {
-                "a field is no group of parameters: leave `group` out, and derive `UpdateInput` on its type to update it field by field"
+                "a field is not a group of parameters: leave `group` out, and derive `UpdateInput` on its type to update it field by field"
             }
             _ => continue,
         };
@@ -131,8 +133,8 @@ fn options_of_parameters_alone(field: &FieldModel<'_>, errors: &mut Accumulator)
     }
 }
 
-/// What `input` never holds has nothing to be checked.
-fn protected(field: &FieldModel<'_>, why: &str, errors: &mut Accumulator) {
+/// Rejects constraints and `replace` on fields that `input` never contains.
+fn protected(field: &UpdateFieldModel<'_>, why: &str, errors: &mut Accumulator) {
     let ident = field.ident;
     let marks = &field.marks;
     if let (Some(_), Some(span)) = (marks.id, marks.read_only) {
@@ -153,7 +155,7 @@ fn protected(field: &FieldModel<'_>, why: &str, errors: &mut Accumulator) {
             ),
         ));
     }
-    if field.role == Role::Hidden
+    if field.role == FieldRole::Hidden
         && marks.id.or(marks.read_only).is_some()
         && let Some(span) = resource
     {

@@ -1,19 +1,21 @@
+//! Generates the tables of an updatable resource. The runtime interprets them.
+
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{DeriveInput, Generics, parse_quote};
 
-use super::model::{FieldModel, ResourceModel, Role};
+use super::model::{FieldRole, UpdateFieldModel, UpdateModel};
 use super::shape::mentions;
 use crate::support::runtime_path::RuntimePath;
 
-/// The table of the fields. What it means is in the runtime.
-pub(super) fn update_input(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> TokenStream {
+/// Generates the implementation for a resource without errors.
+pub(super) fn update_input(resource: &UpdateModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let ident = resource.ident;
     let fields = resource.updatable().map(|it| field(it, runtime));
     let count = resource.updatable().count();
-    let identifiers = names(resource, Role::Identifier, &quote!(identifiers));
-    let read_only = names(resource, Role::ReadOnly, &quote!(read_only));
+    let identifiers = names(resource, FieldRole::Identifier, &quote!(identifiers));
+    let read_only = names(resource, FieldRole::ReadOnly, &quote!(read_only));
     let generics = bounded_generics(resource, runtime);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let (_, type_generics, _) = resource.generics.split_for_impl();
@@ -34,10 +36,10 @@ pub(super) fn update_input(resource: &ResourceModel<'_>, runtime: &RuntimePath) 
     }
 }
 
-/// An impl with empty tables, so that a faulty resource gives no further errors where it is used.
+/// Generates empty tables, so that a faulty resource causes no follow-up errors where it is used.
 pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     if input.generics.lifetimes().next().is_some() {
-        return TokenStream::new(); // it could not be `'static`, which would be an error of its own
+        return TokenStream::new(); // it cannot be `'static`, which would be another error
     }
     let ident = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
@@ -55,13 +57,13 @@ pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-fn field(field: &FieldModel<'_>, runtime: &RuntimePath) -> TokenStream {
+fn field(field: &UpdateFieldModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let (ident, ty, parameter) = (field.ident, field.ty, &field.parameter);
     let name = &parameter.name.text;
     let description = &parameter.doc;
     let marks = parameter.marks(runtime);
     let whole = field.marks.replace.map(|_| quote!(.replaced_whole()));
-    // What the compiler has to say of a field's type is said where that type is written.
+    // rustc reports errors about a field's type where the type is written.
     let span = ty.span();
     let runtime = runtime.at(span);
     let rule = field.rule.tokens(&quote_spanned!(span=> #runtime::update::rule), span);
@@ -76,13 +78,13 @@ fn field(field: &FieldModel<'_>, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-fn names(resource: &ResourceModel<'_>, role: Role, setter: &TokenStream) -> Option<TokenStream> {
+fn names(resource: &UpdateModel<'_>, role: FieldRole, setter: &TokenStream) -> Option<TokenStream> {
     let names: Vec<_> = resource.names(role).collect();
     (!names.is_empty()).then(|| quote!(.#setter(&[#(#names),*])))
 }
 
-/// The resource's generics, where each type that depends on them has the rule that it needs.
-fn bounded_generics(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Generics {
+/// Returns the resource's generics, with a rule bound for each field type that depends on them.
+fn bounded_generics(resource: &UpdateModel<'_>, runtime: &RuntimePath) -> Generics {
     let mut generics = resource.generics.clone();
     if generics.params.is_empty() {
         return generics;

@@ -1,4 +1,4 @@
-//! `#[derive(UpdateInput)]`: read the attributes, model the resource, check it, write its tables.
+//! Expands `#[derive(UpdateInput)]`: parses the attributes, models and checks the resource, and generates its tables.
 
 mod attr;
 mod check;
@@ -12,10 +12,9 @@ use quote::quote;
 use syn::DeriveInput;
 
 use crate::support::runtime_path::RuntimePath;
-use model::ResourceModel;
+use model::UpdateModel;
 
-/// Expands the derive; faults become compile errors beside an impl that does nothing, so that they
-/// breed no others.
+/// Expands the derive. Errors are returned together with an empty implementation, which prevents follow-up errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
     let input: DeriveInput = match syn::parse2(item) {
         Ok(input) => input,
@@ -23,13 +22,13 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
     };
     let mut errors = Error::accumulator();
     let runtime = RuntimePath::new(attr::container(&input.attrs, &mut errors).as_ref());
-    let model = ResourceModel::read(&input, &mut errors);
+    let model = UpdateModel::read(&input, &mut errors);
     if let Some(model) = &model {
         check::run(model, &mut errors);
     }
     match (errors.finish(), model) {
         (Ok(()), Some(model)) => codegen::update_input(&model, &runtime),
-        (Ok(()), None) => TokenStream::new(), // the missing part left its error behind
+        (Ok(()), None) => TokenStream::new(), // unreachable: a missing model has reported an error
         (Err(error), _) => {
             let (errors, inert) = (error.write_errors(), codegen::inert(&input, &runtime));
             quote!(#inert #errors)

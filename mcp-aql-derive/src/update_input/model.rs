@@ -1,11 +1,11 @@
-//! A resource with everything that was written about its fields.
+//! Models an updatable resource and its fields.
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::{Data, DataStruct, DeriveInput, Field, Fields, Generics, Ident, Type};
 
-use super::attr::Marks;
+use super::attr::UpdateMarks;
 use super::shape::RuleTree;
 use crate::parameter::{ParamAttr, Parameter};
 use crate::support::doc::Doc;
@@ -14,61 +14,61 @@ use crate::support::serde_attr::{SerdeAttr, wire_name};
 use crate::support::{fault, shape};
 
 /// A resource whose fields may change.
-pub(super) struct ResourceModel<'a> {
+pub(super) struct UpdateModel<'a> {
     pub(super) ident: &'a Ident,
     pub(super) generics: &'a Generics,
     pub(super) serde: SerdeAttr,
-    pub(super) fields: Vec<FieldModel<'a>>,
+    pub(super) fields: Vec<UpdateFieldModel<'a>>,
 }
 
-/// One field of it.
-pub(super) struct FieldModel<'a> {
+/// A field of a resource.
+pub(super) struct UpdateFieldModel<'a> {
     pub(super) ident: &'a Ident,
     pub(super) ty: &'a Type,
-    pub(super) role: Role,
+    pub(super) role: FieldRole,
     pub(super) rule: RuleTree<'a>,
-    /// The field as callers see it: its name on the wire, its description and its constraints.
+    /// The field as a parameter: its JSON name, description and constraints.
     pub(super) parameter: Parameter<'a>,
-    /// Where `#[param(…)]` is written.
+    /// The span of `#[param(…)]`.
     pub(super) has_param: Option<Span>,
-    pub(super) marks: Marks,
+    pub(super) marks: UpdateMarks,
     pub(super) serde: SerdeAttr,
 }
 
-/// What an update may do with a field.
+/// The role of a field in updates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum FieldRole {
     Updatable,
     Identifier,
     ReadOnly,
-    /// It is not on the wire.
+    /// Not in the JSON form.
     Hidden,
-    /// A misspelt mark leaves it open.
+    /// Unknown because of a misspelt mark.
     Unclear,
 }
 
-impl<'a> ResourceModel<'a> {
-    /// The resource; `None` where it has no named fields.
+impl<'a> UpdateModel<'a> {
+    /// Reads the resource. Returns `None` for a type without named fields.
     pub(super) fn read(input: &'a DeriveInput, errors: &mut Accumulator) -> Option<Self> {
         let fields = errors.handle(named_fields(input))?;
         let serde = SerdeAttr::read(&input.attrs);
         let fields = fields
-            .filter_map(|field| FieldModel::read(field, &input.generics, &serde, errors))
+            .filter_map(|field| UpdateFieldModel::read(field, &input.generics, &serde, errors))
             .collect();
         Some(Self { ident: &input.ident, generics: &input.generics, serde, fields })
     }
 
-    pub(super) fn updatable(&self) -> impl Iterator<Item = &FieldModel<'a>> {
-        self.fields.iter().filter(|field| field.role == Role::Updatable)
+    pub(super) fn updatable(&self) -> impl Iterator<Item = &UpdateFieldModel<'a>> {
+        self.fields.iter().filter(|field| field.role == FieldRole::Updatable)
     }
 
-    pub(super) fn names(&self, role: Role) -> impl Iterator<Item = &str> {
+    pub(super) fn names(&self, role: FieldRole) -> impl Iterator<Item = &str> {
         let fields = self.fields.iter().filter(move |field| field.role == role);
         fields.map(|field| field.parameter.name.text.as_str())
     }
 }
 
-impl<'a> FieldModel<'a> {
+impl<'a> UpdateFieldModel<'a> {
     fn read(
         field: &'a Field,
         generics: &Generics,
@@ -76,19 +76,19 @@ impl<'a> FieldModel<'a> {
         errors: &mut Accumulator,
     ) -> Option<Self> {
         let ident = field.ident.as_ref()?;
-        let marks = Marks::read(&field.attrs, errors);
+        let marks = UpdateMarks::read(&field.attrs, errors);
         let param = ParamAttr::read(&field.attrs, errors);
         let serde = SerdeAttr::read(&field.attrs);
         let role = if serde.skip {
-            Role::Hidden
+            FieldRole::Hidden
         } else if marks.id.is_some() {
-            Role::Identifier
+            FieldRole::Identifier
         } else if marks.read_only.is_some() || serde.skip_deserializing {
-            Role::ReadOnly
+            FieldRole::ReadOnly
         } else if marks.unclear {
-            Role::Unclear
+            FieldRole::Unclear
         } else {
-            Role::Updatable
+            FieldRole::Updatable
         };
         let mut parameter = Parameter::new(param, Doc::of(&field.attrs), ident, &field.ty);
         parameter.name = wire_name(ident, &serde, container);
@@ -115,14 +115,16 @@ fn named_fields(input: &DeriveInput) -> darling::Result<impl Iterator<Item = &Fi
         Data::Struct(DataStruct { fields: Fields::Named(fields), .. }) => {
             return Ok(fields.named.iter());
         }
-        Data::Enum(_) => "leave the derive out, a field of this type is replaced whole".to_owned(),
+        Data::Enum(_) => {
+            "leave the derive out, a field of this type is replaced as a whole".to_owned()
+        }
         _ => format!(
-            "write `struct {ident} {{ … }}`, or leave the derive out where the type is one value"
+            "write `struct {ident} {{ … }}`, or leave the derive out if the type is a single value"
         ),
     };
     let shape = shape(&input.data);
     Err(fault(
         ident.span(),
-        format_args!("`{ident}` is {shape}, and an update names fields: {remedy}"),
+        format_args!("`{ident}` is {shape}, not a struct with named fields: {remedy}"),
     ))
 }

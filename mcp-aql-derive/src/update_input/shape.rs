@@ -1,15 +1,17 @@
+//! Derives the merge rule of a field from its written type.
+
 use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{ToTokens, quote_spanned};
 use syn::{Generics, Type};
 
 use crate::support::ty;
 
-/// The rule of a field as far as the written type tells.
+/// The merge rule of a field, as far as the written type determines it.
 #[derive(Debug)]
 pub(super) enum RuleTree<'a> {
-    /// A type that the runtime tells apart.
+    /// A type whose rule the runtime determines.
     Leaf(&'a Type),
-    /// A type that is replaced whatever it is.
+    /// A type that is always replaced as a whole.
     Whole,
     Opt(Box<RuleTree<'a>>),
     Boxed(Box<RuleTree<'a>>),
@@ -17,8 +19,8 @@ pub(super) enum RuleTree<'a> {
 }
 
 impl<'a> RuleTree<'a> {
-    /// The rule of `ty`. Types that depend on the resource's generics cannot be told apart, so they
-    /// are replaced.
+    /// Returns the rule of `ty`. A type that depends on the resource's generics is replaced, because its rule cannot be
+    /// determined.
     pub(super) fn of(ty: &'a Type, generics: &Generics, replace: bool) -> Self {
         let inner = |ty| Box::new(Self::of(ty, generics, replace));
         if let Some(ty) = ty::inside(ty, "Option") {
@@ -34,7 +36,7 @@ impl<'a> RuleTree<'a> {
         }
     }
 
-    /// The rule as a type, all of it at `span`.
+    /// Generates the rule as a type, with all tokens at `span`.
     pub(super) fn tokens(&self, rule: &TokenStream, span: Span) -> TokenStream {
         match self {
             Self::Leaf(ty) => quote_spanned!(span=> #rule::Leaf<{ #rule::Probe::<#ty>::RULE }>),
@@ -55,14 +57,14 @@ impl<'a> RuleTree<'a> {
     }
 }
 
-/// `V` of a map from keys to `V`.
+/// Returns `V` of a map from keys to `V`.
 fn values_of_map(ty: &Type) -> Option<&Type> {
     let map = ty::last_segment(ty)?;
     let known = map.ident == "BTreeMap" || map.ident == "HashMap";
     ty::nth_type(map, 1).filter(|_| known)
 }
 
-/// Whether a type names one of the generics.
+/// Reports whether a type names one of the generics.
 pub(super) fn mentions(ty: &Type, generics: &Generics) -> bool {
     fn any(tokens: TokenStream, found: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
         tokens.into_iter().any(|token| match token {

@@ -1,3 +1,5 @@
+//! Unit tests of `#[derive(UpdateInput)]`.
+
 use quote::quote;
 
 use super::expand;
@@ -17,7 +19,7 @@ fn the_expansion_is_a_table() {
             priority: u8,
             /// Numbers by name.
             counts: Option<BTreeMap<String, u32>>,
-            /// Where it takes place.
+            /// The venue.
             #[param(deprecated(replacement = "room"))]
             #[update_input(replace)]
             place: Place,

@@ -12,8 +12,8 @@ use crate::audit::AuditSink;
 use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::{self, ExecutionState, Executions};
-use crate::file_access::{Forbidden, exposures};
-use crate::gatekeeper::{self, Gatekeeper, Plan, Trust};
+use crate::file_access::{ForbiddenAccess, exposures};
+use crate::gatekeeper::{self, GatePlan, Gatekeeper, Trust};
 use crate::introspection::{
     self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
     protocol_head, protocol_of_part, repeats_the_table, sample_params,
@@ -158,9 +158,9 @@ pub(super) fn assemble(
             problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
         }
         let gate = if place < built_ins {
-            Plan::open()
+            GatePlan::open()
         } else {
-            Plan::new(&spec, &parameters, &settings.gate, &mut problems)
+            GatePlan::new(&spec, &parameters, &settings.gate, &mut problems)
         };
         let name = Arc::from(spec.name);
         let operation = RegisteredOperation {
@@ -181,7 +181,7 @@ pub(super) fn assemble(
                 .safety
                 .as_ref()
                 .filter(|_| spec.name == "record_execution_step")
-                .map(SafetyLoop::told),
+                .map(SafetyLoop::summary),
             ..operation
         };
         entries.push(Entry { operation, family });
@@ -234,7 +234,7 @@ pub(super) fn assemble(
     #[cfg(feature = "safety")]
     if let Some(safety) = &safety {
         let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation);
-        safety.knows(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
+        safety.set_operations(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
     }
     let gatekeeper = Gatekeeper::new(
         Arc::clone(&services),
@@ -245,7 +245,7 @@ pub(super) fn assemble(
     #[cfg(feature = "limits")]
     let upstream: Arc<dyn crate::operation::UpstreamMemory> = match &limiter {
         Some(limiter) => limiter.clone(),
-        None => Arc::new(crate::limits::Forgetful(settings.time.clone())),
+        None => Arc::new(crate::limits::NoUpstreamMemory(settings.time.clone())),
     };
     #[cfg(feature = "limits")]
     let gatekeeper = gatekeeper.with_limits(limiter.clone());
@@ -343,7 +343,7 @@ fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<Strin
             ));
         }
     }
-    for operation in settings.gate.asks_people() {
+    for operation in settings.gate.operator_confirmed_operations() {
         problems.push(format!(
             "the policy for `{operation}` has a person confirm, and none can be reached: {how}"
         ));
@@ -425,7 +425,7 @@ fn audit(
         match AuditFile::open(path) {
             Ok(file) => {
                 sinks.push(Arc::new(file));
-                let found = exposures(path, Forbidden::Writing).into_iter();
+                let found = exposures(path, ForbiddenAccess::Write).into_iter();
                 settings.notices.extend(
                     found.map(|it| format!("the audit log is not safe from other users: {it}")),
                 );

@@ -5,7 +5,7 @@ use mcp_aql_protocol::nearest_name;
 use serde::Deserialize;
 
 use super::Settings;
-use crate::file_access::{Forbidden, exposures};
+use crate::file_access::{ForbiddenAccess, exposures};
 use crate::gatekeeper::GateTable;
 use crate::router::EndpointMode;
 use crate::tightening::Tightening;
@@ -180,7 +180,7 @@ fn apply_trusted(settings: &mut Settings, path: &Path, problems: &mut Vec<String
         Ok(file) => apply_file(settings, file, problems),
         Err(error) => problems.push(error.to_string()),
     }
-    let found = exposures(path, Forbidden::Writing).into_iter();
+    let found = exposures(path, ForbiddenAccess::Write).into_iter();
     settings
         .notices
         .extend(found.map(|it| format!("the configuration is not safe from other users: {it}")));

@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use super::{Adapter, Rules, redacted, validate};
 use crate::error::OperationError;
 use crate::execution::{
-    Begin, Ends, ExecutionRecord, ExecutionState, Full, NewExecution, PAGE_SIZES, Room, Status,
-    Work,
+    Begin, EndScope, ExecutionRecord, ExecutionSlot, ExecutionState, LimitReached, NewExecution,
+    PAGE_SIZES, Status, Work,
 };
-use crate::gatekeeper::{Permit, Visitor};
+use crate::gatekeeper::{GateRequest, Permit};
 use crate::operation::{
     Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, OperationReturn,
     Payload, RegisteredOperation, Run,
@@ -74,7 +74,7 @@ impl Adapter {
     pub(super) async fn begin(
         &self,
         admitted: Admitted<'_>,
-        room: Room,
+        slot: ExecutionSlot,
         kept: Option<Map<String, Value>>,
         context: &Context,
         limits: ReplyLimits,
@@ -92,21 +92,21 @@ impl Adapter {
             kept.extend(whole);
             kept
         });
-        let place = admitted.permit.place();
+        let limit_use = admitted.permit.limit_use();
         let work = self.work(admitted, context);
         let new = NewExecution {
             operation: operation.spec.name,
             session: context.session().cloned(),
-            room,
+            slot,
             params: kept,
             secret,
-            at_once: inner.concurrency.is_open(),
-            shown: inner.services.audit.is_read().then_some(shown),
+            starts_immediately: inner.concurrency.is_open(),
+            audit_params: inner.services.audit.is_read().then_some(shown),
         };
         let id = match inner.executions.begin(new, work).await {
             Ok(id) => id,
             Err(error) => {
-                inner.gatekeeper.give_back(place).await;
+                inner.gatekeeper.release_limits(limit_use).await;
                 return Err(error.into());
             }
         };
@@ -147,7 +147,7 @@ impl Adapter {
             Box::pin(async move {
                 let start = || {
                     let work = async move {
-                        begin.tell().await?;
+                        begin.mark_started().await?;
                         function.run(call).await
                     };
                     Box::pin(work) as _
@@ -173,7 +173,7 @@ impl Adapter {
         }
         executions.wait(id, context, executions.options().wait).await?;
         if context.is_cancelled() && lifecycle.is_some_and(|life| life.cancel) {
-            executions.ask_to_stop(id).await?;
+            executions.request_stop(id).await?;
         }
         Ok(())
     }
@@ -270,8 +270,8 @@ impl Adapter {
         if !self.lifecycle_of(&record).is_some_and(|life| life.cancel) {
             return Err(unsupported(&record, "cancel"));
         }
-        if executions.ask_to_stop(id).await? {
-            executions.wait(id, context, executions.patience()).await?;
+        if executions.request_stop(id).await? {
+            executions.wait(id, context, executions.stop_timeout()).await?;
             return Ok(());
         }
         // It came to its end just now.
@@ -311,24 +311,24 @@ impl Adapter {
         let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false, whole: true };
         let valid = validate(operation, params, &inner.shapes, rules)?;
         let context = context.of(operation.spec.name);
-        let room = inner.executions.room(context.session());
-        let visitor = Visitor {
+        let slot = inner.executions.slot(context.session());
+        let request = GateRequest {
             operation,
             arguments: &valid.arguments,
             shapes: &inner.shapes,
             credentials: asked.credentials,
             context: &context,
-            behind: Some((asked.operation, asked.arguments)),
-            full: room.as_ref().err().copied(),
+            retry: Some((asked.operation, asked.arguments)),
+            full: slot.as_ref().err().copied(),
         };
-        let permit = inner.gatekeeper.admit(visitor).await?;
-        let room = room.map_err(Full::error)?;
-        let place = permit.place();
+        let permit = inner.gatekeeper.admit(request).await?;
+        let slot = slot.map_err(LimitReached::error)?;
+        let limit_use = permit.limit_use();
         let work = self.work(Admitted { operation, function, valid, permit }, &context);
         let session = context.session().cloned();
-        let begun = inner.executions.again(id, record.attempt, (session, room), work).await;
+        let begun = inner.executions.start_retry(id, record.attempt, (session, slot), work).await;
         if !matches!(begun, Ok(true)) {
-            inner.gatekeeper.give_back(place).await;
+            inner.gatekeeper.release_limits(limit_use).await;
         }
         if !begun? {
             // Another retry was faster.
@@ -375,7 +375,7 @@ impl Adapter {
         })
     }
 
-    pub(crate) async fn end_executions_of(&self, which: Ends) {
+    pub(crate) async fn end_executions_of(&self, which: EndScope) {
         self.inner.executions.end(which).await;
         self.inner.services.session_ends.completed().await;
     }
@@ -393,7 +393,7 @@ impl Adapter {
     /// Source: REQ-LIF-10, REQ-SES-02, REQ-TOK-12.
     pub async fn end_executions(&self) {
         self.inner.services.session_ends.end_sessions();
-        self.end_executions_of(Ends::All).await;
+        self.end_executions_of(EndScope::All).await;
     }
 }
 

@@ -21,10 +21,10 @@ pub(crate) use settings::Settings;
 
 use crate::concurrency::ConcurrencyLimit;
 use crate::error::OperationError;
-use crate::execution::{Executions, Full, Room};
+use crate::execution::{ExecutionSlot, Executions, LimitReached};
 use crate::future::BoxFuture;
 use crate::future::erased;
-use crate::gatekeeper::{Gatekeeper, Visitor};
+use crate::gatekeeper::{GateRequest, Gatekeeper};
 use crate::introspection::{self, Introspection};
 use crate::operation::{
     Call, CallScope, Context, ExecutionCall, Handler, Payload, RegisteredOperation,
@@ -378,18 +378,18 @@ impl Adapter {
         };
         let valid = valid?;
         // Before anything is used up for an execution that would be one too many.
-        let room = operation.spec.lifecycle.map(|_| self.inner.executions.room(context.session()));
-        let (room, full) = split(room);
+        let slot = operation.spec.lifecycle.map(|_| self.inner.executions.slot(context.session()));
+        let (slot, full) = split(slot);
         let permit = self
             .inner
             .gatekeeper
-            .admit(Visitor {
+            .admit(GateRequest {
                 operation,
                 arguments: &valid.arguments,
                 shapes: &self.inner.shapes,
                 credentials,
                 context,
-                behind: None,
+                retry: None,
                 full,
             })
             .await?;
@@ -409,9 +409,9 @@ impl Adapter {
             }
             Handler::Introspect => return Err(OperationError::internal("answered above")),
         };
-        if let Some(room) = room {
+        if let Some(slot) = slot {
             let admitted = Admitted { operation, function, valid, permit };
-            return erased(self.begin(admitted, room, kept, &context, limits)).await;
+            return erased(self.begin(admitted, slot, kept, &context, limits)).await;
         }
         let call = Call {
             arguments: valid.arguments.into_iter(),
@@ -517,7 +517,7 @@ impl Adapter {
     #[cfg(feature = "safety")]
     pub fn operator(&self) -> Option<crate::operator::Operator> {
         let core = self.inner.safety.as_ref()?;
-        let desk = crate::safety_loop::SafetyDesk(Arc::clone(core));
+        let desk = crate::safety_loop::ApprovalQueue(Arc::clone(core));
         Some(crate::operator::Operator(Arc::new(desk)))
     }
 
@@ -564,9 +564,11 @@ impl std::fmt::Debug for Adapter {
 }
 
 /// Room for an execution, or that there is none.
-fn split(room: Option<Result<Room, Full>>) -> (Option<Room>, Option<Full>) {
-    match room {
-        Some(Ok(room)) => (Some(room), None),
+fn split(
+    slot: Option<Result<ExecutionSlot, LimitReached>>,
+) -> (Option<ExecutionSlot>, Option<LimitReached>) {
+    match slot {
+        Some(Ok(slot)) => (Some(slot), None),
         Some(Err(full)) => (None, Some(full)),
         None => (None, None),
     }

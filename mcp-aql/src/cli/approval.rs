@@ -14,7 +14,7 @@ use crate::adapter::Adapter;
 use crate::error::OperationError;
 use crate::main_error::{Error, Result};
 use crate::response::ErrorDetail;
-use crate::safety_loop::{SafetyCore, Standing};
+use crate::safety_loop::{ApprovalStatus, SafetyCore};
 use crate::session::Session;
 
 /// How often the approval is looked for.
@@ -35,7 +35,7 @@ pub(super) struct Approval<'a> {
 
 /// What has happened while it was waited for.
 enum Event {
-    Decided(Standing),
+    Decided(ApprovalStatus),
     Said(String),
     /// Ctrl-C.
     Interrupted,
@@ -50,7 +50,7 @@ impl<'a> Approval<'a> {
             return Ok(None);
         };
         // An operation may have such a detail of its own.
-        if safety.standing(id).await.map_err(Error::other)?.is_none() {
+        if safety.approval_status(id).await.map_err(Error::other)?.is_none() {
             return Ok(None);
         }
         #[cfg(feature = "console")]
@@ -117,8 +117,8 @@ impl<'a> Approval<'a> {
                         person.tell("")?;
                     }
                     return match standing {
-                        Standing::Approved => person.tell("Approved.").map(|()| None),
-                        Standing::Expired => {
+                        ApprovalStatus::Approved => person.tell("Approved.").map(|()| None),
+                        ApprovalStatus::Expired => {
                             Ok(Some("Nobody has approved it in time. Nothing has run."))
                         }
                         _ => Ok(Some("A person has denied it. Nothing has run.")),
@@ -153,17 +153,17 @@ impl<'a> Approval<'a> {
     }
 
     async fn is_approved(&self) -> Result<bool> {
-        let standing = self.safety.standing(self.id).await.map_err(Error::other)?;
-        Ok(standing == Some(Standing::Approved))
+        let standing = self.safety.approval_status(self.id).await.map_err(Error::other)?;
+        Ok(standing == Some(ApprovalStatus::Approved))
     }
 
     /// Waits until it is open no longer.
-    async fn decided(&self) -> std::result::Result<Standing, OperationError> {
+    async fn decided(&self) -> std::result::Result<ApprovalStatus, OperationError> {
         loop {
-            match self.safety.standing(self.id).await? {
-                Some(Standing::Open) => tokio::time::sleep(PACE).await,
+            match self.safety.approval_status(self.id).await? {
+                Some(ApprovalStatus::Open) => tokio::time::sleep(PACE).await,
                 Some(decided) => return Ok(decided),
-                None => return Ok(Standing::Expired),
+                None => return Ok(ApprovalStatus::Expired),
             }
         }
     }
@@ -361,7 +361,7 @@ mod tests {
         let adapter = adapter(&garden, Broken);
         let (desk, output) = (Desk::empty(), Output::kept(true));
         assert_eq!(call(&adapter, &desk, &output).await, Ended::Unsuccessful);
-        assert!(output.text().contains("nobody could be asked"), "{}", output.text());
+        assert!(output.text().contains("no channel of this adapter reaches"), "{}", output.text());
         assert!(!output.text().contains("has been asked"), "{}", output.text());
         assert!(adapter.operator().unwrap().overview().await.unwrap().requests.is_empty());
         assert_eq!(garden.cleared.load(Ordering::Relaxed), 0);

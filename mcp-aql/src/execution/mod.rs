@@ -1,26 +1,26 @@
-//! Executions: long-running operations. A call begins one and is answered with its state; a record in
-//! the store tells where it stands, and a task of the process that owns it brings it to its end.
+//! Executions: long-running operations. A call begins an execution and returns its state. A record in
+//! the store holds the state, and a task in the process that owns the execution runs it to its end.
 //!
-//! What may become of an execution is decided in `state` and `record`, which know neither store nor
-//! clock; `ledger` makes each change to what was read last, so that two processes never make two of
-//! one step. An owner says every now and then that it lives. Whose lease has run out is gone, and
-//! whoever sees that ends the execution; an owner that was taken for gone finds its record changed,
-//! and stops.
+//! The state machine is in `status` and `record`, which depend on neither the store nor the clock.
+//! `execution_store` applies each change to the version that it read, so that two processes cannot
+//! both make the same transition. An owner renews its lease periodically. When the lease has expired,
+//! the owner counts as gone, and any process that notices it ends the execution. An owner that lost
+//! its lease finds the record changed, and stops.
 //!
 //! Source: MCP-AQL §8.4 (REQ-LIF-01 to REQ-LIF-11).
 
-mod keeper;
-mod ledger;
-mod live;
+mod execution_slot;
+mod execution_store;
+mod lease;
+mod operations;
 mod options;
 mod payload;
 #[cfg(test)]
 mod properties;
 mod record;
-mod room;
-mod secrets;
-mod state;
-mod table;
+mod running;
+mod sensitive_params;
+mod status;
 mod task;
 #[cfg(test)]
 mod tests;
@@ -37,81 +37,81 @@ use tokio_util::sync::CancellationToken;
 use tracing::Instrument as _;
 
 use crate::clock::after;
-use ledger::{Ledger, Verdict};
-use live::{Live, Lives, Why};
+use execution_slot::ExecutionSlots;
+pub(crate) use execution_slot::{ExecutionSlot, LimitReached};
+use execution_store::{ExecutionStore, RecordUpdate};
+pub(crate) use operations::{PAGE_SIZES, built_in};
 pub use options::ExecutionOptions;
 pub(crate) use payload::ExecutionState;
 pub(crate) use record::ExecutionRecord;
-use record::Hold;
-use room::Rooms;
-pub(crate) use room::{Full, Room};
-use secrets::Secrets;
-pub(crate) use state::Status;
-pub(crate) use table::{PAGE_SIZES, built_in};
+use record::Ownership;
+use running::{RunningExecution, RunningExecutions, StopReason};
+use sensitive_params::SensitiveParams;
+pub(crate) use status::Status;
 pub(crate) use task::{Begin, Work};
 
 use crate::services::Services;
 use crate::session::Session;
 use crate::store::StoreError;
 
-/// How long the end of executions may take beyond the grace period: for the store.
-const LAST_WRITES: Duration = Duration::from_secs(2);
-/// How often expired records are looked for.
-const PURGE: Duration = Duration::from_secs(10 * 60);
+/// The time that ending executions may take in addition to the grace period, for writes to the store.
+const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The minimum time between two purges of expired records.
+const PURGE_INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// The executions of an adapter. When it is dropped, what runs is told to stop.
+/// The executions of an adapter. Dropping it stops those that run.
 pub(crate) struct Executions {
     core: Arc<Core>,
 }
 
-/// What the tasks of executions share. It outlives the adapter until they are done.
+/// State shared by the tasks of executions. It outlives the adapter until they are done.
 pub(crate) struct Core {
-    pub(crate) ledger: Ledger,
+    pub(crate) store: ExecutionStore,
     pub(crate) options: ExecutionOptions,
-    /// Names this process, and in it this adapter.
+    /// The id of this adapter in this process.
     owner: String,
-    pub(crate) lives: Lives,
-    pub(crate) secrets: Secrets,
-    rooms: Arc<Rooms>,
-    /// The adapter is gone.
+    pub(crate) running: RunningExecutions,
+    pub(crate) sensitive_params: SensitiveParams,
+    slots: Arc<ExecutionSlots>,
+    /// Cancelled when the adapter is dropped.
     pub(crate) stopping: CancellationToken,
-    /// What an earlier process left behind has been ended.
-    swept: OnceCell<()>,
+    /// Set once the executions of earlier processes have been ended.
+    sweep_done: OnceCell<()>,
     purged: Mutex<Option<DateTime<Utc>>>,
 }
 
-/// A call that becomes an execution.
+/// A call that begins an execution.
 pub(crate) struct NewExecution<'a> {
     pub(crate) operation: &'a str,
     pub(crate) session: Option<Session>,
-    pub(crate) room: Room,
-    /// What a retry would run with, if there can be one.
+    pub(crate) slot: ExecutionSlot,
+    /// The parameters for a retry, if the operation can be retried.
     pub(crate) params: Option<Map<String, Value>>,
-    /// Some of it is too secret for the store.
+    /// Whether the parameters are too sensitive for the store.
     pub(crate) secret: bool,
-    /// Nobody is in line before it.
-    pub(crate) at_once: bool,
-    /// The parameters as the audit log may show them.
-    pub(crate) shown: Option<Value>,
+    /// Whether the execution starts without waiting in a queue.
+    pub(crate) starts_immediately: bool,
+    /// The parameters for the audit log, with sensitive_params masked.
+    pub(crate) audit_params: Option<Value>,
 }
 
-/// Which executions should end.
+/// The executions to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ends {
-    /// Those whose session has ended: they have been told already.
-    OfEndedSessions,
-    /// These, and those without a session.
+pub(crate) enum EndScope {
+    /// Those whose session has ended. They have been stopped already.
+    EndedSessions,
+    /// Those whose session has ended, and those without a session.
     #[cfg(any(feature = "stdio", feature = "http"))]
-    OfNobody,
-    /// All of them.
+    EndedAndSessionless,
+    /// All executions.
     All,
 }
 
-impl Ends {
-    fn takes(self, live: &Live) -> bool {
+impl EndScope {
+    fn includes(self, live: &RunningExecution) -> bool {
         match &live.session {
             _ if self == Self::All => true,
-            None => self != Self::OfEndedSessions,
+            None => self != Self::EndedSessions,
             Some(session) => session.has_ended(),
         }
     }
@@ -119,16 +119,16 @@ impl Ends {
 
 impl Executions {
     pub(crate) fn new(services: Arc<Services>, adapter: String, options: ExecutionOptions) -> Self {
-        let ledger = Ledger { services, adapter, keep: options.keep };
+        let store = ExecutionStore { services, adapter, keep: options.keep };
         let core = Core {
-            ledger,
+            store,
             options,
             owner: crate::vocab::new_id("p"),
-            lives: Lives::default(),
-            secrets: Secrets::default(),
-            rooms: Arc::default(),
+            running: RunningExecutions::default(),
+            sensitive_params: SensitiveParams::default(),
+            slots: Arc::default(),
             stopping: CancellationToken::new(),
-            swept: OnceCell::new(),
+            sweep_done: OnceCell::new(),
             purged: Mutex::default(),
         };
         Self { core: Arc::new(core) }
@@ -138,18 +138,18 @@ impl Executions {
         &self.core.options
     }
 
-    /// Room for an execution of this session, if there is any.
-    pub(crate) fn room(&self, session: Option<&Session>) -> Result<Room, Full> {
-        self.core.rooms.take(session, &self.core.options)
+    /// Acquires a slot for an execution of this session.
+    pub(crate) fn slot(&self, session: Option<&Session>) -> Result<ExecutionSlot, LimitReached> {
+        self.core.slots.acquire(session, &self.core.options)
     }
 
-    /// Ends what an earlier process left behind, beside whatever comes next.
+    /// EndScope the executions of earlier processes, in a task of its own.
     pub(crate) fn recover(&self) {
         let core = Arc::clone(&self.core);
         tokio::spawn(async move { core.sweep().await });
     }
 
-    /// Begins an execution; gives its id.
+    /// Begins an execution and returns its id.
     pub(crate) async fn begin(
         &self,
         new: NewExecution<'_>,
@@ -158,11 +158,11 @@ impl Executions {
         let core = &self.core;
         core.sweep().await;
         core.purge().await;
-        let now = core.ledger.now();
-        let id = ledger::new_id(now)?;
+        let now = core.store.now();
+        let id = execution_store::new_id(now)?;
         let secret = new.params.clone().filter(|_| new.secret);
         let mut record = ExecutionRecord {
-            adapter: core.ledger.adapter.clone(),
+            adapter: core.store.adapter.clone(),
             operation: new.operation.to_owned(),
             status: Status::Pending,
             attempt: 1,
@@ -178,53 +178,53 @@ impl Executions {
             lease_until: after(now, core.options.lease),
             cancel_requested: false,
         };
-        if new.at_once {
-            // Saves the store a change that nobody would see.
+        if new.starts_immediately {
+            // Saves one write to the store.
             let _ = record.start(now);
         }
-        core.ledger.insert(&id, &record).await?;
+        core.store.insert(&id, &record).await?;
         if let Some(params) = secret {
-            core.secrets.keep(&id, params, now);
+            core.sensitive_params.keep(&id, params, now);
         }
-        core.run(id.clone(), &record, (new.session, new.room), work);
-        core.ledger.note("EXECUTION_STARTED", &id, &record, (None, new.shown)).await;
+        core.run(id.clone(), &record, (new.session, new.slot), work);
+        core.store.audit("EXECUTION_STARTED", &id, &record, (None, new.audit_params)).await;
         Ok(id)
     }
 
-    /// Runs an attempt that has failed once more. False when it is not that attempt any more that
-    /// stands there, or not failed.
-    pub(crate) async fn again(
+    /// Retries a failed attempt. Returns `false` if the execution is no longer at that attempt, or has not
+    /// failed.
+    pub(crate) async fn start_retry(
         &self,
         id: &str,
         attempt: u32,
-        (session, room): (Option<Session>, Room),
+        (session, slot): (Option<Session>, ExecutionSlot),
         work: Work,
     ) -> Result<bool, StoreError> {
         let core = &self.core;
         let session_id = session.as_ref().map(|session| session.id().to_owned());
-        let taken = core.ledger.update(id, |record, now| {
+        let retried = core.store.update(id, |record, now| {
             let same = record.attempt == attempt;
             let lease = core.options.lease;
             if same && record.retry(&core.owner, session_id.clone(), now, lease).is_ok() {
-                Verdict::Write(Some(record.clone()))
+                RecordUpdate::Write(Some(record.clone()))
             } else {
-                Verdict::Leave(None)
+                RecordUpdate::Leave(None)
             }
         });
-        let Some(Some(record)) = taken.await? else { return Ok(false) };
-        core.run(id.to_owned(), &record, (session, room), work);
-        core.ledger.note("EXECUTION_RETRIED", id, &record, (None, None)).await;
+        let Some(Some(record)) = retried.await? else { return Ok(false) };
+        core.run(id.to_owned(), &record, (session, slot), work);
+        core.store.audit("EXECUTION_RETRIED", id, &record, (None, None)).await;
         Ok(true)
     }
 
-    /// An execution, as it is now.
+    /// Returns the current state of an execution.
     pub(crate) async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {
         self.core.sweep().await;
         self.core.get(id).await
     }
 
-    /// Visits the executions of a session, or of those without one, that come behind `after`: the
-    /// newest first, until `visit` breaks.
+    /// Visits the executions of a session, or those without one, after the key `after`, newest first,
+    /// until `visit` breaks.
     pub(crate) async fn visit(
         &self,
         session: Option<&Session>,
@@ -233,54 +233,54 @@ impl Executions {
     ) -> Result<(), StoreError> {
         let core = &self.core;
         core.sweep().await;
-        let runs_here = |id: &str, attempt| core.lives.runs(id, attempt);
+        let runs_here = |id: &str, attempt| core.running.runs_attempt(id, attempt);
         let session = session.map(Session::id);
         let visit = |id: String, mut record: ExecutionRecord| {
-            core.bring_up_to_date(&id, &mut record);
+            core.add_latest_progress(&id, &mut record);
             visit(id, record)
         };
-        core.ledger.visit(session, after, visit, &runs_here).await
+        core.store.visit(session, after, visit, &runs_here).await
     }
 
-    /// What a retry of this execution would run with, where this process knows it.
+    /// Returns the parameters for a retry of this execution, if this process knows them.
     pub(crate) fn params(&self, id: &str, record: &ExecutionRecord) -> Option<Map<String, Value>> {
-        record.params.clone().or_else(|| self.core.secrets.get(id))
+        record.params.clone().or_else(|| self.core.sensitive_params.get(id))
     }
 
-    /// Tells an execution to stop, wherever it runs. False when it is over already.
-    pub(crate) async fn ask_to_stop(&self, id: &str) -> Result<bool, StoreError> {
+    /// Requests an execution to stop, in any process. Returns `false` if it has already ended.
+    pub(crate) async fn request_stop(&self, id: &str) -> Result<bool, StoreError> {
         let core = &self.core;
-        let asked = core.ledger.update(id, |record, _| {
+        let asked = core.store.update(id, |record, _| {
             if record.status.is_final() {
-                return Verdict::Leave(false);
+                return RecordUpdate::Leave(false);
             }
             record.cancel_requested = true;
-            Verdict::Write(true)
+            RecordUpdate::Write(true)
         });
         let asked = asked.await? == Some(true);
-        if asked && let Some(live) = core.lives.get(id) {
-            live.ask(Why::Asked);
+        if asked && let Some(live) = core.running.get(id) {
+            live.request_stop(StopReason::Requested);
         }
         Ok(asked)
     }
 
-    /// How long an execution that should stop may take to do so, wherever it runs.
-    pub(crate) fn patience(&self) -> Duration {
+    /// The maximum time that a stopping execution takes to end, in any process.
+    pub(crate) fn stop_timeout(&self) -> Duration {
         let options = &self.core.options;
-        options.grace + options.lease / 3 + LAST_WRITES
+        options.grace + options.lease / 3 + FINAL_WRITE_TIMEOUT
     }
 
-    /// Ends executions and waits until they have ended, or have taken too long.
-    pub(crate) async fn end(&self, which: Ends) {
+    /// EndScope executions and waits until they have ended, or until the grace period is over.
+    pub(crate) async fn end(&self, which: EndScope) {
         let core = &self.core;
-        for live in core.lives.all() {
-            if which != Ends::OfEndedSessions && which.takes(&live) {
-                live.ask(Why::AdapterStopped);
+        for live in core.running.all() {
+            if which != EndScope::EndedSessions && which.includes(&live) {
+                live.request_stop(StopReason::AdapterStopped);
             }
         }
-        let gone = core.lives.gone(|live| which.takes(live));
-        if tokio::time::timeout(core.options.grace + LAST_WRITES, gone).await.is_err() {
-            tracing::warn!("executions that would not end were left behind");
+        let gone = core.running.wait_until_gone(|live| which.includes(live));
+        if tokio::time::timeout(core.options.grace + FINAL_WRITE_TIMEOUT, gone).await.is_err() {
+            tracing::warn!("timed out ending executions: some are still running");
         }
     }
 }
@@ -292,60 +292,60 @@ impl Drop for Executions {
 }
 
 impl Core {
-    /// Starts the task of an execution whose record says that it is ours.
+    /// Starts the task of an execution whose record names this process as its owner.
     fn run(
         self: &Arc<Self>,
         id: String,
         record: &ExecutionRecord,
-        (session, room): (Option<Session>, Room),
+        (session, slot): (Option<Session>, ExecutionSlot),
         work: Work,
     ) {
-        let hold = Hold { owner: self.owner.clone(), attempt: record.attempt };
+        let ownership = Ownership { owner: self.owner.clone(), attempt: record.attempt };
         let span = tracing::info_span!(
             "execution",
             id,
             operation = record.operation,
             attempt = record.attempt
         );
-        let live = Arc::new(Live::new(id, hold, session, record.status));
-        if self.lives.add(Arc::clone(&live)) {
-            tokio::spawn(keeper::keep(Arc::clone(self)));
+        let live = Arc::new(RunningExecution::new(id, ownership, session, record.status));
+        if self.running.add(Arc::clone(&live)) {
+            tokio::spawn(lease::renew_leases(Arc::clone(self)));
         }
-        tokio::spawn(task::supervise(Arc::clone(self), live, room, work).instrument(span));
+        tokio::spawn(task::supervise(Arc::clone(self), live, slot, work).instrument(span));
     }
 
     pub(crate) async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {
-        let runs_here = |id: &str, attempt| self.lives.runs(id, attempt);
-        let mut found = self.ledger.get(id, &runs_here).await?;
+        let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
+        let mut found = self.store.get(id, &runs_here).await?;
         if let Some(record) = &mut found {
-            self.bring_up_to_date(id, record);
+            self.add_latest_progress(id, record);
         }
         Ok(found)
     }
 
-    /// The store does not hear of every step.
-    fn bring_up_to_date(&self, id: &str, record: &mut ExecutionRecord) {
+    /// Adds the latest progress, which is not written to the store at every step.
+    fn add_latest_progress(&self, id: &str, record: &mut ExecutionRecord) {
         if record.status.is_final() {
             return;
         }
-        if let Some(live) = self.lives.get(id).filter(|live| record.is_held_by(&live.hold)) {
+        if let Some(live) = self.running.get(id).filter(|live| record.is_held_by(&live.ownership)) {
             record.progress = live.progress();
         }
     }
 
-    /// Forgets what has expired, now and then.
+    /// Purges expired records, at most once per [`PURGE_INTERVAL`].
     async fn purge(&self) {
-        let now = self.ledger.now();
+        let now = self.store.now();
         {
             let mut purged = self.purged.lock().await;
-            if purged.is_some_and(|at| at <= now && after(at, PURGE) > now) {
+            if purged.is_some_and(|at| at <= now && after(at, PURGE_INTERVAL) > now) {
                 return;
             }
             *purged = Some(now);
         }
-        let purged = async { self.ledger.services.store().await?.purge(now).await };
+        let purged = async { self.store.services.store().await?.purge(now).await };
         if let Err(error) = purged.await {
-            tracing::warn!(%error, "what has expired cannot be forgotten");
+            tracing::warn!(%error, "cannot purge expired executions");
         }
     }
 }

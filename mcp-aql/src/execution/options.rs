@@ -1,6 +1,8 @@
+//! The options of executions, and their ranges.
+
 use std::time::Duration;
 
-/// How executions are kept and ended: long-running operations, `lifecycle(…)`.
+/// Options for executions, the long-running operations (`lifecycle(…)`).
 ///
 /// ```
 /// use std::time::Duration;
@@ -14,8 +16,8 @@ use std::time::Duration;
 /// # Ok(()) }
 /// ```
 ///
-/// The configuration file has them in seconds, in its table `[executions]`: `wait_seconds`,
-/// `grace_seconds`, `lease_seconds`, `keep_seconds`; beside them `max_running` and
+/// In the configuration file these are seconds in the table `[executions]`: `wait_seconds`,
+/// `grace_seconds`, `lease_seconds`, `keep_seconds`. The same table has `max_running` and
 /// `max_running_per_session`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ExecutionOptions {
@@ -34,7 +36,7 @@ impl Default for ExecutionOptions {
 }
 
 impl ExecutionOptions {
-    /// The defaults.
+    /// Creates options with the default values.
     pub const fn new() -> Self {
         Self {
             wait: Duration::from_secs(30),
@@ -46,37 +48,37 @@ impl ExecutionOptions {
         }
     }
 
-    /// How long a call that asks for progress waits for the end of the execution that it began. After
-    /// that, or when nobody asks for progress, it is answered with the state. Default: 30 seconds; up
-    /// to 10 minutes, and 0 for not at all.
+    /// Sets how long a call that requests progress waits for the end of the execution that it began. After
+    /// that time, or if the call does not request progress, it returns the execution's state. Default: 30
+    /// seconds. Range: 0 (do not wait) to 10 minutes.
     #[must_use]
     pub const fn wait(mut self, wait: Duration) -> Self {
         self.wait = wait;
         self
     }
 
-    /// How long a function may go on after it was told to stop, before it is dropped. Default: 5
-    /// seconds; up to 5 minutes.
+    /// Sets the grace period: how long a function may continue after it was requested to stop, before it is
+    /// dropped. Default: 5 seconds. Range: 0 to 5 minutes.
     ///
-    /// A function is dropped where it waits: at an `.await` that is not ready. One that computes without
-    /// end, or blocks its thread, goes on although its execution counts as cancelled: have it ask
-    /// [`is_cancelled`](crate::ExecutionContext::is_cancelled), or put the work where it can be stopped.
+    /// A function can be dropped only at an `.await` that is not ready. A function that computes without
+    /// yielding, or blocks its thread, continues although its execution counts as cancelled. Such a function
+    /// should check [`is_cancelled`](crate::ExecutionContext::is_cancelled) or run in a task that can be
+    /// stopped.
     #[must_use]
     pub const fn grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
     }
 
-    /// How long a process owns an execution without saying so again. When a process ends without
-    /// warning, its executions count as failed after this time. Default: 10 seconds; 1 second to 1
-    /// hour.
+    /// Sets how long a process owns an execution before it must renew its ownership. If a process crashes,
+    /// its executions count as failed after this time. Default: 10 seconds. Range: 1 second to 1 hour.
     #[must_use]
     pub const fn lease(mut self, lease: Duration) -> Self {
         self.lease = lease;
         self
     }
 
-    /// How long an execution can be looked up after it has ended. Default: 24 hours; 1 minute to 1
+    /// Sets how long an execution can be read after it has ended. Default: 24 hours. Range: 1 minute to 1
     /// year.
     #[must_use]
     pub const fn keep(mut self, keep: Duration) -> Self {
@@ -84,33 +86,33 @@ impl ExecutionOptions {
         self
     }
 
-    /// How many executions this adapter runs in one process, those that wait for their turn among them.
-    /// One more is refused with `RATE_LIMIT_EXCEEDED`, before anybody is asked to confirm it and before it
-    /// is counted. Default: 256; 1 to 100,000.
+    /// Sets the maximum number of executions that this adapter runs in one process, including queued ones.
+    /// Further calls are rejected with `RATE_LIMIT_EXCEEDED`, before a confirmation is requested and before
+    /// the call counts towards a rate limit. Default: 256. Range: 1 to 100,000.
     #[must_use]
     pub const fn max_running(mut self, count: usize) -> Self {
         self.max_running = count;
         self
     }
 
-    /// How many of them may be of one session, so that none keeps all others out. Callers without a
-    /// session count as one. Default: 32; 1 to 100,000.
+    /// Sets the maximum number of executions of one session, so that one session cannot use all slots.
+    /// Callers without a session share one limit. Default: 32. Range: 1 to 100,000.
     #[must_use]
     pub const fn max_running_per_session(mut self, count: usize) -> Self {
         self.max_running_per_session = count;
         self
     }
 
-    /// Every option outside of its range, a sentence each.
+    /// Returns a sentence for each option outside of its range.
     pub(crate) fn problems(&self) -> Vec<String> {
-        const MOST: usize = 100_000;
+        const MAX_EXECUTIONS: usize = 100_000;
         let counts = [
             ("max_running", self.max_running),
             ("max_running_per_session", self.max_running_per_session),
         ];
-        let counts = counts.into_iter().filter(|(_, count)| !(1..=MOST).contains(count));
+        let counts = counts.into_iter().filter(|(_, count)| !(1..=MAX_EXECUTIONS).contains(count));
         let counts = counts.map(|(name, count)| {
-            format!("execution option `{name}` is {count}: choose 1 to {MOST}")
+            format!("execution option `{name}` is {count}: choose 1 to {MAX_EXECUTIONS}")
         });
         [
             ("wait", self.wait, 0, 600),

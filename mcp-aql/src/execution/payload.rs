@@ -1,3 +1,5 @@
+//! The state of an execution as clients receive it.
+
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -5,41 +7,41 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
 use super::record::ExecutionRecord;
-use super::state::Status;
+use super::status::Status;
 use crate::clock;
 use crate::error::OperationError;
 use crate::operation::Advance;
 use crate::warning::Warnings;
 
-/// A long-running call: whether it runs, how far it is, and what came of it.
+/// The state of a long-running call: its status, its progress and its result.
 ///
 /// Source: MCP-AQL §8.4.3 (REQ-LIF-04).
 #[derive(Debug, Serialize, JsonSchema)]
-#[schemars(description = "A long-running call: where it stands, how far it is, what came of it.")]
+#[schemars(description = "The state of a long-running call: status, progress and result.")]
 pub(crate) struct ExecutionState {
-    /// Names it to the operations that steer it.
+    /// The id that the execution operations expect.
     execution_id: String,
     status: Status,
-    /// The operation that runs.
+    /// The name of the operation.
     operation: String,
-    /// 1, and one more with each retry.
+    /// The attempt: 1, and one more for each retry.
     attempt: u32,
-    /// ISO 8601.
+    /// When it started, in ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     started_at: Option<String>,
-    /// ISO 8601; when it ended.
+    /// When it ended, in ISO 8601.
     #[serde(skip_serializing_if = "Option::is_none")]
     finished_at: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     progress: Option<Progress>,
-    /// Why it failed.
+    /// The error, if the execution failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<ExecutionError>,
-    /// The data of the operation, once completed.
+    /// The data of the operation, if it completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Value>")]
     result: Option<Box<RawValue>>,
-    /// What the operation warned of, once it has ended.
+    /// The operation's warnings, after its end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Option<Vec<Value>>")]
     warnings: Vec<Value>,
@@ -63,35 +65,35 @@ impl ExecutionState {
     }
 }
 
-/// How far an execution is: `current` of `total`, or a message alone (REQ-LIF-06).
+/// The progress of an execution: `current` of `total`, or only a message (REQ-LIF-06).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(rename = "ExecutionProgress", description = "How far an execution is.")]
+#[schemars(rename = "ExecutionProgress", description = "The progress of an execution.")]
 pub(crate) struct Progress {
-    /// Steps done.
+    /// The number of steps that are done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     current: Option<Number>,
-    /// Steps there are.
+    /// The total number of steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<f64>")]
     total: Option<Number>,
-    /// What is being done.
+    /// The current activity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     message: Option<String>,
 }
 
-/// Characters of a message; more would be a log.
-const LONGEST_MESSAGE: usize = 500;
+/// The maximum number of characters in a progress message.
+const MAX_MESSAGE_CHARS: usize = 500;
 
 impl Progress {
     pub(crate) fn of_message(message: impl Into<String>) -> Self {
         Self { message: Some(message.into()), ..Self::default() }
     }
 
-    /// Takes in what a function tells. Numbers stand until there are others.
+    /// Applies a progress report. Numbers are kept until new ones are reported.
     pub(crate) fn advance(&mut self, advance: Advance) {
         let message =
-            advance.message.map(|text| text.chars().take(LONGEST_MESSAGE).collect::<String>());
+            advance.message.map(|text| text.chars().take(MAX_MESSAGE_CHARS).collect::<String>());
         let number = |value: f64| value.is_finite().then_some(value);
         let total = advance.total.and_then(number).filter(|total| *total > 0.0);
         if let (Some(done), Some(total)) = (advance.done.and_then(number), total) {
@@ -103,13 +105,13 @@ impl Progress {
         }
     }
 
-    /// From 0 to 1.
+    /// The share that is done, from 0 to 1.
     pub(crate) fn ratio(&self) -> Option<f64> {
         let (current, total) = self.numbers()?;
         Some((current / total).clamp(0.0, 1.0))
     }
 
-    /// What is done, and how much there is.
+    /// The number of steps that are done, and their total.
     pub(crate) fn numbers(&self) -> Option<(f64, f64)> {
         Some((self.current.as_ref()?.as_f64()?, self.total.as_ref()?.as_f64()?))
     }
@@ -119,7 +121,7 @@ impl Progress {
     }
 }
 
-/// `3` rather than `3.0`.
+/// Converts a number to JSON, as `3` rather than `3.0` if it is whole.
 fn plain(value: f64) -> Option<Number> {
     const EXACT: f64 = 9_007_199_254_740_991.0;
     if value.fract() == 0.0 && value <= EXACT {
@@ -133,15 +135,19 @@ fn plain(value: f64) -> Option<Number> {
     Number::from_f64(value)
 }
 
-/// Warnings as they are kept. They stay small beside a result; what is left out is for the log.
-pub(crate) fn kept_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
-    const MOST_BYTES: usize = 8 << 10;
+/// Converts warnings for the record. Warnings beyond the size limit are logged instead.
+pub(crate) fn serialize_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
+    const MAX_WARNING_BYTES: usize = 8 << 10;
     let mut bytes = 0;
     let mut kept = Vec::new();
     for warning in warnings.into_vec() {
         let text = serde_json::to_string(&warning).unwrap_or_default();
-        if bytes + text.len() > MOST_BYTES {
-            tracing::warn!(execution = id, warning = text, "a warning is too long to be kept");
+        if bytes + text.len() > MAX_WARNING_BYTES {
+            tracing::warn!(
+                execution = id,
+                warning = text,
+                "warning dropped: too large for the record"
+            );
             continue;
         }
         bytes += text.len();
@@ -150,9 +156,9 @@ pub(crate) fn kept_warnings(id: &str, warnings: Warnings) -> Vec<Value> {
     kept
 }
 
-/// Why an execution failed, in the form of any failure (REQ-LIF-05).
+/// The error of a failed execution, in the same form as the error of any call (REQ-LIF-05).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[schemars(description = "Why an execution failed.")]
+#[schemars(description = "The error of a failed execution.")]
 pub(crate) struct ExecutionError {
     code: String,
     message: String,
@@ -163,11 +169,11 @@ pub(crate) struct ExecutionError {
 
 impl ExecutionError {
     pub(crate) fn of(error: &OperationError) -> Self {
-        /// An error with more to say is shortened: it is kept for long, and goes out with lists.
-        const LONGEST: usize = 16 << 10;
+        /// Larger errors are shortened: the record is kept for long, and lists return many of them.
+        const MAX_ERROR_BYTES: usize = 16 << 10;
         let whole = Self::whole(error);
         match serde_json::to_string(&whole) {
-            Ok(text) if text.len() <= LONGEST => whole,
+            Ok(text) if text.len() <= MAX_ERROR_BYTES => whole,
             _ => Self::whole(&error.shortened()),
         }
     }
@@ -191,7 +197,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn told(progress: &mut Progress, done: f64, total: f64, message: &str) -> Value {
+    fn advanced(progress: &mut Progress, done: f64, total: f64, message: &str) -> Value {
         let message = Some(message.to_owned()).filter(|text| !text.is_empty());
         progress.advance(Advance { done: Some(done), total: Some(total), message });
         serde_json::to_value(&progress).unwrap()
@@ -202,24 +208,24 @@ mod tests {
         // REQ-LIF-06
         let mut progress = Progress::default();
         assert_eq!(
-            told(&mut progress, 3.0, 8.0, "zone 3"),
+            advanced(&mut progress, 3.0, 8.0, "zone 3"),
             json!({ "current": 3, "total": 8, "message": "zone 3" })
         );
         assert_eq!(progress.ratio(), Some(0.375));
-        assert_eq!(told(&mut progress, 0.5, 2.0, ""), json!({ "current": 0.5, "total": 2 }));
+        assert_eq!(advanced(&mut progress, 0.5, 2.0, ""), json!({ "current": 0.5, "total": 2 }));
         progress.advance(Advance { message: Some("waits".to_owned()), ..Advance::default() });
         assert_eq!(
             serde_json::to_value(&progress).unwrap(),
             json!({ "current": 0.5, "total": 2, "message": "waits" })
         );
-        // What makes no sense changes nothing.
+        // Invalid numbers are ignored.
         for (done, total) in [(f64::NAN, 2.0), (1.0, 0.0), (1.0, f64::INFINITY)] {
             assert_eq!(
-                told(&mut progress, done, total, ""),
+                advanced(&mut progress, done, total, ""),
                 json!({ "current": 0.5, "total": 2, "message": "waits" })
             );
         }
-        assert_eq!(told(&mut progress, 9.0, 2.0, ""), json!({ "current": 2, "total": 2 }));
+        assert_eq!(advanced(&mut progress, 9.0, 2.0, ""), json!({ "current": 2, "total": 2 }));
     }
 
     #[test]

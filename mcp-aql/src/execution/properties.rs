@@ -1,5 +1,5 @@
-//! Random events against two processes on one store, and the state machine held to its rules after
-//! each of them.
+//! Property tests: random events in two processes that share a store, checked against the rules of the
+//! state machine after each event.
 
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,10 +12,10 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::value::RawValue;
 
-use super::ledger::{Ledger, Verdict};
+use super::execution_store::{ExecutionStore, RecordUpdate};
 use super::payload::ExecutionError;
-use super::record::{Ending, ExecutionRecord, Hold};
-use super::state::Status;
+use super::record::{Ending, ExecutionRecord, Ownership};
+use super::status::Status;
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::clock::after;
@@ -25,7 +25,7 @@ use crate::store::MemoryStore;
 
 const LEASE: Duration = Duration::from_secs(10);
 
-/// What may happen to the execution; the number is the process it happens in.
+/// An event in the life of an execution. The number is the process in which it happens.
 #[derive(Debug, Clone)]
 enum Event {
     Start(usize),
@@ -56,11 +56,11 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-/// A process: what it believes to run.
+/// A process, with the execution that it believes to run.
 struct Process {
-    ledger: Ledger,
+    store: ExecutionStore,
     name: String,
-    runs: Option<Hold>,
+    runs: Option<Ownership>,
 }
 
 struct World {
@@ -92,9 +92,12 @@ impl World {
             };
             let store: Arc<dyn crate::store::Store> = Arc::<MemoryStore>::clone(&store);
             let services = Arc::new(Services::new(store, time.clone(), audit));
-            let ledger =
-                Ledger { services, adapter: "beds".to_owned(), keep: Duration::from_secs(86_400) };
-            Process { ledger, name: format!("p-{number}"), runs: None }
+            let store = ExecutionStore {
+                services,
+                adapter: "beds".to_owned(),
+                keep: Duration::from_secs(86_400),
+            };
+            Process { store, name: format!("p-{number}"), runs: None }
         };
         let mut world = Self { clock, processes: vec![process(0), process(1)] };
         let first = &mut world.processes[0];
@@ -112,26 +115,26 @@ impl World {
             warnings: Vec::new(),
             params: None,
             owner: first.name.clone(),
-            lease_until: after(first.ledger.now(), LEASE),
+            lease_until: after(first.store.now(), LEASE),
             cancel_requested: false,
         };
-        ready(first.ledger.insert(ID, &record)).unwrap();
-        first.runs = Some(Hold { owner: first.name.clone(), attempt: 1 });
+        ready(first.store.insert(ID, &record)).unwrap();
+        first.runs = Some(Ownership { owner: first.name.clone(), attempt: 1 });
         world
     }
 
-    /// The record as it lies in the store.
+    /// The record as the store holds it.
     fn raw(&self) -> ExecutionRecord {
-        let ledger = &self.processes[0].ledger;
-        ready(ledger.update(ID, |record, _| Verdict::Leave(record.clone()))).unwrap().unwrap()
+        let store = &self.processes[0].store;
+        ready(store.update(ID, |record, _| RecordUpdate::Leave(record.clone()))).unwrap().unwrap()
     }
 
     fn change(&self, process: usize, ending: Option<Ending>) -> bool {
         let process = &self.processes[process];
-        let Some(hold) = &process.runs else { return true };
-        let changed = process.ledger.update(ID, |record, now| {
-            if !record.is_held_by(hold) {
-                return Verdict::Leave(false);
+        let Some(ownership) = &process.runs else { return true };
+        let changed = process.store.update(ID, |record, now| {
+            if !record.is_held_by(ownership) {
+                return RecordUpdate::Leave(false);
             }
             let made = match ending.clone() {
                 Some(ending) => record.finish(ending, now).is_ok(),
@@ -140,7 +143,7 @@ impl World {
                     true
                 }
             };
-            if made { Verdict::Write(true) } else { Verdict::Leave(false) }
+            if made { RecordUpdate::Write(true) } else { RecordUpdate::Leave(false) }
         });
         ready(changed).unwrap().unwrap()
     }
@@ -149,12 +152,12 @@ impl World {
         match event {
             Event::Start(process) => {
                 let process = &self.processes[*process];
-                let Some(hold) = process.runs.clone() else { return };
-                let started = process.ledger.update(ID, |record, now| {
-                    if record.is_held_by(&hold) && record.start(now).is_ok() {
-                        Verdict::Write(())
+                let Some(ownership) = process.runs.clone() else { return };
+                let started = process.store.update(ID, |record, now| {
+                    if record.is_held_by(&ownership) && record.start(now).is_ok() {
+                        RecordUpdate::Write(())
                     } else {
-                        Verdict::Leave(())
+                        RecordUpdate::Leave(())
                     }
                 });
                 ready(started).unwrap();
@@ -180,34 +183,34 @@ impl World {
                 self.processes[*process].runs = None;
             }
             Event::AskToStop => {
-                let asked = self.processes[1].ledger.update(ID, |record, _| {
+                let asked = self.processes[1].store.update(ID, |record, _| {
                     if record.status.is_final() {
-                        return Verdict::Leave(());
+                        return RecordUpdate::Leave(());
                     }
                     record.cancel_requested = true;
-                    Verdict::Write(())
+                    RecordUpdate::Write(())
                 });
                 ready(asked).unwrap();
             }
             Event::Retry(process) => {
                 let process = &mut self.processes[*process];
                 let name = process.name.clone();
-                let retried = process.ledger.update(ID, |record, now| {
+                let retried = process.store.update(ID, |record, now| {
                     match record.retry(&name, None, now, LEASE) {
-                        Ok(()) => Verdict::Write(Some(record.attempt)),
-                        Err(_) => Verdict::Leave(None),
+                        Ok(()) => RecordUpdate::Write(Some(record.attempt)),
+                        Err(_) => RecordUpdate::Leave(None),
                     }
                 });
                 if let Some(attempt) = ready(retried).unwrap().unwrap() {
-                    process.runs = Some(Hold { owner: name, attempt });
+                    process.runs = Some(Ownership { owner: name, attempt });
                 }
             }
             Event::Read(process) => {
                 let process = &self.processes[*process];
                 let runs = |_: &str, attempt| {
-                    process.runs.as_ref().is_some_and(|hold| hold.attempt == attempt)
+                    process.runs.as_ref().is_some_and(|ownership| ownership.attempt == attempt)
                 };
-                ready(process.ledger.get(ID, &runs)).unwrap();
+                ready(process.store.get(ID, &runs)).unwrap();
             }
             Event::Crash(process) => self.processes[*process].runs = None,
             Event::Clock(seconds) => {
@@ -222,7 +225,7 @@ fn is_allowed(before: &ExecutionRecord, after: &ExecutionRecord) -> bool {
     match (before.status, after.status) {
         (same, other) if same == other => before.attempt == after.attempt,
         (Failed, Running) => after.attempt == before.attempt + 1,
-        // What ends before its start is written is started in the same breath.
+        // An execution that ends before its start was written is started in the same update.
         (Pending, Running | Cancelled) | (Running, Completed | Failed | Cancelled) => {
             before.attempt == after.attempt
         }
@@ -242,7 +245,7 @@ fn cases(usual: u32) -> ProptestConfig {
     }
 }
 
-/// `PROPTEST_CASES` makes it more; with `--nocapture` it tells how much that was.
+/// Set `PROPTEST_CASES` to run more cases. With `--nocapture` the test prints the number of events.
 #[test]
 fn no_event_leads_where_none_may_lead() {
     // REQ-LIF-02, REQ-LIF-03, REQ-LIF-10
@@ -276,12 +279,12 @@ fn no_event_leads_where_none_may_lead() {
                 .filter(|process| process.runs.as_ref().is_some_and(|it| after.is_held_by(it)));
             prop_assert!(holders.count() <= 1);
         }
-        // Whoever is gone is gone: once leases have run out, one look ends what nobody runs.
+        // Processes are gone for good: once their leases have expired, one read ends the execution.
         for process in &mut world.processes {
             process.runs = None;
         }
         world.clock.fetch_add(1_000, Ordering::SeqCst);
-        let found = ready(world.processes[1].ledger.get(ID, &|_, _| false)).unwrap().unwrap();
+        let found = ready(world.processes[1].store.get(ID, &|_, _| false)).unwrap().unwrap();
         prop_assert!(found.status.is_final(), "{found:?}");
         prop_assert!(world.raw().status.is_final());
         happened.fetch_add(events.len(), Ordering::Relaxed);
@@ -305,16 +308,12 @@ fn of_many_retries_one_is_made() {
             let won = &won;
             scope.spawn(move || {
                 let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-                let retried =
-                    runtime.block_on(process.ledger.update(ID, |record, now| match record.retry(
-                        &process.name,
-                        None,
-                        now,
-                        LEASE,
-                    ) {
-                        Ok(()) => Verdict::Write(true),
-                        Err(_) => Verdict::Leave(false),
-                    }));
+                let retried = runtime.block_on(process.store.update(ID, |record, now| {
+                    match record.retry(&process.name, None, now, LEASE) {
+                        Ok(()) => RecordUpdate::Write(true),
+                        Err(_) => RecordUpdate::Leave(false),
+                    }
+                }));
                 *won.lock().unwrap() += u32::from(retried.unwrap().unwrap());
             });
         }

@@ -1,3 +1,5 @@
+//! The record of an execution, and its transitions.
+
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -7,15 +9,15 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::payload::{ExecutionError, Progress};
-use super::state::{Status, Step};
+use super::status::{Status, Transition};
 use crate::clock::after;
 use crate::error::OperationError;
 
-/// An execution as the store keeps it. What may become of it is decided here, by functions that know
-/// neither store nor clock.
+/// An execution as the store keeps it. Its methods implement the state machine and depend on neither the
+/// store nor the clock.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct ExecutionRecord {
-    /// The adapter whose operation it is: several may share a store.
+    /// The adapter that owns the operation. Several adapters may share a store.
     pub(crate) adapter: String,
     pub(crate) operation: String,
     pub(crate) status: Status,
@@ -33,29 +35,30 @@ pub(crate) struct ExecutionRecord {
     /// The data of the operation, as JSON text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) result: Option<Box<RawValue>>,
-    /// What the function warned of, as replies have it.
+    /// The function's warnings, in the form of replies.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) warnings: Vec<Value>,
-    /// What a retry runs with; not kept where a parameter is secret.
+    /// The parameters for a retry. Not kept if one of them is sensitive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) params: Option<Map<String, Value>>,
-    /// Who runs it.
+    /// The process that runs the execution.
     pub(crate) owner: String,
-    /// Until when the owner has said that it lives.
+    /// The end of the owner's lease.
     pub(crate) lease_until: DateTime<Utc>,
-    /// Somebody wants it to stop; the owner may be another process than the one that was told.
+    /// Whether the execution was requested to stop, possibly by another process than the owner.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) cancel_requested: bool,
 }
 
-/// Whoever runs an attempt. One whose record is another's by now must stop: it is fenced off.
+/// The process and attempt that a running execution belongs to. If the record no longer matches, the
+/// attempt is fenced off and must stop.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Hold {
+pub(crate) struct Ownership {
     pub(crate) owner: String,
     pub(crate) attempt: u32,
 }
 
-/// What came of an execution.
+/// The final outcome of an execution.
 #[derive(Debug, Clone)]
 pub(crate) enum Ending {
     Completed(Box<RawValue>),
@@ -63,44 +66,50 @@ pub(crate) enum Ending {
     Cancelled,
 }
 
-/// A step that may not be made from where the execution stands.
+/// Returned when a transition is not allowed in the current status.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Forbidden;
+pub(crate) struct InvalidTransition;
 
 impl ExecutionRecord {
-    fn step(&mut self, step: Step) -> Result<(), Forbidden> {
-        self.status = self.status.after(step).ok_or(Forbidden)?;
+    fn step(&mut self, step: Transition) -> Result<(), InvalidTransition> {
+        self.status = self.status.after(step).ok_or(InvalidTransition)?;
         Ok(())
     }
 
-    pub(crate) fn is_held_by(&self, hold: &Hold) -> bool {
-        !self.status.is_final() && self.owner == hold.owner && self.attempt == hold.attempt
+    pub(crate) fn is_held_by(&self, ownership: &Ownership) -> bool {
+        !self.status.is_final()
+            && self.owner == ownership.owner
+            && self.attempt == ownership.attempt
     }
 
-    /// Its turn has come.
-    pub(crate) fn start(&mut self, now: DateTime<Utc>) -> Result<(), Forbidden> {
-        self.step(Step::Start)?;
+    /// Moves the execution to `running`.
+    pub(crate) fn start(&mut self, now: DateTime<Utc>) -> Result<(), InvalidTransition> {
+        self.step(Transition::Start)?;
         self.started_at = Some(now);
         Ok(())
     }
 
-    /// It is over. What ends before its turn has come was cancelled, or was started only to fail.
-    pub(crate) fn finish(&mut self, ending: Ending, now: DateTime<Utc>) -> Result<(), Forbidden> {
+    /// EndScope the execution. A pending execution can be cancelled directly; other endings start it first.
+    pub(crate) fn finish(
+        &mut self,
+        ending: Ending,
+        now: DateTime<Utc>,
+    ) -> Result<(), InvalidTransition> {
         if self.status == Status::Pending && !matches!(ending, Ending::Cancelled) {
             self.start(now)?;
         }
         match ending {
             Ending::Completed(result) => {
-                self.step(Step::Complete)?;
+                self.step(Transition::Complete)?;
                 self.result = Some(result);
                 self.params = None;
             }
             Ending::Failed(error) => {
-                self.step(Step::Fail)?;
+                self.step(Transition::Fail)?;
                 self.error = Some(error);
             }
             Ending::Cancelled => {
-                self.step(Step::Cancel)?;
+                self.step(Transition::Cancel)?;
                 self.params = None;
             }
         }
@@ -108,15 +117,15 @@ impl ExecutionRecord {
         Ok(())
     }
 
-    /// It runs once more, for whoever asked for it.
+    /// Starts another attempt for a new owner and session.
     pub(crate) fn retry(
         &mut self,
         owner: &str,
         session: Option<String>,
         now: DateTime<Utc>,
         lease: Duration,
-    ) -> Result<(), Forbidden> {
-        self.step(Step::Retry)?;
+    ) -> Result<(), InvalidTransition> {
+        self.step(Transition::Retry)?;
         self.attempt = self.attempt.saturating_add(1);
         owner.clone_into(&mut self.owner);
         self.session = session;
@@ -130,14 +139,14 @@ impl ExecutionRecord {
         Ok(())
     }
 
-    /// Whether nobody can be running it any more.
+    /// Returns whether the owner's lease has expired.
     pub(crate) fn is_orphaned(&self, now: DateTime<Utc>) -> bool {
         !self.status.is_final() && self.lease_until < now
     }
 
-    /// The process that ran it is gone. What had not begun was cancelled by that, and nothing else
-    /// leads on from there (REQ-LIF-02).
-    pub(crate) fn abandon(&mut self, now: DateTime<Utc>) -> Result<(), Forbidden> {
+    /// EndScope an execution whose process is gone. A pending execution is cancelled, because no other
+    /// transition is allowed (REQ-LIF-02). A running one fails.
+    pub(crate) fn abandon(&mut self, now: DateTime<Utc>) -> Result<(), InvalidTransition> {
         if self.status == Status::Pending {
             self.progress =
                 Some(Progress::of_message("Its process ended before its turn had come"));
@@ -147,7 +156,7 @@ impl ExecutionRecord {
     }
 }
 
-/// Why an execution failed whose process is gone.
+/// The error of an execution whose process is gone.
 fn interrupted() -> OperationError {
     OperationError::new(
         ErrorCode::InternalError,
@@ -198,7 +207,7 @@ mod tests {
         let error = running.error.clone().unwrap();
         assert_eq!(error.details()["reason"], "interrupted");
         assert!(!running.is_orphaned(after(expired, Duration::from_secs(99))));
-        assert_eq!(running.abandon(expired), Err(Forbidden));
+        assert_eq!(running.abandon(expired), Err(InvalidTransition));
     }
 
     #[test]
@@ -207,10 +216,10 @@ mod tests {
         let now = Utc::now();
         let lease = Duration::from_secs(10);
         let mut failed = record(now);
-        assert_eq!(failed.clone().retry("p-2", None, now, lease), Err(Forbidden));
+        assert_eq!(failed.clone().retry("p-2", None, now, lease), Err(InvalidTransition));
         failed.finish(Ending::Failed(ExecutionError::of(&interrupted())), now).unwrap();
         assert_eq!(failed.started_at, Some(now), "it was started only to fail");
-        let first = Hold { owner: "p-1".to_owned(), attempt: 1 };
+        let first = Ownership { owner: "p-1".to_owned(), attempt: 1 };
         failed.cancel_requested = true;
         failed.retry("p-1", Some("s".to_owned()), now, lease).unwrap();
         assert_eq!((failed.status, failed.attempt), (Status::Running, 2));
@@ -221,8 +230,8 @@ mod tests {
             .finish(Ending::Completed(RawValue::from_string("7".to_owned()).unwrap()), now)
             .unwrap();
         let mut over = failed.clone();
-        assert_eq!(over.retry("p-1", None, now, lease), Err(Forbidden));
-        assert_eq!(over.finish(Ending::Cancelled, now), Err(Forbidden));
+        assert_eq!(over.retry("p-1", None, now, lease), Err(InvalidTransition));
+        assert_eq!(over.finish(Ending::Cancelled, now), Err(InvalidTransition));
         assert!(failed.params.is_none(), "nobody can need them any more");
     }
 

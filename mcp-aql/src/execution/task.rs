@@ -1,3 +1,5 @@
+//! The task that runs one execution from its start to its end.
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,52 +11,52 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::Core;
-use super::ledger::Verdict;
-use super::live::Live;
-use super::payload::{ExecutionError, kept_warnings};
+use super::execution_slot::ExecutionSlot;
+use super::execution_store::RecordUpdate;
+use super::payload::{ExecutionError, serialize_warnings};
 use super::record::Ending;
-use super::room::Room;
-use super::state::Status;
+use super::running::RunningExecution;
+use super::status::Status;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::operation::{Advance, ExecutionContext, ExecutionSink, Outcome, Payload, SUCCESS};
 use crate::sync::lock;
 
-/// The store hears of progress at most so often; those who wait in this process hear all of it.
-const PACE: Duration = Duration::from_millis(500);
-/// How long a function may take to be dropped. One that never waits for anything cannot be.
-const DROPPED: Duration = Duration::from_secs(1);
-/// Between two tries to write how an execution ended.
-const AGAIN: Duration = Duration::from_millis(500);
+/// The minimum time between two writes of progress to the store. Waiters in this process see every report.
+const PROGRESS_WRITE_INTERVAL: Duration = Duration::from_millis(500);
+/// How long an aborted function may take to be dropped. A function without await points cannot be dropped.
+const ABORT_TIMEOUT: Duration = Duration::from_secs(1);
+/// The delay between two attempts to write the end of an execution.
+const FINISH_RETRY_DELAY: Duration = Duration::from_millis(500);
 
-/// What an execution does: waits for its turn, says that it begins, and calls the function.
+/// The work of an execution: waits for its turn, reports its start, and calls the function.
 pub(crate) type Work =
     Box<dyn FnOnce(ExecutionContext, Begin) -> BoxFuture<'static, Outcome> + Send>;
 
-/// Says that an execution's turn has come.
+/// Reports the start of an execution.
 pub(crate) struct Begin {
     core: Arc<Core>,
-    live: Arc<Live>,
+    live: Arc<RunningExecution>,
 }
 
 impl Begin {
-    /// Moves the execution to `running`, if it may still begin.
-    pub(crate) async fn tell(self) -> Result<(), OperationError> {
+    /// Moves the execution to `running`, if it may still start.
+    pub(crate) async fn mark_started(self) -> Result<(), OperationError> {
         let Self { core, live } = self;
-        if live.news.borrow().status == Status::Running {
+        if live.updates.borrow().status == Status::Running {
             return Ok(());
         }
-        if !live.decide() {
-            return Err(OperationError::internal("it was stopped before its turn had come"));
+        if !live.claim_start() {
+            return Err(OperationError::internal("it was stopped before it started"));
         }
         let begun = core
-            .ledger
+            .store
             .update(&live.id, |record, now| {
-                let held = record.is_held_by(&live.hold);
+                let held = record.is_held_by(&live.ownership);
                 if held && record.start(now).is_ok() {
-                    Verdict::Write(true)
+                    RecordUpdate::Write(true)
                 } else {
-                    Verdict::Leave(false)
+                    RecordUpdate::Leave(false)
                 }
             })
             .await?;
@@ -62,42 +64,42 @@ impl Begin {
             live.fenced.cancel();
             return Err(OperationError::internal("the execution belongs to another process"));
         }
-        live.news.send_modify(|news| news.status = Status::Running);
+        live.updates.send_modify(|updates| updates.status = Status::Running);
         Ok(())
     }
 }
 
-/// Where the function's progress goes.
-struct Sink {
+/// Receives the function's progress reports.
+struct ProgressWriter {
     core: Arc<Core>,
-    live: Arc<Live>,
-    /// When the store last heard of it from here.
+    live: Arc<RunningExecution>,
+    /// When progress was last written to the store.
     saved: Mutex<Option<Instant>>,
 }
 
-impl ExecutionSink for Sink {
+impl ExecutionSink for ProgressWriter {
     fn advance(&self, advance: Advance) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if self.live.over.is_cancelled() {
                 return;
             }
             self.live
-                .news
-                .send_modify(|news| news.progress.get_or_insert_default().advance(advance));
+                .updates
+                .send_modify(|updates| updates.progress.get_or_insert_default().advance(advance));
             if self.is_due() {
                 self.core.renew(&self.live).await;
             } else {
-                // Lets others run beside a function that tells much and never waits.
+                // Lets other tasks run beside a function that reports often and never waits.
                 tokio::task::yield_now().await;
             }
         })
     }
 }
 
-impl Sink {
+impl ProgressWriter {
     fn is_due(&self) -> bool {
         let mut saved = lock(&self.saved);
-        let due = saved.is_none_or(|at| at.elapsed() >= PACE);
+        let due = saved.is_none_or(|at| at.elapsed() >= PROGRESS_WRITE_INTERVAL);
         if due {
             *saved = Some(Instant::now());
         }
@@ -105,74 +107,83 @@ impl Sink {
     }
 }
 
-/// Takes an execution off the list however its task ends, and makes room for another one.
-struct Listed<'a>(&'a Core, &'a Live, Option<Room>);
+/// Removes an execution from the registry when its task ends, and releases its slot.
+struct RegistryGuard<'a>(&'a Core, &'a RunningExecution, Option<ExecutionSlot>);
 
-impl Drop for Listed<'_> {
+impl Drop for RegistryGuard<'_> {
     fn drop(&mut self) {
-        // First: whoever hears of the end may begin another one.
+        // The slot is released first: a caller that waits for the end may begin another execution.
         self.2 = None;
-        self.0.lives.remove(self.1);
+        self.0.running.remove(self.1);
     }
 }
 
-/// A task that is dropped with whoever waits for it.
-struct Function(JoinHandle<Outcome>);
+/// A task that is aborted when its handle is dropped.
+struct FunctionTask(JoinHandle<Outcome>);
 
-impl Drop for Function {
+impl Drop for FunctionTask {
     fn drop(&mut self) {
         self.0.abort();
     }
 }
 
-impl Function {
+impl FunctionTask {
     async fn outcome(&mut self) -> Result<Outcome, JoinError> {
         (&mut self.0).await
     }
 
-    /// Ends it for good.
+    /// Aborts the task and waits until it is dropped.
     async fn dropped(mut self) {
         self.0.abort();
-        if tokio::time::timeout(DROPPED, &mut self.0).await.is_err() {
-            tracing::warn!("a function does not let itself be dropped: it waits for nothing");
+        if tokio::time::timeout(ABORT_TIMEOUT, &mut self.0).await.is_err() {
+            tracing::warn!("cancelled execution did not stop: its function has no await point");
         }
     }
 }
 
-/// How a function came to its end.
-enum Over {
+/// The way in which a function ended.
+enum RunEnd {
     By(Outcome),
     Dropped,
     Fenced,
 }
 
-/// Runs an execution from its first step to its last.
-pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, room: Room, work: Work) {
-    let _listed = Listed(&core, &live, Some(room));
+/// Runs an execution from its start to its end.
+pub(super) async fn supervise(
+    core: Arc<Core>,
+    live: Arc<RunningExecution>,
+    slot: ExecutionSlot,
+    work: Work,
+) {
+    let _guard = RegistryGuard(&core, &live, Some(slot));
     let cancellation = CancellationToken::new();
-    let sink = Sink { core: Arc::clone(&core), live: Arc::clone(&live), saved: Mutex::default() };
+    let sink = ProgressWriter {
+        core: Arc::clone(&core),
+        live: Arc::clone(&live),
+        saved: Mutex::default(),
+    };
     let execution = ExecutionContext::new(
         live.id.clone(),
-        live.hold.attempt,
+        live.ownership.attempt,
         cancellation.clone(),
         Arc::new(sink),
     );
     let begin = Begin { core: Arc::clone(&core), live: Arc::clone(&live) };
-    let function = Function(tokio::spawn(work(execution.clone(), begin)));
+    let function = FunctionTask(tokio::spawn(work(execution.clone(), begin)));
     let over = until_over(&core, &live, function, &cancellation).await;
-    // A function that has seen that it should stop has done what it wanted to do before that, and no
-    // more; one that has not looked has done all of it.
-    let stopped = live.why().is_some() && execution.has_noticed();
+    // A function that has noticed the request to stop may have ended early. A function that has not
+    // noticed it has completed its work.
+    let stopped = live.stop_reason().is_some() && execution.has_noticed();
     let ending = match over {
-        Over::Fenced => {
+        RunEnd::Fenced => {
             return tracing::warn!(
                 execution = live.id,
-                "stopped: another process has taken it for abandoned"
+                "stopped: another process has ended this execution as abandoned"
             );
         }
-        Over::Dropped => Ending::Cancelled,
-        Over::By(_) if stopped => Ending::Cancelled,
-        Over::By(outcome) => match outcome.and_then(data) {
+        RunEnd::Dropped => Ending::Cancelled,
+        RunEnd::By(_) if stopped => Ending::Cancelled,
+        RunEnd::By(outcome) => match outcome.and_then(data) {
             Ok(data) => Ending::Completed(data),
             Err(error) => {
                 log(&live.id, &error);
@@ -180,31 +191,31 @@ pub(super) async fn supervise(core: Arc<Core>, live: Arc<Live>, room: Room, work
             }
         },
     };
-    let warnings = kept_warnings(&live.id, execution.take_warnings());
+    let warnings = serialize_warnings(&live.id, execution.take_warnings());
     finish(&core, &live, ending, warnings).await;
 }
 
 async fn until_over(
     core: &Core,
-    live: &Live,
-    mut function: Function,
+    live: &RunningExecution,
+    mut function: FunctionTask,
     cancellation: &CancellationToken,
-) -> Over {
+) -> RunEnd {
     let by = |joined: Result<Outcome, JoinError>| match joined {
-        _ if live.fenced.is_cancelled() => Over::Fenced,
-        Ok(outcome) => Over::By(outcome),
-        Err(error) => Over::By(Err(OperationError::internal(error))),
+        _ if live.fenced.is_cancelled() => RunEnd::Fenced,
+        Ok(outcome) => RunEnd::By(outcome),
+        Err(error) => RunEnd::By(Err(OperationError::internal(error))),
     };
     let fenced = tokio::select! {
         biased;
         joined = function.outcome() => return by(joined),
         () = live.fenced.cancelled() => true,
-        () = live.told_to_stop(&core.stopping) => false,
+        () = live.stop_requested(&core.stopping) => false,
     };
-    // One whose turn has not come has nothing to bring to an end.
-    if fenced || live.decide() {
+    // A pending execution needs no grace period.
+    if fenced || live.claim_start() {
         function.dropped().await;
-        return if fenced { Over::Fenced } else { Over::Dropped };
+        return if fenced { RunEnd::Fenced } else { RunEnd::Dropped };
     }
     cancellation.cancel();
     let fenced = tokio::select! {
@@ -214,17 +225,17 @@ async fn until_over(
         () = tokio::time::sleep(core.options.grace) => false,
     };
     function.dropped().await;
-    if fenced { Over::Fenced } else { Over::Dropped }
+    if fenced { RunEnd::Fenced } else { RunEnd::Dropped }
 }
 
-/// The `data` of a reply.
+/// Returns the `data` of a reply.
 fn data(payload: Payload) -> Result<Box<RawValue>, OperationError> {
     let text = payload.into_text();
     let data = text.strip_prefix(SUCCESS).unwrap_or(&text).to_owned();
     RawValue::from_string(data).map_err(OperationError::internal)
 }
 
-/// Tells the log why an execution failed, as of any call.
+/// Logs the error of an execution in the same way as the error of a call.
 fn log(id: &str, error: &OperationError) {
     let code = error.code().as_str();
     if error.code() == ErrorCode::InternalError {
@@ -236,34 +247,34 @@ fn log(id: &str, error: &OperationError) {
     }
 }
 
-/// Writes how it ended, once. A store that fails is asked again as long as the lease may last.
-async fn finish(core: &Core, live: &Live, ending: Ending, warnings: Vec<Value>) {
+/// Writes the end of the execution, once. If the store fails, retries until the lease has expired.
+async fn finish(core: &Core, live: &RunningExecution, ending: Ending, warnings: Vec<Value>) {
     let begun = Instant::now();
     loop {
         let written = core
-            .ledger
+            .store
             .update(&live.id, |record, now| {
-                if !record.is_held_by(&live.hold) {
-                    return Verdict::Leave(None);
+                if !record.is_held_by(&live.ownership) {
+                    return RecordUpdate::Leave(None);
                 }
                 record.progress = live.progress().or(record.progress.take());
                 record.warnings.clone_from(&warnings);
                 match record.finish(ending.clone(), now) {
-                    Ok(()) => Verdict::Write(Some(record.clone())),
-                    Err(_) => Verdict::Leave(None),
+                    Ok(()) => RecordUpdate::Write(Some(record.clone())),
+                    Err(_) => RecordUpdate::Leave(None),
                 }
             })
             .await;
         match written {
             Ok(Some(Some(record))) => {
-                core.secrets.ended(&live.id, &record, core.options.keep);
+                core.sensitive_params.ended(&live.id, &record, core.options.keep);
                 let event = match record.status {
                     Status::Completed => "EXECUTION_COMPLETED",
                     Status::Failed => "EXECUTION_FAILED",
                     _ => "EXECUTION_CANCELLED",
                 };
-                let why = live.why().map(super::live::Why::as_str);
-                core.ledger.note(event, &live.id, &record, (why, None)).await;
+                let why = live.stop_reason().map(super::running::StopReason::as_str);
+                core.store.audit(event, &live.id, &record, (why, None)).await;
                 return tracing::info!(
                     execution = live.id,
                     status = record.status.as_str(),
@@ -273,15 +284,15 @@ async fn finish(core: &Core, live: &Live, ending: Ending, warnings: Vec<Value>) 
             Ok(_) => {
                 return tracing::warn!(
                     execution = live.id,
-                    "what came of it is not kept: another process has taken it for abandoned"
+                    "result discarded: another process has ended this execution as abandoned"
                 );
             }
             Err(error) if begun.elapsed() < core.options.lease => {
-                tracing::warn!(%error, execution = live.id, "how it ended cannot be kept yet");
-                tokio::time::sleep(AGAIN).await;
+                tracing::warn!(%error, execution = live.id, "cannot write the end of an execution yet");
+                tokio::time::sleep(FINISH_RETRY_DELAY).await;
             }
             Err(error) => {
-                return tracing::error!(%error, execution = live.id, "how it ended is not kept");
+                return tracing::error!(%error, execution = live.id, "cannot write the end of an execution");
             }
         }
     }

@@ -1,3 +1,5 @@
+//! Tests of executions in two processes that share a store.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -6,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::{Limits, TrustLevel};
 use tokio::time::{Instant, sleep};
 
-use super::ledger::Verdict;
+use super::execution_store::RecordUpdate;
 use super::*;
 use crate::audit::Audit;
 use crate::clock::TimeSource;
@@ -18,7 +20,7 @@ use crate::vocab::ReplyLimits;
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// A clock on the wall that goes with tokio's.
+/// A wall clock that follows tokio's paused clock.
 fn time() -> TimeSource {
     let epoch: DateTime<Utc> = "2031-05-06T07:00:00Z".parse().unwrap();
     let start = Instant::now();
@@ -41,11 +43,11 @@ fn new<'a>(process: &Executions, operation: &'a str) -> NewExecution<'a> {
     NewExecution {
         operation,
         session: None,
-        room: process.room(None).unwrap(),
+        slot: process.slot(None).unwrap(),
         params: Some(Map::new()),
         secret: false,
-        at_once: false,
-        shown: None,
+        starts_immediately: false,
+        audit_params: None,
     }
 }
 
@@ -55,7 +57,7 @@ where
 {
     Box::new(move |execution, begin| {
         Box::pin(async move {
-            begin.tell().await?;
+            begin.mark_started().await?;
             function(execution).await
         })
     })
@@ -100,13 +102,13 @@ async fn another_process_may_stop_it() {
     });
     let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
-    assert!(there.ask_to_stop(&id).await.unwrap());
+    assert!(there.request_stop(&id).await.unwrap());
     let context = Context::new(CallScope::default());
-    there.wait(&id, &context, there.patience()).await.unwrap();
+    there.wait(&id, &context, there.stop_timeout()).await.unwrap();
     let record = there.get(&id).await.unwrap().unwrap();
     assert_eq!(record.status, Status::Cancelled);
     assert_eq!(record.progress.unwrap().ratio(), Some(0.25), "the last progress is kept");
-    assert!(!there.ask_to_stop(&id).await.unwrap());
+    assert!(!there.request_stop(&id).await.unwrap());
 }
 
 #[tokio::test(start_paused = true)]
@@ -125,22 +127,22 @@ async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
     });
     let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
-    // As if this process had been asleep.
-    let slept = here.core.ledger.update(&id, |record, now| {
+    // Simulates a process that was suspended.
+    let slept = here.core.store.update(&id, |record, now| {
         record.lease_until = now - TimeDelta::seconds(1);
-        Verdict::Write(())
+        RecordUpdate::Write(())
     });
     slept.await.unwrap();
     let record = there.get(&id).await.unwrap().unwrap();
     assert_eq!(record.status, Status::Failed);
     assert_eq!(record.error.unwrap().details()["reason"], "interrupted");
     let work = works(|_| async { seven() });
-    assert!(there.again(&id, 1, (None, there.room(None).unwrap()), work).await.unwrap());
+    assert!(there.start_retry(&id, 1, (None, there.slot(None).unwrap()), work).await.unwrap());
     sleep(100 * SECOND).await;
     assert!(!finished.load(Ordering::SeqCst), "the first attempt went on");
     let record = here.get(&id).await.unwrap().unwrap();
     assert_eq!((record.status, record.attempt), (Status::Completed, 2));
-    assert!(here.core.lives.all().is_empty());
+    assert!(here.core.running.all().is_empty());
 }
 
 #[tokio::test(start_paused = true)]
@@ -154,14 +156,14 @@ async fn what_a_crash_left_behind_ends_without_a_reader() {
     });
     let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
     sleep(SECOND).await;
-    // It crashes: its tasks are no more, and nobody writes anything.
-    for live in here.core.lives.all() {
+    // Simulates a crash: the tasks are gone, and the record stays as it was.
+    for live in here.core.running.all() {
         live.fenced.cancel();
     }
     there.recover();
     sleep(5 * SECOND).await;
     let raw = async || {
-        let read = there.core.ledger.update(&id, |record, _| Verdict::Leave(record.status));
+        let read = there.core.store.update(&id, |record, _| RecordUpdate::Leave(record.status));
         read.await.unwrap().unwrap()
     };
     assert_eq!(raw().await, Status::Running, "its lease still stands");
@@ -178,9 +180,9 @@ async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
     let id = here.begin(new(&here, "execute_watering"), forever()).await.unwrap();
     sleep(SECOND).await;
     let begun = Instant::now();
-    here.end(Ends::OfEndedSessions).await;
+    here.end(EndScope::EndedSessions).await;
     assert_eq!(status(&here, &id).await, Status::Running, "it has no session");
-    here.end(Ends::All).await;
+    here.end(EndScope::All).await;
     assert_eq!(begun.elapsed(), 5 * SECOND, "the grace period");
     assert_eq!(status(&there, &id).await, Status::Cancelled);
 

@@ -1,38 +1,40 @@
+//! Waits for the end of an execution and reports its progress to the caller.
+
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::Executions;
 use super::payload::Progress;
-use super::state::Status;
+use super::status::Status;
 use crate::operation::Context;
 use crate::store::StoreError;
 
-/// How often the store is asked for an execution that runs elsewhere.
-const POLL: Duration = Duration::from_millis(500);
+/// How often the store is read for an execution that runs in another process.
+const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
-/// Tells a caller how far an execution is (REQ-MCP-15).
-struct Teller<'a> {
+/// Reports the progress of an execution to a caller (REQ-MCP-15).
+struct ProgressReporter<'a> {
     context: &'a Context,
     last: Option<(f64, Option<String>)>,
 }
 
-impl Teller<'_> {
-    async fn tell(&mut self, status: Status, progress: Option<&Progress>) {
-        /// What is no step ahead is shown as a very small one: MCP's progress must grow.
-        const NUDGE: f64 = 0.001;
+impl ProgressReporter<'_> {
+    async fn report(&mut self, status: Status, progress: Option<&Progress>) {
+        /// Added to a report that shows no advance: MCP requires progress to grow.
+        const MIN_STEP: f64 = 0.001;
         if !self.context.wants_progress() {
             return;
         }
         let Some(mut done) = share(status, progress) else { return };
         let message = progress.and_then(Progress::message).map(str::to_owned);
-        if let Some((last, told)) = &self.last
+        if let Some((last, last_message)) = &self.last
             && done <= *last
         {
-            if message == *told {
+            if message == *last_message {
                 return;
             }
-            done = last + NUDGE;
+            done = last + MIN_STEP;
         }
         let text = message.clone().unwrap_or_else(|| status.as_str().to_owned());
         self.last = Some((done, message));
@@ -40,54 +42,55 @@ impl Teller<'_> {
     }
 }
 
-/// Progress of a hundred.
+/// The progress in percent.
 fn share(status: Status, progress: Option<&Progress>) -> Option<f64> {
     match status {
         Status::Pending => Some(0.0),
         Status::Running => {
             let share =
                 80.0_f64.mul_add(progress.and_then(Progress::ratio).unwrap_or_default(), 10.0);
-            // People read it: more digits would only look exact.
+            // One digit is enough for people who read it.
             Some((share * 10.0).round() / 10.0)
         }
         Status::Completed => Some(100.0),
-        // It did not get there.
+        // An execution that did not complete never reaches 100.
         Status::Failed | Status::Cancelled => None,
     }
 }
 
 impl Executions {
-    /// Waits for the end of an execution, until the caller gives up, or so long at most.
+    /// Waits for the end of an execution, until the caller cancels or the time is over.
     pub(crate) async fn wait(
         &self,
         id: &str,
         context: &Context,
-        most: Duration,
+        timeout: Duration,
     ) -> Result<(), StoreError> {
-        let deadline = Instant::now() + most;
-        let mut teller = Teller { context, last: None };
+        let deadline = Instant::now() + timeout;
+        let mut reporter = ProgressReporter { context, last: None };
         loop {
-            if let Some(live) = self.core.lives.get(id) {
-                let mut news = live.news.subscribe();
+            if let Some(live) = self.core.running.get(id) {
+                let mut updates = live.updates.subscribe();
                 loop {
-                    let now = news.borrow_and_update().clone();
-                    teller.tell(now.status, now.progress.as_ref()).await;
+                    let now = updates.borrow_and_update().clone();
+                    reporter.report(now.status, now.progress.as_ref()).await;
                     tokio::select! {
                         biased;
                         () = live.over.cancelled() => break,
                         () = context.cancelled() => return Ok(()),
                         () = sleep_until(deadline) => return Ok(()),
-                        _ = news.changed() => {}
+                        _ = updates.changed() => {}
                     }
                 }
                 continue;
             }
             let Some(record) = self.core.get(id).await? else { return Ok(()) };
-            teller.tell(record.status, record.progress.as_ref()).await;
+            reporter.report(record.status, record.progress.as_ref()).await;
             if record.status.is_final() || Instant::now() >= deadline {
                 return Ok(());
             }
-            let given_up = timeout_at(deadline.min(Instant::now() + POLL), context.cancelled());
+            let given_up =
+                timeout_at(deadline.min(Instant::now() + POLL_INTERVAL), context.cancelled());
             if given_up.await.is_ok() {
                 return Ok(());
             }

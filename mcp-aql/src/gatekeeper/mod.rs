@@ -1,19 +1,19 @@
-//! The gates before an operation: danger and trust, policies, confirmation. What passes them is a
-//! [`Permit`], and nothing runs without one.
+//! The gates before an operation: danger and trust, policies, confirmation, limits. A call that passes
+//! them receives a [`Permit`], and no operation runs without one.
 
-mod canonical;
-mod issuing;
-mod matrix;
-mod message;
+mod adapter_info;
+mod confirmation_message;
+mod params_hash;
 mod plan;
 mod policy;
 #[cfg(feature = "limits")]
 mod quota;
 mod settings;
 mod token;
-mod told;
+mod token_claim;
+mod token_issue;
 mod trust;
-mod using;
+mod trust_matrix;
 
 use std::sync::Arc;
 
@@ -24,115 +24,115 @@ use crate::audit::AuditEntry;
 use crate::clock;
 use crate::clock::later;
 use crate::error::OperationError;
-use crate::execution::Full;
+use crate::execution::LimitReached;
 #[cfg(feature = "limits")]
-use crate::limits::Counted;
+use crate::limits::CountedCall;
 use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOperation};
 use crate::redact::redacted;
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
-use crate::safety_loop::{LoopMode, Pending, SafetyCore};
+use crate::safety_loop::{ApprovalRequest, LoopMode, SafetyCore};
 use crate::services::Services;
 use crate::shape::Shapes;
-use issuing::Issuing;
 use mcp_aql_protocol::{DangerLevel, TrustLevel};
 #[cfg(feature = "safety")]
 use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory};
 use plan::Decision;
-use token::{IssuedToken, TokenKind, TokenScope, Tokens, Validity};
-use using::Due;
+use token::{IssuedToken, TokenKind, TokenScope, TokenStore, Validity};
+use token_claim::PendingConfirmation;
+use token_issue::TokenIssuer;
 
-pub(crate) use plan::Plan;
+pub(crate) use adapter_info::{AdapterInfo, DangerQuery, gate_note};
+pub(crate) use plan::GatePlan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Condition, Permission, Policy};
 pub(crate) use settings::{GateSettings, GateTable, delta};
-pub(crate) use told::{AdapterInfo, DangerQuery, note};
 pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
 
-/// That the gates let a call pass. Only the gatekeeper makes one, and dispatch takes it.
+/// Proves that the gates have admitted a call. Only the gatekeeper creates one, and dispatch requires it.
 #[derive(Debug)]
-pub(crate) struct Permit(Option<Counted>);
+pub(crate) struct Permit(Option<CountedCall>);
 
 impl Permit {
-    /// Where the call was counted, for the case that it does not run after all.
-    pub(crate) fn place(&self) -> Place {
-        Place(self.0)
+    /// Returns what the call was counted in, to release it if the call does not run.
+    pub(crate) fn limit_use(&self) -> LimitUse {
+        LimitUse(self.0)
     }
 }
 
-/// What a call has taken of the limits.
+/// The share of the limits that a call uses.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place(Option<Counted>);
+pub(crate) struct LimitUse(Option<CountedCall>);
 
 #[cfg(not(feature = "limits"))]
-type Counted = std::convert::Infallible;
+type CountedCall = std::convert::Infallible;
 
 /// Decides which calls may run.
 pub(crate) struct Gatekeeper {
     services: Arc<Services>,
-    tokens: Tokens,
-    issuing: Issuing,
+    tokens: TokenStore,
+    token_issuer: TokenIssuer,
     ttl: Option<TimeDelta>,
     trust: Option<TrustLevel>,
-    /// Where people are asked.
+    /// The safety loop, through which people are asked.
     #[cfg(feature = "safety")]
     safety: Option<Arc<SafetyCore>>,
     #[cfg(feature = "limits")]
     limiter: Option<Arc<crate::limits::Limiter>>,
 }
 
-/// A call at the gate: routed and valid (REQ-GATE-02).
+/// A call at the gates, routed and validated (REQ-GATE-02).
 #[derive(Clone, Copy)]
-pub(crate) struct Visitor<'a> {
+pub(crate) struct GateRequest<'a> {
     pub(crate) operation: &'a RegisteredOperation,
     pub(crate) arguments: &'a [Argument],
     pub(crate) shapes: &'a Shapes,
-    /// The tokens that the call brings.
+    /// The tokens in the call's params.
     pub(crate) credentials: &'a Credentials,
     pub(crate) context: &'a Context,
-    /// The retry that makes this call again. What has a retry confirmed has this call confirmed: one
-    /// request can bring one token, and it is for what really runs.
-    pub(crate) behind: Option<(&'a RegisteredOperation, &'a [Argument])>,
-    /// It would be one execution too many.
-    pub(crate) full: Option<Full>,
+    /// The retry that makes this call again. If the retry requires a confirmation, this call does too: one
+    /// request can carry only one token, and the token is for the operation that runs.
+    pub(crate) retry: Option<(&'a RegisteredOperation, &'a [Argument])>,
+    /// Set if the limit on executions is reached.
+    pub(crate) full: Option<LimitReached>,
 }
 
-impl<'a> Visitor<'a> {
+impl<'a> GateRequest<'a> {
     fn decision(&self) -> Decision<'a> {
         let own = self.operation.gate.decide(self.arguments);
-        match (self.behind, &self.operation.handler) {
-            (Some((retry, arguments)), _) => own.confirmed_like(retry.gate.decide(arguments)),
-            (None, Handler::Execution(ExecutionCall::Retry)) => own.left_to_what_comes_next(),
+        match (self.retry, &self.operation.handler) {
+            (Some((retry, arguments)), _) => own.combined_with_retry(retry.gate.decide(arguments)),
+            (None, Handler::Execution(ExecutionCall::Retry)) => own.without_confirmation(),
             (None, _) => own,
         }
     }
 }
 
-impl<'a> Visitor<'a> {
+impl<'a> GateRequest<'a> {
     fn session(self) -> Option<&'a str> {
         self.context.session().map(crate::session::Session::id)
     }
 
-    /// What a token of this kind has to be for.
+    /// Returns the scope of a token for this call.
     fn scope(self, kind: TokenKind, params_hash: &'a str) -> TokenScope<'a> {
         let operation = self.operation.spec.name;
         TokenScope { kind, operation, params_hash, session: self.session() }
     }
 }
 
-/// What the gate asks for before a call runs.
-struct Asked<'a> {
-    /// How long an answer counts for the operation, in place of this call alone.
+/// A confirmation that a gate requires.
+struct ConfirmationRequest<'a> {
+    /// How long a confirmation is valid for further calls of the operation. `None` limits it to this call.
     session: Option<TimeDelta>,
-    /// Why a policy asks.
+    /// The reason that a policy states.
     reason: Option<&'a str>,
-    /// The places of the policies that ask.
+    /// The indexes of the policies that require the confirmation.
     policies: Vec<usize>,
 }
 
-/// The ids of what an audit entry of a gate is about.
+/// The ids in an audit entry of a gate.
 #[derive(Default)]
-struct Ids<'a> {
+struct AuditIds<'a> {
     /// The id of the confirmation token.
     token: Option<&'a str>,
     /// The id of the request to a person.
@@ -145,9 +145,13 @@ impl Gatekeeper {
         settings: &GateSettings,
         #[cfg(feature = "safety")] safety: Option<Arc<SafetyCore>>,
     ) -> Self {
-        let tokens = Tokens::new(Arc::clone(&services), settings.skew);
+        let tokens = TokenStore::new(Arc::clone(&services), settings.skew);
         Self {
-            issuing: Issuing::new(Arc::clone(&services), tokens.clone(), settings.per_minute),
+            token_issuer: TokenIssuer::new(
+                Arc::clone(&services),
+                tokens.clone(),
+                settings.per_minute,
+            ),
             services,
             tokens,
             ttl: settings.confirmation_ttl,
@@ -159,171 +163,182 @@ impl Gatekeeper {
         }
     }
 
-    /// Lets a call pass or says why not: trust and danger, policies, confirmation, limits, in this order
-    /// (REQ-GATE-01, REQ-GATE-03). What confirms it is used up last, when there is a place for it
-    /// (REQ-TOK-10).
-    pub(crate) async fn admit(&self, visitor: Visitor<'_>) -> Result<Permit, OperationError> {
+    /// Admits a call or returns the error of the gate that stops it. The gates are evaluated in this order:
+    /// trust and danger, policies, confirmation, limits (REQ-GATE-01, REQ-GATE-03). Tokens and approvals are
+    /// consumed last, when the limits have a place for the call (REQ-TOK-10).
+    pub(crate) async fn admit(&self, request: GateRequest<'_>) -> Result<Permit, OperationError> {
         #[cfg(feature = "safety")]
-        self.refuse_blocked(visitor).await?;
-        let due = self.pass(visitor).await?;
-        if let Some(full) = visitor.full {
-            return Err(Box::pin(self.refuse_full(visitor, full)).await);
+        self.reject_blocked_agent(request).await?;
+        let due = self.evaluate(request).await?;
+        if let Some(full) = request.full {
+            return Err(Box::pin(self.reject_execution_limit(request, full)).await);
         }
         let due = due.as_deref();
         #[cfg(feature = "limits")]
-        return self.count(visitor, due).await.map(Permit);
+        return self.count(request, due).await.map(Permit);
         #[cfg(not(feature = "limits"))]
         {
-            self.use_up(visitor, due, None).await?;
+            self.consume_confirmations(request, due, None).await?;
             Ok(Permit(None))
         }
     }
 
-    /// There is no room for another execution.
-    async fn refuse_full(&self, visitor: Visitor<'_>, full: Full) -> OperationError {
-        let reason = Some("too many executions run");
-        self.audit(visitor, "OPERATION_DENIED", "denied", reason).await;
+    /// Rejects a call because the limit on executions is reached.
+    async fn reject_execution_limit(
+        &self,
+        request: GateRequest<'_>,
+        full: LimitReached,
+    ) -> OperationError {
+        let reason = Some("the limit on executions is reached");
+        self.audit(request, "OPERATION_DENIED", "denied", reason).await;
         full.error()
     }
 
-    /// An agent that is blocked ceases all actions: nobody in its session does more than read, and cancel
-    /// what runs; what the reserved operations may do they decide themselves (REQ-OOB-08, MCP-AQL §8.6.4).
+    /// Rejects the calls of sessions with a blocked agent, except reads and cancellations. Reserved operations
+    /// decide for themselves (REQ-OOB-08, MCP-AQL §8.6.4).
     #[cfg(feature = "safety")]
-    async fn refuse_blocked(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
+    async fn reject_blocked_agent(&self, request: GateRequest<'_>) -> Result<(), OperationError> {
         let Some(safety) = &self.safety else { return Ok(()) };
-        let spec = &visitor.operation.spec;
+        let spec = &request.operation.spec;
         let cancels =
-            matches!(visitor.operation.handler, Handler::Execution(ExecutionCall::Cancel));
+            matches!(request.operation.handler, Handler::Execution(ExecutionCall::Cancel));
         let ceases = spec.category != SemanticCategory::Read
             && !cancels
             && !RESERVED_OPERATIONS.contains(&spec.name);
         if ceases
-            && let Some(asked) = safety.refuse_blocked(visitor.context.session())
-            && let Err(error) = asked.await
+            && let Some(confirmation) = safety.reject_blocked_session(request.context.session())
+            && let Err(error) = confirmation.await
         {
             let reason = Some("an agent of the session is blocked");
-            Box::pin(self.audit(visitor, "OPERATION_DENIED", "denied", reason)).await;
+            Box::pin(self.audit(request, "OPERATION_DENIED", "denied", reason)).await;
             return Err(error);
         }
         Ok(())
     }
 
-    /// What is to be used up for a call that may pass.
-    async fn pass<'a>(
+    /// Evaluates the gates. Returns the confirmation that must be consumed before the call runs.
+    async fn evaluate<'a>(
         &'a self,
-        visitor: Visitor<'a>,
-    ) -> Result<Option<Box<Due<'a>>>, OperationError> {
-        let allowed = || visitor.decision() == Decision::Allow;
+        request: GateRequest<'a>,
+    ) -> Result<Option<Box<PendingConfirmation<'a>>>, OperationError> {
+        let allowed = || request.decision() == Decision::Allow;
         if !self.services.audit.is_read() && allowed() {
             return Ok(None);
         }
-        // Apart, so that the future of a call that no gate stops stays small.
-        Box::pin(self.judge(visitor)).await
+        // Boxed, so that the future of a call that no gate stops stays small.
+        Box::pin(self.evaluate_gates(request)).await
     }
 
-    async fn judge<'a>(
+    async fn evaluate_gates<'a>(
         &'a self,
-        visitor: Visitor<'a>,
-    ) -> Result<Option<Box<Due<'a>>>, OperationError> {
-        match visitor.decision() {
+        request: GateRequest<'a>,
+    ) -> Result<Option<Box<PendingConfirmation<'a>>>, OperationError> {
+        match request.decision() {
             Decision::Allow => {
-                self.audit(visitor, "OPERATION_ALLOWED", "allowed", None).await;
+                self.audit(request, "OPERATION_ALLOWED", "allowed", None).await;
                 Ok(None)
             }
             Decision::Untrusted { least } => {
-                let error = self.untrusted(visitor.operation, least);
-                self.audit(visitor, "OPERATION_DENIED", "denied", Some(error.code().as_str()))
+                let error = self.trust_error(request.operation, least);
+                self.audit(request, "OPERATION_DENIED", "denied", Some(error.code().as_str()))
                     .await;
                 Err(error)
             }
             Decision::Deny { reason } => {
                 let reason = reason.unwrap_or("a policy of this adapter forbids this call");
-                self.audit(visitor, "OPERATION_DENIED", "denied", Some(reason)).await;
+                self.audit(request, "OPERATION_DENIED", "denied", Some(reason)).await;
                 Err(OperationError::permission_denied(reason)
-                    .with_detail("operation", visitor.operation.spec.name))
+                    .with_detail("operation", request.operation.spec.name))
             }
             Decision::Confirm { session, by_operator, reason, policies } => {
-                let asked = Asked { session, reason, policies };
-                // Nobody is asked about a call that would be refused afterwards.
-                if let Some(full) = visitor.full {
-                    return Err(self.refuse_full(visitor, full).await);
+                let confirmation = ConfirmationRequest { session, reason, policies };
+                // No confirmation is requested for a call that would be rejected afterwards.
+                if let Some(full) = request.full {
+                    return Err(self.reject_execution_limit(request, full).await);
                 }
                 #[cfg(feature = "limits")]
-                self.check_limits(visitor).await?;
+                self.check_limits(request).await?;
                 #[cfg(feature = "safety")]
-                let person = self.person_for(visitor, by_operator).await?;
-                // Without it nobody can be asked but the caller.
+                let person = self.approver_for(request, by_operator).await?;
+                // Without the feature `safety` only the caller can confirm.
                 #[cfg(not(feature = "safety"))]
                 let person = None::<()>.filter(|()| by_operator);
-                let name = visitor.operation.spec.name;
-                if asked.session.is_some()
-                    && self.issuing.is_granted(
-                        visitor.context,
+                let name = request.operation.spec.name;
+                if confirmation.session.is_some()
+                    && self.token_issuer.is_granted(
+                        request.context,
                         name,
-                        (&asked.policies, person.is_some()),
+                        (&confirmation.policies, person.is_some()),
                     )
                 {
                     let reason = Some("confirmed in this session");
-                    self.audit(visitor, "OPERATION_ALLOWED", "confirmed", reason).await;
+                    self.audit(request, "OPERATION_ALLOWED", "confirmed", reason).await;
                     return Ok(None);
                 }
-                let due = Due::new(asked, visitor);
+                let due = PendingConfirmation::new(confirmation, request);
                 #[cfg(feature = "safety")]
                 if let Some(safety) = person {
-                    return self.approved(visitor, due.by(safety)).await;
+                    return self.require_approval(request, due.by(safety)).await;
                 }
-                self.confirmed(visitor, due).await
+                self.require_token(request, due).await
             }
         }
     }
 
-    /// Where a person confirms the call, and not its caller: by declaration, by policy, or because an
-    /// agent executes in the session, which cannot be the one that confirms (REQ-AUT-16, REQ-GATE-10).
+    /// Returns the safety loop if a person must confirm the call, not the caller. The operation or a policy can
+    /// require this, and it applies while an agent executes in the session, because an agent must not confirm its
+    /// own calls (REQ-AUT-16, REQ-GATE-10).
     #[cfg(feature = "safety")]
-    async fn person_for(
+    async fn approver_for(
         &self,
-        visitor: Visitor<'_>,
+        request: GateRequest<'_>,
         by_operator: bool,
     ) -> Result<Option<&SafetyCore>, OperationError> {
         let Some(safety) = self.safety.as_deref() else { return Ok(None) };
         let asks = by_operator
-            || visitor.operation.spec.danger.requires_reauth
+            || request.operation.spec.danger.requires_reauth
             || safety.mode() == LoopMode::Enforcing
-                && safety.is_executing(visitor.context.session()).await?;
+                && safety.is_executing(request.context.session()).await?;
         Ok(asks.then_some(safety))
     }
 
-    /// Whether a person has approved this very call; if not, one is asked.
+    /// Checks whether a person has approved this call, and requests an approval if not.
     #[cfg(feature = "safety")]
-    async fn approved<'a>(
+    async fn require_approval<'a>(
         &self,
-        visitor: Visitor<'_>,
-        due: Due<'a>,
-    ) -> Result<Option<Box<Due<'a>>>, OperationError> {
-        match self.approval(visitor, &due).await? {
+        request: GateRequest<'_>,
+        due: PendingConfirmation<'a>,
+    ) -> Result<Option<Box<PendingConfirmation<'a>>>, OperationError> {
+        match self.claim_approval(request, &due).await? {
             Some(_) => Ok(Some(Box::new(due))),
-            None => Err(self.ask_people(visitor, &due).await),
+            None => Err(self.approval_error(request, &due).await),
         }
     }
 
-    /// Asks a person to approve the call.
+    /// Requests a person's approval of the call. Returns the error for the caller.
     #[cfg(feature = "safety")]
-    async fn ask_people(&self, visitor: Visitor<'_>, due: &Due<'_>) -> OperationError {
+    async fn approval_error(
+        &self,
+        request: GateRequest<'_>,
+        due: &PendingConfirmation<'_>,
+    ) -> OperationError {
         let Some(safety) = due.person else {
-            return OperationError::internal("nobody is to be asked");
+            return OperationError::internal("no person can approve this call");
         };
-        let (operation, asked) = (visitor.operation, &due.asked);
+        let (operation, confirmation) = (request.operation, &due.confirmation);
         let (spec, level) = (&operation.spec, operation.gate.danger);
-        let params = redacted(&operation.parameters, visitor.arguments, visitor.shapes);
-        let reasons = spec.danger.reasons.iter().copied().chain(asked.reason);
-        let message =
-            spec.danger.confirmation_message.map(|message| message::filled(message, visitor));
+        let params = redacted(&operation.parameters, request.arguments, request.shapes);
+        let reasons = spec.danger.reasons.iter().copied().chain(confirmation.reason);
+        let message = spec
+            .danger
+            .confirmation_message
+            .map(|message| confirmation_message::fill(message, request));
         let expires_at = later(self.services.time.now(), self.ttl(level));
         let id = safety
-            .request_approval(Pending {
+            .request_approval(ApprovalRequest {
                 operation: spec.name,
                 params_hash: &due.hash,
-                session: visitor.context.session(),
+                session: request.context.session(),
                 action: &format!("{} {params}", spec.name),
                 reasons: message
                     .iter()
@@ -338,15 +353,15 @@ impl Gatekeeper {
             Ok(id) => id,
             Err(error) => return error,
         };
-        let ids = Ids { challenge: Some(&id), token: None };
-        let reason = Some("a person has to approve");
-        self.audit_with(visitor, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
+        let ids = AuditIds { challenge: Some(&id), token: None };
+        let reason = Some("requires a person's approval");
+        self.audit_with(request, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
         let mut error = OperationError::permission_denied(if safety.can_ask() {
-            "a person has to approve this call, and has been asked. Make the same call again after \
+            "a person must approve this call and has been asked. Make the same call again after \
              the approval"
         } else {
-            "a person has to approve this call, and nobody could be asked: no channel of this adapter \
-             reaches a person now. Tell the user"
+            "a person must approve this call, but no channel of this adapter reaches a person at the moment. \
+             Inform the user"
         })
         .with_detail("operation", spec.name)
         .with_detail("danger_level", level.as_str())
@@ -362,62 +377,62 @@ impl Gatekeeper {
         error
     }
 
-    /// Whether the call brings its token; if not, it is asked for one.
-    async fn confirmed<'a>(
+    /// Checks the token of the call, and requires one if the call has none.
+    async fn require_token<'a>(
         &self,
-        visitor: Visitor<'_>,
-        due: Due<'a>,
-    ) -> Result<Option<Box<Due<'a>>>, OperationError> {
-        let scope = visitor.scope(TokenKind::Confirmation, &due.hash);
-        let Some(token) = &visitor.credentials.confirmation else {
-            return Err(self.ask(visitor, scope, &due.asked).await);
+        request: GateRequest<'_>,
+        due: PendingConfirmation<'a>,
+    ) -> Result<Option<Box<PendingConfirmation<'a>>>, OperationError> {
+        let scope = request.scope(TokenKind::Confirmation, &due.hash);
+        let Some(token) = &request.credentials.confirmation else {
+            return Err(self.confirmation_error(request, scope, &due.confirmation).await);
         };
-        // One that is not good takes nobody's place.
+        // An invalid token must not use a place in the limits.
         #[cfg(feature = "limits")]
-        if self.counts(visitor) {
-            self.reject_guessing(visitor, token, scope).await?;
-            self.claim(visitor, token, scope).await?;
+        if self.limits_apply_to(request) {
+            self.reject_guessing(request, token, scope).await?;
+            self.claim(request, token, scope).await?;
         }
         #[cfg(not(feature = "limits"))]
         let _ = token;
         Ok(Some(Box::new(due)))
     }
 
-    /// Issues a token for the call, unless its caller had too many, which the audit log has as well.
+    /// Issues a token for the call. If the caller has requested too many, the denial is audited.
     async fn issue(
         &self,
-        visitor: Visitor<'_>,
+        request: GateRequest<'_>,
         scope: TokenScope<'_>,
         validity: Validity,
     ) -> Result<IssuedToken, OperationError> {
-        let issued = self.issuing.issue(visitor.context, scope, validity).await;
+        let issued = self.token_issuer.issue(request.context, scope, validity).await;
         if let Err(error) = &issued
             && error.code() == ErrorCode::RateLimitExceeded
         {
-            self.audit(visitor, "OPERATION_DENIED", "denied", Some(error.code().as_str())).await;
+            self.audit(request, "OPERATION_DENIED", "denied", Some(error.code().as_str())).await;
         }
         issued
     }
 
-    /// Asks the caller to confirm the call with a token (REQ-TOK-06).
-    async fn ask(
+    /// Issues a token and returns the error that asks the caller to confirm with it (REQ-TOK-06).
+    async fn confirmation_error(
         &self,
-        visitor: Visitor<'_>,
+        request: GateRequest<'_>,
         scope: TokenScope<'_>,
-        asked: &Asked<'_>,
+        confirmation: &ConfirmationRequest<'_>,
     ) -> OperationError {
-        let operation = visitor.operation;
+        let operation = request.operation;
         let danger = &operation.spec.danger;
         let level = operation.gate.danger;
         let seconds = danger.cooldown_seconds.unwrap_or_default();
         let validity =
             Validity { ttl: self.ttl(level), cooldown: TimeDelta::seconds(seconds.into()) };
-        let issued = match self.issue(visitor, scope, validity).await {
+        let issued = match self.issue(request, scope, validity).await {
             Ok(issued) => issued,
             Err(error) => return error,
         };
-        let ids = Ids { token: Some(&issued.id), challenge: None };
-        self.audit_with(visitor, "CONFIRMATION_REQUIRED", "denied", asked.reason, ids).await;
+        let ids = AuditIds { token: Some(&issued.id), challenge: None };
+        self.audit_with(request, "CONFIRMATION_REQUIRED", "denied", confirmation.reason, ids).await;
         let mut error = OperationError::new(
             ErrorCode::ConfirmationRequired,
             "This operation requires confirmation. Once the user agrees, make the same call with \
@@ -427,12 +442,12 @@ impl Gatekeeper {
         .with_detail("danger_level", level.as_str())
         .with_detail("confirmation_token", issued.token)
         .with_detail("expires_at", clock::text(issued.expires_at));
-        let reasons: Vec<_> = danger.reasons.iter().copied().chain(asked.reason).collect();
+        let reasons: Vec<_> = danger.reasons.iter().copied().chain(confirmation.reason).collect();
         if !reasons.is_empty() {
             error = error.with_detail("reasons", reasons);
         }
         if let Some(message) = danger.confirmation_message {
-            let message = message::filled(message, visitor);
+            let message = confirmation_message::fill(message, request);
             error = error.with_detail("confirmation_message", message);
         }
         if seconds > 0 {
@@ -441,15 +456,15 @@ impl Gatekeeper {
         error
     }
 
-    /// How long a confirmation of this level is good (REQ-TOK-08).
+    /// Returns how long a confirmation of this level is valid (REQ-TOK-08).
     fn ttl(&self, level: DangerLevel) -> TimeDelta {
-        let (usual, most) = settings::ttl(level);
-        self.ttl.unwrap_or(usual).min(most)
+        let (usual, maximum) = settings::ttl(level);
+        self.ttl.unwrap_or(usual).min(maximum)
     }
 
-    /// `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` where nothing but
-    /// `introspect` may run (REQ-DNG-07, REQ-DNG-16).
-    fn untrusted(&self, operation: &RegisteredOperation, least: TrustLevel) -> OperationError {
+    /// Returns `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` if only `introspect`
+    /// may run (REQ-DNG-07, REQ-DNG-16).
+    fn trust_error(&self, operation: &RegisteredOperation, least: TrustLevel) -> OperationError {
         let name = operation.spec.name;
         let level = operation.gate.danger;
         let actual = self.trust.unwrap_or_default();
@@ -482,45 +497,51 @@ impl Gatekeeper {
         }
     }
 
-    /// Gives back what a call has taken of the limits: it does not run after all.
-    pub(crate) async fn give_back(&self, place: Place) {
+    /// Releases the share of the limits of a call that does not run.
+    pub(crate) async fn release_limits(&self, limit_use: LimitUse) {
         #[cfg(feature = "limits")]
-        if let (Some(limiter), Some(counted)) = (&self.limiter, place.0) {
-            limiter.give_back(counted).await;
+        if let (Some(limiter), Some(counted)) = (&self.limiter, limit_use.0) {
+            limiter.release_call(counted).await;
         }
         #[cfg(not(feature = "limits"))]
-        let _ = place;
+        let _ = limit_use;
     }
 
-    /// Takes a confirmation token back.
+    /// Revokes a confirmation token.
     pub(crate) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
         self.tokens.revoke(token).await
     }
 
-    /// Takes all of the adapter's confirmation tokens back, and what is confirmed for sessions.
+    /// Revokes all confirmation tokens of the adapter, and all confirmations of sessions.
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
-        self.issuing.revoke_grants();
+        self.token_issuer.revoke_grants();
         self.tokens.revoke_all().await
     }
 
-    async fn audit(&self, visitor: Visitor<'_>, event: &str, outcome: &str, reason: Option<&str>) {
-        self.audit_with(visitor, event, outcome, reason, Ids::default()).await;
+    async fn audit(
+        &self,
+        request: GateRequest<'_>,
+        event: &str,
+        outcome: &str,
+        reason: Option<&str>,
+    ) {
+        self.audit_with(request, event, outcome, reason, AuditIds::default()).await;
     }
 
     async fn audit_with(
         &self,
-        visitor: Visitor<'_>,
+        request: GateRequest<'_>,
         event: &str,
         outcome: &str,
         reason: Option<&str>,
-        ids: Ids<'_>,
+        ids: AuditIds<'_>,
     ) {
         if !self.services.audit.is_read() {
             return;
         }
-        let operation = visitor.operation;
+        let operation = request.operation;
         let params = (operation.gate.danger >= DangerLevel::Destructive || outcome == "denied")
-            .then(|| redacted(&operation.parameters, visitor.arguments, visitor.shapes));
+            .then(|| redacted(&operation.parameters, request.arguments, request.shapes));
         let entry = AuditEntry {
             event,
             operation: Some(operation.spec.name),
@@ -530,7 +551,7 @@ impl Gatekeeper {
             reason,
             token_id: ids.token,
             challenge_id: ids.challenge,
-            session: visitor.session(),
+            session: request.session(),
             params,
             ..AuditEntry::default()
         };

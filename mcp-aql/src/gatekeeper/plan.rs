@@ -1,33 +1,35 @@
+//! The gates of one operation, evaluated as far as possible when the adapter is built.
+
 use chrono::TimeDelta;
 use mcp_aql_protocol::{DangerLevel, pattern_matches};
 
-use super::matrix::{Verdict, least_trust, verdict};
 use super::policy::{Permission, Policy, strictest};
-use super::{GateSettings, Trust, message};
+use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
+use super::{GateSettings, Trust, confirmation_message};
 use crate::operation::{Argument, Parameter};
 use crate::spec::OperationSpec;
 
-/// What the gate holds against one operation, worked out when the adapter is built.
+/// The gates of one operation, computed when the adapter is built.
 #[derive(Debug, Clone)]
-pub(crate) struct Plan {
+pub(crate) struct GatePlan {
     pub(crate) danger: DangerLevel,
-    /// The pattern in its name that made it so, if it declares no level.
+    /// The pattern in the operation's name from which the level was inferred, if it declares none.
     pub(crate) inferred_from: Option<&'static str>,
-    verdict: Verdict,
-    /// The policies that may be about its calls.
+    verdict: TrustDecision,
+    /// The policies that can apply to its calls.
     policies: Vec<Policy>,
 }
 
-/// What is to be done with a call.
+/// The decision of the gates for a call.
 #[derive(Debug, PartialEq)]
 pub(super) enum Decision<'a> {
     Allow,
     Confirm {
-        /// How long an answer counts in a session, if not for this call alone.
+        /// How long a confirmation is valid in the session. `None` limits it to this call.
         session: Option<TimeDelta>,
         by_operator: bool,
         reason: Option<&'a str>,
-        /// The places of the policies that have the call confirmed.
+        /// The indexes of the policies that require the confirmation.
         policies: Vec<usize>,
     },
     Deny {
@@ -39,9 +41,9 @@ pub(super) enum Decision<'a> {
 }
 
 impl Decision<'_> {
-    /// Of a call that is made again by another one: what has that one confirmed has this one confirmed,
-    /// each time. Whether that one may run has been decided.
-    pub(super) fn confirmed_like(self, other: Self) -> Self {
+    /// Combines the decision for a call with that for the retry that makes it again: if the retry requires a
+    /// confirmation, so does the call. Whether the retry may run was decided before.
+    pub(super) fn combined_with_retry(self, other: Self) -> Self {
         match (self, other) {
             (Self::Allow, Self::Confirm { by_operator, reason, .. }) => {
                 Self::Confirm { session: None, by_operator, reason, policies: Vec::new() }
@@ -59,8 +61,8 @@ impl Decision<'_> {
         }
     }
 
-    /// Of a call that makes another one again: it is that one that is confirmed.
-    pub(super) fn left_to_what_comes_next(self) -> Self {
+    /// The decision for a retry: the call that it makes again is confirmed, not the retry itself.
+    pub(super) fn without_confirmation(self) -> Self {
         match self {
             Self::Confirm { .. } => Self::Allow,
             own => own,
@@ -68,18 +70,18 @@ impl Decision<'_> {
     }
 }
 
-impl Plan {
-    /// Of `introspect`, which every caller may call.
+impl GatePlan {
+    /// The plan of `introspect`, which every caller may call.
     pub(crate) fn open() -> Self {
         Self {
             danger: DangerLevel::Safe,
             inferred_from: None,
-            verdict: Verdict::Allow,
+            verdict: TrustDecision::Allow,
             policies: Vec::new(),
         }
     }
 
-    /// Of an operation; notes what is wrong with its declaration.
+    /// Computes the plan of an operation and reports faults of its declaration.
     pub(crate) fn new(
         spec: &OperationSpec,
         parameters: &[Parameter],
@@ -90,19 +92,19 @@ impl Plan {
         let danger = spec.danger.level.unwrap_or(inferred);
         if danger == DangerLevel::Safe && spec.category != crate::SemanticCategory::Read {
             problems.push(format!(
-                "operation `{}` declares itself `safe` and is not READ: declare `reversible` or above",
+                "operation `{}` declares itself `safe` but is not READ: declare `reversible` or above",
                 spec.name
             ));
         }
         check_message(spec, parameters, problems);
-        let mut verdict = verdict(danger, settings.trust.as_ref().map(Trust::level));
-        // Whoever declares a question, a wait or a person wants to be asked, whatever the level.
+        let mut verdict = trust_decision(danger, settings.trust.as_ref().map(Trust::level));
+        // A declared message, cooldown or reauthentication requires a confirmation at any level.
         let declared = &spec.danger;
         let asks = declared.requires_reauth
             || declared.cooldown_seconds.is_some()
             || declared.confirmation_message.is_some();
-        if asks && verdict == Verdict::Allow {
-            verdict = Verdict::Confirm;
+        if asks && verdict == TrustDecision::Allow {
+            verdict = TrustDecision::Confirm;
         }
         let matching = |policy: &&Policy| pattern_matches(&policy.operation, spec.name);
         Self {
@@ -113,24 +115,24 @@ impl Plan {
         }
     }
 
-    /// Whether no call is ever stopped or asked for.
+    /// Returns whether every call is allowed without a confirmation.
     pub(crate) fn is_open(&self) -> bool {
-        self.verdict == Verdict::Allow && self.policies.is_empty()
+        self.verdict == TrustDecision::Allow && self.policies.is_empty()
     }
 
-    /// Whether a call may have to be confirmed.
+    /// Returns whether a call may require a confirmation.
     pub(crate) fn may_ask(&self) -> bool {
         let asks = |policy: &Policy| policy.permission == Permission::Confirm;
-        self.verdict == Verdict::Confirm || self.policies.iter().any(asks)
+        self.verdict == TrustDecision::Confirm || self.policies.iter().any(asks)
     }
 
-    /// What happens to a call that no policy with conditions is about, in the protocol's words
-    /// (choice C-23).
+    /// Returns the permission of calls that no policy with conditions applies to, as protocol text (choice
+    /// C-23).
     pub(super) fn permission(&self) -> &'static str {
         match self.verdict {
-            Verdict::IntrospectOnly => return "introspect_only",
-            Verdict::Deny(_) => return "deny",
-            Verdict::Allow | Verdict::Confirm => {}
+            TrustDecision::IntrospectOnly => return "introspect_only",
+            TrustDecision::Deny(_) => return "deny",
+            TrustDecision::Allow | TrustDecision::Confirm => {}
         }
         match self.permission_of(self.policies.iter().filter(|it| it.conditions.is_empty())) {
             Permission::Deny => "deny",
@@ -139,8 +141,8 @@ impl Plan {
         }
     }
 
-    /// The permission of a call that these policies are about. The strictest one decides in place of the
-    /// operation's danger; those of a project's file can only add to that.
+    /// Returns the permission of a call that these policies apply to. The strictest one replaces the decision
+    /// by danger. Policies of a project's file can only make it stricter.
     fn permission_of<'a>(&self, policies: impl Iterator<Item = &'a Policy> + Clone) -> Permission {
         let strictest = |from_project| {
             let some = policies.clone().filter(move |policy| policy.from_project == from_project);
@@ -152,12 +154,12 @@ impl Plan {
 
     fn permission_by_danger(&self) -> Permission {
         match self.verdict {
-            Verdict::Confirm => Permission::Confirm,
+            TrustDecision::Confirm => Permission::Confirm,
             _ => Permission::Allow,
         }
     }
 
-    /// Whether a policy has a person confirm every call.
+    /// Returns whether a policy requires a person's confirmation for every call.
     pub(super) fn by_operator(&self) -> bool {
         let asks = |policy: &Policy| {
             policy.permission == Permission::Confirm
@@ -167,12 +169,12 @@ impl Plan {
         self.permission() == "confirm" && self.policies.iter().any(asks)
     }
 
-    /// Whether policies with conditions may change that for some calls.
+    /// Returns whether policies with conditions may change the permission of some calls.
     pub(super) fn has_conditions(&self) -> bool {
         self.policies.iter().any(|policy| !policy.conditions.is_empty())
     }
 
-    /// Whether some calls have to be confirmed for what they bring along.
+    /// Returns whether some calls require a confirmation because of their arguments.
     pub(super) fn may_ask_for_some(&self) -> bool {
         let asks = |policy: &Policy| {
             policy.permission == Permission::Confirm && !policy.conditions.is_empty()
@@ -180,31 +182,31 @@ impl Plan {
         self.policies.iter().any(asks)
     }
 
-    /// Trust first, then the strictest policy, then the operation's own danger.
+    /// Decides by trust first, then by the strictest policy, then by the operation's danger.
     pub(super) fn decide(&self, arguments: &[Argument]) -> Decision<'_> {
         match self.verdict {
-            Verdict::Deny(least) => return Decision::Untrusted { least },
-            Verdict::IntrospectOnly => {
+            TrustDecision::Deny(least) => return Decision::Untrusted { least },
+            TrustDecision::IntrospectOnly => {
                 return Decision::Untrusted { least: least_trust(self.danger) };
             }
-            Verdict::Allow | Verdict::Confirm => {}
+            TrustDecision::Allow | TrustDecision::Confirm => {}
         }
-        let about = self.policies.iter().filter(|policy| policy.is_about(arguments));
-        let permission = self.permission_of(about.clone());
-        let deciding = about.clone().filter(|policy| policy.permission == permission);
+        let applying = self.policies.iter().filter(|policy| policy.applies_to(arguments));
+        let permission = self.permission_of(applying.clone());
+        let deciding = applying.clone().filter(|policy| policy.permission == permission);
         let reason = strictest(deciding.clone()).and_then(|policy| policy.reason.as_deref());
         match permission {
             Permission::Allow => Decision::Allow,
             Permission::Deny => Decision::Deny { reason },
-            // Each of them has to be satisfied: the shortest time counts, and a person confirms where one
-            // of them says so.
+            // All of them must be satisfied: the shortest time applies, and a person confirms if any policy
+            // requires it.
             Permission::Confirm => {
-                let by_danger = about.clone().all(|policy| policy.from_project)
+                let by_danger = applying.clone().all(|policy| policy.from_project)
                     && self.permission_by_danger() == Permission::Confirm;
                 let times = deciding.clone().map(|policy| policy.session);
                 let session = times.reduce(|one, other| Some(one?.min(other?))).flatten();
                 let places = self.policies.iter().enumerate().filter(|(_, policy)| {
-                    policy.permission == permission && policy.is_about(arguments)
+                    policy.permission == permission && policy.applies_to(arguments)
                 });
                 Decision::Confirm {
                     session: session
@@ -219,18 +221,19 @@ impl Plan {
     }
 }
 
-/// The question to whoever confirms has slots for parameters that exist.
+/// Checks that the placeholders of a confirmation message are parameters.
 fn check_message(spec: &OperationSpec, parameters: &[Parameter], problems: &mut Vec<String>) {
     let Some(text) = spec.danger.confirmation_message else { return };
     let fault =
-        |what: String| format!("operation `{}`: its confirmation message {what}", spec.name);
-    match message::slots(text) {
-        Err(problem) => problems.push(fault(format!("is not readable: {problem}"))),
+        |fault: String| format!("operation `{}`: its confirmation message {fault}", spec.name);
+    match confirmation_message::placeholders(text) {
+        Err(problem) => problems.push(fault(format!("is invalid: {problem}"))),
         Ok(slots) => {
             let unknown = slots
                 .into_iter()
                 .filter(|slot| !parameters.iter().any(|parameter| &*parameter.name == *slot));
-            problems.extend(unknown.map(|slot| fault(format!("names no parameter with `{slot}`"))));
+            problems
+                .extend(unknown.map(|slot| fault(format!("names an unknown parameter: `{slot}`"))));
         }
     }
 }

@@ -1,3 +1,5 @@
+//! Policies: rules that allow, confirm or deny calls, and their conditions.
+
 use std::cmp::Ordering;
 use std::time::Duration;
 
@@ -7,31 +9,31 @@ use serde_json::Value;
 use crate::constraint::Bound;
 use crate::operation::Argument;
 
-/// What a policy says of the calls it is about, the strictest last.
+/// The effect of a policy on the calls that it applies to, in ascending order of strictness.
 ///
 /// Source: security/gatekeeper §2.4 (REQ-GATE-04, choice C-23).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// The call runs without being confirmed.
+    /// The call runs without a confirmation.
     Allow,
-    /// Somebody confirms it first.
+    /// The call must be confirmed before it runs.
     Confirm,
-    /// The call is refused.
+    /// The call is rejected.
     Deny,
 }
 
-/// A rule of the gatekeeper for calls of one operation, or of several.
+/// A gatekeeper rule for calls of one or more operations.
 ///
-/// Where policies match a call, the strictest of them decides, and what the operation's danger says
-/// no longer counts: `allow` spares a destructive operation its confirmation. Only what the adapter's
-/// declared trust forbids stays forbidden.
+/// If several policies apply to a call, the strictest one decides. It replaces the decision by the
+/// operation's danger: `allow` lets a destructive operation run without a confirmation. A policy cannot
+/// allow what the adapter's declared trust forbids.
 ///
 /// ```
 /// use mcp_aql::{Condition, Policy};
 /// use std::time::Duration;
 ///
-/// // Deleting is confirmed once in ten minutes, except with `force`, which nobody may use.
+/// // Deleting is confirmed once in ten minutes, except with `force`, which is forbidden.
 /// let policies = [
 ///     Policy::confirm("delete_*").for_session(Duration::from_secs(600)),
 ///     Policy::deny("delete_*").when(Condition::equals("force", true)).because("use the archive"),
@@ -47,7 +49,7 @@ pub struct Policy {
     pub(super) session: Option<Duration>,
     pub(super) by_operator: bool,
     pub(super) reason: Option<String>,
-    /// Set where the policy comes from a file that may only tighten.
+    /// Set if the policy comes from a file that can only make an adapter stricter.
     pub(super) from_project: bool,
 }
 
@@ -64,43 +66,44 @@ impl Policy {
         }
     }
 
-    /// Whether the policy is about calls with these arguments.
-    pub(super) fn is_about(&self, arguments: &[Argument]) -> bool {
+    /// Returns whether the policy applies to a call with these arguments.
+    pub(super) fn applies_to(&self, arguments: &[Argument]) -> bool {
         self.conditions.iter().all(|condition| condition.holds(arguments))
     }
 
-    /// Lets calls of this operation run unconfirmed. A `*` at one end of the name stands for any text.
+    /// Lets calls of this operation run without a confirmation. A `*` at one end of the name matches any text.
     pub fn allow(operation: impl Into<String>) -> Self {
         Self::new(operation, Permission::Allow)
     }
 
-    /// Has calls of this operation confirmed, each by itself.
+    /// Requires a confirmation for each call of this operation.
     pub fn confirm(operation: impl Into<String>) -> Self {
         Self::new(operation, Permission::Confirm)
     }
 
-    /// Refuses calls of this operation.
+    /// Rejects calls of this operation.
     pub fn deny(operation: impl Into<String>) -> Self {
         Self::new(operation, Permission::Deny)
     }
 
-    /// Is only about calls that meet this condition too.
+    /// Applies the policy only to calls that also meet this condition.
     #[must_use]
     pub fn when(mut self, condition: Condition) -> Self {
         self.conditions.push(condition);
         self
     }
 
-    /// Asks once: what is confirmed stays so for calls of that operation in that session, for so long. Callers
-    /// without a session are asked each time (REQ-GATE-08). A call that another `confirm` policy is about as
-    /// well is confirmed on its own. Where a person confirms, what the caller has confirmed does not count.
+    /// Requires one confirmation per session: a confirmation is valid for this time for further calls of the
+    /// operation in the session. Callers without a session confirm each call (REQ-GATE-08). If another `confirm`
+    /// policy applies to a call too, the call needs its own confirmation. If a person must confirm, the caller's
+    /// confirmation does not count.
     #[must_use]
     pub fn for_session(mut self, time: Duration) -> Self {
         self.session = Some(time);
         self
     }
 
-    /// Asks a person, through a channel that the caller cannot reach.
+    /// Requires the confirmation of a person, through a channel that the caller cannot reach.
     #[cfg(feature = "safety")]
     #[must_use]
     pub fn by_operator(mut self) -> Self {
@@ -108,7 +111,7 @@ impl Policy {
         self
     }
 
-    /// Tells the caller why.
+    /// Sets the reason that the caller receives.
     #[must_use]
     pub fn because(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
@@ -116,10 +119,10 @@ impl Policy {
     }
 }
 
-/// What a parameter has to be for a policy to be about a call.
+/// A condition on a parameter, which limits the calls that a policy applies to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// `force`, or of an object's field `input.status`.
+    /// The name of a parameter, such as `force`, or the path of an object's field, such as `input.status`.
     pub(super) parameter: String,
     test: Test,
 }
@@ -135,17 +138,17 @@ enum Test {
 }
 
 impl Condition {
-    /// The parameter is given, or has a default.
+    /// The parameter has a value, given or by default.
     pub fn present(parameter: impl Into<String>) -> Self {
         Self { parameter: parameter.into(), test: Test::Present }
     }
 
-    /// The parameter is this. Of an object's field write `input.status`.
+    /// The parameter equals this value. For a field of an object, write its path: `input.status`.
     pub fn equals(parameter: impl Into<String>, value: impl Into<Value>) -> Self {
         Self { parameter: parameter.into(), test: Test::Equals(value.into()) }
     }
 
-    /// The parameter is one of these.
+    /// The parameter equals one of these values.
     pub fn one_of<V: Into<Value>>(
         parameter: impl Into<String>,
         values: impl IntoIterator<Item = V>,
@@ -154,29 +157,29 @@ impl Condition {
         Self { parameter: parameter.into(), test: Test::OneOf(values) }
     }
 
-    /// The parameter is a number above this one, a whole one or not. They are compared exactly, of
-    /// whatever size they are.
+    /// The parameter is a number above this one. Numbers are compared exactly, independent of their size and
+    /// type.
     pub fn above(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
         Self { parameter: parameter.into(), test: Test::Above(number.into()) }
     }
 
-    /// The parameter is a number below this one, as with [`above`](Self::above).
+    /// The parameter is a number below this one, compared as in [`above`](Self::above).
     pub fn below(parameter: impl Into<String>, number: impl Into<Bound>) -> Self {
         Self { parameter: parameter.into(), test: Test::Below(number.into()) }
     }
 
-    /// The parameter is a list of more items than this, or a text of more characters.
+    /// The parameter is a list with more items than this, or a text with more characters.
     pub fn longer_than(parameter: impl Into<String>, length: usize) -> Self {
         Self { parameter: parameter.into(), test: Test::LongerThan(length) }
     }
 
-    /// The parameter that it is about.
+    /// Returns the name of the parameter.
     pub(super) fn root(&self) -> &str {
         self.parameter.split('.').next().unwrap_or_default()
     }
 
-    /// Whether it compares with what is no number, and so never holds.
-    pub(super) fn is_void(&self) -> bool {
+    /// Returns whether the condition compares with NaN, and so never holds.
+    pub(super) fn compares_with_nan(&self) -> bool {
         matches!(self.test, Test::Above(number) | Test::Below(number) if number.compare(number).is_none())
     }
 
@@ -191,10 +194,10 @@ impl Condition {
         let Some(value) = value else { return false };
         match &self.test {
             Test::Present => true,
-            Test::Equals(other) => same(value, other),
-            Test::OneOf(others) => others.iter().any(|other| same(value, other)),
-            Test::Above(number) => order(value, *number).is_some_and(Ordering::is_gt),
-            Test::Below(number) => order(value, *number).is_some_and(Ordering::is_lt),
+            Test::Equals(other) => equal_as_json(value, other),
+            Test::OneOf(others) => others.iter().any(|other| equal_as_json(value, other)),
+            Test::Above(number) => compare(value, *number).is_some_and(Ordering::is_gt),
+            Test::Below(number) => compare(value, *number).is_some_and(Ordering::is_lt),
             Test::LongerThan(length) => match value {
                 Value::Array(items) => items.len() > *length,
                 Value::String(text) => text.chars().nth(*length).is_some(),
@@ -204,21 +207,21 @@ impl Condition {
     }
 }
 
-/// Equal as JSON: 1 and 1.0 are one number.
-fn same(left: &Value, right: &Value) -> bool {
+/// Compares JSON values. 1 and 1.0 are equal.
+fn equal_as_json(left: &Value, right: &Value) -> bool {
     match Bound::of(right) {
-        Some(number) => order(left, number).is_some_and(Ordering::is_eq),
+        Some(number) => compare(left, number).is_some_and(Ordering::is_eq),
         None => left == right,
     }
 }
 
-/// How a value stands to a number, if it is one too.
-fn order(value: &Value, number: Bound) -> Option<Ordering> {
+/// Compares a value with a number. Returns `None` if the value is not a number.
+fn compare(value: &Value, number: Bound) -> Option<Ordering> {
     Bound::of(value)?.compare(number)
 }
 
-/// The strictest of some policies; among equals, one that asks a person, and then one that asks each time
-/// (REQ-GATE-05).
+/// Returns the strictest policy. Among equals, one that requires a person comes first, then one that
+/// requires a confirmation for each call (REQ-GATE-05).
 pub(super) fn strictest<'a>(policies: impl Iterator<Item = &'a Policy>) -> Option<&'a Policy> {
     policies.max_by_key(|policy| {
         let shortest = std::cmp::Reverse(policy.session.unwrap_or_default());
@@ -236,13 +239,13 @@ pub(crate) struct PolicyTable {
     when: Vec<ConditionTable>,
     session_seconds: Option<u64>,
     #[serde(default)]
-    by: By,
+    by: Confirmer,
     reason: Option<String>,
 }
 
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum By {
+enum Confirmer {
     #[default]
     Caller,
     Operator,
@@ -283,7 +286,7 @@ impl PolicyTable {
             table.read(&policy.operation, &mut policy.conditions, problems);
         }
         policy.session = self.session_seconds.map(Duration::from_secs);
-        policy.by_operator = self.by == By::Operator;
+        policy.by_operator = self.by == Confirmer::Operator;
         policy.reason = self.reason;
         policy
     }
@@ -381,7 +384,7 @@ mod tests {
         let deny = Policy::deny("a").when(Condition::equals("count", 11));
         let chosen = |policies: &[Policy]| {
             let arguments = arguments();
-            strictest(policies.iter().filter(|policy| policy.is_about(&arguments))).cloned()
+            strictest(policies.iter().filter(|policy| policy.applies_to(&arguments))).cloned()
         };
         assert_eq!(chosen(&[allow.clone(), confirm.clone()]), Some(confirm.clone()));
         assert_eq!(chosen(&[confirm.clone(), session.clone(), allow.clone()]), Some(confirm));

@@ -1,69 +1,75 @@
+//! The gate of limits and quotas.
+
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::RESERVED_OPERATIONS;
 
 use super::token::{TokenKind, Validity};
-use super::using::Due;
-use super::{Gatekeeper, Visitor, canonical};
+use super::token_claim::PendingConfirmation;
+use super::{GateRequest, Gatekeeper, params_hash};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::limits::{Applicant, Counted, Limiter, QuotaTokens};
+use crate::limits::{CountedCall, LimitRequest, Limiter, QuotaTokens};
 use crate::operation::Handler;
 
-/// How long a call may be continued after a quota has paused it (REQ-TOK-08).
-const VALIDITY: Validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
+/// How long the token of a paused quota is valid (REQ-TOK-08).
+const CONTINUE_VALIDITY: Validity =
+    Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
 
 impl Gatekeeper {
-    /// The same, with limits behind the other gates.
+    /// Adds the limits behind the other gates.
     pub(crate) fn with_limits(self, limiter: Option<Arc<Limiter>>) -> Self {
         Self { limiter, ..self }
     }
 
-    /// Refuses a call that limits would refuse.
-    pub(super) async fn check_limits(&self, visitor: Visitor<'_>) -> Result<(), OperationError> {
+    /// Rejects a call that the limits would reject, without counting it.
+    pub(super) async fn check_limits(
+        &self,
+        request: GateRequest<'_>,
+    ) -> Result<(), OperationError> {
         match &self.limiter {
-            Some(limiter) if visitor.is_counted() => {
-                let tokens = TokensOf { gatekeeper: self, visitor, due: None };
-                limiter.check(visitor.applicant(), &tokens).await
+            Some(limiter) if request.has_limits() => {
+                let tokens = CallTokens { gatekeeper: self, request, due: None };
+                limiter.check(request.limit_request(), &tokens).await
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether limits are about the call.
-    pub(super) fn counts(&self, visitor: Visitor<'_>) -> bool {
-        self.limiter.is_some() && visitor.is_counted()
+    /// Returns whether limits apply to the call.
+    pub(super) fn limits_apply_to(&self, request: GateRequest<'_>) -> bool {
+        self.limiter.is_some() && request.has_limits()
     }
 
-    /// Counts a call that all other gates let pass and uses up what is due for it, or refuses it.
+    /// Counts a call that all other gates admit, and consumes its confirmation.
     pub(super) async fn count(
         &self,
-        visitor: Visitor<'_>,
-        due: Option<&Due<'_>>,
-    ) -> Result<Option<Counted>, OperationError> {
+        request: GateRequest<'_>,
+        due: Option<&PendingConfirmation<'_>>,
+    ) -> Result<Option<CountedCall>, OperationError> {
         match &self.limiter {
-            Some(limiter) if visitor.is_counted() => {
-                let tokens = TokensOf { gatekeeper: self, visitor, due };
-                // Apart, so that the future of a call without limits stays small.
-                Box::pin(limiter.admit(visitor.applicant(), &tokens)).await.map(Some)
+            Some(limiter) if request.has_limits() => {
+                let tokens = CallTokens { gatekeeper: self, request, due };
+                // Boxed, so that the future of a call without limits stays small.
+                Box::pin(limiter.admit(request.limit_request(), &tokens)).await.map(Some)
             }
-            _ => self.use_up(visitor, due, None).await.map(|()| None),
+            _ => self.consume_confirmations(request, due, None).await.map(|()| None),
         }
     }
 }
 
-impl<'a> Visitor<'a> {
-    /// Whether limits are about the call: not where it watches or stops what runs, or has to do with the
-    /// safety loop, which must go on when nothing else may; nor where it runs another one again, which is
-    /// counted then.
-    fn is_counted(&self) -> bool {
+impl<'a> GateRequest<'a> {
+    /// Returns whether limits apply to the call. They do not apply to operations that read or stop executions,
+    /// and to those of the safety loop, which must work when no other call may run. A retry is not counted
+    /// itself; the operation that it runs is.
+    fn has_limits(&self) -> bool {
         let steers = matches!(self.operation.handler, Handler::Execution(_));
         !steers && !RESERVED_OPERATIONS.contains(&self.operation.spec.name)
     }
 
-    fn applicant(self) -> Applicant<'a> {
-        Applicant {
+    fn limit_request(self) -> LimitRequest<'a> {
+        LimitRequest {
             operation: self.operation,
             context: self.context,
             token: self.credentials.quota_continue.as_deref(),
@@ -71,25 +77,25 @@ impl<'a> Visitor<'a> {
     }
 }
 
-/// The tokens by which one call goes on.
-struct TokensOf<'a> {
+/// Issues and consumes the tokens of one call.
+struct CallTokens<'a> {
     gatekeeper: &'a Gatekeeper,
-    visitor: Visitor<'a>,
-    /// What confirms it.
-    due: Option<&'a Due<'a>>,
+    request: GateRequest<'a>,
+    /// The confirmation of the call.
+    due: Option<&'a PendingConfirmation<'a>>,
 }
 
-impl QuotaTokens for TokensOf<'_> {
+impl QuotaTokens for CallTokens<'_> {
     fn issue(&self) -> BoxFuture<'_, Result<(String, DateTime<Utc>), OperationError>> {
         Box::pin(async move {
-            let hash = canonical::params_hash(self.visitor.arguments);
-            let scope = self.visitor.scope(TokenKind::QuotaContinue, &hash);
-            let issued = self.gatekeeper.issue(self.visitor, scope, VALIDITY).await?;
+            let hash = params_hash::params_hash(self.request.arguments);
+            let scope = self.request.scope(TokenKind::QuotaContinue, &hash);
+            let issued = self.gatekeeper.issue(self.request, scope, CONTINUE_VALIDITY).await?;
             Ok((issued.token, issued.expires_at))
         })
     }
 
-    fn use_up<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>> {
-        Box::pin(self.gatekeeper.use_up(self.visitor, self.due, quota))
+    fn consume<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>> {
+        Box::pin(self.gatekeeper.consume_confirmations(self.request, self.due, quota))
     }
 }

@@ -1,3 +1,5 @@
+//! The settings of the gates, from the builder and from configuration files.
+
 use std::time::Duration;
 
 use chrono::TimeDelta;
@@ -9,14 +11,14 @@ use crate::operation::Parameter;
 use crate::spec::OperationSpec;
 use crate::tightening::Tightening;
 
-/// Everything about the gates that can be set.
+/// The settings of the gates.
 #[derive(Debug, Clone)]
 pub(crate) struct GateSettings {
     pub(crate) trust: Option<Trust>,
     pub(crate) policies: Vec<Policy>,
     pub(crate) confirmation_ttl: Option<TimeDelta>,
     pub(crate) skew: TimeDelta,
-    /// The number of confirmation tokens that a session may ask for in a minute.
+    /// The number of confirmation tokens that a session may request per minute.
     pub(crate) per_minute: usize,
 }
 
@@ -27,12 +29,12 @@ impl Default for GateSettings {
             policies: Vec::new(),
             confirmation_ttl: None,
             skew: TimeDelta::seconds(30),
-            per_minute: super::issuing::DEFAULT_PER_MINUTE,
+            per_minute: super::token_issue::DEFAULT_PER_MINUTE,
         }
     }
 }
 
-/// How long a confirmation is good: by default, and as long as it may be (REQ-TOK-08).
+/// Returns how long a confirmation is valid: the default and the maximum (REQ-TOK-08).
 pub(super) const fn ttl(level: DangerLevel) -> (TimeDelta, TimeDelta) {
     match level {
         DangerLevel::Forbidden => (TimeDelta::minutes(2), TimeDelta::minutes(5)),
@@ -40,7 +42,7 @@ pub(super) const fn ttl(level: DangerLevel) -> (TimeDelta, TimeDelta) {
     }
 }
 
-/// `[gatekeeper]` in the configuration file.
+/// The table `[gatekeeper]` of the configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct GateTable {
@@ -52,8 +54,8 @@ pub(crate) struct GateTable {
 }
 
 impl GateSettings {
-    /// Lays the file over what the builder set. The file's policies come on top of the builder's: a
-    /// file can make an adapter stricter, and the strictest wins.
+    /// Applies the configuration file to the builder's settings. Its policies are added to the builder's, and
+    /// the strictest one wins.
     pub(crate) fn apply(&mut self, table: GateTable, problems: &mut Vec<String>) {
         let seconds = |seconds| delta(Duration::from_secs(seconds));
         if let Some(ttl) = table.confirmation_ttl_seconds {
@@ -72,9 +74,8 @@ impl GateSettings {
         self.policies.extend(policies.into_iter().map(|table| table.read(problems)));
     }
 
-    /// Takes over from a table of a file that may only tighten what is stricter. Its policies can deny calls
-    /// and have them confirmed, and never take the place of the operator's policies or of an operation's
-    /// danger.
+    /// Applies the stricter settings of a file that can only make an adapter stricter. Its policies can deny
+    /// calls or require a confirmation. They never replace the operator's policies or an operation's danger.
     pub(crate) fn tighten(
         &mut self,
         table: GateTable,
@@ -82,7 +83,7 @@ impl GateSettings {
         problems: &mut Vec<String>,
     ) {
         let seconds = |seconds| delta(Duration::from_secs(seconds));
-        // Without a setting, the shortest of the defaults is within the default of every level.
+        // The shortest default is within the default of every level.
         let (shortest, _) = ttl(DangerLevel::Forbidden);
         let mut validity = self.confirmation_ttl.unwrap_or(shortest);
         let given = table.confirmation_ttl_seconds.map(seconds);
@@ -101,7 +102,7 @@ impl GateSettings {
             table.confirmations_per_minute,
         );
         if let Some(trust) = table.trust {
-            // Without a declaration an adapter may do what a certified one may.
+            // An adapter without declared trust has the permissions of a certified one.
             let before = self.trust.as_ref().map_or(TrustLevel::Certified, Trust::level);
             let mut level = before;
             tightening.lower("gatekeeper.trust", &mut level, Some(trust.level()));
@@ -120,48 +121,48 @@ impl GateSettings {
         }
     }
 
-    /// What is wrong besides the policies.
+    /// Reports faults of all settings except policies.
     pub(crate) fn check(&self, problems: &mut Vec<String>) {
         if let Some(trust) = &self.trust {
             problems.extend(trust.problems());
         }
-        let (_, most) = ttl(DangerLevel::Destructive);
-        if self.confirmation_ttl.is_some_and(|ttl| ttl > most || ttl < TimeDelta::seconds(1)) {
+        let (_, maximum) = ttl(DangerLevel::Destructive);
+        if self.confirmation_ttl.is_some_and(|ttl| ttl > maximum || ttl < TimeDelta::seconds(1)) {
             problems.push(
-                "confirmations are good for 1 to 900 seconds (`confirmation_ttl`, \
+                "confirmations must be valid for 1 to 900 seconds (`confirmation_ttl`, \
                  `confirmation_ttl_seconds`)"
                     .to_owned(),
             );
         }
         if self.per_minute == 0 {
             problems.push(
-                "a session may ask for at least 1 confirmation in a minute \
+                "a session must be allowed at least 1 confirmation per minute \
                  (`confirmations_per_minute`)"
                     .to_owned(),
             );
         }
         if self.skew > TimeDelta::seconds(300) {
             problems.push(
-                "clocks may differ by 300 seconds and no more (`clock_skew_tolerance`, \
+                "the tolerated clock difference is at most 300 seconds (`clock_skew_tolerance`, \
                  `clock_skew_tolerance_seconds`)"
                     .to_owned(),
             );
         } else if self.skew > TimeDelta::seconds(60) {
             tracing::warn!(
                 seconds = self.skew.num_seconds(),
-                "confirmations live on for more than a minute after they expire"
+                "confirmations stay valid for more than a minute after they expire"
             );
         }
     }
 
-    /// The operations of policies that have a person confirm.
-    pub(crate) fn asks_people(&self) -> impl Iterator<Item = &str> {
+    /// Returns the operations of policies that require a person's confirmation.
+    pub(crate) fn operator_confirmed_operations(&self) -> impl Iterator<Item = &str> {
         let asks = |policy: &&Policy| policy.by_operator;
         self.policies.iter().filter(asks).map(|policy| policy.operation.as_str())
     }
 
-    /// A policy that is about no operation, or about parameters that none of its operations has, would
-    /// protect nothing.
+    /// Reports policies without effect: those that match no operation, or have conditions on parameters that
+    /// none of their operations has.
     pub(crate) fn check_policies<'a>(
         &self,
         operations: impl Iterator<Item = (&'a OperationSpec, &'a [Parameter])> + Clone,
@@ -173,8 +174,8 @@ impl GateSettings {
                 && (policy.session.is_some() || policy.by_operator)
             {
                 problems.push(format!(
-                    "the policy for `{name}` says how a call is confirmed, and has none confirmed: \
-                     leave `for_session` (`session_seconds`) and `by_operator` (`by`) to `confirm`"
+                    "the policy for `{name}` sets how a call is confirmed, but does not require a confirmation: \
+                     use `for_session` (`session_seconds`) and `by_operator` (`by`) with `confirm`"
                 ));
             }
             let matching = operations.clone().filter(|(spec, _)| pattern_matches(name, spec.name));
@@ -182,23 +183,22 @@ impl GateSettings {
                 let known = operations.clone().map(|(spec, _)| spec.name);
                 let near = mcp_aql_protocol::nearest_name(name, known);
                 let hint = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-                problems.push(format!(
-                    "a policy is about `{name}`, and no operation is called so{hint}"
-                ));
+                problems
+                    .push(format!("a policy names `{name}`, but there is no such operation{hint}"));
                 continue;
             }
             for condition in &policy.conditions {
                 let root = condition.root();
-                if condition.is_void() {
+                if condition.compares_with_nan() {
                     problems.push(format!(
-                        "the policy for `{name}` compares `{root}` with what is no number, and would \
-                         never be about a call"
+                        "the policy for `{name}` compares `{root}` with NaN, so it can never apply \
+                         to a call"
                     ));
                 }
                 let mut parameters = matching.clone().flat_map(|(_, parameters)| parameters);
                 if !parameters.any(|parameter| &*parameter.name == root) {
                     problems.push(format!(
-                        "the policy for `{name}` has a condition on `{root}`, which is no parameter of it"
+                        "the policy for `{name}` has a condition on `{root}`, which is not a parameter of it"
                     ));
                 }
             }

@@ -1,5 +1,4 @@
-//! Confirmation tokens: 256 random bits for the caller, their hash and what they are good for in the
-//! store.
+//! Confirmation tokens: the caller receives 256 random bits, and the store keeps their hash and scope.
 
 use std::sync::Arc;
 
@@ -9,7 +8,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::ErrorCode;
 use serde::{Deserialize, Serialize};
 
-use super::canonical::digest;
+use super::params_hash::digest;
 use crate::audit::AuditEntry;
 use crate::clock;
 use crate::clock::{later, whole_seconds};
@@ -17,18 +16,18 @@ use crate::error::OperationError;
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 
-/// The collection of the store that holds them.
+/// The collection of the store that holds the tokens.
 const COLLECTION: &str = "confirmation_tokens";
-/// How long a token that is no longer good is remembered, so that its bearer learns why.
-const REMEMBERED: TimeDelta = TimeDelta::minutes(30);
+/// How long a token is kept after it has expired, so that its bearer receives a specific error.
+const RETENTION_PERIOD: TimeDelta = TimeDelta::minutes(30);
 
-/// What a token lets its bearer do.
+/// The purpose of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum TokenKind {
-    /// Run a dangerous operation.
+    /// Runs a dangerous operation.
     Confirmation,
-    /// Go on although a quota pauses.
+    /// Runs a call although a quota pauses.
     QuotaContinue,
 }
 
@@ -47,28 +46,28 @@ pub(crate) struct TokenScope<'a> {
     pub(crate) kind: TokenKind,
     pub(crate) operation: &'a str,
     pub(crate) params_hash: &'a str,
-    /// The session's id; none for a caller without one.
+    /// The session's id; `None` for a caller without a session.
     pub(crate) session: Option<&'a str>,
 }
 
-/// How long a token is good.
+/// The validity period of a token.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Validity {
     pub(crate) ttl: TimeDelta,
-    /// How long its bearer waits first.
+    /// How long the bearer must wait before using the token.
     pub(crate) cooldown: TimeDelta,
 }
 
-/// A token as its bearer gets it.
+/// A token as its bearer receives it.
 #[derive(Debug)]
 pub(crate) struct IssuedToken {
-    /// The id under which the audit log knows it.
+    /// The id of the token in the audit log.
     pub(crate) id: String,
     pub(crate) token: String,
     pub(crate) expires_at: DateTime<Utc>,
 }
 
-/// What is kept of a token (REQ-TOK-05). The token itself is not.
+/// The stored record of a token (REQ-TOK-05). It does not contain the token itself.
 #[derive(Debug, Serialize, Deserialize)]
 struct TokenRecord {
     id: String,
@@ -84,28 +83,28 @@ struct TokenRecord {
     consumed_at: Option<DateTime<Utc>>,
 }
 
-/// A token that is good, and the change that uses it up.
-pub(crate) struct Claim {
+/// A valid token, and the change that consumes it.
+pub(crate) struct TokenClaim {
     pub(crate) change: Change,
     record: TokenRecord,
 }
 
-impl Claim {
-    /// The id of a confirmation token; none for a token by which a call goes on over a quota.
+impl TokenClaim {
+    /// The id of a confirmation token; `None` for a token of a paused quota.
     pub(crate) fn confirmation_id(&self) -> Option<&str> {
         Some(self.record.id.as_str()).filter(|_| self.record.kind == TokenKind::Confirmation)
     }
 }
 
-/// Issues the tokens of one adapter, and says which are good.
+/// Issues and checks the tokens of one adapter.
 #[derive(Clone)]
-pub(crate) struct Tokens {
+pub(crate) struct TokenStore {
     services: Arc<Services>,
-    /// How much longer than it says a token is good, for clocks that differ (REQ-TOK-09).
+    /// How long a token stays valid after it expires, to tolerate clocks that differ (REQ-TOK-09).
     skew: TimeDelta,
 }
 
-impl Tokens {
+impl TokenStore {
     pub(crate) fn new(services: Arc<Services>, skew: TimeDelta) -> Self {
         Self { services, skew }
     }
@@ -114,7 +113,7 @@ impl Tokens {
         self.skew
     }
 
-    /// Makes a token for a call.
+    /// Issues a token for a call.
     pub(crate) async fn issue(
         &self,
         scope: TokenScope<'_>,
@@ -122,7 +121,7 @@ impl Tokens {
     ) -> Result<IssuedToken, OperationError> {
         let now = self.services.time.now();
         let token = random_token(scope.kind)?;
-        let expires_at = later(now, later_by(validity.ttl, validity.cooldown));
+        let expires_at = later(now, saturating_sum(validity.ttl, validity.cooldown));
         let record = TokenRecord {
             id: audit_id(&token),
             kind: scope.kind,
@@ -144,13 +143,13 @@ impl Tokens {
         Ok(IssuedToken { id: record.id, token, expires_at })
     }
 
-    /// Whether a token is good for a call: all checks in the protocol's order. Of all calls that try it at
-    /// the same time one gets it, whose write of the change is the first (REQ-TOK-07, REQ-TOK-10).
+    /// Checks whether a token is valid for a call, in the protocol's order. If several calls use the same token
+    /// concurrently, the one that writes the returned change first consumes it (REQ-TOK-07, REQ-TOK-10).
     pub(crate) async fn claim(
         &self,
         token: &str,
         scope: TokenScope<'_>,
-    ) -> Result<Claim, OperationError> {
+    ) -> Result<TokenClaim, OperationError> {
         let key = digest(token.as_bytes());
         let found = match has_form(token, scope.kind) {
             true => self.services.store_for_call().await?.get(COLLECTION, &key).await?,
@@ -162,7 +161,7 @@ impl Tokens {
                 ErrorCode::TokenInvalid,
                 "Invalid confirmation token. Call the operation without it for a new one",
             )
-            .with_detail("token", shown(token)));
+            .with_detail("token", mask_token(token)));
         };
         let mut record = read(&found)?;
         let now = self.services.time.now();
@@ -172,15 +171,15 @@ impl Tokens {
         }
         record.consumed_at = Some(now);
         let change = self.change(&key, Expected::Version(found.version), &record)?;
-        Ok(Claim { change, record })
+        Ok(TokenClaim { change, record })
     }
 
-    /// The token is used up.
-    pub(crate) async fn claimed(&self, claim: &Claim) {
+    /// Records that the token was consumed.
+    pub(crate) async fn audit_claimed(&self, claim: &TokenClaim) {
         self.audit("TOKEN_VALIDATED", &claim.record, None).await;
     }
 
-    /// Takes a token back, whether it was good or not; tells whether it was there (REQ-TOK-12).
+    /// Revokes a token in any state. Returns whether it existed (REQ-TOK-12).
     pub(crate) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
         let store = self.services.store_for_call().await?;
         let key = digest(token.as_bytes());
@@ -188,7 +187,7 @@ impl Tokens {
         self.remove(&found).await
     }
 
-    /// Takes all tokens of a session back: it has ended (REQ-SES-02, REQ-TOK-12).
+    /// Revokes all tokens of a session that has ended (REQ-SES-02, REQ-TOK-12).
     pub(crate) async fn revoke_session(&self, session: &str) -> Result<(), OperationError> {
         let store = self.services.store_for_call().await?;
         loop {
@@ -196,7 +195,7 @@ impl Tokens {
             if found.is_empty() {
                 return Ok(());
             }
-            // One write for all: a process that is about to exit has little time.
+            // One write for all of them, because a process that is about to exit has little time.
             let remove = |record: &Record| Change::remove(COLLECTION, &*record.key, Expected::Any);
             if !store.write(found.iter().map(remove).collect()).await? {
                 return Ok(());
@@ -204,13 +203,13 @@ impl Tokens {
             for record in &found {
                 match read(record) {
                     Ok(token) => self.audit_removed(&token).await,
-                    Err(error) => tracing::error!(%error, "an unreadable token was removed"),
+                    Err(error) => tracing::error!(%error, "removed an unreadable token"),
                 }
             }
         }
     }
 
-    /// Takes all tokens of the adapter back (REQ-TOK-12).
+    /// Revokes all tokens of the adapter (REQ-TOK-12).
     pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
         let store = self.services.store_for_call().await?;
         let mut after = None::<String>;
@@ -219,13 +218,13 @@ impl Tokens {
             let Some(last) = found.last() else { return Ok(()) };
             after = Some(last.key.clone());
             for record in &found {
-                // What nobody can read nobody can use: the others must not outlive this for it.
+                // An unreadable token cannot be used. It must not prevent the removal of others.
                 match read(record) {
                     Ok(token) if token.adapter_name == self.services.audit.adapter => {
                         self.remove(record).await?;
                     }
                     Ok(_) => {}
-                    Err(error) => tracing::error!(%error, "a token is left behind"),
+                    Err(error) => tracing::error!(%error, "cannot revoke an unreadable token"),
                 }
             }
         }
@@ -239,14 +238,14 @@ impl Tokens {
         Ok(removed)
     }
 
-    /// Records a removal in the audit log, unless the token was used up before.
+    /// Records a removal in the audit log, unless the token was consumed before.
     async fn audit_removed(&self, record: &TokenRecord) {
         if record.consumed_at.is_none() {
             self.audit("TOKEN_REVOKED", record, None).await;
         }
     }
 
-    /// The checks, in the order of the protocol's table (choice C-21).
+    /// Checks a token in the order of the protocol's table (choice C-21).
     fn check(
         &self,
         token: &str,
@@ -254,9 +253,10 @@ impl Tokens {
         scope: TokenScope<'_>,
         now: DateTime<Utc>,
     ) -> Result<(), OperationError> {
-        let refuse =
-            |code, message| OperationError::new(code, message).with_detail("token", shown(token));
-        // A clock that was set back must not make tokens live longer.
+        let refuse = |code, message| {
+            OperationError::new(code, message).with_detail("token", mask_token(token))
+        };
+        // Setting a clock back must not extend the life of tokens.
         if now > later(record.expires_at, self.skew) || later(now, self.skew) < record.issued_at {
             let message =
                 "Confirmation token has expired. Call the operation without it for a new one";
@@ -277,7 +277,7 @@ impl Tokens {
             && record.session_id.as_deref() == scope.session;
         if !fits {
             let message = "Confirmation token scope mismatch: it was issued for another call, or in another session. \
-                           Use it for the very call it was issued for, or make this one without a token";
+                           Use it for the call it was issued for, or make this call without a token";
             return Err(refuse(ErrorCode::TokenScopeMismatch, message)
                 .with_detail("token_operation", record.operation.as_str())
                 .with_detail("requested_operation", scope.operation));
@@ -286,7 +286,7 @@ impl Tokens {
             let left = record.not_before - now;
             return Err(OperationError::new(
                 ErrorCode::ConfirmationRequired,
-                "This operation requires confirmation, and its cooldown has not passed: \
+                "This operation requires confirmation, and its cooldown has not ended: \
                  make the same call with the same token later",
             )
             .with_detail("operation", scope.operation)
@@ -298,8 +298,8 @@ impl Tokens {
         Ok(())
     }
 
-    /// Records that a token was rejected without a look at its record. A token that was never issued and
-    /// text that is not a token get the same answer (REQ-TOK-15).
+    /// Records that a token was rejected without reading its record. An unknown token and text that is not a
+    /// token receive the same error (REQ-TOK-15).
     pub(crate) async fn reject(&self, token: &str, scope: TokenScope<'_>, code: ErrorCode) {
         let entry = AuditEntry {
             event: "TOKEN_REJECTED",
@@ -321,12 +321,12 @@ impl Tokens {
     ) -> Result<Change, OperationError> {
         let value = serde_json::to_string(record).map_err(OperationError::internal)?;
         let mut kept = NewRecord::new(value)
-            .expires_at(later(record.expires_at, later_by(self.skew, REMEMBERED)));
+            .expires_at(later(record.expires_at, saturating_sum(self.skew, RETENTION_PERIOD)));
         kept.group.clone_from(&record.session_id);
         Ok(Change::put(COLLECTION, key, expected, kept))
     }
 
-    /// Records a token event in the protocol's words (REQ-TOK-16).
+    /// Records a token event with the protocol's event names (REQ-TOK-16).
     async fn audit(&self, event: &str, record: &TokenRecord, failure: Option<ErrorCode>) {
         let entry = AuditEntry {
             event,
@@ -343,25 +343,25 @@ impl Tokens {
 
 fn read(record: &Record) -> Result<TokenRecord, StoreError> {
     serde_json::from_str(&record.value)
-        .map_err(|_| StoreError::Unreadable("a confirmation token cannot be read".to_owned()))
+        .map_err(|_| StoreError::Unreadable("cannot read a confirmation token".to_owned()))
 }
 
-/// A token as errors show it, which end up in logs and transcripts: enough to tell which one it is, and
-/// nothing that anybody could use.
-fn shown(token: &str) -> String {
-    const SHOWN: usize = 4;
+/// Shortens a token for errors, which end up in logs and transcripts: the text identifies the token, but
+/// cannot be used in its place.
+fn mask_token(token: &str) -> String {
+    const VISIBLE_CHARS: usize = 4;
     let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
     let prefix = kinds.map(TokenKind::prefix).into_iter().find(|kind| token.starts_with(kind));
-    let most = prefix.map_or(0, str::len) + SHOWN;
-    match token.char_indices().nth(most) {
+    let maximum = prefix.map_or(0, str::len) + VISIBLE_CHARS;
+    match token.char_indices().nth(maximum) {
         Some((end, _)) => format!("{}…", token.get(..end).unwrap_or_default()),
         None => token.to_owned(),
     }
 }
 
-/// The id by which the audit log names a token, also one that the store does not know or has forgotten:
-/// the first 64 bits of its hash. Text that cannot be a token has no hash in the log, because it may be a
-/// secret that is easier to guess than 256 random bits.
+/// Returns the id of a token in the audit log, also for tokens that the store does not know: the first 64
+/// bits of its hash. Text that cannot be a token is not hashed, because it may be a secret with fewer than
+/// 256 random bits.
 pub(crate) fn audit_id(token: &str) -> String {
     let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
     match digest(token.as_bytes()).get(..16) {
@@ -370,12 +370,12 @@ pub(crate) fn audit_id(token: &str) -> String {
     }
 }
 
-/// 256 random bits behind the kind's prefix (REQ-TOK-01, REQ-TOK-02).
+/// Generates 256 random bits with the kind's prefix (REQ-TOK-01, REQ-TOK-02).
 fn random_token(kind: TokenKind) -> Result<String, OperationError> {
     Ok(format!("{}{}", kind.prefix(), URL_SAFE_NO_PAD.encode(random_bits()?)))
 }
 
-/// 256 bits from the system's generator.
+/// Generates 256 bits with the system's random number generator.
 pub(crate) fn random_bits() -> Result<[u8; 32], OperationError> {
     let mut bits = [0; 32];
     getrandom::fill(&mut bits)
@@ -383,7 +383,7 @@ pub(crate) fn random_bits() -> Result<[u8; 32], OperationError> {
     Ok(bits)
 }
 
-/// Whether text could be a token of this kind (REQ-TOK-01).
+/// Returns whether text has the form of a token of this kind (REQ-TOK-01).
 fn has_form(token: &str, kind: TokenKind) -> bool {
     let body = token.strip_prefix(kind.prefix());
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -391,6 +391,6 @@ fn has_form(token: &str, kind: TokenKind) -> bool {
         && body.is_some_and(|body| (1..=64).contains(&body.len()) && body.bytes().all(plain))
 }
 
-fn later_by(one: TimeDelta, other: TimeDelta) -> TimeDelta {
+fn saturating_sum(one: TimeDelta, other: TimeDelta) -> TimeDelta {
     one.checked_add(&other).unwrap_or(TimeDelta::MAX)
 }

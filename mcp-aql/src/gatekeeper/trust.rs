@@ -1,9 +1,11 @@
+//! The trust block: the level of trust in an adapter, and its history.
+
 use chrono::{DateTime, Utc};
 use mcp_aql_protocol::TrustLevel;
 use serde::{Deserialize, Serialize};
 
-/// How far an adapter is trusted, and why: the trust block. Once it is declared, the matrix of trust
-/// and danger is in force; without it danger alone decides.
+/// The level of trust in an adapter and its history: the trust block. If it is declared, the matrix of
+/// trust and danger applies; otherwise danger alone decides.
 ///
 /// ```
 /// use mcp_aql::{Trust, TrustLevel};
@@ -41,85 +43,85 @@ pub struct Trust {
     certification: Option<Certification>,
 }
 
-/// What was tested for an adapter to be `validated`.
+/// The tests that make an adapter `validated`.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ValidationReport {
-    /// Tests that passed.
+    /// The number of tests that passed.
     #[serde(default)]
     pub tests_passed: u64,
-    /// Tests that ran.
+    /// The number of tests that ran.
     #[serde(default)]
     pub tests_total: u64,
-    /// Endpoints that were seen to work.
+    /// The number of endpoints that were verified.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoints_verified: Option<u64>,
-    /// How much of the adapter the tests reach, in percent.
+    /// The test coverage of the adapter, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage_percent: Option<f64>,
-    /// When the API behind the adapter last answered.
+    /// When the API behind the adapter last responded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_api_response: Option<DateTime<Utc>>,
 }
 
-/// A step up or down in trust.
+/// A change of the trust level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Promotion {
-    /// The level before.
+    /// The level before the change.
     pub from: TrustLevel,
-    /// The level after.
+    /// The level after the change.
     pub to: TrustLevel,
-    /// When.
+    /// When the level changed.
     pub at: DateTime<Utc>,
-    /// Who decided it.
+    /// The person or system that decided it.
     pub by: String,
-    /// Why; always there on the way down.
+    /// The reason; always present if the level was lowered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Who vouches for a `certified` adapter.
+/// The certificate of a `certified` adapter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certification {
-    /// The authority.
+    /// The authority that issued it.
     pub authority: String,
-    /// Its signature.
+    /// The signature of the authority.
     pub signature: String,
     /// The certificate's id.
     pub certificate_id: String,
-    /// Since when it holds.
+    /// When it was issued.
     pub issued_at: DateTime<Utc>,
-    /// Until when it holds.
+    /// When it expires.
     pub expires_at: DateTime<Utc>,
-    /// What it covers.
+    /// The scope of the certificate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
 }
 
-/// A step that trust does not take.
+/// An invalid change of the trust level.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TrustError {
-    /// Up by more than one level, or not up at all.
-    #[error("trust climbs one level at a time: from `{from}` to `{next}`, not to `{to}`")]
+    /// A promotion that skips a level, or does not raise the level.
+    #[error("trust must be raised one level at a time: from `{from}` to `{next}`, not to `{to}`")]
     Skips {
-        /// The level it is on.
+        /// The current level.
         from: TrustLevel,
-        /// The level it may climb to.
+        /// The next level.
         next: TrustLevel,
-        /// The level that was wanted.
+        /// The requested level.
         to: TrustLevel,
     },
-    /// Up from the highest level.
+    /// A promotion from the highest level.
     #[error("`certified` is the highest level of trust")]
     Highest,
-    /// Down to a level that is not lower.
+    /// A demotion to a level that is not lower.
     #[error("`{to}` is not below `{from}`")]
     NotLower {
-        /// The level it is on.
+        /// The current level.
         from: TrustLevel,
-        /// The level that was wanted.
+        /// The requested level.
         to: TrustLevel,
     },
 }
@@ -140,7 +142,7 @@ impl Trust {
         }
     }
 
-    /// Says what was tested, when and by whom.
+    /// Records what was tested, when and by whom.
     #[must_use]
     pub fn validated(
         mut self,
@@ -154,14 +156,14 @@ impl Trust {
         self
     }
 
-    /// Says who vouches for the adapter.
+    /// Sets the certificate of the adapter.
     #[must_use]
     pub fn certification(mut self, certification: Certification) -> Self {
         self.certification = Some(certification);
         self
     }
 
-    /// One level up.
+    /// Raises the level by one.
     ///
     /// # Errors
     /// When `to` is not the next level (REQ-DNG-14).
@@ -171,7 +173,7 @@ impl Trust {
         by: impl Into<String>,
         at: DateTime<Utc>,
     ) -> Result<Self, TrustError> {
-        let next = next(self.level).ok_or(TrustError::Highest)?;
+        let next = next_level(self.level).ok_or(TrustError::Highest)?;
         if to != next {
             return Err(TrustError::Skips { from: self.level, next, to });
         }
@@ -179,7 +181,7 @@ impl Trust {
         Ok(self)
     }
 
-    /// Down to any lower level.
+    /// Lowers the level to any lower one.
     ///
     /// # Errors
     /// When `to` is not lower.
@@ -204,28 +206,28 @@ impl Trust {
         self.promotion_history.push(step);
     }
 
-    /// The level.
+    /// Returns the current level.
     pub fn level(&self) -> TrustLevel {
         self.level
     }
 
-    /// All steps, the oldest first.
+    /// Returns all changes of the level, oldest first.
     pub fn history(&self) -> &[Promotion] {
         &self.promotion_history
     }
 
-    /// What is wrong with a block that was written by hand.
+    /// Returns the faults of a trust block that was written by hand.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut level = None;
         for step in &self.promotion_history {
             if level.is_some_and(|level| level != step.from) {
                 problems.push(format!(
-                    "trust: a step from `{}` follows one to another level",
+                    "trust: a step from `{}` follows a step to another level",
                     step.from
                 ));
             }
-            if step.to > step.from && Some(step.to) != next(step.from) {
+            if step.to > step.from && Some(step.to) != next_level(step.from) {
                 problems.push(format!(
                     "trust: from `{}` to `{}` skips a level: promote one level at a time",
                     step.from, step.to
@@ -237,20 +239,20 @@ impl Trust {
             && level != self.level
         {
             problems.push(format!(
-                "trust: the level is `{}`, and the last step of its history leads to `{level}`",
+                "trust: the level is `{}`, but the last step of its history leads to `{level}`",
                 self.level
             ));
         }
         if let Some(report) = &self.validation_report
             && report.tests_passed > report.tests_total
         {
-            problems.push("trust: more tests passed than there were".to_owned());
+            problems.push("trust: more tests passed than ran".to_owned());
         }
         problems
     }
 }
 
-fn next(level: TrustLevel) -> Option<TrustLevel> {
+fn next_level(level: TrustLevel) -> Option<TrustLevel> {
     TrustLevel::ALL.iter().copied().find(|next| *next > level)
 }
 
@@ -303,6 +305,6 @@ mod tests {
         assert!(other[0].contains("leads to `generated`"), "{other:?}");
         let broken =
             history("generated", &[step("generated", "validated"), step("untested", "generated")]);
-        assert!(broken[0].contains("follows one"), "{broken:?}");
+        assert!(broken[0].contains("follows a step"), "{broken:?}");
     }
 }

@@ -158,7 +158,7 @@ fn description(operation: &RegisteredOperation) -> String {
         text.push_str("\n\n");
         text.push_str(note);
     }
-    if let Some(note) = crate::gatekeeper::note(operation) {
+    if let Some(note) = crate::gatekeeper::gate_note(operation) {
         // A paragraph costs more to read than a sentence, but is safe after text of any form.
         let one_paragraph = text.ends_with(['.', '!', '?']) && !text.contains('\n');
         text.push_str(if one_paragraph { " " } else { "\n\n" });

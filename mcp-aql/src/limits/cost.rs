@@ -1,11 +1,13 @@
+//! The prices of calls.
+
 use serde::Deserialize;
 
-use super::declare::millionths;
+use super::declaration::millionths;
 
-/// What calls cost, in the currency of the [`RateLimits`](super::RateLimits). Several models add up.
+/// The cost of calls, in the currency of the [`RateLimits`](super::RateLimits). Several models add up.
 ///
-/// What is known before a call is counted before it runs; what the operation reports is counted
-/// afterwards.
+/// Costs that are known in advance are counted before a call runs. Costs of what the operation reports are
+/// counted afterwards.
 ///
 /// ```
 /// use mcp_aql::limits::{CostModel, RateLimits, Tier};
@@ -25,21 +27,21 @@ pub enum CostModel {
     PerToken(f64),
     /// The price of each byte that an operation reports.
     PerByte(f64),
-    /// A price of each call that depends on how many there were in this calendar month, UTC.
+    /// A price of each call that depends on the number of calls in the calendar month (UTC).
     Tiered(Vec<Tier>),
 }
 
-/// The price of some of a month's calls.
+/// The price of a range of a month's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tier {
-    /// The last call of the month that has this price; none in the last tier.
+    /// The last call of the month with this price; `None` in the last tier.
     pub(crate) up_to: Option<u64>,
     pub(crate) per_call: f64,
 }
 
 impl Tier {
-    /// The price of the month's calls up to this one.
+    /// The price of the month's calls up to and including this one.
     pub const fn up_to(calls: u64, per_call: f64) -> Self {
         Self { up_to: Some(calls), per_call }
     }
@@ -51,12 +53,12 @@ impl Tier {
 }
 
 impl CostModel {
-    /// Prices by the number of calls in the calendar month.
+    /// A price that depends on the number of calls in the calendar month.
     pub fn tiered(tiers: impl IntoIterator<Item = Tier>) -> Self {
         Self::Tiered(tiers.into_iter().collect())
     }
 
-    /// What is known to be due before a call runs, in millionths, when the month has seen so many.
+    /// Returns the cost that is known before a call runs, in millionths. `calls` is the month's number of calls.
     pub(super) fn before(&self, calls: u64) -> u64 {
         match self {
             Self::PerCall(price) => millionths(*price),
@@ -68,7 +70,7 @@ impl CostModel {
         }
     }
 
-    /// What is due for what an operation reported, in millionths.
+    /// Returns the cost of what an operation reported, in millionths.
     pub(super) fn after(&self, tokens: u64, bytes: u64) -> u64 {
         match self {
             Self::PerCall(_) | Self::Tiered(_) => 0,
@@ -85,14 +87,14 @@ impl CostModel {
         };
         let mut problems = Vec::new();
         if !prices.into_iter().all(is_price) {
-            problems.push("a price of the cost model is no amount from 0 on".to_owned());
+            problems.push("a price of the cost model is not an amount of 0 or more".to_owned());
         }
         if let Self::Tiered(tiers) = self {
             let ends: Vec<_> = tiers.iter().map(|tier| tier.up_to.unwrap_or(u64::MAX)).collect();
             let last_is_open = tiers.last().is_some_and(|tier| tier.up_to.is_none());
             if !last_is_open || !ends.is_sorted_by(|one, next| one < next) {
                 problems.push(
-                    "the tiers of the cost model must go up, and the last one has no end: write \
+                    "the tiers of the cost model must be in ascending order, and the last one must be open: write \
                      `Tier::beyond(…)`, or leave `up_to` out"
                         .to_owned(),
                 );

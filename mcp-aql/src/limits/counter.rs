@@ -1,25 +1,27 @@
+//! Counts amounts in sliding windows and calendar months.
+
 use std::collections::VecDeque;
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
-use super::declare::{Span, Window};
+use super::declaration::{Span, Window};
 
 /// A point in time: microseconds since 1970.
 pub(crate) type Micros = i64;
 
-/// How many parts a window is kept in. What falls into one part leaves the window together, with the
-/// last of it, so that no window ever has more than it may; a call waits a sixtieth of the window longer
-/// than it must, or less.
-const PARTS: i64 = 60;
+/// The number of parts of a window. All amounts of one part leave the window together, with the last of
+/// them, so that the count in a window is never too low. A call waits at most a sixtieth of the window longer
+/// than necessary.
+const WINDOW_PARTS: i64 = 60;
 
-/// How much was used in a time.
+/// The amount used in a time span.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) enum Counter {
-    /// For each part of the window, the last time when something was counted, and how much was.
+    /// For each part of the window, the time of the last amount, and the sum of all amounts.
     #[serde(rename = "s")]
     Sliding(VecDeque<(Micros, u64)>),
-    /// Which month, counted from the year 0, and how much.
+    /// The month, counted from the year 0, and the sum of all amounts.
     #[serde(rename = "m")]
     Month(i32, u64),
 }
@@ -32,7 +34,8 @@ impl Counter {
         }
     }
 
-    /// What counts now. A counter of the other kind, of an earlier configuration, has nothing.
+    /// Returns the amount used in the span that ends now. A counter of the other kind, from an earlier
+    /// configuration, counts as empty.
     pub(crate) fn used(&self, span: Span, now: Micros) -> u64 {
         match (self, span) {
             (Self::Sliding(parts), Span::Sliding(window)) => {
@@ -48,7 +51,7 @@ impl Counter {
             (Self::Sliding(parts), Span::Sliding(window)) => {
                 let gone = parts.len() - counting(parts, window, now).count();
                 parts.drain(..gone);
-                let width = window.micros() / PARTS;
+                let width = window.micros() / WINDOW_PARTS;
                 match parts.back_mut() {
                     Some((last, count)) if last.div_euclid(width) == now.div_euclid(width) => {
                         *last = now;
@@ -69,12 +72,12 @@ impl Counter {
         }
     }
 
-    /// Takes back what was added then, as far as it still counts; tells whether anything did. What it has
-    /// moved to a later end of its part stays there.
-    pub(crate) fn take_back(&mut self, span: Span, at: Micros, amount: u64) -> bool {
+    /// Subtracts an amount that was added at this time, if it still counts. Returns whether it did. If the amount
+    /// has extended the life of its part, the part keeps its later end.
+    pub(crate) fn subtract(&mut self, span: Span, at: Micros, amount: u64) -> bool {
         match (&mut *self, span) {
             (Self::Sliding(parts), Span::Sliding(window)) => {
-                let width = window.micros() / PARTS;
+                let width = window.micros() / WINDOW_PARTS;
                 let same =
                     |(last, _): &(Micros, u64)| last.div_euclid(width) == at.div_euclid(width);
                 let Some(place) = parts.iter().position(same) else { return false };
@@ -92,15 +95,15 @@ impl Counter {
         }
     }
 
-    /// From when on no more than this counts, if nothing is added.
-    pub(crate) fn falls_to(&self, most: u64, span: Span, now: Micros) -> Micros {
+    /// Returns when the used amount will have fallen to `maximum`, if nothing is added.
+    pub(crate) fn time_at_most(&self, maximum: u64, span: Span, now: Micros) -> Micros {
         let mut used = self.used(span, now);
         match (self, span) {
-            _ if used <= most => now,
+            _ if used <= maximum => now,
             (Self::Sliding(parts), Span::Sliding(window)) => {
                 for (last, count) in counting(parts, window, now) {
                     used = used.saturating_sub(*count);
-                    if used <= most {
+                    if used <= maximum {
                         return last + window.micros();
                     }
                 }
@@ -110,22 +113,22 @@ impl Counter {
         }
     }
 
-    /// When less counts than now, if anything counts.
-    pub(crate) fn next_fall(&self, span: Span, now: Micros) -> Option<Micros> {
+    /// Returns when the used amount will next decrease, if it is above 0.
+    pub(crate) fn next_decrease(&self, span: Span, now: Micros) -> Option<Micros> {
         let used = self.used(span, now);
-        (used > 0).then(|| self.falls_to(used - 1, span, now))
+        (used > 0).then(|| self.time_at_most(used - 1, span, now))
     }
 
-    /// Moves what was counted back in time; `now` is the new time.
-    pub(crate) fn set_back(&mut self, by: Micros, now: Micros) {
+    /// Moves all amounts back in time. `now` is the new time.
+    pub(crate) fn move_back(&mut self, by: Micros, now: Micros) {
         match self {
             Self::Sliding(parts) => parts.iter_mut().for_each(|(last, _)| *last -= by),
             Self::Month(month, _) => *month = (*month).min(month_of(now)),
         }
     }
 
-    /// Whether it can be forgotten.
-    pub(crate) fn is_over(&self, now: Micros) -> bool {
+    /// Returns whether the counter is empty from now on.
+    pub(crate) fn is_empty_from(&self, now: Micros) -> bool {
         match self {
             Self::Sliding(parts) => {
                 parts.back().is_none_or(|(last, _)| last + Window::Day.micros() <= now)
@@ -135,7 +138,7 @@ impl Counter {
     }
 }
 
-/// The parts that are in the window that ends now.
+/// Returns the parts in the window that ends now.
 fn counting(
     parts: &VecDeque<(Micros, u64)>,
     window: Window,
@@ -146,7 +149,7 @@ fn counting(
 
 fn month_of(now: Micros) -> i32 {
     let date = instant(now).date_naive();
-    // `month0` is 11 at most.
+    // `month0` is at most 11.
     date.year() * 12 + i32::try_from(date.month0()).unwrap_or_default()
 }
 
@@ -158,7 +161,7 @@ fn end_of_month(month: i32) -> Micros {
         .map_or(Micros::MAX, |start| start.and_utc().timestamp_micros())
 }
 
-/// The point in time as others have it.
+/// Converts a point in time to `DateTime`.
 pub(crate) fn instant(at: Micros) -> DateTime<Utc> {
     DateTime::from_timestamp_micros(at).unwrap_or(DateTime::<Utc>::MAX_UTC)
 }
@@ -183,10 +186,10 @@ mod tests {
         counter.add(MINUTE, 10 * SECOND, 2);
         assert_eq!(counter.used(MINUTE, 60 * SECOND - 1), 3);
         assert_eq!(counter.used(MINUTE, 60 * SECOND), 2);
-        assert_eq!(counter.falls_to(2, MINUTE, 20 * SECOND), 60 * SECOND);
-        assert_eq!(counter.falls_to(1, MINUTE, 20 * SECOND), 70 * SECOND);
-        assert_eq!(counter.falls_to(3, MINUTE, 20 * SECOND), 20 * SECOND);
-        assert_eq!(counter.next_fall(MINUTE, 70 * SECOND), None);
+        assert_eq!(counter.time_at_most(2, MINUTE, 20 * SECOND), 60 * SECOND);
+        assert_eq!(counter.time_at_most(1, MINUTE, 20 * SECOND), 70 * SECOND);
+        assert_eq!(counter.time_at_most(3, MINUTE, 20 * SECOND), 20 * SECOND);
+        assert_eq!(counter.next_decrease(MINUTE, 70 * SECOND), None);
     }
 
     #[test]
@@ -205,11 +208,11 @@ mod tests {
         counter.add(Span::Month, at("2031-12-31T23:59:59Z"), 7);
         assert_eq!(counter.used(Span::Month, at("2031-12-01T00:00:00Z")), 7);
         assert_eq!(counter.used(Span::Month, at("2032-01-01T00:00:00Z")), 0);
-        let resets = counter.falls_to(6, Span::Month, at("2031-12-31T23:59:59Z"));
+        let resets = counter.time_at_most(6, Span::Month, at("2031-12-31T23:59:59Z"));
         assert_eq!(resets, at("2032-01-01T00:00:00Z"));
-        assert!(counter.is_over(resets));
+        assert!(counter.is_empty_from(resets));
         counter.add(Span::Month, resets, 1);
-        counter.set_back(SECOND, at("2031-12-31T23:59:59Z"));
+        counter.move_back(SECOND, at("2031-12-31T23:59:59Z"));
         assert_eq!(counter.used(Span::Month, at("2031-12-31T23:59:59Z")), 1);
     }
 
@@ -219,23 +222,23 @@ mod tests {
         let mut counter = Counter::new(MINUTE);
         counter.add(MINUTE, 0, 1);
         counter.add(MINUTE, 10 * SECOND, 2);
-        assert!(counter.take_back(MINUTE, 10 * SECOND + 5, 1), "of the same part");
+        assert!(counter.subtract(MINUTE, 10 * SECOND + 5, 1), "of the same part");
         assert_eq!(counter.used(MINUTE, 10 * SECOND), 2);
-        assert!(counter.take_back(MINUTE, 0, 1));
-        assert_eq!(counter.falls_to(0, MINUTE, 10 * SECOND), 70 * SECOND);
-        assert!(!counter.take_back(MINUTE, 0, 1), "it is gone already");
-        assert!(!counter.take_back(Span::Month, 0, 1));
+        assert!(counter.subtract(MINUTE, 0, 1));
+        assert_eq!(counter.time_at_most(0, MINUTE, 10 * SECOND), 70 * SECOND);
+        assert!(!counter.subtract(MINUTE, 0, 1), "it is gone already");
+        assert!(!counter.subtract(Span::Month, 0, 1));
         assert_eq!(counter.used(MINUTE, 10 * SECOND), 1);
         let mut counter = Counter::new(Span::Month);
         counter.add(Span::Month, at("2031-12-31T23:59:59Z"), 7);
-        assert!(counter.take_back(Span::Month, at("2031-12-01T00:00:00Z"), 3));
-        assert!(!counter.take_back(Span::Month, at("2031-11-30T00:00:00Z"), 3));
+        assert!(counter.subtract(Span::Month, at("2031-12-01T00:00:00Z"), 3));
+        assert!(!counter.subtract(Span::Month, at("2031-11-30T00:00:00Z"), 3));
         assert_eq!(counter.used(Span::Month, at("2031-12-31T23:59:59Z")), 4);
     }
 
     proptest! {
-        /// Beside a list of all calls: never less than what is in the window, nothing of what has been
-        /// out of it for longer than a part, and a list that stays short.
+        /// Compares the counter with a list of all calls: it is never lower than the amount in the window, counts
+        /// nothing that left the window more than a part ago, and its list stays short.
         #[test]
         fn a_counter_is_exact_to_a_part(
             steps in proptest::collection::vec((0..3 * SECOND, 1..5_u64), 1..400),
@@ -251,10 +254,10 @@ mod tests {
                 let since = |oldest: Micros| {
                     calls.iter().filter(|(at, _)| *at > oldest).map(|(_, amount)| amount).sum()
                 };
-                let (least, most): (u64, u64) =
+                let (least, maximum): (u64, u64) =
                     (since(later - 60 * SECOND), since(later - 61 * SECOND));
                 let used = counter.used(MINUTE, later);
-                prop_assert!(least <= used && used <= most, "{least} <= {used} <= {most}");
+                prop_assert!(least <= used && used <= maximum, "{least} <= {used} <= {maximum}");
                 let Counter::Sliding(parts) = &counter else { unreachable!() };
                 prop_assert!(parts.len() <= 61);
             }

@@ -1,48 +1,50 @@
+//! The counters and upstream limits of an adapter, as data.
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::counter::{Counter, Micros};
-use super::declare::Span;
+use super::declaration::Span;
 
-/// How far the clocks of the processes that share a store may be apart. A clock that is further behind
-/// has been set back.
-const CLOCKS_DIFFER: Micros = 60 * 1_000_000;
+/// The tolerated difference between the clocks of processes that share a store. A clock that is further
+/// behind has been set back.
+const MAX_CLOCK_DIFFERENCE: Micros = 60 * 1_000_000;
 
-/// All that is counted and remembered: one record of the store.
+/// All counters and upstream limits of an adapter: one record of the store.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Ledger {
-    /// The latest time that anything was counted.
+    /// The latest time of a change.
     newest: Micros,
-    counters: BTreeMap<String, Kept<Counter>>,
+    counters: BTreeMap<String, Entry<Counter>>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    upstream: BTreeMap<String, Kept<Upstream>>,
+    upstream: BTreeMap<String, Entry<Upstream>>,
     #[serde(skip)]
     damage: Damage,
 }
 
-/// How much of it can be read.
+/// How much of a record is unreadable.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Damage {
     #[default]
     None,
-    /// Some of its members are something else.
+    /// Some entries are unreadable.
     Some,
-    /// The whole is something else. It is never written.
+    /// The record as a whole is unreadable. It is never overwritten.
     All,
 }
 
-/// A member. What is something else, of a later version or by somebody's hand, stays as it is, and stands
-/// in the way of what it is about alone.
+/// An entry. An unreadable entry, from a later version or edited by hand, is kept as it is, and affects
+/// only the limits that use it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum Kept<T> {
+enum Entry<T> {
     Known(T),
     Unreadable(Value),
 }
 
-impl<T> Kept<T> {
+impl<T> Entry<T> {
     fn known(&self) -> Option<&T> {
         match self {
             Self::Known(known) => Some(known),
@@ -58,20 +60,20 @@ impl<T> Kept<T> {
     }
 }
 
-/// What a wrapped API said about a limit.
+/// The state of a limit as reported by a wrapped API.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Upstream {
-    /// Nothing is sent before.
+    /// The time before which no call is sent.
     #[serde(default)]
     blocked_until: Micros,
-    /// How many calls it still takes, less those that were let through since, until when.
+    /// The number of calls that the API still accepts, minus those admitted since, and when the number expires.
     #[serde(default)]
     left: Option<(u64, Micros)>,
 }
 
 impl Ledger {
-    /// Reads a record.
+    /// Parses a record.
     pub(crate) fn read(text: &str) -> Self {
         let Ok(mut ledger) = serde_json::from_str::<Self>(text) else {
             return Self { damage: Damage::All, ..Self::default() };
@@ -82,7 +84,7 @@ impl Ledger {
         ledger
     }
 
-    /// Whether what is counted or remembered under this cannot be read.
+    /// Returns whether the entries with this id are unreadable.
     pub(crate) fn is_unreadable(&self, id: &str) -> bool {
         match self.damage {
             Damage::None => false,
@@ -94,23 +96,23 @@ impl Ledger {
         }
     }
 
-    /// Whether nothing of it can be read.
+    /// Returns whether the record as a whole is unreadable.
     pub(crate) fn is_lost(&self) -> bool {
         self.damage == Damage::All
     }
 
-    /// The time to count by. It does not go backwards: within the clocks' difference it stands still
-    /// until the last one is reached. A clock that was set back takes along what was counted, so that
-    /// everything keeps its age or seems younger, never older.
+    /// Returns the time to count by, which never decreases. Within the tolerated clock difference, it stays at
+    /// the latest time. If the clock was set back further, all entries move back with it, so that they keep
+    /// their age or become younger, but never older.
     pub(crate) fn time(&mut self, now: Micros) -> Micros {
         let ahead = self.newest - now;
-        if ahead <= CLOCKS_DIFFER {
+        if ahead <= MAX_CLOCK_DIFFERENCE {
             return now.max(self.newest);
         }
-        for counter in self.counters.values_mut().filter_map(Kept::known_mut) {
-            counter.set_back(ahead, now);
+        for counter in self.counters.values_mut().filter_map(Entry::known_mut) {
+            counter.move_back(ahead, now);
         }
-        for upstream in self.upstream.values_mut().filter_map(Kept::known_mut) {
+        for upstream in self.upstream.values_mut().filter_map(Entry::known_mut) {
             upstream.blocked_until -= ahead;
             if let Some((_, until)) = &mut upstream.left {
                 *until -= ahead;
@@ -131,21 +133,21 @@ impl Ledger {
     pub(crate) fn add(&mut self, id: &str, span: Span, now: Micros, amount: u64) {
         self.newest = self.newest.max(now);
         match self.counters.get_mut(id) {
-            Some(Kept::Known(counter)) => counter.add(span, now, amount),
-            // Nothing runs that it would count.
-            Some(Kept::Unreadable(_)) => {}
+            Some(Entry::Known(counter)) => counter.add(span, now, amount),
+            // Calls that this entry would count are rejected.
+            Some(Entry::Unreadable(_)) => {}
             None => {
                 let mut counter = Counter::new(span);
                 counter.add(span, now, amount);
-                self.counters.insert(id.to_owned(), Kept::Known(counter));
+                self.counters.insert(id.to_owned(), Entry::Known(counter));
             }
         }
     }
 
-    /// Takes back what was added then, as far as it still counts; tells whether anything did.
-    pub(crate) fn take_back(&mut self, id: &str, span: Span, at: Micros, amount: u64) -> bool {
-        let counter = self.counters.get_mut(id).and_then(Kept::known_mut);
-        counter.is_some_and(|counter| counter.take_back(span, at, amount))
+    /// Subtracts an amount that was added at this time, if it still counts. Returns whether it did.
+    pub(crate) fn subtract(&mut self, id: &str, span: Span, at: Micros, amount: u64) -> bool {
+        let counter = self.counters.get_mut(id).and_then(Entry::known_mut);
+        counter.is_some_and(|counter| counter.subtract(span, at, amount))
     }
 
     fn upstream(&self, id: &str) -> Option<&Upstream> {
@@ -154,30 +156,30 @@ impl Ledger {
 
     fn upstream_mut(&mut self, id: &str) -> Option<&mut Upstream> {
         let kept = self.upstream.entry(id.to_owned());
-        kept.or_insert_with(|| Kept::Known(Upstream::default())).known_mut()
+        kept.or_insert_with(|| Entry::Known(Upstream::default())).known_mut()
     }
 
-    /// Until when nothing is to be sent, if that is so.
+    /// Returns the time before which no call may be sent, if there is one.
     pub(crate) fn blocked_until(&self, id: &str, now: Micros) -> Option<Micros> {
         let upstream = self.upstream(id)?;
         let spent = upstream.left.filter(|(left, _)| *left == 0).map(|(_, until)| until);
         spent.into_iter().chain([upstream.blocked_until]).filter(|until| *until > now).max()
     }
 
-    /// How many calls the API still takes, as far as it has said.
-    pub(crate) fn left(&self, id: &str, now: Micros) -> Option<u64> {
+    /// Returns the number of calls that the API still accepts, if it has reported one.
+    pub(crate) fn remaining(&self, id: &str, now: Micros) -> Option<u64> {
         self.upstream(id)?.left.filter(|(_, until)| *until > now).map(|(left, _)| left)
     }
 
-    /// One call more is sent.
-    pub(crate) fn take_one(&mut self, id: &str) {
-        let upstream = self.upstream.get_mut(id).and_then(Kept::known_mut);
+    /// Subtracts one call from the number that the API still accepts.
+    pub(crate) fn subtract_remaining_call(&mut self, id: &str) {
+        let upstream = self.upstream.get_mut(id).and_then(Entry::known_mut);
         if let Some((left, _)) = upstream.and_then(|it| it.left.as_mut()) {
             *left = left.saturating_sub(1);
         }
     }
 
-    /// The API takes no call before.
+    /// Records that the API accepts no calls before a time.
     pub(crate) fn block(&mut self, id: &str, now: Micros, until: Micros) {
         self.newest = self.newest.max(now);
         if let Some(upstream) = self.upstream_mut(id) {
@@ -185,8 +187,8 @@ impl Ledger {
         }
     }
 
-    /// The API takes so many calls. `until` is when it takes more, or when what it said is stale.
-    pub(crate) fn note_left(
+    /// Records the number of calls that the API accepts, until the time when it resets or the number expires.
+    pub(crate) fn record_remaining(
         &mut self,
         id: &str,
         now: Micros,
@@ -194,22 +196,25 @@ impl Ledger {
         until: Micros,
         reset: bool,
     ) {
-        /// Answers come late, and seconds are rounded.
-        const SAME: Micros = 2_000_000;
+        /// The tolerated difference between two reset times, because responses are late and seconds are rounded.
+        const RESET_TOLERANCE: Micros = 2_000_000;
         self.newest = self.newest.max(now);
         let Some(upstream) = self.upstream_mut(id) else { return };
-        // Calls that are under way are counted here and not there yet: in one and the same window of
-        // theirs, the smaller number is nearer to the truth.
+        // Calls in progress are subtracted here, but the API has not counted them yet. Within one window of
+        // the API, the smaller number is more accurate.
         let left = match upstream.left {
-            Some((known, end)) if reset && end > now && until <= end + SAME => known.min(left),
+            Some((known, end)) if reset && end > now && until <= end + RESET_TOLERANCE => {
+                known.min(left)
+            }
             _ => left,
         };
         upstream.left = Some((left, until));
     }
 
-    /// Forgets what no longer counts.
-    pub(crate) fn tidy(&mut self, now: Micros) {
-        self.counters.retain(|_, kept| kept.known().is_none_or(|counter| !counter.is_over(now)));
+    /// Removes entries that no longer count.
+    pub(crate) fn remove_expired(&mut self, now: Micros) {
+        self.counters
+            .retain(|_, kept| kept.known().is_none_or(|counter| !counter.is_empty_from(now)));
         self.upstream.retain(|_, kept| {
             kept.known().is_none_or(|upstream| {
                 upstream.blocked_until > now || upstream.left.is_some_and(|(_, until)| until > now)
@@ -221,7 +226,7 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limits::declare::Window;
+    use crate::limits::declaration::Window;
 
     const SECOND: Micros = 1_000_000;
     const HOUR: Span = Span::Sliding(Window::Hour);
@@ -252,18 +257,18 @@ mod tests {
     fn what_an_api_says_holds_until_it_says_otherwise() {
         // REQ-RATE-09
         let mut ledger = Ledger::default();
-        ledger.note_left("a", 0, 5, 60 * SECOND, true);
-        ledger.take_one("a");
-        assert_eq!(ledger.left("a", 0), Some(4));
-        // An answer to an earlier call.
-        ledger.note_left("a", SECOND, 5, 60 * SECOND, true);
-        assert_eq!(ledger.left("a", SECOND), Some(4));
-        ledger.note_left("a", SECOND, 9, 120 * SECOND, true);
-        assert_eq!(ledger.left("a", SECOND), Some(9));
-        ledger.note_left("a", SECOND, 0, 120 * SECOND, true);
+        ledger.record_remaining("a", 0, 5, 60 * SECOND, true);
+        ledger.subtract_remaining_call("a");
+        assert_eq!(ledger.remaining("a", 0), Some(4));
+        // A response to an earlier call.
+        ledger.record_remaining("a", SECOND, 5, 60 * SECOND, true);
+        assert_eq!(ledger.remaining("a", SECOND), Some(4));
+        ledger.record_remaining("a", SECOND, 9, 120 * SECOND, true);
+        assert_eq!(ledger.remaining("a", SECOND), Some(9));
+        ledger.record_remaining("a", SECOND, 0, 120 * SECOND, true);
         assert_eq!(ledger.blocked_until("a", SECOND), Some(120 * SECOND));
         assert_eq!(ledger.blocked_until("a", 120 * SECOND), None);
-        ledger.tidy(120 * SECOND);
+        ledger.remove_expired(120 * SECOND);
         assert_eq!(ledger, Ledger { newest: SECOND, ..Ledger::default() });
     }
 
@@ -288,8 +293,8 @@ mod tests {
         }
         ledger.add("b", HOUR, 8, 1);
         ledger.block("c", 8, 9);
-        ledger.note_left("c", 8, 1, 9, true);
-        ledger.tidy(8);
+        ledger.record_remaining("c", 8, 1, 9, true);
+        ledger.remove_expired(8);
         ledger.time(-90 * SECOND);
         let kept = serde_json::to_value(&ledger).unwrap();
         assert_eq!(kept["counters"]["b"], serde_json::json!({ "z": [] }));

@@ -1,15 +1,17 @@
+//! Counts calls, and rejects those that exceed a limit or a quota.
+
 use std::sync::Arc;
 
 use chrono::{DateTime, Utc};
 use mcp_aql_protocol::SemanticCategory;
 
 use super::RateLimits;
+use super::burst_pacer::BurstPacer;
 use super::counter::Micros;
-use super::keeper::{Keeper, Step};
 use super::ledger::Ledger;
-use super::pace::Pace;
-use super::refusal;
-use super::rules::{Counted, Exceeded, Rules, Spent, Verdict};
+use super::ledger_store::{LedgerStore, LedgerUpdate};
+use super::limit_error;
+use super::rules::{CountedCall, Exceeded, LimitDecision, QuotaUsage, Rules};
 use super::upstream::{header, remaining, reset, retry_after};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
@@ -18,35 +20,35 @@ use crate::operation::{Context, RegisteredOperation, UpstreamMemory, Usage};
 use crate::services::Services;
 use crate::session::Session;
 
-/// How long calls wait for an API that does not say, in a limit that nobody declared.
-const A_WHILE: Micros = 60 * 1_000_000;
+/// The assumed time until the reset of an API's limit, if neither the API nor a declaration states it.
+const DEFAULT_BLOCK_MICROS: Micros = 60 * 1_000_000;
 
-/// Makes and takes the tokens by which one call goes on.
+/// Issues and consumes the tokens of one call.
 pub(crate) trait QuotaTokens: Send + Sync {
-    /// A token for this very call, although a quota pauses, and when it expires.
+    /// Issues a token for this call at a paused quota. Returns it with its expiry.
     fn issue(&self) -> BoxFuture<'_, Result<(String, DateTime<Utc>), OperationError>>;
 
-    /// Uses up what lets this call run: its confirmation, if it needs one, and with that, where a quota
-    /// pauses, the token that it has for it. All of them or none.
-    fn use_up<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>>;
+    /// Consumes the tokens of this call: its confirmation, if it needs one, and its token for a paused quota,
+    /// if one is paused. All are consumed together or none.
+    fn consume<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>>;
 }
 
-/// A call that wants to run.
+/// A call that requests admission.
 #[derive(Clone, Copy)]
-pub(crate) struct Applicant<'a> {
+pub(crate) struct LimitRequest<'a> {
     pub(crate) operation: &'a RegisteredOperation,
     pub(crate) context: &'a Context,
     /// `params._quota_continue`.
     pub(crate) token: Option<&'a str>,
 }
 
-/// Counts the calls of one adapter, and refuses those that are too many.
+/// Counts the calls of one adapter, and rejects those that exceed a limit.
 pub(crate) struct Limiter {
     services: Arc<Services>,
     pub(super) rules: Arc<Rules>,
-    /// By the places of the limits.
-    paces: Arc<[Option<Pace>]>,
-    ledger: Keeper,
+    /// The pacing of each limit, by index.
+    pacers: Arc<[Option<BurstPacer>]>,
+    ledger: LedgerStore,
 }
 
 impl Limiter {
@@ -57,13 +59,17 @@ impl Limiter {
     ) -> Self {
         Self {
             rules: Arc::new(Rules::new(declared, operations)),
-            paces: declared.limits.iter().map(|limit| Pace::of(limit, &services.time)).collect(),
-            ledger: Keeper::new(Arc::clone(&services)),
+            pacers: declared
+                .limits
+                .iter()
+                .map(|limit| BurstPacer::of(limit, &services.time))
+                .collect(),
+            ledger: LedgerStore::new(Arc::clone(&services)),
             services,
         }
     }
 
-    /// Whether a call may need a token to go on.
+    /// Returns whether a call may need a token because of a paused quota.
     pub(crate) fn may_pause(&self) -> bool {
         self.rules.quotas.iter().any(|quota| quota.pause.is_some())
     }
@@ -72,44 +78,44 @@ impl Limiter {
         &self.services.audit.adapter
     }
 
-    /// Refuses what [`admit`](Self::admit) would refuse, and counts nothing: before anybody is asked about
-    /// a call that cannot run.
+    /// Rejects a call that [`admit`](Self::admit) would reject, without counting it. Used before a confirmation
+    /// is requested.
     pub(crate) async fn check(
         &self,
-        call: Applicant<'_>,
+        call: LimitRequest<'_>,
         tokens: &dyn QuotaTokens,
     ) -> Result<(), OperationError> {
         let name = call.operation.spec.name;
         let continued = call.token.is_some();
         let decide = |ledger: &Ledger, now| (self.rules.decide(ledger, name, now, continued), now);
-        let (verdict, now) = self.ledger.look(decide).await?;
-        match verdict {
-            Verdict::Admit(_) | Verdict::Continue(..) => Ok(()),
-            refused => Err(self.refuse(call, refused, now, tokens).await),
+        let (decision, now) = self.ledger.read(decide).await?;
+        match decision {
+            LimitDecision::Admit(_) | LimitDecision::Continue(..) => Ok(()),
+            refused => Err(self.rejection(call, refused, now, tokens).await),
         }
     }
 
-    /// Counts a call and lets it run, or says why not. The last of the gates: what is refused for
-    /// another reason is not counted (REQ-RATE-01).
+    /// Counts and admits a call, or rejects it. This is the last gate, so that calls rejected by other gates are
+    /// not counted (REQ-RATE-01).
     ///
-    /// The call has its place before its tokens are used up, and loses it when they are not good: of two
-    /// calls that race for the last place, the other one keeps its token.
+    /// The call is counted before its tokens are consumed, and subtracted again if they are invalid. If two
+    /// calls compete for the last place, the one that is rejected keeps its token.
     pub(crate) async fn admit(
         &self,
-        call: Applicant<'_>,
+        call: LimitRequest<'_>,
         tokens: &dyn QuotaTokens,
-    ) -> Result<Counted, OperationError> {
-        let (verdict, now, counted) = self.take_place(call).await?;
-        let (spent, paused) = match verdict {
-            Verdict::Admit(spent) => (spent, None),
-            Verdict::Continue(spent, paused) => (spent, Some(paused)),
-            refused => return Err(self.refuse(call, refused, now, tokens).await),
+    ) -> Result<CountedCall, OperationError> {
+        let (decision, now, counted) = self.count_call(call).await?;
+        let (spent, paused) = match decision {
+            LimitDecision::Admit(spent) => (spent, None),
+            LimitDecision::Continue(spent, paused) => (spent, Some(paused)),
+            refused => return Err(self.rejection(call, refused, now, tokens).await),
         };
         let Some(counted) = counted else {
-            return Err(OperationError::internal("a call runs and is not counted"));
+            return Err(OperationError::internal("an admitted call was not counted"));
         };
-        if let Err(error) = tokens.use_up(call.token.filter(|_| paused.is_some())).await {
-            self.give_back(counted).await;
+        if let Err(error) = tokens.consume(call.token.filter(|_| paused.is_some())).await {
+            self.release_call(counted).await;
             return Err(error);
         }
         if let Some(paused) = paused {
@@ -119,121 +125,127 @@ impl Limiter {
         Ok(counted)
     }
 
-    /// What is decided of a call, and when; the call is counted if it may run.
-    async fn take_place(
+    /// Decides on a call and counts it if it is admitted. Returns the decision, its time and the counted call.
+    async fn count_call(
         &self,
-        call: Applicant<'_>,
-    ) -> Result<(Verdict, Micros, Option<Counted>), OperationError> {
+        call: LimitRequest<'_>,
+    ) -> Result<(LimitDecision, Micros, Option<CountedCall>), OperationError> {
         let name = call.operation.spec.name;
         let continued = call.token.is_some();
-        let (rules, paces) = (Arc::clone(&self.rules), Arc::clone(&self.paces));
+        let (rules, pacers) = (Arc::clone(&self.rules), Arc::clone(&self.pacers));
         let mut paced = false;
         let counted = self.ledger.change(move |ledger, now| {
-            let verdict = rules.decide(ledger, name, now, continued);
-            if !matches!(verdict, Verdict::Admit(_) | Verdict::Continue(..)) {
-                return Step::Keep((verdict, now, None));
+            let decision = rules.decide(ledger, name, now, continued);
+            if !matches!(decision, LimitDecision::Admit(_) | LimitDecision::Continue(..)) {
+                return LedgerUpdate::Keep((decision, now, None));
             }
-            if !paced && let Some(exceeded) = pace(&rules, &paces, name, now) {
-                return Step::Keep((Verdict::Exceeded(exceeded), now, None));
+            if !paced && let Some(exceeded) = check_pacers(&rules, &pacers, name, now) {
+                return LedgerUpdate::Keep((LimitDecision::Exceeded(exceeded), now, None));
             }
             paced = true;
             let counted = rules.count(ledger, name, now);
-            let told = (verdict, now, Some(counted));
-            if rules.counts(name) { Step::Write(told) } else { Step::Keep(told) }
+            let outcome = (decision, now, Some(counted));
+            if rules.counts(name) {
+                LedgerUpdate::Write(outcome)
+            } else {
+                LedgerUpdate::Keep(outcome)
+            }
         });
         counted.await
     }
 
-    /// Takes back that a call was counted: it does not run after all.
-    pub(crate) async fn give_back(&self, counted: Counted) {
+    /// Subtracts a counted call that does not run.
+    pub(crate) async fn release_call(&self, counted: CountedCall) {
         let rules = Arc::clone(&self.rules);
-        let given = self.ledger.note(move |ledger, _| match rules.give_back(ledger, counted) {
-            true => Step::Write(()),
-            false => Step::Keep(()),
+        let given = self.ledger.change_even_if_cancelled(move |ledger, _| {
+            match rules.subtract_call(ledger, counted) {
+                true => LedgerUpdate::Write(()),
+                false => LedgerUpdate::Keep(()),
+            }
         });
         if let Err(error) = given.await {
             let cause = error.cause().map(ToString::to_string);
-            tracing::error!(cause, ?counted, "a call that does not run stays counted");
+            tracing::error!(cause, ?counted, "cannot subtract a counted call that did not run");
         }
     }
 
-    /// Counts what an operation has reported. What it used is used, so that a failure is for the log.
+    /// Counts the usage that an operation has reported. A failure is only logged, because the operation has run.
     pub(crate) async fn settle(&self, usage: Usage) {
         let rules = Arc::clone(&self.rules);
-        let counted = self.ledger.note(move |ledger, now| {
+        let counted = self.ledger.change_even_if_cancelled(move |ledger, now| {
             if ledger.is_lost() {
-                return Step::Keep(false);
+                return LedgerUpdate::Keep(false);
             }
             rules.settle(ledger, usage, now);
-            Step::Write(true)
+            LedgerUpdate::Write(true)
         });
         let cause = match counted.await {
             Ok(true) => return,
-            Ok(false) => Some("what was counted before cannot be read".to_owned()),
+            Ok(false) => Some("the record of the counters is unreadable".to_owned()),
             Err(error) => error.cause().map(ToString::to_string),
         };
-        tracing::error!(cause, ?usage, "what an operation used cannot be counted");
+        tracing::error!(cause, ?usage, "cannot count the usage of an operation");
     }
 
-    /// Looks into the ledger without changing it.
-    pub(super) async fn look<T>(
+    /// Reads the ledger.
+    pub(super) async fn read<T>(
         &self,
-        look: impl FnOnce(&Ledger, Micros) -> T,
+        read: impl FnOnce(&Ledger, Micros) -> T,
     ) -> Result<T, OperationError> {
-        self.ledger.look(look).await
+        self.ledger.read(read).await
     }
 
-    async fn refuse(
+    async fn rejection(
         &self,
-        call: Applicant<'_>,
-        verdict: Verdict,
+        call: LimitRequest<'_>,
+        decision: LimitDecision,
         now: Micros,
         tokens: &dyn QuotaTokens,
     ) -> OperationError {
-        let (event, about, error) = match verdict {
-            Verdict::Exceeded(exceeded) => {
-                let error = refusal::exceeded(&self.rules, &exceeded, now);
+        let (event, about, error) = match decision {
+            LimitDecision::Exceeded(exceeded) => {
+                let error = limit_error::exceeded(&self.rules, &exceeded, now);
                 ("LIMIT_EXCEEDED", self.rules.id_of(&exceeded, call.operation.spec.name), error)
             }
-            Verdict::Exhausted(spent, resets_at) => {
-                let error = refusal::exhausted(&self.rules, spent, resets_at, now);
+            LimitDecision::Exhausted(spent, resets_at) => {
+                let error = limit_error::exhausted(&self.rules, spent, resets_at, now);
                 ("QUOTA_EXHAUSTED", self.metric(spent).to_owned(), error)
             }
-            Verdict::Paused(spent) => {
+            LimitDecision::Paused(spent) => {
                 let issued = match tokens.issue().await {
                     Ok(issued) => issued,
                     Err(error) => return error,
                 };
-                let error = refusal::paused(&self.rules, spent, issued);
+                let error = limit_error::paused(&self.rules, spent, issued);
                 ("QUOTA_PAUSED", self.metric(spent).to_owned(), error)
             }
-            Verdict::Unreadable(id) => {
-                let error = refusal::unreadable(self.adapter(), &id);
+            LimitDecision::Unreadable(id) => {
+                let error = limit_error::unreadable(self.adapter(), &id);
                 ("LIMIT_UNREADABLE", id, error)
             }
-            Verdict::Admit(_) | Verdict::Continue(..) => {
-                return OperationError::internal("nothing refuses this call");
+            LimitDecision::Admit(_) | LimitDecision::Continue(..) => {
+                return OperationError::internal("no limit rejects this call");
             }
         };
         self.audit(call, event, "denied", &about).await;
         error
     }
 
-    /// Warns of quotas that come to their end (REQ-WRN-06).
-    async fn warn(&self, call: Applicant<'_>, spent: &[Spent]) {
+    /// Adds warnings for quotas that are almost used up (REQ-WRN-06).
+    async fn warn(&self, call: LimitRequest<'_>, spent: &[QuotaUsage]) {
         for one in spent {
-            if let Some(warning) = refusal::warning(&self.rules, *one) {
+            if let Some(warning) = limit_error::warning(&self.rules, *one) {
                 call.context.warn(warning);
                 self.audit(call, "QUOTA_WARNING", "allowed", self.metric(*one)).await;
             }
         }
     }
 
-    fn metric(&self, spent: Spent) -> &'static str {
+    fn metric(&self, spent: QuotaUsage) -> &'static str {
         self.rules.quotas.get(spent.quota).map_or("", |quota| quota.metric.as_str())
     }
 
-    async fn audit(&self, call: Applicant<'_>, event: &str, outcome: &str, about: &str) {
+    async fn audit(&self, call: LimitRequest<'_>, event: &str, outcome: &str, about: &str) {
         let entry = AuditEntry {
             event,
             operation: Some(call.operation.spec.name),
@@ -260,22 +272,22 @@ impl UpstreamMemory for Limiter {
             let note = move |ledger: &mut Ledger, now| {
                 let headers: Vec<_> =
                     headers.iter().map(|(name, value)| (&**name, &**value)).collect();
-                let told =
-                    !ledger.is_lost() && rules.take_note(ledger, &name, status, &headers, now);
+                let changed = !ledger.is_lost()
+                    && rules.record_response(ledger, &name, status, &headers, now);
                 let exceeded = (rules.exceeded(ledger, &name, now), now);
-                if told { Step::Write(exceeded) } else { Step::Keep(exceeded) }
+                if changed { LedgerUpdate::Write(exceeded) } else { LedgerUpdate::Keep(exceeded) }
             };
-            match self.ledger.note(note).await? {
+            match self.ledger.change_even_if_cancelled(note).await? {
                 (Some(exceeded), now) if status == 429 => {
                     let entry = AuditEntry {
                         event: "LIMIT_EXCEEDED",
                         operation: Some(operation),
                         outcome: "denied",
-                        reason: Some("the wrapped API takes no more calls"),
+                        reason: Some("the wrapped API accepts no more calls"),
                         ..AuditEntry::default()
                     };
                     self.services.audit.record(&entry).await;
-                    Err(refusal::exceeded(&self.rules, &exceeded, now))
+                    Err(limit_error::exceeded(&self.rules, &exceeded, now))
                 }
                 _ if status == 429 => Err(OperationError::rate_limited(1)),
                 _ => Ok(()),
@@ -284,11 +296,16 @@ impl UpstreamMemory for Limiter {
     }
 }
 
-/// The limit whose pace a call would break, if one does.
-fn pace(rules: &Rules, paces: &[Option<Pace>], operation: &str, now: Micros) -> Option<Exceeded> {
+/// Returns the limit whose pacing rejects a call, if there is one.
+fn check_pacers(
+    rules: &Rules,
+    pacers: &[Option<BurstPacer>],
+    operation: &str,
+    now: Micros,
+) -> Option<Exceeded> {
     rules.covering(operation).find_map(|(place, _)| {
-        let wait = paces.get(place)?.as_ref()?.check().err()?;
-        let wait = Micros::try_from(wait.as_micros()).unwrap_or(A_WHILE);
+        let wait = pacers.get(place)?.as_ref()?.check().err()?;
+        let wait = Micros::try_from(wait.as_micros()).unwrap_or(DEFAULT_BLOCK_MICROS);
         Some(Exceeded { limit: Some(place), resets_at: now.saturating_add(wait) })
     })
 }
@@ -298,8 +315,8 @@ fn owned(headers: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 impl Rules {
-    /// Takes note of what a response says; tells whether it said anything.
-    pub(super) fn take_note(
+    /// Records the limits that a response reports. Returns whether it reported any.
+    pub(super) fn record_response(
         &self,
         ledger: &mut Ledger,
         operation: &str,
@@ -308,9 +325,9 @@ impl Rules {
         now: Micros,
     ) -> bool {
         let wait = retry_after(headers, now);
-        // A 503 without `Retry-After` tells nothing of limits.
+        // A 503 without `Retry-After` contains no information on limits.
         let blocks = status == 429 || (status == 503 && wait.is_some());
-        let (mut told, mut spent, mut shortest) = (false, Vec::new(), A_WHILE);
+        let (mut changed, mut spent, mut shortest) = (false, Vec::new(), DEFAULT_BLOCK_MICROS);
         let (mut covering, mut resets_at) = (Vec::new(), None);
         for (_, rule) in self.covering(operation) {
             let value = |name: &Option<String>| header(headers, name.as_deref()?);
@@ -321,17 +338,17 @@ impl Rules {
             resets_at = resets_at.max(end);
             if let Some(left) = value(&rule.limit.remaining_header).and_then(remaining) {
                 let until = end.or(wait).unwrap_or(now.saturating_add(window));
-                ledger.note_left(&rule.id, now, left, until, end.is_some());
-                told = true;
+                ledger.record_remaining(&rule.id, now, left, until, end.is_some());
+                changed = true;
                 if left == 0 {
                     spent.push(&rule.id);
                 }
             }
         }
         if !blocks {
-            return told;
+            return changed;
         }
-        // The limits that are spent, where that is told; otherwise any of them may be.
+        // Blocks the limits that are reported as used up, or all of them if none is reported.
         let own = Self::own_id(operation);
         let blocked = match (spent.is_empty(), covering.is_empty()) {
             (false, _) => spent,
@@ -346,10 +363,10 @@ impl Rules {
     }
 }
 
-/// What an adapter without limits makes of an answer: it remembers nothing.
-pub(crate) struct Forgetful(pub(crate) crate::clock::TimeSource);
+/// Handles responses for an adapter without limits, without remembering them.
+pub(crate) struct NoUpstreamMemory(pub(crate) crate::clock::TimeSource);
 
-impl UpstreamMemory for Forgetful {
+impl UpstreamMemory for NoUpstreamMemory {
     fn answered<'a>(
         &'a self,
         _operation: &'a str,
@@ -358,8 +375,9 @@ impl UpstreamMemory for Forgetful {
     ) -> BoxFuture<'a, Result<(), OperationError>> {
         let now = self.0.now().timestamp_micros();
         let outcome = if status == 429 {
-            let until = retry_after(headers, now).unwrap_or(now.saturating_add(A_WHILE));
-            Err(OperationError::rate_limited(refusal::seconds(until, now)))
+            let until =
+                retry_after(headers, now).unwrap_or(now.saturating_add(DEFAULT_BLOCK_MICROS));
+            Err(OperationError::rate_limited(limit_error::seconds(until, now)))
         } else {
             Ok(())
         };

@@ -1,8 +1,8 @@
 //! Rate limits and quotas: how many calls may run, and how much they may use (feature `limits`).
 //!
-//! An [`ApiLimit`] is a promise to whoever is behind the adapter: so many calls in a second, minute, hour
-//! or day, and never more. A [`Quota`] is about what calls use: requests, tokens, money, in three steps:
-//! a warning, a pause that somebody has to confirm, the end. Declare them with
+//! An [`ApiLimit`] guarantees the API behind an adapter a maximum number of calls per second, minute, hour
+//! or day. A [`Quota`] limits usage, in requests, tokens or cost, with three thresholds: a warning, a pause
+//! that requires a confirmation, and a hard stop. Declare them with
 //! [`AdapterBuilder::rate_limits`](crate::AdapterBuilder::rate_limits) or in `mcp-aql.toml`:
 //!
 //! ```toml
@@ -28,62 +28,63 @@
 //! burst_limit = 10
 //! ```
 //!
-//! # Which calls count
-//! Those that run. A call is counted as the last thing before it runs, after routing, validation and all
-//! gates, so that what was refused is not counted. `introspect` never is. Each item of a batch counts. A
-//! retry of an execution counts as the operation that it runs. A call that was counted and then given up by
-//! its caller stays counted: whether anything was sent, nobody can tell.
+//! # Which calls are counted
+//! Calls that run. A call is counted immediately before it runs, after routing, validation and all gates, so
+//! that rejected calls do not count. `introspect` is never counted. Each item of a batch counts. A retry of
+//! an execution counts as the operation that it runs. A call that its caller cancels after it was counted
+//! stays counted, because it may already have been sent.
 //!
-//! A call that needs a token, or a person's approval, has its place before that is used up: of many that
-//! come at once with one token, one runs, and when there is no place for it the token is still good. A
-//! place whose call does not run is given back.
+//! A call with a token, or with a person's approval, is counted before these are consumed. If several calls
+//! use one token at the same time, one of them runs. If a limit rejects the call, the token stays valid. A
+//! counted call that does not run is subtracted.
 //!
-//! # How it is counted
-//! Windows slide: at any time, the last 60 seconds, 60 minutes, 24 hours hold no more calls than declared.
-//! A window is kept in 60 parts, and a part counts until the last call in it has left, so that the count
-//! errs on the strict side by a sixtieth of the window at most, and not at all for calls that are further
-//! apart. `cost_per_month` and prices in tiers count by calendar months, UTC, as bills do.
+//! # How calls are counted
+//! Windows slide: at any time, the last 60 seconds, 60 minutes or 24 hours contain at most the declared
+//! number of calls. A window consists of 60 parts, and a part counts until its last call has left the
+//! window. The count is therefore strict by up to a sixtieth of the window, and exact for calls that are
+//! further apart. `cost_per_month` and tiered prices count by calendar months (UTC), as bills do.
 //!
-//! The counters are one record in the adapter's [store](crate::store), changed by compare and swap; calls
-//! that come while it is written are counted together, with the next write. They
-//! last as long as the store does, over sessions and restarts, and all processes that share a store share
-//! them. Their clocks should agree: by what they differ a window may seem over too early, once. A call is
-//! let through when the store has it. If the store fails, so does the call. If what is kept of a limit
-//! cannot be read, calls that it counts are refused with `INTERNAL_ERROR`, the audit log has
-//! `LIMIT_UNREADABLE`, and the log says what to do; all others go on.
+//! The counters are one record in the adapter's [store](crate::store), changed by compare and swap. Calls
+//! that arrive during a write are counted together, with the next write. The counters are as durable as the
+//! store, independent of sessions and restarts, and all processes that share a store share them. Their clocks
+//! should agree: a window can end too early once, by the difference between the clocks. A call is admitted
+//! when the store has written it. If the store fails, the call fails. If the stored state of a limit is
+//! unreadable, calls that it counts are rejected with `INTERNAL_ERROR`, the audit log records
+//! `LIMIT_UNREADABLE`, and the log explains the repair. Other calls are not affected.
 //!
-//! Time does not run backwards here. For a clock that is up to a minute behind it stands still; one that is
-//! further behind has been set back, and takes along what was counted. A leap forward is believed: it looks
-//! just like a machine that slept.
+//! Time never decreases. If a clock is up to a minute behind, the limiter's time stands still. If it is
+//! further behind, it was set back, and all counted amounts move back with it. A jump forward is accepted,
+//! because a machine that was suspended looks the same.
 //!
-//! [`ApiLimit::burst`] paces calls within a window. That is the generic cell rate algorithm, by the crate
-//! `governor`, in each process for itself. On its own it would break the promise: with a burst of *N* it
-//! lets almost 2 *N* calls into one window. So it only ever refuses more than the count in the store does;
-//! a call that gives its place back has still taken its turn there.
+//!
+//! [`ApiLimit::burst`] paces calls within a window, with the generic cell rate algorithm of the crate
+//! `governor`, separately in each process. This algorithm alone would not enforce the limit: with a burst of
+//! *N* it admits almost 2 *N* calls in one window. It is therefore applied in addition to the count in the
+//! store. A call that is subtracted from the count is not subtracted from the pacing.
 //!
 //! # Quotas
-//! A quota's `current` is what has been used. At `hard_stop` calls are refused with
-//! `RATE_LIMIT_QUOTA_EXHAUSTED`; so is a call whose price is known to lead beyond it. Tokens and costs that
-//! an operation [reports](crate::Context::report_usage) are counted after the run, so that the last call
-//! may go beyond the quota by what it used.
+//! A quota's `current` is the amount that has been used. From `hard_stop` on, calls are rejected with
+//! `RATE_LIMIT_QUOTA_EXHAUSTED`, and so are calls whose known cost would exceed it. Tokens and costs that
+//! an operation [reports](crate::Context::report_usage) are counted after it has run, so the last call can
+//! exceed the quota by its own usage.
 //!
-//! From `pause` on, a call gets `RATE_LIMIT_QUOTA_PAUSE` with a token, and runs when it is sent again with
-//! the token in `params._quota_continue`. A token is good for that one call, once, past all quotas that
-//! pause at the time, never past a hard stop. The next call gets another one.
+//! From `pause` on, a call receives `RATE_LIMIT_QUOTA_PAUSE` with a token. It runs when it is sent again with
+//! the token in `params._quota_continue`. A token is valid for this call only, once, for all quotas that are
+//! paused at that time, but not beyond a hard stop. Each further call needs its own token.
 //!
 //! # Wrapped APIs
-//! Hand what the API answered to [`Context::upstream_answered`](crate::Context::upstream_answered).
-//! `Retry-After` and the headers that the limits name are remembered in the store, and calls are refused
-//! before they are sent while the API said so.
+//! Pass the API's response to [`Context::upstream_answered`](crate::Context::upstream_answered).
+//! `Retry-After` and the headers that the limits name are remembered in the store. Calls that the API would
+//! reject are then rejected before they are sent.
 
+mod burst_pacer;
 mod cost;
 mod counter;
-mod declare;
-mod keeper;
+mod declaration;
 mod ledger;
+mod ledger_store;
+mod limit_error;
 mod limiter;
-mod pace;
-mod refusal;
 mod rules;
 mod settings;
 mod status;
@@ -92,9 +93,9 @@ mod tests;
 mod upstream;
 
 pub use cost::{CostModel, Tier};
-pub use declare::{ApiLimit, Metric, Quota, Window};
-pub(crate) use limiter::{Applicant, Forgetful, Limiter, QuotaTokens};
-pub(crate) use rules::Counted;
+pub use declaration::{ApiLimit, Metric, Quota, Window};
+pub(crate) use limiter::{LimitRequest, Limiter, NoUpstreamMemory, QuotaTokens};
+pub(crate) use rules::CountedCall;
 pub use settings::RateLimits;
 pub(crate) use settings::{ApiLimitTable, CostTable, FlatTable, LimitTables};
 pub(crate) use status::QuotaStatus;

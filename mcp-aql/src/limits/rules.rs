@@ -1,3 +1,5 @@
+//! Decides which calls the limits and quotas admit, without access to the store or the clock.
+
 use std::collections::HashMap;
 
 use mcp_aql_protocol::SemanticCategory;
@@ -5,22 +7,21 @@ use mcp_aql_protocol::SemanticCategory;
 use super::RateLimits;
 use super::cost::CostModel;
 use super::counter::Micros;
-use super::declare::{ApiLimit, Metric, Quota, Span, Unit};
+use super::declaration::{ApiLimit, Metric, Quota, Span, Unit};
 use super::ledger::Ledger;
 use crate::operation::Usage;
 
-/// What the month's calls are counted under, for prices in tiers.
+/// The id of the counter of the month's calls, for tiered prices.
 const CALLS_OF_MONTH: &str = "calls_per_month";
 
-/// The declared limits and quotas, ready to decide by. Nothing in here waits, stores or asks for the
-/// time.
+/// The declared limits and quotas, prepared for decisions. This type does not wait, store or read the clock.
 #[derive(Debug)]
 pub(crate) struct Rules {
     pub(super) limits: Vec<LimitRule>,
     pub(super) quotas: Vec<QuotaRule>,
     costs: Vec<CostModel>,
     pub(super) currency: String,
-    /// Which limits count an operation's calls.
+    /// The limits that count an operation's calls, by index.
     covering: HashMap<String, Vec<usize>>,
     has_tiers: bool,
 }
@@ -31,7 +32,7 @@ pub(crate) struct LimitRule {
     pub(super) limit: ApiLimit,
 }
 
-/// A quota's steps in units that are counted.
+/// A quota's thresholds, in counted units.
 #[derive(Debug)]
 pub(crate) struct QuotaRule {
     pub(super) metric: Metric,
@@ -40,16 +41,16 @@ pub(crate) struct QuotaRule {
     pub(super) hard_stop: Option<u64>,
 }
 
-/// How a quota stands.
+/// The state of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(crate) enum QuotaState {
     Ok,
     Warn,
     Paused,
     Exhausted,
 }
 
-impl Status {
+impl QuotaState {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Ok => "ok",
@@ -60,26 +61,26 @@ impl Status {
     }
 }
 
-/// What is decided of a call.
+/// The decision on a call.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Verdict {
-    /// It may run; which quotas are to be warned of.
-    Admit(Vec<Spent>),
-    /// The same, by its token: this quota pauses.
-    Continue(Vec<Spent>, Spent),
+pub(crate) enum LimitDecision {
+    /// The call may run, with warnings about these quotas.
+    Admit(Vec<QuotaUsage>),
+    /// The call may run because of its token, although this quota is paused.
+    Continue(Vec<QuotaUsage>, QuotaUsage),
     /// A limit is reached.
     Exceeded(Exceeded),
-    /// A quota pauses.
-    Paused(Spent),
-    /// A quota is used up, until then.
-    Exhausted(Spent, Micros),
-    /// What has been counted under this id cannot be read.
+    /// A quota is paused.
+    Paused(QuotaUsage),
+    /// A quota is used up until this time.
+    Exhausted(QuotaUsage, Micros),
+    /// The counter with this id is unreadable.
     Unreadable(String),
 }
 
-/// A call that was counted, so that it can be given back.
+/// A counted call, which can be subtracted again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Counted {
+pub(crate) struct CountedCall {
     operation: &'static str,
     at: Micros,
     price: u64,
@@ -88,14 +89,14 @@ pub(crate) struct Counted {
 /// A limit that is reached.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Exceeded {
-    /// Its place; none for a limit that only the wrapped API knows.
+    /// The index of the limit; `None` for a limit that only the wrapped API knows.
     pub(super) limit: Option<usize>,
     pub(super) resets_at: Micros,
 }
 
-/// A quota, by its place, and how much of it is used.
+/// A quota, by its index, and the amount that is used.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Spent {
+pub(crate) struct QuotaUsage {
     pub(super) quota: usize,
     pub(super) current: u64,
 }
@@ -117,30 +118,30 @@ impl QuotaRule {
         }
     }
 
-    /// The amount that is the whole of it.
+    /// Returns the highest threshold.
     pub(super) fn whole(&self) -> Option<u64> {
         self.hard_stop.or(self.pause).or(self.warn)
     }
 
-    /// How it stands when so much is used.
-    pub(super) fn status(&self, current: u64) -> Status {
+    /// Returns the state of the quota at this amount.
+    pub(super) fn status(&self, current: u64) -> QuotaState {
         let reached = |step: Option<u64>| step.is_some_and(|step| current >= step);
         match () {
-            () if reached(self.hard_stop) => Status::Exhausted,
-            () if reached(self.pause) => Status::Paused,
-            () if reached(self.warn) => Status::Warn,
-            () => Status::Ok,
+            () if reached(self.hard_stop) => QuotaState::Exhausted,
+            () if reached(self.pause) => QuotaState::Paused,
+            () if reached(self.warn) => QuotaState::Warn,
+            () => QuotaState::Ok,
         }
     }
 
-    /// Whether a call that needs so much more goes beyond a step.
+    /// Returns whether a call that uses this much more exceeds a threshold.
     fn passes(step: Option<u64>, current: u64, more: u64) -> bool {
         step.is_some_and(|step| current >= step || current.saturating_add(more) > step)
     }
 }
 
 impl Rules {
-    /// Of these limits, for operations of these names, endpoint families and categories.
+    /// Prepares these limits for operations, given by name, endpoint family and category.
     pub(crate) fn new<'a>(
         declared: &RateLimits,
         operations: impl IntoIterator<Item = (&'a str, &'a str, SemanticCategory)>,
@@ -164,24 +165,24 @@ impl Rules {
         }
     }
 
-    /// The limits that count an operation's calls, with their places.
+    /// Returns the limits that count an operation's calls, with their indexes.
     pub(super) fn covering(&self, operation: &str) -> impl Iterator<Item = (usize, &LimitRule)> {
         let places = self.covering.get(operation).map_or(&[][..], Vec::as_slice);
         places.iter().filter_map(|place| Some((*place, self.limits.get(*place)?)))
     }
 
-    /// What a wrapped API says about an operation that no limit counts is remembered under this.
+    /// Returns the id for the upstream limits of an operation that no declared limit counts.
     pub(super) fn own_id(operation: &str) -> String {
         format!("operation:{operation}")
     }
 
-    /// What a refusal is about, for the audit log.
+    /// Returns the id of a reached limit, for the audit log.
     pub(super) fn id_of(&self, exceeded: &Exceeded, operation: &str) -> String {
         let rule = exceeded.limit.and_then(|place| self.limits.get(place));
         rule.map_or_else(|| Self::own_id(operation), |rule| rule.id.clone())
     }
 
-    /// What one more call costs, as far as that is known before.
+    /// Returns the cost of one more call, as far as it is known in advance.
     fn price(&self, ledger: &Ledger, now: Micros) -> u64 {
         if self.costs.is_empty() {
             return 0;
@@ -190,7 +191,7 @@ impl Rules {
         self.costs.iter().map(|cost| cost.before(calls)).fold(0, u64::saturating_add)
     }
 
-    /// How much more of a metric one more call is known to need.
+    /// Returns the known usage of one more call, in the unit of a metric.
     fn needs(metric: Metric, price: u64) -> u64 {
         match metric.unit() {
             Unit::Requests => 1,
@@ -199,19 +200,19 @@ impl Rules {
         }
     }
 
-    /// Whether a call of the operation may run now. `continued`: it goes on although a quota pauses.
+    /// Decides whether a call of the operation may run. `continued` is set for a call with a token.
     pub(crate) fn decide(
         &self,
         ledger: &Ledger,
         operation: &str,
         now: Micros,
         continued: bool,
-    ) -> Verdict {
+    ) -> LimitDecision {
         if let Some(id) = self.unreadable(ledger, operation) {
-            return Verdict::Unreadable(id);
+            return LimitDecision::Unreadable(id);
         }
         if let Some(exceeded) = self.exceeded(ledger, operation, now) {
-            return Verdict::Exceeded(exceeded);
+            return LimitDecision::Exceeded(exceeded);
         }
         let price = self.price(ledger, now);
         let (mut paused, mut warned) = (None, Vec::new());
@@ -219,27 +220,26 @@ impl Rules {
             let metric = quota.metric;
             let current = ledger.used(metric.as_str(), metric.span(), now);
             let more = Self::needs(metric, price);
-            let spent = Spent { quota: place, current };
+            let spent = QuotaUsage { quota: place, current };
             if QuotaRule::passes(quota.hard_stop, current, more) {
-                return Verdict::Exhausted(spent, self.refills(ledger, quota, more, now));
+                return LimitDecision::Exhausted(spent, self.refills(ledger, quota, more, now));
             }
             if QuotaRule::passes(quota.pause, current, more) {
                 paused = paused.or(Some(spent));
             }
             let after = current.saturating_add(more);
             if quota.warn.is_some_and(|warn| after >= warn) {
-                warned.push(Spent { quota: place, current: after });
+                warned.push(QuotaUsage { quota: place, current: after });
             }
         }
         match paused {
-            Some(spent) if continued => Verdict::Continue(warned, spent),
-            Some(spent) => Verdict::Paused(spent),
-            None => Verdict::Admit(warned),
+            Some(spent) if continued => LimitDecision::Continue(warned, spent),
+            Some(spent) => LimitDecision::Paused(spent),
+            None => LimitDecision::Admit(warned),
         }
     }
 
-    /// What a call is counted by and cannot be read: nobody knows whether it may run. Calls that are
-    /// counted elsewhere, or nowhere, go on.
+    /// Returns an unreadable counter that applies to a call, because the call cannot be decided without it.
     fn unreadable(&self, ledger: &Ledger, operation: &str) -> Option<String> {
         let limits = self.covering(operation).map(|(_, rule)| rule.id.as_str());
         let quotas = self.quotas.iter().map(|quota| quota.metric.as_str());
@@ -251,7 +251,7 @@ impl Rules {
         })
     }
 
-    /// The limit that keeps a call from running for the longest time.
+    /// Returns the limit that blocks a call for the longest time.
     pub(super) fn exceeded(
         &self,
         ledger: &Ledger,
@@ -271,36 +271,36 @@ impl Rules {
 
     fn full_until(&self, ledger: &Ledger, rule: &LimitRule, now: Micros) -> Option<Micros> {
         let span = Span::Sliding(rule.limit.window);
-        let most = u64::from(rule.limit.limit);
+        let maximum = u64::from(rule.limit.limit);
         let counter = ledger.counter(&rule.id)?;
-        (counter.used(span, now) >= most)
-            .then(|| counter.falls_to(most.saturating_sub(1), span, now))
+        (counter.used(span, now) >= maximum)
+            .then(|| counter.time_at_most(maximum.saturating_sub(1), span, now))
     }
 
-    /// When a quota that is used up has room again for a call that needs so much.
+    /// Returns when a used-up quota will have room for a call that uses this much.
     fn refills(&self, ledger: &Ledger, quota: &QuotaRule, more: u64, now: Micros) -> Micros {
-        let most = quota.hard_stop.unwrap_or(u64::MAX).saturating_sub(more.max(1));
+        let maximum = quota.hard_stop.unwrap_or(u64::MAX).saturating_sub(more.max(1));
         let metric = quota.metric;
         let counter = ledger.counter(metric.as_str());
-        counter.map_or(now, |counter| counter.falls_to(most, metric.span(), now))
+        counter.map_or(now, |counter| counter.time_at_most(maximum, metric.span(), now))
     }
 
-    /// Whether anything counts calls of the operation.
+    /// Returns whether any counter counts calls of the operation.
     pub(crate) fn counts(&self, operation: &str) -> bool {
         self.has_tiers || !self.quotas.is_empty() || self.covering(operation).next().is_some()
     }
 
-    /// Counts a call that was let through.
+    /// Counts an admitted call.
     pub(crate) fn count(
         &self,
         ledger: &mut Ledger,
         operation: &'static str,
         now: Micros,
-    ) -> Counted {
+    ) -> CountedCall {
         let price = self.price(ledger, now);
         for (_, rule) in self.covering(operation) {
             ledger.add(&rule.id, Span::Sliding(rule.limit.window), now, 1);
-            ledger.take_one(&rule.id);
+            ledger.subtract_remaining_call(&rule.id);
         }
         for quota in &self.quotas {
             match Self::needs(quota.metric, price) {
@@ -311,33 +311,33 @@ impl Rules {
         if self.has_tiers {
             ledger.add(CALLS_OF_MONTH, Span::Month, now, 1);
         }
-        Counted { operation, at: now, price }
+        CountedCall { operation, at: now, price }
     }
 
-    /// Takes back what was counted for a call that did not run after all; tells whether anything was. What
-    /// a wrapped API has left stays as it is: it may have said anew what it is.
-    pub(crate) fn give_back(&self, ledger: &mut Ledger, counted: Counted) -> bool {
-        let Counted { operation, at, price } = counted;
+    /// Subtracts a call that did not run. Returns whether anything was subtracted. The remaining calls of a
+    /// wrapped API are not changed, because the API may have reported them again.
+    pub(crate) fn subtract_call(&self, ledger: &mut Ledger, counted: CountedCall) -> bool {
+        let CountedCall { operation, at, price } = counted;
         let mut given = false;
         for (_, rule) in self.covering(operation) {
-            given |= ledger.take_back(&rule.id, Span::Sliding(rule.limit.window), at, 1);
+            given |= ledger.subtract(&rule.id, Span::Sliding(rule.limit.window), at, 1);
         }
         for quota in &self.quotas {
             match Self::needs(quota.metric, price) {
                 0 => {}
                 more => {
                     let metric = quota.metric;
-                    given |= ledger.take_back(metric.as_str(), metric.span(), at, more);
+                    given |= ledger.subtract(metric.as_str(), metric.span(), at, more);
                 }
             }
         }
         if self.has_tiers {
-            given |= ledger.take_back(CALLS_OF_MONTH, Span::Month, at, 1);
+            given |= ledger.subtract(CALLS_OF_MONTH, Span::Month, at, 1);
         }
         given
     }
 
-    /// Counts what a call has reported.
+    /// Counts the usage that a call has reported.
     pub(crate) fn settle(&self, ledger: &mut Ledger, usage: Usage, now: Micros) {
         let due = self.costs.iter().map(|cost| cost.after(usage.tokens, usage.bytes));
         let cost = due.fold(Unit::Cost.count(usage.cost), u64::saturating_add);

@@ -1,10 +1,12 @@
+//! The limits and quotas of an adapter, from the builder and from configuration files.
+
 use std::collections::HashSet;
 
 use mcp_aql_protocol::{SemanticCategory, nearest_name};
 use serde::Deserialize;
 
 use super::cost::{CostModel, Tier};
-use super::declare::{ApiLimit, Metric, Quota, Scope, Span, Window};
+use super::declaration::{ApiLimit, Metric, Quota, Scope, Span, Window};
 use crate::tightening::Tightening;
 
 /// The limits and quotas of an adapter.
@@ -31,36 +33,36 @@ pub struct RateLimits {
 }
 
 impl RateLimits {
-    /// None yet. What a wrapped API says of its own limits is kept to nevertheless.
+    /// Creates settings without limits. Limits that a wrapped API reports apply nevertheless.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a limit: one for each scope and window.
+    /// Adds a limit. There can be one for each scope and window.
     pub fn limit(mut self, limit: ApiLimit) -> Self {
         self.limits.push(limit);
         self
     }
 
-    /// Adds a quota: one for each metric.
+    /// Adds a quota. There can be one for each metric.
     pub fn quota(mut self, quota: Quota) -> Self {
         self.quotas.push(quota);
         self
     }
 
-    /// Adds something that calls cost.
+    /// Adds a cost model.
     pub fn cost(mut self, model: CostModel) -> Self {
         self.costs.push(model);
         self
     }
 
-    /// What costs are counted in, as three letters. Default: `USD`.
+    /// Sets the currency of costs, as three letters. Default: `USD`.
     pub fn currency(mut self, code: impl Into<String>) -> Self {
         self.currency = Some(code.into());
         self
     }
 
-    /// Those of a day or a month, by their ids: what a process counts for them is to outlive it.
+    /// Returns the ids of limits with a span of a day or a month, whose counters should outlive the process.
     pub(crate) fn lasting(&self) -> Vec<String> {
         let limits = self.limits.iter().filter(|limit| limit.window == Window::Day);
         let quotas = self.quotas.iter().map(|quota| quota.metric);
@@ -70,7 +72,7 @@ impl RateLimits {
         limits.map(ApiLimit::id).chain(quotas).collect()
     }
 
-    /// What is wrong with them. `families` are the endpoint families of the profile.
+    /// Returns the faults of the settings. `families` are the endpoint families of the profile.
     pub(crate) fn problems<'a>(
         &self,
         families: impl Iterator<Item = &'a str> + Clone,
@@ -80,7 +82,7 @@ impl RateLimits {
         for limit in &self.limits {
             let id = limit.id();
             if limit.limit == 0 {
-                problems.push(format!("limit `{id}` is 0: nothing could ever run"));
+                problems.push(format!("limit `{id}` is 0, so no call could ever run"));
             }
             if limit.burst.is_some_and(|burst| burst == 0 || burst > limit.limit) {
                 problems.push(format!("limit `{id}`: `burst` must be from 1 to the limit itself"));
@@ -90,11 +92,12 @@ impl RateLimits {
             {
                 let near = nearest_name(name, families.clone());
                 let hint = near.map(|near| format!(": did you mean `{near}`?")).unwrap_or_default();
-                problems.push(format!("limit `{id}` is about no endpoint of the profile{hint}"));
+                problems
+                    .push(format!("limit `{id}` names an unknown endpoint of the profile{hint}"));
             }
             for header in [&limit.remaining_header, &limit.reset_header].into_iter().flatten() {
                 if !is_header(header) {
-                    problems.push(format!("limit `{id}`: `{header}` is no name of a header"));
+                    problems.push(format!("limit `{id}`: `{header}` is not a valid header name"));
                 }
             }
             if !seen.insert(id.clone()) {
@@ -117,7 +120,7 @@ impl RateLimits {
     }
 }
 
-/// A token, as RFC 9110 calls it.
+/// Returns whether this is a token as defined by RFC 9110.
 fn is_header(name: &str) -> bool {
     !name.is_empty()
         && name
@@ -125,8 +128,8 @@ fn is_header(name: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-/// What the configuration file says of limits, in the form of the protocol and in the short form of
-/// adapter files (choice C-52).
+/// The tables of limits in the configuration file, in the protocol's form and in the short form of adapter
+/// files (choice C-52).
 #[derive(Debug, Default)]
 pub(crate) struct LimitTables {
     pub(crate) api_limits: Vec<ApiLimitTable>,
@@ -135,7 +138,7 @@ pub(crate) struct LimitTables {
     pub(crate) rate_limits: Option<FlatTable>,
 }
 
-/// One of `[[api_limits]]`.
+/// An entry of `[[api_limits]]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ApiLimitTable {
@@ -157,7 +160,7 @@ enum ScopeName {
     Category,
 }
 
-/// `[cost]`.
+/// The table `[cost]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct CostTable {
@@ -168,7 +171,7 @@ pub(crate) struct CostTable {
     tiered: Option<Vec<Tier>>,
 }
 
-/// `[rate_limits]`: the short form.
+/// The table `[rate_limits]`, the short form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlatTable {
@@ -186,8 +189,8 @@ impl LimitTables {
             && self.rate_limits.is_none()
     }
 
-    /// Lays the file over what the builder set: a limit of the same scope and window, and a quota of
-    /// the same metric, takes the place of the builder's; prices replace prices.
+    /// Applies the file to the builder's settings. A limit with the same scope and window, a quota with the same
+    /// metric, and prices replace those of the builder.
     pub(crate) fn apply(self, settings: &mut Option<RateLimits>, problems: &mut Vec<String>) {
         if self.is_empty() {
             return;
@@ -218,7 +221,7 @@ impl LimitTables {
     }
 }
 
-/// The limits of both forms.
+/// Returns the limits of both forms.
 fn limits(
     flat: Option<FlatTable>,
     tables: Vec<ApiLimitTable>,
@@ -233,8 +236,8 @@ fn limits(
 }
 
 impl LimitTables {
-    /// Takes over from a file that may only tighten what is stricter: further limits and quotas, and lower
-    /// ones. Prices stay as they are, and so do the headers that a limit is read from.
+    /// Applies the stricter settings of a file that can only make an adapter stricter: additional limits and
+    /// quotas, and lower ones. Prices and the headers of a limit are not changed.
     pub(crate) fn tighten(
         self,
         settings: &mut Option<RateLimits>,
@@ -302,7 +305,7 @@ impl ApiLimitTable {
                 let found = SemanticCategory::ALL.into_iter().find(|each| each.as_str() == name);
                 let Some(category) = found else {
                     problems.push(format!(
-                        "`api_limits`: category `{name}` is not known: write one of CREATE, READ, \
+                        "`api_limits`: category `{name}` is unknown: use one of CREATE, READ, \
                          UPDATE, DELETE, EXECUTE"
                     ));
                     return None;
@@ -311,8 +314,8 @@ impl ApiLimitTable {
             }
             _ => {
                 problems.push(
-                    "`api_limits`: scope `endpoint` goes with `endpoint`, scope `category` with \
-                     `category`, and scope `global` with neither"
+                    "`api_limits`: scope `endpoint` requires `endpoint`, scope `category` requires \
+                     `category`, and scope `global` allows neither"
                         .to_owned(),
                 );
                 return None;
@@ -328,7 +331,7 @@ impl ApiLimitTable {
 }
 
 impl FlatTable {
-    /// The burst is that of the shortest window.
+    /// The burst applies to the shortest window.
     fn read(self, limits: &mut Vec<ApiLimit>, problems: &mut Vec<String>) {
         let windows = [
             (self.requests_per_minute, Window::Minute),
@@ -368,7 +371,7 @@ mod tests {
             ("`burst`", RateLimits::new().limit(ApiLimit::global(5).burst(6))),
             ("did you mean `create`", RateLimits::new().limit(ApiLimit::endpoint("craete", 5))),
             (
-                "no name of a header",
+                "not a valid header name",
                 RateLimits::new().limit(ApiLimit::global(5).reset_header("a b")),
             ),
             (
@@ -487,11 +490,8 @@ mod tests {
             assert!(refused.contains(fragment), "{fragment}: {refused}");
         }
         for (fragment, text) in [
-            ("goes with", "[[api_limits]]\nscope='endpoint'\nlimit=1\nwindow='hour'"),
-            (
-                "goes with",
-                "[[api_limits]]\nscope='global'\ncategory='READ'\nlimit=1\nwindow='hour'",
-            ),
+            ("requires", "[[api_limits]]\nscope='endpoint'\nlimit=1\nwindow='hour'"),
+            ("requires", "[[api_limits]]\nscope='global'\ncategory='READ'\nlimit=1\nwindow='hour'"),
             ("READ", "[[api_limits]]\nscope='category'\ncategory='read'\nlimit=1\nwindow='hour'"),
             ("needs", "[rate_limits]\nburst_limit=1"),
         ] {

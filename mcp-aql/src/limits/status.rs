@@ -1,19 +1,21 @@
+//! The introspection query `quota_status`.
+
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use super::counter::{Micros, instant};
-use super::declare::{Span, Unit};
+use super::declaration::{Span, Unit};
 use super::ledger::Ledger;
+use super::limit_error;
 use super::limiter::Limiter;
-use super::refusal;
-use super::rules::{LimitRule, QuotaRule, Rules, Status};
+use super::rules::{LimitRule, QuotaRule, QuotaState, Rules};
 use crate::clock;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::introspection::FurtherQuery;
 
-/// `introspect` with `query` = `quota_status`: how limits and quotas stand (REQ-RATE-08).
+/// `introspect` with `query` = `quota_status`: the state of limits and quotas (REQ-RATE-08).
 pub(crate) struct QuotaStatus(pub(crate) Arc<Limiter>);
 
 impl FurtherQuery for QuotaStatus {
@@ -27,29 +29,29 @@ impl FurtherQuery for QuotaStatus {
     ) -> BoxFuture<'a, Result<Value, OperationError>> {
         let Self(limiter) = self;
         Box::pin(async move {
-            let status = limiter.look(|ledger, now| {
+            let status = limiter.read(|ledger, now| {
                 let adapter = limiter.adapter();
                 (!ledger.is_lost()).then(|| status(adapter, &limiter.rules, ledger, now))
             });
-            status.await?.ok_or_else(|| refusal::unreadable(limiter.adapter(), "limits"))
+            status.await?.ok_or_else(|| limit_error::unreadable(limiter.adapter(), "limits"))
         })
     }
 }
 
-/// How everything stands.
+/// Returns the state of all limits and quotas.
 fn status(adapter: &str, rules: &Rules, ledger: &Ledger, now: Micros) -> Value {
     let mut resets = Vec::new();
     let mut limits = Map::new();
     for rule in &rules.limits {
         let scope = rule.limit.scope.to_string();
         let same = rules.limits.iter().filter(|other| other.limit.scope == rule.limit.scope);
-        // Where a scope has several windows, each has its own entry.
+        // If a scope has several windows, each has its own entry.
         let key = if same.count() > 1 { rule.id.clone() } else { scope };
         limits.insert(key, limit(rule, ledger, now, &mut resets));
     }
     let quotas = rules.quotas.iter().map(|rule| {
         let counter = ledger.counter(rule.metric.as_str());
-        resets.extend(counter.and_then(|counter| counter.next_fall(rule.metric.span(), now)));
+        resets.extend(counter.and_then(|counter| counter.next_decrease(rule.metric.span(), now)));
         quota(rule, &rules.currency, ledger, now)
     });
     let quotas: Vec<_> = quotas.collect();
@@ -63,12 +65,12 @@ fn limit(rule: &LimitRule, ledger: &Ledger, now: Micros, resets: &mut Vec<Micros
     let used = counter.map_or(0, |counter| counter.used(span, now));
     let blocked = ledger.blocked_until(&rule.id, now);
     let mut remaining = u64::from(rule.limit.limit).saturating_sub(used);
-    remaining = remaining.min(ledger.left(&rule.id, now).unwrap_or(u64::MAX));
-    // Where nobody knows how it stands nothing runs.
+    remaining = remaining.min(ledger.remaining(&rule.id, now).unwrap_or(u64::MAX));
+    // No call runs while the state of the limit is unknown.
     if blocked.is_some() || ledger.is_unreadable(&rule.id) {
         remaining = 0;
     }
-    let falls = counter.and_then(|counter| counter.next_fall(span, now));
+    let falls = counter.and_then(|counter| counter.next_decrease(span, now));
     let resets_at = blocked.max(falls);
     resets.extend(resets_at);
     json!({
@@ -90,7 +92,7 @@ fn quota(rule: &QuotaRule, currency: &str, ledger: &Ledger, now: Micros) -> Valu
         entry.insert(name.to_owned(), step.map_or(Value::Null, |amount| rule.show(amount)));
     }
     let status = match ledger.is_unreadable(metric.as_str()) {
-        true => Status::Exhausted,
+        true => QuotaState::Exhausted,
         false => rule.status(current),
     };
     entry.insert("status".to_owned(), status.as_str().into());

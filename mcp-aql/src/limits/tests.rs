@@ -1,4 +1,4 @@
-//! The limiter as a whole: beside a list of all calls, under load, and by several adapters at once.
+//! Tests of the limiter as a whole: against a list of all calls, under load, and with several adapters.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::counter::Micros;
 use super::ledger::Ledger;
-use super::rules::{Exceeded, Rules, Spent, Verdict};
+use super::rules::{Exceeded, LimitDecision, QuotaUsage, Rules};
 use super::*;
 use crate::audit::AuditSink;
 use crate::store::hooked::{Access, Hook, Hooked};
@@ -44,19 +44,19 @@ impl Clock {
     }
 }
 
-/// One store for several adapters, which counts what is written.
-type Shared = Arc<Hooked<Counted>>;
+/// A store shared by several adapters, which counts writes.
+type Shared = Arc<Hooked<WriteCounter>>;
 
 #[derive(Default)]
-struct Counted {
+struct WriteCounter {
     writes: AtomicUsize,
 }
 
-impl Hook for Counted {
+impl Hook for WriteCounter {
     type Held = ();
 
     async fn before(&self, access: Access) -> Result<(), StoreError> {
-        // Lets others in between.
+        // Lets other tasks run in between.
         tokio::task::yield_now().await;
         if access == Access::Write {
             self.writes.fetch_add(1, Ordering::Relaxed);
@@ -65,7 +65,7 @@ impl Hook for Counted {
     }
 }
 
-/// Counts how often it ran, and reports what its calls used.
+/// Counts its runs, and reports the usage of its calls.
 struct Rooms(Arc<AtomicUsize>);
 
 #[operations]
@@ -88,11 +88,11 @@ impl Rooms {
     async fn ask_carrier(
         &self,
         context: Context,
-        /// What it answers.
+        /// The status that it answers with.
         status: u16,
-        /// A header of it.
+        /// The name of a header.
         header: Option<String>,
-        /// What is in there.
+        /// The value of the header.
         value: Option<String>,
     ) -> Result<usize, OperationError> {
         self.0.fetch_add(1, Ordering::Relaxed);
@@ -110,17 +110,17 @@ fn rules(limits: RateLimits) -> Rules {
     Rules::new(&limits, operations)
 }
 
-/// How long callers wait, in milliseconds: a little, about as long as a window, or anything.
+/// The time between calls, in milliseconds: short, about as long as a window, or arbitrary.
 fn waits() -> impl Strategy<Value = i64> {
     prop_oneof![4 => 0..400_i64, 2 => 58_500..60_500_i64, 1 => 0..20_000_i64]
 }
 
-/// By how much the clock is set back meanwhile, in milliseconds: not, a little, or a lot.
+/// How far the clock is set back between calls, in milliseconds: not at all, a little, or far.
 fn jumps() -> impl Strategy<Value = i64> {
     prop_oneof![12 => Just(0_i64), 1 => 0..60_000_i64, 1 => 0..90_000_000_i64]
 }
 
-/// `PROPTEST_CASES` makes it more.
+/// Set `PROPTEST_CASES` to run more cases.
 fn cases(usual: u32) -> ProptestConfig {
     let cases = std::env::var("PROPTEST_CASES").ok().and_then(|cases| cases.parse().ok());
     ProptestConfig::with_cases(cases.unwrap_or(usual))
@@ -129,8 +129,8 @@ fn cases(usual: u32) -> ProptestConfig {
 proptest! {
     #![proptest_config(cases(1_000))]
 
-    /// Whatever the callers and the clock do, no window of true time has more calls than declared. The
-    /// clock may be set back at any time; forwards it goes as time does.
+    /// In any window of true time, at most the declared number of calls runs, even if the clock is set back.
+    /// The clock is never set forward.
     #[test]
     fn no_window_ever_has_more_than_declared(
         steps in proptest::collection::vec((waits(), jumps(), any::<bool>()), 1..120),
@@ -152,7 +152,7 @@ proptest! {
             clock -= back * 1_000;
             let operation = if creates { "book_room" } else { "list_rooms" };
             let now = ledger.time(clock);
-            if matches!(rules.decide(&ledger, operation, now, false), Verdict::Admit(_)) {
+            if matches!(rules.decide(&ledger, operation, now, false), LimitDecision::Admit(_)) {
                 rules.count(&mut ledger, operation, now);
                 admitted.push((truth, creates));
             }
@@ -171,7 +171,7 @@ proptest! {
         }
     }
 
-    /// And it is no stricter than that by more than a part of the window.
+    /// The limiter is stricter than declared by at most one part of the window.
     #[test]
     fn no_call_waits_much_longer_than_it_must(
         waits in proptest::collection::vec(0..20_000_i64, 1..300),
@@ -185,20 +185,20 @@ proptest! {
             now += wait * 1_000;
             let recent = admitted.iter().filter(|at| **at > now - 61 * SECOND).count();
             match rules.decide(&ledger, "list_rooms", now, false) {
-                Verdict::Admit(_) => {
+                LimitDecision::Admit(_) => {
                     rules.count(&mut ledger, "list_rooms", now);
                     admitted.push(now);
                 }
                 refused => {
                     prop_assert!(recent >= usize::try_from(limit).unwrap());
-                    let Verdict::Exceeded(Exceeded { resets_at, .. }) = refused else {
+                    let LimitDecision::Exceeded(Exceeded { resets_at, .. }) = refused else {
                         panic!("{refused:?}")
                     };
-                    // What is promised is kept.
+                    // The reported reset time is exact.
                     let then = rules.decide(&ledger, "list_rooms", resets_at, false);
-                    prop_assert!(matches!(then, Verdict::Admit(_)));
+                    prop_assert!(matches!(then, LimitDecision::Admit(_)));
                     let before = rules.decide(&ledger, "list_rooms", resets_at - 1, false);
-                    prop_assert!(matches!(before, Verdict::Exceeded(_)));
+                    prop_assert!(matches!(before, LimitDecision::Exceeded(_)));
                 }
             }
         }
@@ -247,7 +247,7 @@ async fn calls_and_adapters_at_the_same_time_keep_to_the_limit_together() {
     let two = [&one[..], &[adapter(limits(), &clock, store.clone(), &ran)]].concat();
     assert_eq!(many(&two, 64).await, 10);
     assert_eq!(ran.load(Ordering::Relaxed), 20);
-    // A restart: other adapters on the same store.
+    // Simulates a restart: other adapters on the same store.
     let again = [adapter(limits(), &clock, store, &ran)];
     assert_eq!(many(&again, 4).await, 0);
 }
@@ -290,7 +290,7 @@ async fn what_operations_report_is_counted_afterwards() {
     assert_eq!(details["hard_stop_threshold"], 250);
     assert_eq!(details["retry_after_seconds"], 3_600);
     let status = adapter.call("introspect", json!({ "query": "quota_status" })).await;
-    // Three calls with a hundred tokens each, and what each reported beyond that.
+    // Three calls with a hundred tokens each, and the reported costs.
     assert_eq!(status.data()["quotas"][1]["current"], 3.0 + 3.0 + 0.75);
     clock.pass(3_600);
     assert!(adapter.call("book_room", json!({})).await.is_success());
@@ -306,15 +306,17 @@ fn a_call_whose_price_leads_beyond_the_quota_does_not_run() {
     );
     let mut ledger = Ledger::default();
     for current in [0, 750_000, 1_500_000] {
-        let warned: Vec<_> =
-            (current >= 1_500_000).then_some(Spent { quota: 0, current }).into_iter().collect();
-        let verdict = rules.decide(&ledger, "book_room", START, false);
-        assert_eq!(verdict, Verdict::Admit(warned));
+        let warned: Vec<_> = (current >= 1_500_000)
+            .then_some(QuotaUsage { quota: 0, current })
+            .into_iter()
+            .collect();
+        let decision = rules.decide(&ledger, "book_room", START, false);
+        assert_eq!(decision, LimitDecision::Admit(warned));
         rules.count(&mut ledger, "book_room", START);
     }
-    let verdict = rules.decide(&ledger, "book_room", START, false);
-    let spent = Spent { quota: 0, current: 1_500_000 };
-    assert_eq!(verdict, Verdict::Exhausted(spent, START + 86_400 * SECOND));
+    let decision = rules.decide(&ledger, "book_room", START, false);
+    let spent = QuotaUsage { quota: 0, current: 1_500_000 };
+    assert_eq!(decision, LimitDecision::Exhausted(spent, START + 86_400 * SECOND));
 }
 
 #[test]
@@ -323,7 +325,7 @@ fn warnings_begin_at_four_fifths_and_are_urgent_above_nine_tenths() {
     let rules = rules(
         RateLimits::new().quota(Quota::new(Metric::RequestsPerHour).pause(95).hard_stop(100)),
     );
-    let warning = |current| refusal::warning(&rules, Spent { quota: 0, current }).unwrap();
+    let warning = |current| limit_error::warning(&rules, QuotaUsage { quota: 0, current }).unwrap();
     for (current, severity) in [(80, "medium"), (90, "medium"), (91, "high"), (100, "high")] {
         let warning = serde_json::to_value(warning(current)).unwrap();
         assert_eq!(
@@ -341,11 +343,14 @@ fn warnings_begin_at_four_fifths_and_are_urgent_above_nine_tenths() {
     }
     let mut ledger = Ledger::default();
     for _ in 0..79 {
-        assert_eq!(rules.decide(&ledger, "list_rooms", START, false), Verdict::Admit(Vec::new()));
+        assert_eq!(
+            rules.decide(&ledger, "list_rooms", START, false),
+            LimitDecision::Admit(Vec::new())
+        );
         rules.count(&mut ledger, "list_rooms", START);
     }
-    let warned = vec![Spent { quota: 0, current: 80 }];
-    assert_eq!(rules.decide(&ledger, "list_rooms", START, false), Verdict::Admit(warned));
+    let warned = vec![QuotaUsage { quota: 0, current: 80 }];
+    assert_eq!(rules.decide(&ledger, "list_rooms", START, false), LimitDecision::Admit(warned));
 }
 
 #[test]
@@ -356,18 +361,18 @@ fn no_refusal_looks_like_a_leak() {
             .limit(ApiLimit::global(5))
             .quota(Quota::new(Metric::CostPerMonth).warn(1).pause(2).hard_stop(3)),
     );
-    let (now, spent) = (START, Spent { quota: 0, current: 2_500_000 });
+    let (now, spent) = (START, QuotaUsage { quota: 0, current: 2_500_000 });
     let token = ("quota_continue_x".to_owned(), DateTime::UNIX_EPOCH);
     for error in [
-        refusal::exceeded(&rules, &Exceeded { limit: Some(0), resets_at: now + 1 }, now),
-        refusal::exceeded(&rules, &Exceeded { limit: None, resets_at: now }, now),
-        refusal::exhausted(&rules, spent, now, now),
-        refusal::paused(&rules, spent, token),
+        limit_error::exceeded(&rules, &Exceeded { limit: Some(0), resets_at: now + 1 }, now),
+        limit_error::exceeded(&rules, &Exceeded { limit: None, resets_at: now }, now),
+        limit_error::exhausted(&rules, spent, now, now),
+        limit_error::paused(&rules, spent, token),
     ] {
         assert!(!leaks_internals(error.message()), "{}", error.message());
         assert_ne!(error.code(), crate::ErrorCode::InternalError);
     }
-    assert!(!leaks_internals(refusal::warning(&rules, spent).unwrap().message()));
+    assert!(!leaks_internals(limit_error::warning(&rules, spent).unwrap().message()));
 }
 
 /// An audit log in memory.
@@ -473,7 +478,7 @@ async fn counters_that_cannot_be_read_stop_what_they_count_and_nothing_else() {
         let lines = log.0.lock().unwrap().clone();
         let line = lines.iter().rfind(unreadable).unwrap();
         assert_eq!((&line["operation"], &line["outcome"]), (&json!(refused), &json!("denied")));
-        // Nobody overwrites what somebody may want to mend.
+        // The damaged record is not overwritten, so that it can be repaired.
         let record = store.get("limits", "hotel").await.unwrap().unwrap();
         assert!(kept == record.value || record.value.contains(":7") || record.value.contains(":0"));
     }
@@ -527,7 +532,7 @@ async fn a_call_that_is_given_up_keeps_no_store_open() {
         }
         drop(asleep);
         drop(adapter);
-        // What has begun comes to its end.
+        // The write completes although its callers were cancelled.
         for _ in 0..100 {
             tokio::task::yield_now().await;
         }
@@ -535,10 +540,10 @@ async fn a_call_that_is_given_up_keeps_no_store_open() {
     }
 }
 
-/// Has one connection, as a pool of one has.
+/// A store with one connection, like a pool of size one.
 #[derive(Default)]
 struct Single {
-    counted: Counted,
+    counted: WriteCounter,
     connection: Arc<tokio::sync::Mutex<()>>,
 }
 
@@ -576,10 +581,10 @@ async fn a_call_that_is_given_up_keeps_nobody_from_the_store() {
     }
 }
 
-/// Takes its time, or fails as no store should, once.
+/// A store that is slow, or panics once.
 #[derive(Default)]
 struct Odd {
-    counted: Counted,
+    counted: WriteCounter,
     slow: bool,
     panics: AtomicBool,
 }
@@ -629,9 +634,9 @@ fn careful(limits: RateLimits, clock: &Clock, ran: &Arc<AtomicUsize>) -> Adapter
 }
 
 async fn token(adapter: &Adapter, code: &str, params: Value) -> Value {
-    let asked = adapter.call("book_room", params).await;
-    assert_eq!(asked.code(), Some(code));
-    asked.error().unwrap().details["confirmation_token"].clone()
+    let refused = adapter.call("book_room", params).await;
+    assert_eq!(refused.code(), Some(code));
+    refused.error().unwrap().details["confirmation_token"].clone()
 }
 
 #[tokio::test]
@@ -651,7 +656,7 @@ async fn a_race_for_the_last_place_costs_nobody_a_token() {
         let results = futures_util::future::join_all(calls).await;
         let outcomes: Vec<_> = results.iter().map(OperationResult::code).collect();
         assert_eq!(outcomes.iter().filter(|code| code.is_none()).count(), 1, "{outcomes:?}");
-        // The others keep theirs.
+        // The other calls keep their tokens.
         let full = outcomes.iter().filter(|code| **code == Some("RATE_LIMIT_EXCEEDED"));
         assert_eq!(full.count(), round - 1, "{outcomes:?}");
         let done = outcomes.iter().position(Option::is_none).unwrap();
@@ -728,7 +733,7 @@ async fn what_a_wrapped_api_says_is_kept_to_before_calls_are_sent() {
     assert_eq!(details["retry_after_seconds"], 12);
     assert_eq!(details["resets_at"], "2031-05-06T07:00:12.000Z");
     assert_eq!(details["limit"], Value::Null);
-    // No limit counts it: others go on, and it is kept over sessions and restarts.
+    // No declared limit counts this operation. Others are not affected, and the block survives restarts.
     assert!(first.call("book_room", json!({})).await.is_success());
     let second = adapter(limits(), &clock, store.clone(), &ran);
     clock.pass(11);
@@ -737,7 +742,7 @@ async fn what_a_wrapped_api_says_is_kept_to_before_calls_are_sent() {
     assert_eq!(ran.load(Ordering::Relaxed), 2, "the call was sent");
     clock.pass(1);
     assert!(second.call("ask_carrier", ask(200, "X", "")).await.is_success());
-    // Unavailable for now: the answer is the operation's own, the wait is kept.
+    // The service is unavailable: the operation reports its own error, and the delay is remembered.
     assert!(second.call("ask_carrier", ask(503, "retry-after", "5")).await.is_success());
     let answer = second.call("ask_carrier", ask(200, "X", "")).await;
     assert_eq!(answer.error().unwrap().details["retry_after_seconds"], 5);
@@ -779,14 +784,15 @@ fn headers_of_a_limit_block_what_it_counts() {
         (&[("retry-after", "30")], 200, None, None),
     ] {
         let mut ledger = Ledger::default();
-        let told = limiter.rules.take_note(&mut ledger, "book_room", status, headers, START);
+        let changed =
+            limiter.rules.record_response(&mut ledger, "book_room", status, headers, START);
         assert_eq!(until(&ledger, "book_room"), book, "{headers:?}");
         assert_eq!(until(&ledger, "list_rooms"), list, "{headers:?}");
-        assert_eq!(told, ledger != Ledger::default(), "{headers:?}");
+        assert_eq!(changed, ledger != Ledger::default(), "{headers:?}");
     }
-    // What is left grows less with each call, until the API says otherwise.
+    // The remaining number decreases with each call, until the API reports a new one.
     let mut ledger = Ledger::default();
-    limiter.rules.take_note(&mut ledger, "book_room", 200, &[("x-left", "2")], START);
+    limiter.rules.record_response(&mut ledger, "book_room", 200, &[("x-left", "2")], START);
     for _ in 0..2 {
         assert_eq!(until(&ledger, "book_room"), None);
         limiter.rules.count(&mut ledger, "book_room", START);

@@ -1,4 +1,4 @@
-//! What a wrapped API says about its limits in the headers of a response.
+//! Reads the limits that a wrapped API reports in the headers of its responses.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,16 +7,16 @@ use chrono::DateTime;
 use super::counter::Micros;
 
 const SECOND: Micros = 1_000_000;
-/// The longest that one answer blocks calls. Whoever is to wait longer asks again after a day.
-const LONGEST: Micros = 86_400 * SECOND;
+/// The maximum time that one response blocks calls.
+const MAX_BLOCK_MICROS: Micros = 86_400 * SECOND;
 
-/// A header, whatever the case of its name.
+/// Returns the value of a header. Names are compared without case.
 pub(crate) fn header<'a>(headers: &[(&str, &'a str)], name: &str) -> Option<&'a str> {
     let found = headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
     found.map(|(_, value)| value.trim())
 }
 
-/// The time that `Retry-After` names: seconds from now, or a date (RFC 9110).
+/// Returns the time in `Retry-After`: seconds from now, or a date (RFC 9110).
 pub(crate) fn retry_after(headers: &[(&str, &str)], now: Micros) -> Option<Micros> {
     let value = header(headers, "retry-after")?;
     let at = match value.parse::<Micros>() {
@@ -26,10 +26,9 @@ pub(crate) fn retry_after(headers: &[(&str, &str)], now: Micros) -> Option<Micro
     Some(bounded(at, now))
 }
 
-/// The time that a reset header names: seconds from now, or seconds or milliseconds since 1970, or a
-/// date.
+/// Returns the time in a reset header: seconds from now, seconds or milliseconds since 1970, or a date.
 pub(crate) fn reset(value: &str, now: Micros) -> Option<Micros> {
-    // Nobody's window is 30 years long, and nobody's clock shows the seventies.
+    // Smaller numbers are durations: a window of 30 years and a clock in the 1970s are both implausible.
     const SINCE_1970: f64 = 1e9;
     const IN_MILLISECONDS: f64 = 1e11;
     let at = match value.parse::<f64>() {
@@ -42,15 +41,15 @@ pub(crate) fn reset(value: &str, now: Micros) -> Option<Micros> {
     Some(bounded(at, now))
 }
 
-/// How many calls a remaining header says are left.
+/// Returns the number of remaining calls in a header.
 pub(crate) fn remaining(value: &str) -> Option<u64> {
     let number = value.parse::<f64>().ok()?;
-    // Some count in fractions, and some below zero.
+    // Some APIs send fractions or negative numbers.
     number.is_finite().then(|| number.max(0.0).floor() as u64)
 }
 
 fn bounded(at: Micros, now: Micros) -> Micros {
-    at.clamp(now, now.saturating_add(LONGEST))
+    at.clamp(now, now.saturating_add(MAX_BLOCK_MICROS))
 }
 
 fn date(text: &str) -> Option<Micros> {
@@ -82,7 +81,7 @@ mod tests {
             ("Tuesday, 06-May-31 07:00:30 GMT", Some(NOW + 30 * SECOND)),
             ("Tue May  6 07:00:30 2031", Some(NOW + 30 * SECOND)),
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(NOW)),
-            ("99999999999999999", Some(NOW + LONGEST)),
+            ("99999999999999999", Some(NOW + MAX_BLOCK_MICROS)),
             ("soon", None),
         ] {
             assert_eq!(retry_after(&[("Retry-AFTER", value)], NOW), expected, "{value}");

@@ -11,7 +11,7 @@ use super::service::{
 use super::wire::{BAD_CALL, MalformedCall};
 use crate::adapter::Adapter;
 use crate::error::OperationError;
-use crate::execution::Ends;
+use crate::execution::EndScope;
 use crate::future::BoxFuture;
 use crate::future::erased;
 use crate::operation::CallScope;
@@ -131,12 +131,12 @@ impl ToolService for AdapterTools {
     }
 
     fn end_sessions(&self) -> BoxFuture<'_, ()> {
-        erased(self.adapter.end_executions_of(Ends::OfEndedSessions))
+        erased(self.adapter.end_executions_of(EndScope::EndedSessions))
     }
 
     #[cfg(feature = "http")]
     fn end_all(&self) -> BoxFuture<'_, ()> {
-        erased(self.adapter.end_executions_of(Ends::OfNobody))
+        erased(self.adapter.end_executions_of(EndScope::EndedAndSessionless))
     }
 }
 

@@ -12,7 +12,7 @@ use super::pipe::serve_halves;
 use super::service::ToolService;
 use crate::adapter::Adapter;
 #[cfg(feature = "stdio")]
-use crate::execution::Ends;
+use crate::execution::EndScope;
 #[cfg(feature = "stdio")]
 use crate::future::erased;
 use crate::main_error::Result;
@@ -47,7 +47,7 @@ impl Adapter {
             let stopped = Box::pin(crate::stop::told_to_stop());
             let (read, write) = standard_streams()?;
             let served = serve_halves(AdapterTools::new(self), read, write, stopped).await;
-            self.end_executions_of(Ends::OfNobody).await;
+            self.end_executions_of(EndScope::EndedAndSessionless).await;
             served
         })
     }

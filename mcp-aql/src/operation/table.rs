@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Call, Envelope, ExecutionCall, Method, Outcome};
 use crate::future::BoxFuture;
-use crate::gatekeeper::Plan;
+use crate::gatekeeper::GatePlan;
 use crate::shape::Shape;
 use crate::spec::InputSpec;
 use crate::spec::{OperationSpec, ParameterSpec};
@@ -21,7 +21,7 @@ pub(crate) struct RegisteredOperation {
     /// What its description says besides, of this adapter.
     pub(crate) note: Option<String>,
     /// What stands between a call and the handler.
-    pub(crate) gate: Plan,
+    pub(crate) gate: GatePlan,
     #[cfg(feature = "query")]
     pub(crate) queries: crate::query::Queries,
 }

@@ -1,4 +1,4 @@
-//! A program of the operator's that carries requests on: to a chat, a phone, a desktop notification.
+//! Passes requests to a program of the operator: for a chat, a phone, or a desktop notification.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -12,7 +12,7 @@ use tokio::process::Command;
 use super::{ChannelError, HumanChannel, HumanRequest};
 use crate::future::BoxFuture;
 
-/// Runs a program for each request and gives it the request, with its code, as one JSON object on its
+/// Runs a program for each request and writes the request, with its code, as one JSON object to its
 /// standard input:
 ///
 /// ```json
@@ -22,9 +22,9 @@ use crate::future::BoxFuture;
 /// }
 /// ```
 ///
-/// No shell is involved. Arguments and environment hold nothing of the request: other users of the
-/// machine can read those. What the program prints is discarded. It has failed when it ends with another
-/// code than 0, or takes longer than [`time_limit`](Self::time_limit); then it is killed.
+/// No shell is involved. Arguments and environment contain nothing of the request, because other users of the
+/// machine can read them. The program's output is discarded. The program has failed if it exits with a code
+/// other than 0, or takes longer than [`time_limit`](Self::time_limit); then it is killed.
 ///
 /// ```
 /// use std::time::Duration;
@@ -43,7 +43,7 @@ pub struct CommandChannel {
 }
 
 impl CommandChannel {
-    /// Runs this program, which is looked for as a shell would, with these arguments.
+    /// Creates a channel that runs this program, found by `PATH`, with these arguments.
     pub fn new<A: AsRef<OsStr>>(
         program: impl AsRef<OsStr>,
         arguments: impl IntoIterator<Item = A>,
@@ -55,7 +55,7 @@ impl CommandChannel {
         }
     }
 
-    /// Kills the program when it takes longer. Default: 10 seconds.
+    /// Sets the time after which the program is killed. Default: 10 seconds.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = limit;
@@ -68,14 +68,14 @@ impl CommandChannel {
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // Whoever drops this future, too.
+            // Also if the future is dropped.
             .kill_on_drop(true)
             .spawn()?;
         let stdin = child.stdin.take();
         let ended = async {
             if let Some(mut stdin) = stdin
                 && let Err(error) = stdin.write_all(&input).await
-                // It need not read what it does not want to know.
+                // The program need not read its input.
                 && error.kind() != io::ErrorKind::BrokenPipe
             {
                 return Err(error);

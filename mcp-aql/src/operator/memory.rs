@@ -1,12 +1,14 @@
+//! A channel that collects requests, for tests.
+
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::{ChannelError, HumanChannel, HumanRequest};
 use crate::future::BoxFuture;
 use crate::sync::lock;
 
-/// Collects what people would be asked: for tests of what agents do.
+/// Collects requests instead of showing them: for tests of agents.
 ///
-/// Clones share what they collect.
+/// Clones share the collected requests.
 ///
 /// ```
 /// use mcp_aql::operator::MemoryChannel;
@@ -16,32 +18,32 @@ use crate::sync::lock;
 /// assert!(people.last_code().is_none());
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct MemoryChannel(Arc<Mutex<Seen>>);
+pub struct MemoryChannel(Arc<Mutex<CollectedRequests>>);
 
 #[derive(Debug, Default)]
-struct Seen {
+struct CollectedRequests {
     requests: Vec<HumanRequest>,
     withdrawn: Vec<String>,
 }
 
 impl MemoryChannel {
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn collected(&self) -> MutexGuard<'_, CollectedRequests> {
         lock(&self.0)
     }
 
-    /// Every request so far, the oldest first.
+    /// Returns all requests so far, oldest first.
     pub fn requests(&self) -> Vec<HumanRequest> {
-        self.seen().requests.clone()
+        self.collected().requests.clone()
     }
 
-    /// The ids of the requests that were taken back.
+    /// Returns the ids of the withdrawn requests.
     pub fn withdrawn(&self) -> Vec<String> {
-        self.seen().withdrawn.clone()
+        self.collected().withdrawn.clone()
     }
 
-    /// The code of the newest request.
+    /// Returns the code of the newest request.
     pub fn last_code(&self) -> Option<String> {
-        self.seen().requests.last().map(|request| request.code.reveal().to_owned())
+        self.collected().requests.last().map(|request| request.code.reveal().to_owned())
     }
 }
 
@@ -51,12 +53,12 @@ impl HumanChannel for MemoryChannel {
     }
 
     fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
-        self.seen().requests.push(request.clone());
+        self.collected().requests.push(request.clone());
         Box::pin(std::future::ready(Ok(())))
     }
 
     fn withdraw<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {
-        self.seen().withdrawn.push(id.to_owned());
+        self.collected().withdrawn.push(id.to_owned());
         Box::pin(std::future::ready(()))
     }
 }

@@ -1,8 +1,8 @@
-//! The people who watch: what they are asked, how it reaches them, and what they can do.
+//! The operators: the requests that people receive, the channels that show them, and the possible decisions.
 //!
 //! A [`HumanChannel`] shows requests to people where no agent can read them: approvals and the codes of
-//! challenges. An [`Operator`] is the handle of whoever decides. Neither is reachable through MCP, and
-//! so an agent cannot approve what it asked for itself (REQ-AUT-16).
+//! challenges. An [`Operator`] is the handle with which people decide. Neither is reachable through MCP, so
+//! an agent cannot approve its own requests (REQ-AUT-16).
 
 mod command;
 #[cfg(feature = "console")]
@@ -26,87 +26,87 @@ pub use command::CommandChannel;
 #[cfg(feature = "console")]
 pub use console::{Console, ConsoleLink, ConsoleOptions};
 #[cfg(feature = "console")]
-pub(crate) use console::{ConsoleChannel, NAME as CONSOLE, Reach};
+pub(crate) use console::{ConsoleChannel, ConsoleCount, NAME as CONSOLE};
 pub use terminal::TerminalChannel;
 
-/// Shows requests to people: a window, a terminal, a message to someone's phone.
+/// Shows requests to people: in a window, on a terminal, or as a message to a phone.
 ///
 /// Source: MCP-AQL §8.8.4, §8.8.6 (REQ-OOB-05, REQ-OOB-13).
 pub trait HumanChannel: Send + Sync + 'static {
-    /// What the audit log calls it: `terminal`, `console`.
+    /// The channel's name in the audit log, such as `terminal` or `console`.
     fn name(&self) -> &str;
 
-    /// Shows a request. It is open until it is answered, withdrawn or expired.
+    /// Shows a request. The request is open until it is answered, withdrawn or expired.
     ///
-    /// Nobody waits for it: an agent that is slow to be shown is paused all the same. After an error the
-    /// request stays unanswered here, and the audit log has `CHALLENGE_NOT_SHOWN`. It must not block its
+    /// The caller does not wait for this: the agent is paused in any case. After an error, the request stays
+    /// unanswered in this channel, and the audit log records `CHALLENGE_NOT_SHOWN`. This must not block the
     /// thread.
     fn present<'a>(&'a self, request: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>>;
 
-    /// Whether it could show a request now, as far as it can tell without showing one. Whoever serves the
-    /// adapter is warned of a channel that cannot, and where none can agents are told that nobody could be
-    /// asked. It must not block. Default: yes.
+    /// Returns whether the channel can show a request now, as far as that is known without showing one. Serving
+    /// an adapter logs a warning for each channel that cannot. If no channel can, agents are informed that no
+    /// person could be asked. This must not block. Default: `true`.
     fn can_present(&self) -> bool {
         true
     }
 
-    /// Takes a request back that is no longer open, by its id.
+    /// Withdraws a request that is no longer open.
     fn withdraw<'a>(&'a self, id: &'a str) -> BoxFuture<'a, ()> {
         let _ = id;
         Box::pin(std::future::ready(()))
     }
 }
 
-/// A request could not be shown to anybody; for the log, never for an agent.
+/// A channel's failure to show a request. Its text is for the log, not for agents.
 #[derive(Debug, thiserror::Error)]
-#[error("the request cannot be shown: {0}")]
+#[error("cannot show the request: {0}")]
 pub struct ChannelError(#[source] pub Box<dyn std::error::Error + Send + Sync>);
 
-/// What a person is asked.
+/// A request to a person.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct HumanRequest {
-    /// The request's id: of a challenge, the id that `verify_challenge` takes.
+    /// The request's id. For a challenge, this is the id for `verify_challenge`.
     pub id: String,
-    /// What is asked.
+    /// The kind of the request.
     pub kind: RequestKind,
-    /// Who waits: the agent, or none for a call outside of the safety loop.
+    /// The agent that waits; `None` for a call outside of the safety loop.
     pub agent: Option<String>,
-    /// What is about to happen: the reported action, or the operation with its parameters (secrets
-    /// masked). It is the agent's text: show it as text.
+    /// The reported action, or the operation with its parameters (secrets masked). This is the agent's text: do
+    /// not interpret it as markup.
     pub action: String,
-    /// Why a person is asked, a sentence each.
+    /// The reasons for the request, as sentences.
     pub reasons: Vec<String>,
-    /// What proves that a person has seen this. Show it to people only.
+    /// The code that proves that a person has seen the request. Show it to people only.
     pub code: Code,
-    /// From when on the code is worth nothing.
+    /// When the code expires.
     pub expires_at: DateTime<Utc>,
 }
 
-/// What a person is asked to decide.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
-    /// Whether an operation may run once: its code goes to `confirm_operation`.
+    /// To run an operation once. The code is for `confirm_operation`.
     Operation,
-    /// Whether an agent may begin: its code goes to `confirm_operation`.
+    /// To start an agent. The code is for `confirm_operation`.
     Start,
-    /// Whether an agent may take a step: its code goes to `confirm_operation`.
+    /// To take a step. The code is for `confirm_operation`.
     Step,
-    /// The same, proven: its code goes to `verify_challenge`.
+    /// To take a step with verification. The code is for `verify_challenge`.
     Verify,
-    /// Whether a blocked agent may go on: its code goes to `verify_challenge`.
+    /// To unblock an agent. The code is for `verify_challenge`.
     Block,
 }
 
 impl RequestKind {
-    /// Whether the code goes to `verify_challenge`, and not to `confirm_operation`.
+    /// Returns whether the code is for `verify_challenge` rather than `confirm_operation`.
     pub const fn is_challenge(self) -> bool {
         matches!(self, Self::Verify | Self::Block)
     }
 }
 
-/// A secret for people's eyes. It is neither printed by `Debug` nor serialized.
+/// A secret code for people. It is neither printed by `Debug` nor serialized.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Code(String);
 
@@ -115,7 +115,7 @@ impl Code {
         Self(code)
     }
 
-    /// The code itself. Whoever calls this answers for where it goes.
+    /// Returns the code as text. The caller is responsible for keeping it secret.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -127,29 +127,29 @@ impl fmt::Debug for Code {
     }
 }
 
-/// A point in time as people read it.
+/// Serializes a time in whole seconds.
 fn to_the_second<S: Serializer>(at: &DateTime<Utc>, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&at.to_rfc3339_opts(SecondsFormat::Secs, true))
 }
 
-/// The handle of whoever watches over an adapter: sees what goes on, approves, denies, unblocks.
+/// The handle of an operator: shows the state of an adapter, and approves, denies and unblocks.
 ///
-/// Whoever has it can do all that. Give it to people's tools, never to an operation.
+/// The handle gives full control. Pass it to people's tools, never to an operation.
 #[derive(Clone)]
-pub struct Operator(pub(crate) Arc<dyn Desk>);
+pub struct Operator(pub(crate) Arc<dyn OperatorBackend>);
 
-/// What is behind an [`Operator`].
-pub(crate) trait Desk: Send + Sync {
-    /// Where consoles that people can sign in to are counted.
+/// The implementation of an [`Operator`].
+pub(crate) trait OperatorBackend: Send + Sync {
+    /// The counter of consoles that people can sign in to.
     #[cfg(feature = "console")]
-    fn reach(&self) -> Option<&Reach> {
+    fn reach(&self) -> Option<&ConsoleCount> {
         None
     }
 
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>>;
     fn code<'a>(&'a self, id: &'a str, by: Option<&'a str>) -> BoxFuture<'a, Option<Code>>;
 
-    /// Records what happened at a console in the audit log, if there is one.
+    /// Records an event of a console in the audit log, if there is one.
     #[cfg(feature = "console")]
     fn record<'a>(
         &'a self,
@@ -176,25 +176,25 @@ pub(crate) trait Desk: Send + Sync {
 }
 
 impl Operator {
-    /// Everything there is to see.
+    /// Returns the state of the adapter and its agents.
     ///
     /// # Errors
-    /// `INTERNAL_ERROR` when the store fails.
+    /// `INTERNAL_ERROR` if the store fails.
     pub async fn overview(&self) -> Result<Overview, OperationError> {
         self.0.overview().await
     }
 
-    /// The code of an open request, if this process issued it: codes are kept nowhere else. The audit log
-    /// has `CODE_REVEALED`.
+    /// Returns the code of an open request, if this process has issued it. Codes are not stored anywhere else.
+    /// The audit log records `CODE_REVEALED`.
     pub async fn code(&self, id: &str) -> Option<Code> {
         self.0.code(id, None).await
     }
 
-    /// Approves an open request: an approval, or a challenge as if its code had been given. The agent may
-    /// then do what it asked for, once; that of a block as well. `by` names the channel in the audit log.
+    /// Approves an open request, as if its code had been sent. The agent may then take the requested action
+    /// once, including the one that caused a block. `by` names the channel in the audit log.
     ///
     /// # Errors
-    /// `NOT_FOUND_RESOURCE` when no such request is open; `INTERNAL_ERROR` when the store fails.
+    /// `NOT_FOUND_RESOURCE` if no such request is open; `INTERNAL_ERROR` if the store fails.
     pub async fn approve(&self, id: &str, by: &str) -> Result<(), OperationError> {
         self.0.decide(id, true, by).await
     }
@@ -202,25 +202,24 @@ impl Operator {
     /// Denies an open request. A blocked agent stays blocked.
     ///
     /// # Errors
-    /// As [`approve`](Self::approve).
+    /// The same as [`approve`](Self::approve).
     pub async fn deny(&self, id: &str, by: &str) -> Result<(), OperationError> {
         self.0.decide(id, false, by).await
     }
 
-    /// Lifts an agent's block without its code: the admin override (REQ-OOB-09). What it was stopped for
-    /// stops it again.
+    /// Lifts an agent's block without its code: the admin override (REQ-OOB-09). The action that caused the
+    /// block is not approved.
     ///
     /// # Errors
-    /// `NOT_FOUND_RESOURCE` when the agent is not blocked; `INTERNAL_ERROR` when the store fails.
+    /// `NOT_FOUND_RESOURCE` if the agent is not blocked; `INTERNAL_ERROR` if the store fails.
     pub async fn unblock(&self, agent: &str, by: &str) -> Result<(), OperationError> {
         self.0.unblock(agent, by).await
     }
 
-    /// Issues another code for a request whose code has expired, or was issued by a process that is
-    /// gone.
+    /// Issues a new code for a request, if its code has expired or its process is gone.
     ///
     /// # Errors
-    /// As [`approve`](Self::approve).
+    /// The same as [`approve`](Self::approve).
     pub async fn renew(&self, id: &str, by: &str) -> Result<(), OperationError> {
         self.0.renew(id, by).await
     }
@@ -232,7 +231,7 @@ impl fmt::Debug for Operator {
     }
 }
 
-/// What an operator sees. No code is among it.
+/// The state of an adapter, as an operator sees it. It contains no codes.
 #[derive(Debug, Clone, Default, Serialize)]
 #[non_exhaustive]
 pub struct Overview {
@@ -240,20 +239,20 @@ pub struct Overview {
     pub adapter: String,
     /// The safety loop's mode.
     pub mode: String,
-    /// Agents that execute, or did: those that are blocked first, then those that run. Up to 1,000.
+    /// The agents with an execution: blocked ones first, then running ones. At most 1,000.
     pub agents: Vec<AgentView>,
-    /// Whether there are more agents than [`agents`](Self::agents) has. What they ask, and that they are
-    /// blocked, is told all the same.
+    /// Whether there are more agents than in [`agents`](Self::agents). Their requests and blocks are included
+    /// nevertheless.
     pub more_agents: bool,
-    /// What people are asked now. The challenge of a block is among it as long as the block lasts: when
-    /// its code is worth nothing any more, [`Operator::renew`] makes another.
+    /// The open requests. The challenge of a block is included as long as the block lasts. If its code is no
+    /// longer valid, [`Operator::renew`] issues a new one.
     pub requests: Vec<RequestView>,
-    /// Who is blocked.
+    /// The blocked agents.
     pub blocks: Vec<BlockView>,
-    /// Records that cannot be read: of agents that may be blocked, and requests that may be open. They
-    /// are not among the rest, and nothing that depends on them is allowed.
+    /// Unreadable records, of agents that may be blocked and requests that may be open. They are not included
+    /// elsewhere, and actions that depend on them are not allowed.
     pub unreadable: Vec<UnreadableView>,
-    /// The last entries of the audit log, the newest first.
+    /// The last entries of the audit log, newest first.
     pub audit: Vec<Value>,
 }
 
@@ -261,19 +260,19 @@ pub struct Overview {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct AgentView {
-    /// Its name.
+    /// The agent's name.
     pub agent: String,
-    /// Its execution.
+    /// The id of the execution.
     pub execution_id: String,
-    /// The execution's state, such as `running`.
+    /// The execution's status, such as `running`.
     pub status: String,
-    /// How many steps it has reported.
+    /// The number of reported steps.
     pub steps: u64,
-    /// The last action that it reported.
+    /// The last reported action.
     pub last_action: Option<String>,
-    /// The last directive, as the agent got it.
+    /// The last directive that the agent received.
     pub directive: Option<Value>,
-    /// When it began.
+    /// When the execution started.
     #[serde(serialize_with = "to_the_second")]
     pub started_at: DateTime<Utc>,
 }
@@ -282,43 +281,43 @@ pub struct AgentView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct RequestView {
-    /// Its id.
+    /// The request's id.
     pub id: String,
-    /// What is asked.
+    /// The kind of the request.
     pub kind: RequestKind,
-    /// Who waits.
+    /// The agent that waits.
     pub agent: Option<String>,
-    /// What is about to happen.
+    /// The requested action.
     pub action: String,
-    /// Why a person is asked.
+    /// The reasons for the request.
     pub reasons: Vec<String>,
-    /// From when on its code is worth nothing.
+    /// When the code expires.
     #[serde(serialize_with = "to_the_second")]
     pub expires_at: DateTime<Utc>,
-    /// Whether its code can be shown here.
+    /// Whether this process can show the code.
     pub has_code: bool,
-    /// Why its code is worth nothing before that, if so.
+    /// The reason why the code is invalid before it has expired, if it is.
     pub void: Option<Void>,
 }
 
-/// Why a code is worth nothing any more, although its time is not up.
+/// The reason why a code is invalid before it has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Void {
-    /// A wrong code was given: a challenge is good for one try (REQ-OOB-06).
+    /// A wrong code was sent: a challenge allows one attempt (REQ-OOB-06).
     WrongCode,
-    /// A person has denied it.
+    /// A person has denied the request.
     Denied,
 }
 
-/// A record of the store that another version wrote, or that is damaged.
+/// An unreadable record of the store, damaged or written by another version.
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct UnreadableView {
     /// The store's collection.
     pub collection: String,
-    /// The record's key; of an agent, its name as it is compared.
+    /// The record's key; for an agent, its normalized name.
     pub key: String,
 }
 
@@ -326,15 +325,15 @@ pub struct UnreadableView {
 #[derive(Debug, Clone, Serialize)]
 #[non_exhaustive]
 pub struct BlockView {
-    /// The agent.
+    /// The agent's name.
     pub agent: String,
-    /// What it was about to do.
+    /// The action that caused the block.
     pub action: String,
-    /// Why it was stopped.
+    /// The reason for the block.
     pub reason: String,
-    /// Since when.
+    /// When the block started.
     #[serde(serialize_with = "to_the_second")]
     pub since: DateTime<Utc>,
-    /// Its challenge, if one is open.
+    /// The id of the challenge, if one is open.
     pub challenge_id: Option<String>,
 }

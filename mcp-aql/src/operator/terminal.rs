@@ -1,5 +1,5 @@
-//! The terminal of whoever started the process, which is neither standard output nor standard error:
-//! an agent's client reads those.
+//! Shows requests on the terminal from which the process was started. Standard output and standard error are
+//! not used, because an agent's client reads them.
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -17,18 +17,18 @@ const TERMINAL: &str = "CONOUT$";
 #[cfg(not(windows))]
 const TERMINAL: &str = "/dev/tty";
 
-/// How long a terminal may take: one that was halted (Ctrl-S) takes nothing.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// The maximum time for a write. A suspended terminal (Ctrl-S) accepts no data.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Shows requests, with their codes, on the terminal from which the process was started: `/dev/tty`, and
-/// `CONOUT$` on Windows. Nothing goes to standard output or standard error.
+/// `CONOUT$` on Windows. It writes nothing to standard output or standard error.
 ///
-/// What an agent wrote is shown with its control characters, and those that turn text around or cannot
-/// be seen, made visible, as `<U+001B>`.
+/// Control characters, and characters that are invisible or change the direction of writing, are shown as
+/// `<U+001B>` in an agent's text.
 ///
-/// A process without a terminal, such as one that a desktop client started, cannot show anything. Serving
-/// an adapter there warns of it, and only the other channels reach people; without any, agents are told
-/// that nobody could be asked.
+/// A process without a terminal, such as one started by a desktop client, cannot show requests. Serving an
+/// adapter there logs a warning, and only other channels reach people. Without any, agents are informed that
+/// no person could be asked.
 ///
 /// ```
 /// use mcp_aql::operator::{HumanChannel, TerminalChannel};
@@ -49,7 +49,7 @@ impl Default for TerminalChannel {
 }
 
 impl TerminalChannel {
-    /// The terminal that the process was started from.
+    /// Creates a channel for the terminal that the process was started from.
     pub fn new() -> Self {
         Self { path: TERMINAL.into() }
     }
@@ -73,13 +73,13 @@ impl HumanChannel for TerminalChannel {
         let written = write(self.path.clone(), format!("\nRequest {} is closed.\n", visible(id)));
         Box::pin(async {
             if let Err(error) = written.await {
-                tracing::debug!(%error, "the terminal cannot be written to");
+                tracing::debug!(%error, "cannot write to the terminal");
             }
         })
     }
 }
 
-/// Writes a line of ours to the terminal.
+/// Writes text to the terminal.
 #[cfg(feature = "console")]
 pub(super) async fn print(text: String) -> io::Result<()> {
     write(TERMINAL.into(), text).await
@@ -87,17 +87,17 @@ pub(super) async fn print(text: String) -> io::Result<()> {
 
 async fn write(path: PathBuf, text: String) -> io::Result<()> {
     let (done, written) = tokio::sync::oneshot::channel();
-    // Not one of the runtime's threads: it would wait for this one when it ends.
+    // A separate thread, because the runtime would wait for one of its own threads when it shuts down.
     std::thread::Builder::new().name("terminal".to_owned()).spawn(move || {
-        // In one write, so that requests do not mix.
+        // One write per request, so that requests do not mix.
         let result = OpenOptions::new().write(true).open(path).and_then(|mut terminal| {
             terminal.write_all(text.as_bytes())?;
             terminal.flush()
         });
-        // Who asked may have stopped waiting.
+        // The caller may have stopped waiting.
         let _ = done.send(result);
     })?;
-    match tokio::time::timeout(PATIENCE, written).await {
+    match tokio::time::timeout(WRITE_TIMEOUT, written).await {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(io::ErrorKind::BrokenPipe.into()),
         Err(_) => Err(io::ErrorKind::TimedOut.into()),
@@ -175,7 +175,7 @@ mod tests {
         let channel = TerminalChannel { path: path.clone() };
         assert!(!channel.can_present());
         let error = channel.present(&request()).await.unwrap_err();
-        assert!(error.to_string().starts_with("the request cannot be shown"), "{error}");
+        assert!(error.to_string().starts_with("cannot show the request"), "{error}");
         assert!(!path.exists());
         channel.withdraw("c-1").await;
     }

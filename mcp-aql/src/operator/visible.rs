@@ -1,13 +1,13 @@
-//! Text of agents, for terminals: what would move the cursor, turn text around or stay unseen is shown
-//! as what it is.
+//! Escapes an agent's text for terminals: characters that move the cursor, change the direction of writing or
+//! are invisible are shown by their code points.
 
 use mcp_aql_text::{is_blank, push_number};
 
-/// Columns of a line. Terminals that are narrower break it once more.
+/// The width of a line in columns. Narrower terminals wrap lines once more.
 const WIDTH: usize = 72;
 
-/// Appends `text` in lines of their own, each after `margin`, so that no line of an agent's text can
-/// pass for one of ours.
+/// Appends `text` in lines with a prefix, so that no line of an agent's text can be mistaken for one of this
+/// program.
 pub(super) fn write_block(to: &mut String, margin: &str, text: &str) {
     for line in text.split('\n') {
         to.push_str(margin);
@@ -26,7 +26,7 @@ pub(super) fn write_block(to: &mut String, margin: &str, text: &str) {
     }
 }
 
-/// `text` in one line.
+/// Escapes `text` for one line.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     text.chars().for_each(|character| push(&mut shown, character));
@@ -41,7 +41,7 @@ fn push(to: &mut String, character: char) {
     }
 }
 
-/// Columns that a character takes, and rather too many than too few.
+/// Returns the number of columns of a character, rounded up if it is unclear.
 fn width(character: char) -> usize {
     match character {
         ' '..='~' => 1,
@@ -50,7 +50,7 @@ fn width(character: char) -> usize {
     }
 }
 
-/// Whether a character acts on the text around it, cannot be seen, or passes for a space.
+/// Returns whether a character changes the text around it, is invisible, or resembles a space.
 fn is_hidden(character: char) -> bool {
     mcp_aql_text::is_hidden(character) || (is_blank(character) && character != ' ')
 }

@@ -1,3 +1,5 @@
+//! The action that an agent reports, in a normalized form.
+
 use std::collections::BTreeSet;
 
 use mcp_aql_protocol::DangerLevel;
@@ -5,10 +7,11 @@ use mcp_aql_text::{is_blank, is_hidden, is_inherited_mark, is_mark, lookalike};
 use sha2::{Digest as _, Sha256};
 use unicode_normalization::UnicodeNormalization as _;
 
-/// What an agent is about to do, as scorers and patterns read it: its own words, made comparable.
+/// The action that an agent is about to take, as scorers and patterns read it: the agent's words in a
+/// normalized form.
 ///
-/// Case, accents, ligatures, invisible characters, look-alike letters of other alphabets and the kind
-/// and number of spaces make no difference.
+/// Normalization removes differences in case, accents, ligatures, invisible characters, look-alike letters of
+/// other alphabets, and the kind and number of spaces.
 ///
 /// ```
 /// use mcp_aql::safety_loop::Action;
@@ -28,69 +31,69 @@ pub struct Action {
 }
 
 impl Action {
-    /// The action that these words tell of.
+    /// Normalizes the agent's words.
     pub fn new(hint: &str) -> Self {
-        let Folded { text, ambiguous, disguised } = Folded::of(hint);
+        let NormalizedText { text, ambiguous, disguised } = NormalizedText::new(hint);
         let compound = hint.trim().contains(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}'])
             || text.contains([';', '|', '&', '`', '<', '>'])
             || text.contains("$(");
         Self { text, ambiguous, compound, disguised, repeats: 0, operation: None }
     }
 
-    /// Says how often the agent has reported this lately.
+    /// Sets how often the agent has reported this action before.
     #[must_use]
     pub fn repeated(mut self, times: u32) -> Self {
         self.repeats = times;
         self
     }
 
-    /// Says that the words name one of the adapter's own operations, and how dangerous it is.
+    /// Sets the operation of the adapter that the words name, and its danger level.
     #[must_use]
     pub fn of_operation(mut self, name: impl Into<String>, level: DangerLevel) -> Self {
         self.operation = Some((name.into(), level));
         self
     }
 
-    /// The words, made comparable.
+    /// Returns the normalized words.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The words with [`BAR`] and [`RING`] for characters that look like several ASCII characters; `None`
-    /// if there are none.
+    /// Returns the words with [`BAR`] and [`RING`] in place of characters that resemble several ASCII characters;
+    /// `None` if there are none.
     pub(super) fn ambiguous(&self) -> Option<&str> {
         self.ambiguous.as_deref()
     }
 
-    /// Whether it looks like several commands, one after the other or one inside the other.
+    /// Returns whether the words look like several commands, in sequence or nested.
     pub fn is_compound(&self) -> bool {
         self.compound
     }
 
-    /// Whether words were written so that they look like others: with invisible characters or with
-    /// letters of several alphabets.
+    /// Returns whether words were written to resemble others: with invisible characters or with letters of
+    /// several alphabets.
     pub fn is_disguised(&self) -> bool {
         self.disguised
     }
 
-    /// The most dangerous of the adapter's own operations that the words name.
+    /// Returns the most dangerous of the adapter's operations that the words name.
     pub fn operation(&self) -> Option<(&str, DangerLevel)> {
         self.operation.as_ref().map(|(name, level)| (name.as_str(), *level))
     }
 
-    /// How often the agent has reported the same lately, before now.
+    /// Returns how often the agent has recently reported the same action before.
     pub fn repeats(&self) -> u32 {
         self.repeats
     }
 
-    /// What tells this action from others: what is approved is this one and no other. Taken of the
-    /// words as they came.
+    /// Returns a hash that identifies the action, so that an approval applies to it alone. Computed from the
+    /// original words.
     pub(super) fn digest(hint: &str) -> String {
         hex(&Sha256::digest(hint.trim().as_bytes()))
     }
 }
 
-/// Bytes as hexadecimal digits.
+/// Encodes bytes as hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
@@ -100,35 +103,35 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// The comparable form of a text, and whether something in it was hidden.
-pub(super) fn fold(hint: &str) -> (String, bool) {
-    let folded = Folded::of(hint);
+/// Returns the normalized form of a text, and whether it contained hidden characters.
+pub(super) fn normalize(hint: &str) -> (String, bool) {
+    let folded = NormalizedText::new(hint);
     (folded.text, folded.disguised)
 }
 
-/// The comparable form of a pattern.
+/// Returns the normalized form of a pattern.
 ///
-/// A special character keeps its meaning only as it was written. A character that is compared as a special
+/// A special character keeps its meaning only as it was written. A character that is normalized to a special
 /// character stands for itself where the result is clear, and is an error otherwise. Without this rule,
 /// `[\u{430}-\u{44f}]` would be compared as `[a-\u{44f}]` and match far more than its author wrote.
 ///
 /// # Errors
 /// A sentence that says which character to write differently.
-pub(super) fn fold_pattern(pattern: &str) -> Result<String, String> {
+pub(super) fn normalize_pattern(pattern: &str) -> Result<String, String> {
     let composed: String = pattern.nfc().collect();
     let mut characters = composed.chars();
-    let mut folding = Folding::default();
+    let mut normalizer = Normalizer::default();
     while let Some(each) = characters.next() {
         match each {
             '[' => {
-                let class = fold_class(&mut characters)?;
-                folding.text.push_str(&class);
+                let class = normalize_class(&mut characters)?;
+                normalizer.text.push_str(&class);
             }
             '\\' => match characters.next() {
-                Some(escaped) => folding.add_literal(escaped, |_| true),
-                None => folding.text.push(each),
+                Some(escaped) => normalizer.add_literal(escaped, |_| true),
+                None => normalizer.text.push(each),
             },
-            _ if each.is_ascii() => folding.add(each),
+            _ if each.is_ascii() => normalizer.add(each),
             _ => {
                 let image = image(each);
                 if let Some(special) = image.chars().find(|image| "*?[]{}\\".contains(*image)) {
@@ -137,18 +140,18 @@ pub(super) fn fold_pattern(pattern: &str) -> Result<String, String> {
                          the character itself"
                     ));
                 }
-                folding.add_literal(each, |image| matches!(image, ',' | '/'));
+                normalizer.add_literal(each, |image| matches!(image, ',' | '/'));
             }
         }
     }
-    Ok(folding.finish().text)
+    Ok(normalizer.finish().text)
 }
 
 /// The comparable form of the class behind a `[`. Characters of the class stay as they are, ranges included,
 /// and their comparable forms are added. The former match no more than their author wrote: a comparable text
 /// has such a character only in place of the same letter in the other case. Forms of several characters become
 /// alternatives of the class. Without an end, the rest is returned as it is.
-fn fold_class(characters: &mut std::str::Chars<'_>) -> Result<String, String> {
+fn normalize_class(characters: &mut std::str::Chars<'_>) -> Result<String, String> {
     let rest = characters.as_str();
     let body = rest.strip_prefix(['!', '^']).unwrap_or(rest);
     // A `]` that comes first belongs to the class.
@@ -232,29 +235,29 @@ fn ranges(body: &str) -> (Vec<(char, char)>, bool) {
 
 /// The comparable form of a character by itself. It is empty for a character that is left out.
 fn image(character: char) -> String {
-    let mut folding = Folding { text: "-".to_owned(), ..Folding::default() };
-    character.to_string().nfc().for_each(|each| folding.add(each));
-    folding.text.split_off(1)
+    let mut normalizer = Normalizer { text: "-".to_owned(), ..Normalizer::default() };
+    character.to_string().nfc().for_each(|each| normalizer.add(each));
+    normalizer.text.split_off(1)
 }
 
-/// A text made comparable.
-pub(super) struct Folded {
+/// A normalized text.
+pub(super) struct NormalizedText {
     text: String,
-    /// The same text, with [`BAR`] and [`RING`] in place of characters of other alphabets that look like
-    /// several ASCII characters; `None` if there are none.
+    /// The same text, with [`BAR`] and [`RING`] in place of characters of other alphabets that resemble several
+    /// ASCII characters; `None` if there are none.
     ambiguous: Option<String>,
     disguised: bool,
 }
 
-/// Stands for what may be read as `i`, `l`, `1` or `|`. Folding leaves no control character in a text, and
+/// Replaces characters that can be read as `i`, `l`, `1` or `|`. Normalized text has no control characters, and
 /// patterns are matched byte by byte.
 pub(super) const BAR: char = '\u{1}';
-/// Stands for what may be read as `o` or `0`.
+/// Replaces characters that can be read as `o` or `0`.
 pub(super) const RING: char = '\u{2}';
 
-impl Folded {
-    fn of(hint: &str) -> Self {
-        let mut folded = Folding::default();
+impl NormalizedText {
+    fn new(hint: &str) -> Self {
+        let mut folded = Normalizer::default();
         for character in hint.nfc() {
             folded.add(character);
         }
@@ -262,20 +265,20 @@ impl Folded {
     }
 }
 
-/// A text in the course of being made comparable.
+/// The state of the normalization.
 #[derive(Default)]
-struct Folding {
+struct Normalizer {
     text: String,
     ambiguous: Option<String>,
     disguised: bool,
-    /// The current word has ASCII letters,
+    /// Whether the current word has ASCII letters.
     plain: bool,
-    /// and letters that only look like ASCII.
+    /// Whether the current word has letters that only look like ASCII.
     alike: bool,
     previous_hidden: bool,
 }
 
-impl Folding {
+impl Normalizer {
     fn add(&mut self, character: char) {
         if is_blank(character) || (character.is_control() && !is_swallowed(character)) {
             self.end_word();
@@ -286,9 +289,9 @@ impl Folding {
             return;
         }
         let alike = lookalike(character);
-        // A letter may be of a later version of Unicode than the one that hidden characters are known by.
+        // A look-alike letter may be newer than the Unicode version of the table of hidden characters.
         if alike.is_none() && self.is_removed(character) {
-            // One between letters parts a word that reads as one.
+            // A hidden character between letters splits a word that reads as one.
             self.previous_hidden = !self.is_spaced();
             return;
         }
@@ -332,8 +335,8 @@ impl Folding {
         }
     }
 
-    /// Whether a character is left out: nothing is displayed for it, or it is a mark on an ASCII letter
-    /// or of no script.
+    /// Returns whether a character is omitted: it is invisible, a mark on an ASCII letter, or a mark of no
+    /// particular script.
     fn is_removed(&self, character: char) -> bool {
         if is_mark(character) {
             let is_on_ascii = self.text.chars().next_back().is_none_or(|last| last.is_ascii());
@@ -360,7 +363,7 @@ impl Folding {
         self.text.push_str(text);
     }
 
-    fn finish(mut self) -> Folded {
+    fn finish(mut self) -> NormalizedText {
         self.end_word();
         for text in [Some(&mut self.text), self.ambiguous.as_mut()].into_iter().flatten() {
             if text.ends_with(' ') {
@@ -368,11 +371,11 @@ impl Folding {
             }
         }
         let Self { text, ambiguous, disguised, .. } = self;
-        Folded { text, ambiguous, disguised }
+        NormalizedText { text, ambiguous, disguised }
     }
 }
 
-/// Controls that a terminal swallows; the others end a word.
+/// Returns whether a terminal ignores this control character. Other control characters end a word.
 fn is_swallowed(character: char) -> bool {
     matches!(character, '\u{0}'..='\u{8}' | '\u{e}'..='\u{1b}' | '\u{7f}')
 }
@@ -408,7 +411,7 @@ mod tests {
         assert_eq!(Action::new("ガ 각 Й").text(), "ガ 각 й", "what is another letter elsewhere");
     }
 
-    /// Every code point, between the letters of a word.
+    /// Tests every code point between the letters of a word.
     #[test]
     fn characters_without_a_glyph_part_no_word() {
         // REQ-AUT-08

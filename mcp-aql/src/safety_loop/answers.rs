@@ -1,53 +1,55 @@
-//! What people answer, with a code or at the desk, and what that lets an agent do.
+//! The answers of people, by code or through the operator, and their effect on an agent.
 
+use super::agent_state::{AgentState, ExecutionStatus, Grant, PersonRequest};
 use super::code::same;
 use super::directive::NotificationType;
 use super::evaluator::Stage;
-use super::machine::{Effects, Env, Event, PAUSE, Refusal, news};
-use super::state::{AgentState, Ask, ExecutionStatus, Grant};
+use super::state_machine::{Effects, Env, Event, PAUSE, Rejection, notification};
 use crate::operator::RequestKind;
 
 impl AgentState {
-    /// A code that was given to `confirm_operation`.
+    /// Applies a code that was sent to `confirm_operation`.
     pub(super) fn confirm(
         &mut self,
         id: &str,
         hash: &str,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
-        let given = |ask: &&Ask| ask.id == id && !ask.kind.is_challenge() && same(&ask.hash, hash);
-        let expired = self.asks().find(given).map(|ask| ask.expires_at);
+    ) -> Result<(), Rejection> {
+        let given = |ask: &&PersonRequest| {
+            ask.id == id && !ask.kind.is_challenge() && same(&ask.hash, hash)
+        };
+        let expired = self.requests().find(given).map(|ask| ask.expires_at);
         self.settle(env, effects);
         if let Some(spent) = self.spent.iter().find(|spent| spent.id == id) {
-            return Err(Refusal::Used { at: spent.at });
+            return Err(Rejection::Used { at: spent.at });
         }
-        let Some(ask) = self.ask_mut(id) else {
-            // A start goes with its question.
+        let Some(ask) = self.request_mut(id) else {
+            // The request of a start is removed with it.
             let expired = expired.filter(|at| env.now >= *at);
-            return Err(expired.map_or(Refusal::Invalid, |at| Refusal::Expired { at }));
+            return Err(expired.map_or(Rejection::Invalid, |at| Rejection::Expired { at }));
         };
         if !same(&ask.hash, hash) {
-            return Err(Refusal::Invalid);
+            return Err(Rejection::Invalid);
         }
         if ask.kind.is_challenge() {
-            return Err(Refusal::WrongOperation);
+            return Err(Rejection::WrongOperation);
         }
         if !ask.is_open(env.now) {
             return Err(match expired {
-                Some(at) if env.now >= at => Refusal::Expired { at },
-                _ => Refusal::Invalid,
+                Some(at) if env.now >= at => Rejection::Expired { at },
+                _ => Rejection::Invalid,
             });
         }
         self.release(id, "code", true, env, effects);
         Ok(())
     }
 
-    /// A code that was given to `verify_challenge`. Whatever is wrong, the answer is the same.
+    /// Applies a code that was sent to `verify_challenge`. Every failure has the same error.
     ///
-    /// The right code counts from any session. A wrong code counts against the agent only if the agent executes
-    /// in the caller's session, and against the caller's own session in any case. As long as the agent
-    /// executes, a wrong code from another session does not use the challenge up either: no session can keep
+    /// The right code is accepted from any session. A wrong code counts for the caller's session, and for the agent
+    /// only if the agent executes in that session. While the agent executes in a session, a wrong code from
+    /// another session does not invalidate the challenge, so that no session can prevent
     /// another one from answering.
     pub(super) fn verify(
         &mut self,
@@ -55,16 +57,16 @@ impl AgentState {
         (id, hash): (&str, &str),
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.settle(env, effects);
         let executes = self.live().is_some();
         let foreign = self.live().is_some_and(|live| live.session.as_deref() != caller);
-        if !foreign && let Err(wait) = self.tries.check(env.now, env.most_tries) {
+        if !foreign && let Err(wait) = self.tries.check(env.now, env.max_attempts) {
             let event = Event::new("CHALLENGE_FAILED", "refused").reason("too many tries");
             effects.note(event.challenge(id).caller(caller));
-            return Err(Refusal::TooMany(wait));
+            return Err(Rejection::TooMany(wait));
         }
-        let ask = self.ask_mut(id).filter(|ask| ask.kind.is_challenge());
+        let ask = self.request_mut(id).filter(|ask| ask.kind.is_challenge());
         let right = ask.as_ref().is_some_and(|ask| same(&ask.hash, hash) && ask.is_open(env.now));
         if right {
             self.release(id, "code", true, env, effects);
@@ -73,26 +75,25 @@ impl AgentState {
         let mut event = Event::new("CHALLENGE_FAILED", "failed").challenge(id).caller(caller);
         if foreign {
             effects.note(event.reason("a wrong code was given in another session"));
-            return Err(Refusal::Invalid);
+            return Err(Rejection::Invalid);
         }
         if let Some(ask) = ask
             && !ask.closed
         {
-            // A challenge is good for one try (REQ-OOB-06).
+            // A challenge allows one attempt (REQ-OOB-06).
             ask.closed = true;
             ask.tried = true;
             effects.closed.push(id.to_owned());
-            event =
-                event.reason("a wrong code was given: the challenge's own is worth nothing now");
+            event = event.reason("a wrong code was given, which invalidates the challenge's code");
         }
         if executes {
             self.tries.fail(env.now);
         }
         effects.note(event);
-        Err(Refusal::Invalid)
+        Err(Rejection::Invalid)
     }
 
-    /// What a person says to a question.
+    /// Applies a person's decision on a request.
     pub(super) fn decide(
         &mut self,
         id: &str,
@@ -100,11 +101,11 @@ impl AgentState {
         by: &str,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.settle(env, effects);
         let now = env.now;
-        let Some(ask) = self.ask_mut(id).filter(|ask| ask.is_open(now)) else {
-            return Err(Refusal::Invalid);
+        let Some(ask) = self.request_mut(id).filter(|ask| ask.is_open(now)) else {
+            return Err(Rejection::Invalid);
         };
         if approve {
             self.release(id, by, true, env, effects);
@@ -121,11 +122,14 @@ impl AgentState {
             RequestKind::Step | RequestKind::Verify => {
                 if let Some(pause) = &mut self.pause {
                     pause.denied = true;
-                    // A person was there: it no longer ends by itself.
+                    // A person has decided, so the pause no longer ends by itself.
                     pause.until = None;
                 }
                 let message = "A person has denied the action";
-                self.notify(PAUSE, news(NotificationType::AutonomyPause, message, None, now));
+                self.notify(
+                    PAUSE,
+                    notification(NotificationType::AutonomyPause, message, None, now),
+                );
             }
             RequestKind::Block | RequestKind::Operation => {}
         }
@@ -138,25 +142,25 @@ impl AgentState {
         by: &str,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.settle(env, effects);
         let Some(id) = self.block.as_ref().map(|block| block.ask.id.clone()) else {
-            return Err(Refusal::Invalid);
+            return Err(Rejection::Invalid);
         };
         self.release(&id, by, false, env, effects);
         Ok(())
     }
 
-    /// Another code for a question.
+    /// Issues a new code for a request.
     pub(super) fn renew(
         &mut self,
         id: &str,
         by: &str,
         env: &Env<'_>,
         effects: &mut Effects,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), Rejection> {
         self.settle(env, effects);
-        let Some(old) = self.ask_mut(id).cloned() else { return Err(Refusal::Invalid) };
+        let Some(old) = self.request_mut(id).cloned() else { return Err(Rejection::Invalid) };
         if !old.closed {
             effects.closed.push(old.id.clone());
         }
@@ -165,7 +169,7 @@ impl AgentState {
         match old.kind {
             RequestKind::Block => self.renew_block(false, env, effects),
             RequestKind::Verify if !denied => {
-                self.ask_to_go_on(
+                self.request_continuation(
                     &old.action,
                     true,
                     old.reasons.get(1..).unwrap_or_default(),
@@ -174,8 +178,8 @@ impl AgentState {
                 );
             }
             kind => {
-                let ask = self.ask(kind, asked, false, env, effects);
-                if let (Some(slot), Some(ask)) = (self.ask_mut(id), ask) {
+                let ask = self.create_request(kind, asked, false, env, effects);
+                if let (Some(slot), Some(ask)) = (self.request_mut(id), ask) {
                     *slot = ask;
                 }
             }
@@ -186,9 +190,9 @@ impl AgentState {
         Ok(())
     }
 
-    /// Lets go what the question holds. Once: the question is gone with it.
+    /// Releases what the request holds, and removes the request.
     fn release(&mut self, id: &str, by: &str, grants: bool, env: &Env<'_>, effects: &mut Effects) {
-        let Some(ask) = self.ask_mut(id).cloned() else { return };
+        let Some(ask) = self.request_mut(id).cloned() else { return };
         self.spend(id, env.now);
         if !ask.closed {
             effects.closed.push(id.to_owned());
@@ -222,7 +226,7 @@ impl AgentState {
         };
         if let Some(execution) = self.live_mut() {
             execution.alone = 0;
-            self.notify("status", news(NotificationType::Status, message, None, env.now));
+            self.notify("status", notification(NotificationType::Status, message, None, env.now));
         } else {
             self.grant = None;
         }

@@ -1,80 +1,80 @@
-//! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval lets
-//! exactly one call pass, of one operation with the same parameters in the same session.
+//! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval admits one
+//! call of one operation, with the same parameters and in the same session.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::action::hex;
-use super::code::{Fresh, same};
+use super::agent_state::{AgentState, PersonRequest};
+use super::code::{RequestCredentials, same};
 use super::core::{
-    AGENTS, IDLE, INDEX, PAGE, SKEW, SafetyCore, Target, agent_change, answered, expected, indexed,
-    read, readable, target, written,
+    AGENTS, IDLE_TTL, INDEX, MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore, Target,
+    agent_change, answered, expected, indexed, read, readable, target, written,
 };
 use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
-use super::machine::{Event, Refusal, news, shown};
-use super::state::{AgentState, Ask};
+use super::state_machine::{Event, Rejection, displayed, notification};
 use crate::error::OperationError;
 use crate::operator::RequestKind;
 use crate::session::Session;
 use crate::store::{Change, Record, Store, StoreError};
 
 pub(super) const APPROVALS: &str = "safety_approvals";
-/// The group of those that nobody has answered.
+/// The group of unanswered approvals.
 const OPEN: &str = "open";
-/// So many calls of an agent wait for people: it is told of each with every step until somebody answers.
-pub(super) const MOST_WAITING: usize = 50;
+/// The maximum number of calls of an agent that wait for people. The agent is notified of each with every step.
+pub(super) const MAX_WAITING_CALLS: usize = 50;
 
-/// An operation that a person is to approve.
-pub(crate) struct Pending<'a> {
+/// An operation that needs a person's approval.
+pub(crate) struct ApprovalRequest<'a> {
     pub(crate) operation: &'a str,
-    /// Of its canonical parameters.
+    /// The hash of its canonical parameters.
     pub(crate) params_hash: &'a str,
     pub(crate) session: Option<&'a Session>,
-    /// What the person reads: the operation with its parameters, secrets masked.
+    /// The text for the person: the operation with its parameters, secrets masked.
     pub(crate) action: &'a str,
     pub(crate) reasons: Vec<String>,
-    /// The permission level or danger level that asks for a person.
+    /// The permission level or danger level that requires a person.
     pub(crate) level: &'a str,
     pub(crate) expires_at: DateTime<Utc>,
 }
 
 /// A person's approval of a call.
-pub(crate) struct Approved {
-    /// The change that uses the approval up.
+pub(crate) struct ApprovalClaim {
+    /// The change that consumes the approval.
     pub(crate) change: Change,
-    /// The id of the request that was approved.
+    /// The id of the approved request.
     pub(crate) request_id: String,
 }
 
-/// What became of it.
+/// The record of an approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Approval {
-    pub(super) ask: Ask,
+    pub(super) ask: PersonRequest,
     pub(super) operation: String,
     params_hash: String,
     session: Option<String>,
-    /// Who waits in that session.
+    /// The agents of the session that wait for the approval.
     pub(super) agents: Vec<String>,
-    /// When a person has approved it.
+    /// When a person approved the call.
     approved_at: Option<DateTime<Utc>>,
 }
 
-/// Where the request of a call stands.
+/// The state of a call's request.
 #[cfg(feature = "cli")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Standing {
-    /// Nobody has answered it.
+pub(crate) enum ApprovalStatus {
+    /// The request is unanswered.
     Open,
-    /// The call may be made.
+    /// The call is approved.
     Approved,
-    /// Somebody has said no.
+    /// The call is denied.
     Denied,
-    /// Nobody has answered it in time.
+    /// The request expired unanswered.
     Expired,
 }
 
-/// What the call is found by.
+/// Returns the key under which a call's approval is stored.
 fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
     let mut hash = Sha256::new();
     for part in [operation, params_hash, session.unwrap_or_default()] {
@@ -85,15 +85,15 @@ fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
     hex(&hash.finalize())
 }
 
-/// What notifications of approvals begin with.
-const ABOUT: &str = "approval ";
+/// The prefix of the subjects of notifications on approvals.
+const SUBJECT_PREFIX: &str = "approval ";
 
-fn about(id: &str) -> String {
-    format!("{ABOUT}{id}")
+fn subject(id: &str) -> String {
+    format!("{SUBJECT_PREFIX}{id}")
 }
 
 impl SafetyCore {
-    /// Whether an agent executes in this session.
+    /// Returns whether an agent executes in this session.
     pub(crate) async fn is_executing(
         &self,
         session: Option<&Session>,
@@ -101,11 +101,11 @@ impl SafetyCore {
         Ok(!self.executing(session).await?.is_empty())
     }
 
-    /// Asks people to approve a call, and tells the agents of its session so. Gives the request's id;
-    /// the same one as long as it is open.
+    /// Requests a person's approval of a call and notifies the agents of its session. Returns the request's id,
+    /// which stays the same while the request is open.
     pub(crate) async fn request_approval(
         &self,
-        pending: Pending<'_>,
+        pending: ApprovalRequest<'_>,
     ) -> Result<String, OperationError> {
         let store = self.store().await?;
         let session = pending.session.map(Session::id);
@@ -123,38 +123,38 @@ impl SafetyCore {
             };
             let message =
                 format!("Operation '{}' waits for a person's approval", pending.operation);
-            let news = news(NotificationType::PermissionPending, message, Some(metadata), now);
+            let news =
+                notification(NotificationType::PermissionPending, message, Some(metadata), now);
             if let Some(known) = &old
                 && known.ask.is_open(now)
             {
-                // Whoever asked first may have been cut off before all were told.
-                self.tell_waiting(store, &key, &known.ask.id, &known.agents, &news, None).await?;
+                // The first caller may have been cancelled before all agents were notified.
+                self.notify_agents(store, &key, &known.ask.id, &known.agents, &news, None).await?;
                 return Ok(known.ask.id.clone());
             }
-            // Somebody has approved it just now: the call passes when it is made again.
-            if let Some(known) = old.as_ref().filter(|old| self.lets_pass(old, now)) {
+            // The call was approved in the meantime: it is admitted when it is repeated.
+            if let Some(known) = old.as_ref().filter(|old| self.is_valid(old, now)) {
                 return Ok(known.ask.id.clone());
             }
-            if self.are_full(store, &agents, old.as_ref()).await? {
+            if self.has_too_many_waiting(store, &agents, old.as_ref()).await? {
                 let event = Event::new("CHALLENGE_ISSUED", "refused").reason("too many wait");
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
                 let reason = "too many calls of this session wait for a person: repeat one of them, or \
                               end the execution";
-                return Err(
-                    OperationError::permission_denied(reason).with_detail("limit", MOST_WAITING)
-                );
+                return Err(OperationError::permission_denied(reason)
+                    .with_detail("limit", MAX_WAITING_CALLS));
             }
-            if self.is_crowded(now, session) {
+            if self.is_request_limit_reached(now, session) {
                 let event =
                     Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute");
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
-                return Err(super::refusals::error(Refusal::TooMany(60), "", now));
+                return Err(super::rejection::error(Rejection::TooMany(60), "", now));
             }
-            let fresh = Fresh::new()?;
-            let (action, warning) = shown(pending.action);
-            let ask = Ask {
+            let fresh = RequestCredentials::new()?;
+            let (action, warning) = displayed(pending.action);
+            let ask = PersonRequest {
                 id: fresh.id.clone(),
                 kind: RequestKind::Operation,
                 hash: fresh.hash.clone(),
@@ -182,91 +182,94 @@ impl SafetyCore {
                 let id = ask.id.clone();
                 let asker = (agents.first().cloned(), session.map(str::to_owned));
                 self.present(ask, asker, fresh.code).await;
-                // Last: a store that fails now keeps nobody from being asked, and the next call tells.
+                // Done last: a store failure at this point does not affect the request, and the next call repeats this.
                 let before = old.as_ref().map(|old| old.ask.id.as_str());
-                self.tell_waiting(store, &key, &id, &agents, &news, before).await?;
+                self.notify_agents(store, &key, &id, &agents, &news, before).await?;
                 return Ok(id);
             }
             tokio::task::yield_now().await;
         }
     }
 
-    /// A person's approval of this call, if there is one. The first caller that writes its change has it.
+    /// Returns a person's approval of this call, if there is one. The first caller that writes the change uses it.
     pub(crate) async fn approval(
         &self,
         operation: &str,
         params_hash: &str,
         session: Option<&Session>,
-    ) -> Result<Option<Approved>, OperationError> {
+    ) -> Result<Option<ApprovalClaim>, OperationError> {
         let key = key(operation, params_hash, session.map(Session::id));
         let found = self.store().await?.get(APPROVALS, &key).await?;
         let Some(record) = found else { return Ok(None) };
         let approval: Approval = read(&record)?;
-        if !self.lets_pass(&approval, self.now()) {
+        if !self.is_valid(&approval, self.now()) {
             return Ok(None);
         }
         let change = Change::remove(APPROVALS, key, expected(Some(&record)));
-        Ok(Some(Approved { change, request_id: approval.ask.id }))
+        Ok(Some(ApprovalClaim { change, request_id: approval.ask.id }))
     }
 
-    /// Whether somebody has approved it, and that still holds.
-    fn lets_pass(&self, approval: &Approval, now: DateTime<Utc>) -> bool {
-        // Nothing lasts longer because the clock went back.
+    /// Returns whether the call is approved and the approval is still valid.
+    fn is_valid(&self, approval: &Approval, now: DateTime<Utc>) -> bool {
+        // Setting the clock back must not extend the approval.
         let left = approval.ask.expires_at - now;
-        let lasts = left > TimeDelta::zero() && left <= self.timeout + TimeDelta::seconds(SKEW);
+        let lasts = left > TimeDelta::zero()
+            && left <= self.timeout + TimeDelta::seconds(MAX_CLOCK_DIFFERENCE_SECONDS);
         approval.approved_at.is_some() && lasts
     }
 
-    /// Where the request of this id stands; none where there is no such request of a call.
+    /// Returns the state of the request with this id; `None` if it is not the request of a call.
     #[cfg(feature = "cli")]
-    pub(crate) async fn standing(&self, id: &str) -> Result<Option<Standing>, OperationError> {
+    pub(crate) async fn approval_status(
+        &self,
+        id: &str,
+    ) -> Result<Option<ApprovalStatus>, OperationError> {
         let Some(Target::Approval { key, .. }) = self.target_of_id(id).await? else {
             return Ok(None);
         };
         let record = self.store().await?.get(APPROVALS, &key).await?;
         let approval: Option<Approval> = record.as_ref().map(read).transpose()?;
         Ok(Some(match approval.filter(|approval| approval.ask.id == id) {
-            None => Standing::Denied,
-            Some(approval) if approval.approved_at.is_some() => Standing::Approved,
-            Some(approval) if approval.ask.is_open(self.now()) => Standing::Open,
-            Some(_) => Standing::Expired,
+            None => ApprovalStatus::Denied,
+            Some(approval) if approval.approved_at.is_some() => ApprovalStatus::Approved,
+            Some(approval) if approval.ask.is_open(self.now()) => ApprovalStatus::Open,
+            Some(_) => ApprovalStatus::Expired,
         }))
     }
 
-    /// Answers the question: with a code's hash, or as a person at the desk. `None` where the code
-    /// was not given.
+    /// Applies an answer to the request of a call: by a code's hash, or by an operator if `hash` is `None`.
     pub(super) async fn answer_approval(
         &self,
         key: &str,
         id: &str,
         hash: Option<&str>,
         (approve, by): (bool, &str),
-    ) -> Result<Result<(), Refusal>, StoreError> {
+    ) -> Result<Result<(), Rejection>, StoreError> {
         let store = self.store().await?;
         loop {
             let now = self.now();
             let Some(record) = store.get(APPROVALS, key).await? else {
-                return Ok(Err(Refusal::Invalid));
+                return Ok(Err(Rejection::Invalid));
             };
             let mut approval: Approval = read(&record)?;
             if approval.ask.id != id || hash.is_some_and(|hash| !same(&approval.ask.hash, hash)) {
-                return Ok(Err(Refusal::Invalid));
+                return Ok(Err(Rejection::Invalid));
             }
             if let Some(at) = approval.approved_at {
-                return Ok(Err(Refusal::Used { at }));
+                return Ok(Err(Rejection::Used { at }));
             }
             if !approval.ask.is_open(now) {
                 let at = approval.ask.expires_at;
                 return Ok(Err(match hash {
-                    Some(_) if now >= at => Refusal::Expired { at },
-                    _ => Refusal::Invalid,
+                    Some(_) if now >= at => Rejection::Expired { at },
+                    _ => Rejection::Invalid,
                 }));
             }
             let (agents, operation) = (approval.agents.clone(), approval.operation.clone());
             approval.ask.closed = true;
             let word = if approve { "approved" } else { "denied" };
             let message = format!("A person has {word} operation '{operation}'");
-            let told = news(NotificationType::Status, message, None, now);
+            let told = notification(NotificationType::Status, message, None, now);
             let change = if approve {
                 approval.approved_at = Some(now);
                 approval.ask.expires_at = now + self.timeout;
@@ -286,13 +289,13 @@ impl SafetyCore {
                 self.record(&event, agent, session, None, Some(&operation)).await;
                 self.withdraw(id).await;
                 let tell = |state: &mut AgentState, _| {
-                    state.clear(&about(id));
+                    state.clear(&subject(id));
                     state.notify("status", told.clone());
                 };
                 for agent in &agents {
-                    // It is decided: should not all be told now, each finds it with its next step.
-                    if let Err(error) = self.tell(store, agent, None, &tell).await {
-                        tracing::warn!(agent, %error, "an agent is not told of an answer yet");
+                    // The decision is stored: agents that cannot be notified now are notified with their next step.
+                    if let Err(error) = self.update_agent(store, agent, None, &tell).await {
+                        tracing::warn!(agent, %error, "cannot notify an agent of an answer yet");
                     }
                 }
                 return Ok(Ok(()));
@@ -301,23 +304,23 @@ impl SafetyCore {
         }
     }
 
-    /// Another code for the question.
+    /// Issues a new code for the request.
     pub(super) async fn renew_approval(
         &self,
         key: &str,
         id: &str,
         by: &str,
-    ) -> Result<Result<(), Refusal>, StoreError> {
+    ) -> Result<Result<(), Rejection>, StoreError> {
         let store = self.store().await?;
         loop {
             let Some(record) = store.get(APPROVALS, key).await? else {
-                return Ok(Err(Refusal::Invalid));
+                return Ok(Err(Rejection::Invalid));
             };
             let mut approval: Approval = read(&record)?;
             if approval.ask.id != id || approval.approved_at.is_some() {
-                return Ok(Err(Refusal::Invalid));
+                return Ok(Err(Rejection::Invalid));
             }
-            let fresh = Fresh::new().map_err(StoreError::failed)?;
+            let fresh = RequestCredentials::new().map_err(StoreError::failed)?;
             approval.ask.hash.clone_from(&fresh.hash);
             approval.ask.expires_at = self.now() + self.timeout;
             let mut changes = vec![change(key, Some(&record), &approval)?];
@@ -336,8 +339,8 @@ impl SafetyCore {
         }
     }
 
-    /// Tells agents of a call that waits.
-    async fn tell_waiting(
+    /// Notifies agents of a call that waits.
+    async fn notify_agents(
         &self,
         store: &dyn Store,
         key: &str,
@@ -348,22 +351,22 @@ impl SafetyCore {
     ) -> Result<(), StoreError> {
         let tell = |state: &mut AgentState, waits: bool| {
             if let Some(before) = before {
-                state.clear(&about(before));
+                state.clear(&subject(before));
             }
-            if waits && !state.queue.iter().any(|queued| queued.about == about(id)) {
-                state.notify(&about(id), news.clone());
+            if waits && !state.queue.iter().any(|queued| queued.about == subject(id)) {
+                state.notify(&subject(id), news.clone());
             }
         };
         for agent in agents {
-            self.tell(store, agent, Some((key, id)), &tell).await?;
+            self.update_agent(store, agent, Some((key, id)), &tell).await?;
         }
         Ok(())
     }
 
-    /// Tells an agent something, if it executes: each by itself, as of many that report at once somebody
-    /// always changes. What waits is told as long as it does: this looks after it has read the agent's
-    /// record, and so whoever answers meanwhile comes after it.
-    async fn tell(
+    /// Changes the record of an executing agent, separately for each agent, because agents that report
+    /// concurrently change their records often. Whether the call still waits is read after the agent's record, so
+    /// that an answer in the meantime is applied after this change.
+    async fn update_agent(
         &self,
         store: &dyn Store,
         agent: &str,
@@ -396,7 +399,7 @@ impl SafetyCore {
         }
     }
 
-    /// What an agent still waits for and somebody has answered.
+    /// Returns the subjects that an agent still waits for, although they were answered.
     pub(super) async fn answered(
         &self,
         store: &dyn Store,
@@ -404,8 +407,8 @@ impl SafetyCore {
     ) -> Result<Vec<String>, StoreError> {
         let mut answered = Vec::new();
         for queued in &state.queue {
-            let Some(id) = queued.about.strip_prefix(ABOUT) else { continue };
-            // One that is no longer known was not answered in time.
+            let Some(id) = queued.about.strip_prefix(SUBJECT_PREFIX) else { continue };
+            // An unknown request has expired unanswered.
             if store.get(INDEX, &format!("answered {id}")).await?.is_some()
                 || target(store, &format!("id {id}")).await?.is_none()
             {
@@ -415,8 +418,8 @@ impl SafetyCore {
         Ok(answered)
     }
 
-    /// Whether one of these agents waits for as much as it may, but for what is asked anew.
-    async fn are_full(
+    /// Returns whether one of these agents has reached the limit of waiting calls, apart from the call to renew.
+    async fn has_too_many_waiting(
         &self,
         store: &dyn Store,
         agents: &[String],
@@ -427,23 +430,23 @@ impl SafetyCore {
             let state = record.as_ref().and_then(readable::<AgentState>);
             let Some(mut state) = state.filter(|state| state.live().is_some()) else { continue };
             if let Some(old) = old {
-                state.clear(&about(&old.ask.id));
+                state.clear(&subject(&old.ask.id));
             }
-            if state.waiting() >= MOST_WAITING {
+            if state.waiting() >= MAX_WAITING_CALLS {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    /// What waits for approval, and the keys of what cannot be read.
+    /// Returns the open approvals, and the keys of unreadable ones.
     pub(super) async fn open_approvals(&self) -> Result<(Vec<Approval>, Vec<String>), StoreError> {
         let (store, now) = (self.store().await?, self.now());
         let mut unreadable = Vec::new();
         let mut all = Vec::new();
         let mut after: Option<String> = None;
         loop {
-            let page = store.list(APPROVALS, Some(OPEN), after.as_deref(), PAGE).await?;
+            let page = store.list(APPROVALS, Some(OPEN), after.as_deref(), PAGE_SIZE).await?;
             for record in &page {
                 match read::<Approval>(record) {
                     Ok(approval) if approval.ask.is_open(now) => all.push(approval),
@@ -452,7 +455,7 @@ impl SafetyCore {
                 }
             }
             after = page.last().map(|record| record.key.clone());
-            if page.len() < PAGE {
+            if page.len() < PAGE_SIZE {
                 return Ok((all, unreadable));
             }
         }
@@ -460,7 +463,7 @@ impl SafetyCore {
 }
 
 fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Change, StoreError> {
-    let mut kept = written(approval)?.expires_at(approval.ask.expires_at + IDLE);
+    let mut kept = written(approval)?.expires_at(approval.ask.expires_at + IDLE_TTL);
     if approval.approved_at.is_none() {
         kept = kept.group(OPEN);
     }

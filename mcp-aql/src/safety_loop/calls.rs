@@ -1,4 +1,4 @@
-//! What the reserved operations do.
+//! The implementation of the reserved operations.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,58 +8,58 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::action::{Action, fold};
+use super::action::{Action, normalize};
+use super::agent_state::{AgentState, ExecutionStatus};
 use super::code;
-use super::core::{BEAT, SafetyCore, Target, expected, read, readable, written};
+use super::core::{HEARTBEAT_INTERVAL, SafetyCore, Target, expected, read, readable, written};
 use super::directive::{AutonomyDirective, StepOutcome};
-use super::judging::Step;
-use super::machine::{Event, Refusal, Start, shortened};
-use super::refusals;
-use super::state::{AgentState, ExecutionStatus};
-use super::tries::Tries;
+use super::evaluation::ReportedStep;
+use super::rejection;
+use super::retry_lockout::RetryLockout;
+use super::state_machine::{Event, Rejection, Start, shortened};
 use crate::clock;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::session::Session;
-use crate::store::{Change, MOST_KEY_BYTES, StoreError};
+use crate::store::{Change, MAX_KEY_BYTES, StoreError};
 use crate::sync::lock;
 
-/// Failed tries of sessions and agents.
-const TRIES: &str = "safety_tries";
-/// So many agents execute in one session.
-pub(super) const MOST_AGENTS: usize = 50;
+/// The collection of the store that counts failed attempts of sessions and agents.
+const ATTEMPTS: &str = "safety_tries";
+/// The maximum number of agents that may run in one session.
+pub(super) const MAX_AGENTS: usize = 50;
 
-/// The agents of one session, which may be a client of several adapters: what one loop knows is of no
-/// use to another, whose store knows other agents.
+/// The agents of one session, by safety loop. A session may be a client of several adapters, whose stores
+/// have different agents.
 #[derive(Default)]
 struct AllAgents(Mutex<HashMap<String, Arc<SessionAgents>>>);
 
-/// The agents of a session in one loop.
+/// The agents of a session in one safety loop.
 #[derive(Default)]
 struct SessionAgents {
-    /// That execute, by the comparable form of their names.
+    /// The executing agents, by their normalized names.
     executing: Mutex<BTreeSet<String>>,
-    /// That were blocked here, or found to be, each with a number of its own.
+    /// The agents that were blocked in this session, with a number for each block.
     blocked: Mutex<BTreeMap<String, u64>>,
     numbers: AtomicU64,
-    /// Somebody waits for the session's end.
+    /// Whether a task waits for the session's end.
     watched: AtomicBool,
 }
 
-/// A place among a session's agents, given back unless it is kept.
-struct Place {
+/// A slot among a session's agents, released when it is dropped unless it is kept.
+struct AgentSlot {
     known: Arc<SessionAgents>,
     agent: String,
     kept: bool,
 }
 
-impl Place {
+impl AgentSlot {
     fn keep(mut self) {
         self.kept = true;
     }
 }
 
-impl Drop for Place {
+impl Drop for AgentSlot {
     fn drop(&mut self) {
         if !self.kept {
             lock(&self.known.executing).remove(&self.agent);
@@ -73,62 +73,62 @@ impl Drop for Place {
 pub struct AgentExecution {
     /// The execution's id.
     pub execution_id: String,
-    /// Where it stands.
+    /// The status of the execution.
     pub status: ExecutionStatus,
-    /// The agent.
+    /// The agent's name.
     pub element_name: String,
     /// The safety loop's mode: enforcing, monitoring, logging or disabled.
     pub safety_loop: String,
-    /// When it began.
+    /// When the execution started.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<String>,
-    /// When it ended.
+    /// When the execution ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub finished_at: Option<String>,
-    /// How many steps were reported.
+    /// The number of reported steps.
     pub progress: StepCount,
-    /// The request that a person has to approve first.
+    /// The request that a person must approve first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request_id: Option<String>,
-    /// What to do next.
+    /// Instructions for the agent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<String>,
 }
 
-/// How far an agent's execution is.
+/// The progress of an agent's execution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct StepCount {
-    /// How many steps were reported.
+    /// The number of reported steps.
     pub current: u64,
 }
 
-/// The answer to a step.
+/// The reply to a reported step.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct StepReply {
     /// The execution's id.
     pub execution_id: String,
-    /// Where it stands.
+    /// The status of the execution.
     pub status: ExecutionStatus,
-    /// How many steps were reported.
+    /// The number of reported steps.
     pub progress: StepCount,
-    /// Whether the agent may go on. It is authoritative.
+    /// Whether the agent may continue. This decision is authoritative.
     pub autonomy: AutonomyDirective,
 }
 
-/// What a code has brought about.
+/// The effect of a code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct Verified {
-    /// Whether the code was right; a wrong one is an error.
+    /// Whether the code was accepted. A wrong code results in an error.
     pub confirmed: bool,
-    /// What to do next.
+    /// Instructions for the agent.
     pub next: String,
 }
 
-/// A step as `record_execution_step` takes it.
-pub(super) struct Reported {
+/// A step that was reported with `record_execution_step`.
+pub(super) struct StepReport {
     pub(super) agent: String,
     pub(super) hint: String,
     pub(super) description: Option<String>,
@@ -146,8 +146,8 @@ impl SafetyCore {
         Arc::clone(all.entry(self.me.clone()).or_default())
     }
 
-    /// The agents that execute in this session. Callers without a session count as one, whichever
-    /// process they call.
+    /// Returns the agents that execute in this session. Callers without a session count as one session, across
+    /// all processes.
     pub(super) async fn executing(
         &self,
         session: Option<&Session>,
@@ -161,7 +161,7 @@ impl SafetyCore {
         let mut names = Vec::new();
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
-                // One that cannot be read may be such an agent: whoever asks is to be on the safe side.
+                // An unreadable record may be such an agent, so it is included to be safe.
                 let executes = readable::<AgentState>(&record)
                     .is_none_or(|state| state.live().is_some_and(|live| live.session.is_none()));
                 if executes {
@@ -172,55 +172,55 @@ impl SafetyCore {
         Ok(names)
     }
 
-    fn refused(&self, refusal: Refusal, agent: &str) -> OperationError {
-        refusals::error(refusal, agent, self.now())
+    fn rejection(&self, refusal: Rejection, agent: &str) -> OperationError {
+        rejection::error(refusal, agent, self.now())
     }
 
-    /// As [`refused`](Self::refused), of what an agent of this session wanted.
-    fn refused_here(
+    /// Returns the error as [`refused`](Self::refused) does, and remembers a block in this session.
+    fn rejection_in_session(
         &self,
         session: Option<&Session>,
-        refusal: Refusal,
+        refusal: Rejection,
         agent: &str,
     ) -> OperationError {
-        if let Refusal::Blocked { agent, .. } = &refusal {
+        if let Rejection::Blocked { agent, .. } = &refusal {
             self.remember_blocked(session, agent);
         }
-        self.refused(refusal, agent)
+        self.rejection(refusal, agent)
     }
 
     fn remember_blocked(&self, session: Option<&Session>, agent: &str) {
         if let Some(session) = session {
             let known = self.agents_of(session);
             let number = known.numbers.fetch_add(1, Ordering::Relaxed);
-            lock(&known.blocked).insert(fold(agent).0, number);
+            lock(&known.blocked).insert(normalize(agent).0, number);
         }
     }
 
-    /// Whether an agent of this session may be blocked: the store knows, and is asked only then. Callers
-    /// without a session count as one, whichever process they call: of them it is always asked.
+    /// Returns whether an agent of this session may be blocked, so that the store must be read. For callers
+    /// without a session the store is always read, because they may call any process.
     fn may_be_blocked(&self, session: Option<&Session>) -> bool {
         self.mode() == super::LoopMode::Enforcing
             && session.is_none_or(|session| !lock(&self.agents_of(session).blocked).is_empty())
     }
 
-    /// Refuses a call in a session with a blocked agent, which has to cease all actions (REQ-OOB-08).
-    /// In a session where none was blocked, this asks nobody and makes no future.
-    pub(crate) fn refuse_blocked<'a>(
+    /// Returns an error if this session has a blocked agent, which must cease all actions (REQ-OOB-08). Returns
+    /// `None`, without reading the store, if no agent of the session was blocked.
+    pub(crate) fn reject_blocked_session<'a>(
         &'a self,
         session: Option<&'a Session>,
     ) -> Option<BoxFuture<'a, Result<(), OperationError>>> {
         self.may_be_blocked(session).then(|| {
             Box::pin(async move {
                 let blocked = self.blocked_in(session).await?;
-                self.refuse_one_of(blocked, "")
+                self.first_block_error(blocked, "")
             }) as BoxFuture<'a, _>
         })
     }
 
-    /// Nobody evades a block by another name (REQ-OOB-08): as long as an agent of this session is
-    /// blocked, all are. Callers without a session count as one.
-    async fn refuse_session(
+    /// Rejects all agents of a session while one of them is blocked, so that an agent cannot evade a block by
+    /// changing its name (REQ-OOB-08). Callers without a session count as one session.
+    async fn reject_if_session_blocked(
         &self,
         session: Option<&Session>,
         agent: &str,
@@ -228,10 +228,10 @@ impl SafetyCore {
         if self.mode() != super::LoopMode::Enforcing {
             return Ok(());
         }
-        let name = fold(agent).0;
+        let name = normalize(agent).0;
         let mut blocked = self.blocked_in(session).await?;
-        // The agent itself is refused where its challenge can be renewed, which is in the audit log too.
-        blocked.retain(|state| fold(&state.agent).0 != name);
+        // The agent itself is rejected later, where its challenge can be renewed and the audit log records it.
+        blocked.retain(|state| normalize(&state.agent).0 != name);
         let reason = blocked
             .first()
             .map(|state| format!("agent '{}' is blocked, and with it its session", state.agent));
@@ -240,10 +240,10 @@ impl SafetyCore {
             let session = session.map(Session::id);
             self.record(&event, Some(agent), session, None, None).await;
         }
-        self.refuse_one_of(blocked, &name)
+        self.first_block_error(blocked, &name)
     }
 
-    /// The blocked agents of this session.
+    /// Returns the blocked agents of this session.
     async fn blocked_in(
         &self,
         session: Option<&Session>,
@@ -257,7 +257,7 @@ impl SafetyCore {
                     match self.state(&name).await? {
                         Some(state) if state.block.is_some() => blocked.push(state),
                         _ => {
-                            // Unless it was blocked again meanwhile.
+                            // Unless the agent was blocked again in the meantime.
                             let mut known = lock(&known.blocked);
                             if known.get(&name) == Some(&number) {
                                 known.remove(&name);
@@ -278,13 +278,17 @@ impl SafetyCore {
         }
     }
 
-    fn refuse_one_of(&self, blocked: Vec<AgentState>, agent: &str) -> Result<(), OperationError> {
+    fn first_block_error(
+        &self,
+        blocked: Vec<AgentState>,
+        agent: &str,
+    ) -> Result<(), OperationError> {
         match blocked.into_iter().next() {
             Some(state) => {
                 let now = self.now();
                 let open = state.block.map(|block| block.ask).filter(|ask| ask.is_open(now));
                 let challenge = open.map(|ask| ask.id);
-                Err(self.refused(Refusal::Blocked { agent: state.agent, challenge }, agent))
+                Err(self.rejection(Rejection::Blocked { agent: state.agent, challenge }, agent))
             }
             None => Ok(()),
         }
@@ -296,8 +300,8 @@ impl SafetyCore {
         agent: &str,
         parameters: Option<Map<String, Value>>,
     ) -> Result<AgentExecution, OperationError> {
-        named(agent)?;
-        self.refuse_session(session, agent).await?;
+        validate_agent_name(agent)?;
+        self.reject_if_session_blocked(session, agent).await?;
         let parameters = Value::Object(parameters.unwrap_or_default()).to_string();
         let action = format!("Start agent '{agent}' with parameters {parameters}");
         let execution_id = crate::vocab::new_id("run");
@@ -307,14 +311,14 @@ impl SafetyCore {
             parameters: &Action::digest(&parameters),
             action: &action,
         };
-        let place = self.take_place(session, agent).await?;
+        let place = self.acquire_slot(session, agent).await?;
         let begun = self
-            .transit(agent, |state, env, effects| {
+            .apply_transition(agent, |state, env, effects| {
                 state.start(&start, env, effects)?;
                 Ok(state.clone())
             })
             .await?;
-        let state = begun.map_err(|refusal| self.refused_here(session, refusal, agent))?;
+        let state = begun.map_err(|refusal| self.rejection_in_session(session, refusal, agent))?;
         if let Some(place) = place {
             place.keep();
         }
@@ -322,20 +326,20 @@ impl SafetyCore {
         if let Some(session) = session {
             self.watch(session, agent).await;
         }
-        self.told(&state)
+        self.execution_view(&state)
     }
 
-    /// A place among the agents of the session, if it has none: nobody fills the store, or people's
-    /// screens, with agents under ever other names.
-    async fn take_place(
+    /// Acquires a slot for an agent in the session, unless it has one. The limit prevents a session from
+    /// filling the store and the operators' screens with agents under ever new names.
+    async fn acquire_slot(
         &self,
         session: Option<&Session>,
         agent: &str,
-    ) -> Result<Option<Place>, OperationError> {
-        let agent = fold(agent).0;
+    ) -> Result<Option<AgentSlot>, OperationError> {
+        let agent = normalize(agent).0;
         let Some(session) = session else {
             let names = self.executing(None).await?;
-            let fits = names.len() < MOST_AGENTS || names.contains(&agent);
+            let fits = names.len() < MAX_AGENTS || names.contains(&agent);
             return if fits { Ok(None) } else { Err(too_many_agents()) };
         };
         let known = self.agents_of(session);
@@ -345,23 +349,23 @@ impl SafetyCore {
                 if executing.contains(&agent) {
                     return Ok(None);
                 }
-                if executing.len() < MOST_AGENTS {
+                if executing.len() < MAX_AGENTS {
                     executing.insert(agent.clone());
                     drop(executing);
-                    return Ok(Some(Place { known, agent, kept: false }));
+                    return Ok(Some(AgentSlot { known, agent, kept: false }));
                 }
                 executing.iter().cloned().collect()
             };
             if looked {
                 break;
             }
-            // Some of them may have ended without their session's doing.
+            // Some agents may have ended for other reasons than the end of their session.
             for name in names {
                 let state = self.state(&name).await?;
                 let now = self.now();
                 let live = state
                     .as_ref()
-                    .filter(|state| !state.waits_in_vain(now))
+                    .filter(|state| !state.start_expired(now))
                     .and_then(AgentState::live);
                 if live.is_none_or(|live| live.session.as_deref() != Some(session.id())) {
                     lock(&known.executing).remove(&name);
@@ -371,10 +375,10 @@ impl SafetyCore {
         Err(too_many_agents())
     }
 
-    /// Ends the agent's execution when the session does (REQ-LIF-10).
+    /// Ends the agent's execution when the session ends (REQ-LIF-10).
     async fn watch(self: &Arc<Self>, session: &Session, agent: &str) {
         let known = self.agents_of(session);
-        lock(&known.executing).insert(fold(agent).0);
+        lock(&known.executing).insert(normalize(agent).0);
         if session.has_ended() && self.end_session(session.id(), &known).await {
             return;
         }
@@ -385,33 +389,33 @@ impl SafetyCore {
         let (core, session) = (Arc::downgrade(self), session.clone());
         let pending = self.services.session_ends.expect(&session);
         runtime.spawn(async move {
-            // Also dropped when the runtime shuts down before the session ends.
+            // Also dropped if the runtime shuts down before the session ends.
             let _pending = pending;
             session.ended().await;
-            // A store that fails is asked again: nobody else would end what this process has.
+            // Retried if the store fails, because no other process ends these executions.
             while let Some(core) = core.upgrade() {
                 if core.end_session(session.id(), &known).await {
                     return;
                 }
                 drop(core);
-                tokio::time::sleep(BEAT).await;
+                tokio::time::sleep(HEARTBEAT_INTERVAL).await;
             }
         });
     }
 
-    /// Ends what executes in the session; tells whether all of it has ended.
+    /// Ends the executions of the session. Returns whether all of them have ended.
     async fn end_session(&self, session: &str, known: &SessionAgents) -> bool {
         let agents = std::mem::take(&mut *lock(&known.executing));
         let mut left = BTreeSet::new();
         for agent in agents {
             let ended = self
-                .transit(&agent, |state, env, effects| {
+                .apply_transition(&agent, |state, env, effects| {
                     state.session_ended(session, env, effects);
                     Ok(())
                 })
                 .await;
             if let Err(error) = ended {
-                tracing::error!(agent, %error, "an execution cannot be ended with its session");
+                tracing::error!(agent, %error, "cannot end an execution with its session");
                 left.insert(agent);
             }
         }
@@ -423,10 +427,10 @@ impl SafetyCore {
     pub(super) async fn step(
         &self,
         session: Option<&Session>,
-        reported: &Reported,
+        reported: &StepReport,
     ) -> Result<StepReply, OperationError> {
         let agent = reported.agent.as_str();
-        named(agent)?;
+        validate_agent_name(agent)?;
         let action = self.action(&reported.hint);
         if action.text().chars().filter(|each| each.is_alphanumeric()).count() < 3 {
             // REQ-LOOP-08
@@ -436,11 +440,11 @@ impl SafetyCore {
                  project/config.json'",
             ));
         }
-        self.refuse_session(session, agent).await?;
+        self.reject_if_session_blocked(session, agent).await?;
         let digest = Action::digest(&reported.hint);
         let done = self
-            .transit_told(agent, |state, env, effects| {
-                let step = Step {
+            .apply_with_news(agent, |state, env, effects| {
+                let step = ReportedStep {
                     session: session.map(Session::id),
                     hint: &reported.hint,
                     digest: &digest,
@@ -448,14 +452,14 @@ impl SafetyCore {
                     outcome: reported.outcome,
                 };
                 let autonomy = state.step(step, env, effects)?;
-                let waits = state.asks().any(|ask| ask.is_open(env.now));
+                let waits = state.requests().any(|ask| ask.is_open(env.now));
                 Ok((autonomy, state.execution.clone(), waits))
             })
             .await?;
         let (mut autonomy, execution, waits) =
-            done.map_err(|refusal| self.refused_here(session, refusal, agent))?;
+            done.map_err(|refusal| self.rejection_in_session(session, refusal, agent))?;
         if !autonomy.go_on && waits && !self.can_ask() {
-            autonomy.nobody_was_asked();
+            autonomy.mark_not_asked();
         }
         if autonomy.stopped == Some(true) {
             self.remember_blocked(session, agent);
@@ -485,23 +489,23 @@ impl SafetyCore {
         id: Option<&str>,
         (status, reason): (ExecutionStatus, &str),
     ) -> Result<AgentExecution, OperationError> {
-        named(agent)?;
-        self.refuse_session(session, agent).await?;
+        validate_agent_name(agent)?;
+        self.reject_if_session_blocked(session, agent).await?;
         let caller = session.map(Session::id);
         let done = self
-            .transit(agent, |state, env, effects| {
+            .apply_transition(agent, |state, env, effects| {
                 state.finish(caller, id, (status, reason), env, effects)?;
                 Ok(state.clone())
             })
             .await?;
-        let state = done.map_err(|refusal| self.refused_here(session, refusal, agent))?;
+        let state = done.map_err(|refusal| self.rejection_in_session(session, refusal, agent))?;
         if let Some(session) = session {
-            lock(&self.agents_of(session).executing).remove(&fold(agent).0);
+            lock(&self.agents_of(session).executing).remove(&normalize(agent).0);
         }
-        self.told(&state)
+        self.execution_view(&state)
     }
 
-    /// `confirm_operation`: the code proves that a person has seen the request (REQ-AUT-16).
+    /// Implements `confirm_operation`: the code proves that a person has seen the request (REQ-AUT-16).
     pub(super) async fn confirm(
         &self,
         session: Option<&Session>,
@@ -509,13 +513,15 @@ impl SafetyCore {
     ) -> Result<Verified, OperationError> {
         let accounts = self.confirming_accounts(session).await?;
         let failed = |outcome| Event::new("CONFIRMATION_FAILED", outcome);
-        self.charge(session, &accounts, (failed("refused"), "confirm_operation")).await?;
+        self.count_attempt(session, &accounts, (failed("refused"), "confirm_operation")).await?;
         let hash = code::hash(code);
         let mut known = None;
         let answered = match self.target_of_code(&hash).await? {
             Some(Target::Agent { agent, id }) => {
                 let answered = self
-                    .transit(&agent, |state, env, effects| state.confirm(&id, &hash, env, effects))
+                    .apply_transition(&agent, |state, env, effects| {
+                        state.confirm(&id, &hash, env, effects)
+                    })
                     .await?;
                 known = Some((id, Some(agent)));
                 answered
@@ -525,11 +531,11 @@ impl SafetyCore {
                 known = Some((id, None));
                 answered
             }
-            None => Err(Refusal::Invalid),
+            None => Err(Rejection::Invalid),
         };
         match answered {
             Ok(()) => {
-                self.refund(&accounts).await?;
+                self.uncount_attempt(&accounts).await?;
                 let next = "The agent may begin, report the paused action again with \
                             record_execution_step, or make the refused call again";
                 Ok(Verified { confirmed: true, next: next.to_owned() })
@@ -543,12 +549,12 @@ impl SafetyCore {
                 }
                 let session = session.map(Session::id);
                 self.record(&event, agent, session, None, Some("confirm_operation")).await;
-                Err(self.refused(refusal, ""))
+                Err(self.rejection(refusal, ""))
             }
         }
     }
 
-    /// `verify_challenge` (REQ-OOB-06).
+    /// Implements `verify_challenge` (REQ-OOB-06).
     pub(super) async fn verify(
         &self,
         session: Option<&Session>,
@@ -557,12 +563,12 @@ impl SafetyCore {
     ) -> Result<Verified, OperationError> {
         let accounts = [account_of(session)];
         let failed = |outcome| Event::new("CHALLENGE_FAILED", outcome).challenge(&shortened(id));
-        self.charge(session, &accounts, (failed("refused"), "verify_challenge")).await?;
+        self.count_attempt(session, &accounts, (failed("refused"), "verify_challenge")).await?;
         let hash = code::hash(code);
         let caller = session.map(Session::id);
         let answered = match self.target_of_id(id).await? {
             Some(Target::Agent { agent, .. }) => {
-                self.transit(&agent, |state, env, effects| {
+                self.apply_transition(&agent, |state, env, effects| {
                     state.verify(caller, (id, &hash), env, effects)
                 })
                 .await?
@@ -570,25 +576,25 @@ impl SafetyCore {
             _ => {
                 let event = failed("failed");
                 self.record(&event, None, caller, None, Some("verify_challenge")).await;
-                Err(Refusal::Invalid)
+                Err(Rejection::Invalid)
             }
         };
         match answered {
             Ok(()) => {
-                self.refund(&accounts).await?;
+                self.uncount_attempt(&accounts).await?;
                 let next = "The agent may go on: report its next action with record_execution_step. If \
                             its execution has ended, call execute_agent first";
                 Ok(Verified { confirmed: true, next: next.to_owned() })
             }
-            Err(Refusal::Invalid) => Err(refusals::not_verified()),
-            Err(refusal) => Err(self.refused(refusal, "")),
+            Err(Rejection::Invalid) => Err(rejection::not_verified()),
+            Err(refusal) => Err(self.rejection(refusal, "")),
         }
     }
 
-    /// Returns the accounts on which a try of `confirm_operation` is counted. A wrong code does not say for
-    /// which agent it was meant. So the try counts for the session, and for each agent that executes in
-    /// it, whose account outlives the session and the process (REQ-OOB-12). Sessions do not share an
-    /// account: one of them could lock out the others.
+    /// Returns the accounts on which an attempt of `confirm_operation` is counted. A wrong code does not show
+    /// which agent it was meant for. The attempt is therefore counted for the session, and for each agent that
+    /// executes in it, whose account outlives the session and the process (REQ-OOB-12). Sessions do not share
+    /// an account, because one of them could lock out the others.
     async fn confirming_accounts(
         &self,
         session: Option<&Session>,
@@ -601,9 +607,9 @@ impl SafetyCore {
         Ok(accounts)
     }
 
-    /// Counts a failed try on each of these accounts before its result is known, so that concurrent tries
-    /// count like successive ones. `refused` is recorded if one of the accounts is locked.
-    async fn charge(
+    /// Counts a failed attempt on each of these accounts before its result is known, so that concurrent
+    /// attempts count like successive ones. `refused` is recorded if one of the accounts is locked.
+    async fn count_attempt(
         &self,
         session: Option<&Session>,
         accounts: &[String],
@@ -612,27 +618,27 @@ impl SafetyCore {
         let (now, most) = (self.now(), self.attempts);
         for (place, account) in accounts.iter().enumerate() {
             let allowed = self
-                .of_tries(account, |tries| {
+                .update_lockout(account, |tries| {
                     tries.check(now, most)?;
                     tries.fail(now);
                     Ok(())
                 })
                 .await?;
             if let Err(seconds) = allowed {
-                self.refund(accounts.get(..place).unwrap_or_default()).await?;
+                self.uncount_attempt(accounts.get(..place).unwrap_or_default()).await?;
                 let refused = refused.reason("too many tries");
                 let session = session.map(Session::id);
                 self.record(&refused, None, session, None, Some(operation)).await;
-                return Err(self.refused(Refusal::TooMany(seconds), ""));
+                return Err(self.rejection(Rejection::TooMany(seconds), ""));
             }
         }
         Ok(())
     }
 
-    /// Takes back that a failed try was counted on these accounts.
-    async fn refund(&self, accounts: &[String]) -> Result<(), OperationError> {
+    /// Removes a counted attempt from these accounts.
+    async fn uncount_attempt(&self, accounts: &[String]) -> Result<(), OperationError> {
         for account in accounts {
-            let forgiven = self.of_tries(account, |tries| {
+            let forgiven = self.update_lockout(account, |tries| {
                 tries.forgive();
                 Ok::<_, u64>(())
             });
@@ -641,22 +647,22 @@ impl SafetyCore {
         Ok(())
     }
 
-    async fn of_tries<E>(
+    async fn update_lockout<E>(
         &self,
         key: &str,
-        change: impl Fn(&mut Tries) -> Result<(), E>,
+        change: impl Fn(&mut RetryLockout) -> Result<(), E>,
     ) -> Result<Result<(), E>, StoreError> {
         let store = self.store().await?;
         loop {
-            let record = store.get(TRIES, key).await?;
-            let before: Tries = record.as_ref().map(read).transpose()?.unwrap_or_default();
+            let record = store.get(ATTEMPTS, key).await?;
+            let before: RetryLockout = record.as_ref().map(read).transpose()?.unwrap_or_default();
             let mut tries = before.clone();
             let done = change(&mut tries);
             if tries == before {
                 return Ok(done);
             }
             let kept = written(&tries)?.expires_at(self.now() + chrono::TimeDelta::days(2));
-            let change = Change::put(TRIES, key, expected(record.as_ref()), kept);
+            let change = Change::put(ATTEMPTS, key, expected(record.as_ref()), kept);
             if store.write(vec![change]).await? {
                 return Ok(done);
             }
@@ -664,8 +670,8 @@ impl SafetyCore {
         }
     }
 
-    /// The agent's execution, as its agent reads it.
-    fn told(&self, state: &AgentState) -> Result<AgentExecution, OperationError> {
+    /// Returns the agent's execution in the form for the agent.
+    fn execution_view(&self, state: &AgentState) -> Result<AgentExecution, OperationError> {
         let execution = state
             .execution
             .as_ref()
@@ -673,13 +679,13 @@ impl SafetyCore {
         let request_id = execution.ask.as_ref().map(|ask| ask.id.clone());
         let next = match execution.status {
             ExecutionStatus::Pending if !self.can_ask() => Some(
-                "Take no action. A person has to approve the start, and nobody could be asked: no \
-                 channel of this adapter reaches a person now. Tell the user",
+                "Take no action. A person must approve the start, but no channel of this adapter reaches a \
+                 person at the moment. Inform the user",
             ),
             ExecutionStatus::Pending => Some(
-                "Take no action yet. A person has to approve the start: ask for the code of this \
+                "Take no action yet. A person must approve the start: ask for the code of this \
                  request and call confirm_operation with it as confirmation_token; or, once a person \
-                 has approved it elsewhere, go on with record_execution_step",
+                 has approved it elsewhere, continue with record_execution_step",
             ),
             ExecutionStatus::Running => Some(
                 "Report each action with record_execution_step before you take it, and take it only \
@@ -701,7 +707,7 @@ impl SafetyCore {
     }
 }
 
-/// The account on which a session's failed tries are counted. Callers without a session share one.
+/// Returns the account that counts a session's failed attempts. Callers without a session share one.
 fn account_of(session: Option<&Session>) -> String {
     session.map_or("-", Session::id).to_owned()
 }
@@ -709,18 +715,18 @@ fn account_of(session: Option<&Session>) -> String {
 fn too_many_agents() -> OperationError {
     let reason = "too many agents execute in this session: end one with complete_execution or \
                   abort_execution first";
-    OperationError::permission_denied(reason).with_detail("limit", MOST_AGENTS)
+    OperationError::permission_denied(reason).with_detail("limit", MAX_AGENTS)
 }
 
-/// Names that read the same are the same; one that reads as nothing is none.
-fn named(agent: &str) -> Result<(), OperationError> {
-    let (name, _) = fold(agent);
+/// Checks an agent's name. Names with the same normalized form are the same; an empty form is invalid.
+fn validate_agent_name(agent: &str) -> Result<(), OperationError> {
+    let (name, _) = normalize(agent);
     if name.is_empty() {
         return Err(OperationError::invalid_value("element_name", "must name the agent"));
     }
-    // It is the key of a record. Characters take up to four bytes.
-    if name.len() > MOST_KEY_BYTES {
-        let problem = format!("must be shorter: {MOST_KEY_BYTES} bytes");
+    // The name is the key of a record. Characters have up to four bytes.
+    if name.len() > MAX_KEY_BYTES {
+        let problem = format!("must be shorter: {MAX_KEY_BYTES} bytes");
         return Err(OperationError::invalid_value("element_name", problem));
     }
     Ok(())

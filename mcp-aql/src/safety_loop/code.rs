@@ -1,21 +1,23 @@
+//! The ids and codes of requests to people.
+
 use sha2::{Digest as _, Sha256};
 
 use super::action::hex;
 use crate::error::OperationError;
 use crate::operator::Code;
 
-/// Digits and letters that nobody takes for another.
+/// Digits and letters that cannot be confused with each other.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 
-/// What a request is made of: an id that everybody may know, and a code of 256 random bits
-/// (REQ-OOB-04). Only the code's hash goes into the store.
-pub(super) struct Fresh {
+/// The credentials of a new request: a public id, and a secret code of 256 random bits (REQ-OOB-04). Only the
+/// code's hash is stored.
+pub(super) struct RequestCredentials {
     pub(super) id: String,
     pub(super) code: Code,
     pub(super) hash: String,
 }
 
-impl Fresh {
+impl RequestCredentials {
     pub(super) fn new() -> Result<Self, OperationError> {
         let mut random = [0; 32];
         getrandom::fill(&mut random)
@@ -27,7 +29,7 @@ impl Fresh {
     }
 }
 
-/// The hash of a code as somebody typed it: in any case, with or without what parts its groups.
+/// Returns the hash of a code as a person typed it: in any case, with or without separators.
 pub(super) fn hash(code: &str) -> String {
     let letters = code.chars().filter(char::is_ascii_alphanumeric).map(|each| {
         match each.to_ascii_uppercase() {
@@ -39,14 +41,14 @@ pub(super) fn hash(code: &str) -> String {
     hex(&Sha256::digest(letters.collect::<String>()))
 }
 
-/// Whether two hashes are the same; takes as long wherever they differ.
+/// Compares two hashes in constant time.
 pub(super) fn same(one: &str, other: &str) -> bool {
     one.len() == other.len()
         && one.bytes().zip(other.bytes()).fold(0, |differs, (left, right)| differs | (left ^ right))
             == 0
 }
 
-/// Base 32 in groups of four.
+/// Encodes bytes in base 32, in groups of four.
 fn written(random: &[u8]) -> String {
     let mut text = String::new();
     let (mut held, mut bits, mut letters) = (0_u32, 0, 0);
@@ -82,14 +84,14 @@ mod tests {
     fn codes_are_long_and_differ() {
         // REQ-OOB-04
         let all: HashSet<_> =
-            (0..200).map(|_| Fresh::new().unwrap().code.reveal().to_owned()).collect();
+            (0..200).map(|_| RequestCredentials::new().unwrap().code.reveal().to_owned()).collect();
         assert_eq!(all.len(), 200);
         for code in &all {
-            // 52 letters of 5 bits hold 256.
+            // 52 letters of 5 bits hold 256 bits.
             assert_eq!(code.chars().filter(|each| *each != '-').count(), 52, "{code}");
             assert!(code.split('-').all(|group| group.len() == 4), "{code}");
         }
-        let ids: HashSet<_> = (0..200).map(|_| Fresh::new().unwrap().id).collect();
+        let ids: HashSet<_> = (0..200).map(|_| RequestCredentials::new().unwrap().id).collect();
         assert_eq!(ids.len(), 200);
         assert_eq!(written(&[0xff; 5]), "ZZZZ-ZZZZ");
         assert_eq!(written(&[0, 0, 0, 0, 1]), "0000-0001");
@@ -97,7 +99,7 @@ mod tests {
 
     #[test]
     fn codes_may_be_typed_in_any_way_and_are_compared_whole() {
-        let fresh = Fresh::new().unwrap();
+        let fresh = RequestCredentials::new().unwrap();
         let code = fresh.code.reveal();
         for typed in
             [code.to_owned(), code.to_lowercase(), code.replace('-', " "), format!(" {code}\n")]
@@ -113,7 +115,7 @@ mod tests {
     #[test]
     fn a_code_is_not_printed() {
         // REQ-OOB-05
-        let fresh = Fresh::new().unwrap();
+        let fresh = RequestCredentials::new().unwrap();
         assert_eq!(format!("{:?}", fresh.code), "Code([redacted])");
     }
 }

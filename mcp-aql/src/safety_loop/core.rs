@@ -1,3 +1,5 @@
+//! The running safety loop: applies transitions to the store, keeps leases, and shows requests to people.
+
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,15 +12,15 @@ use mcp_aql_protocol::DangerLevel;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::action::{Action, fold};
-use super::code::Fresh;
-use super::crowd::Crowd;
+use super::action::{Action, normalize};
+use super::agent_state::{AgentState, PersonRequest};
+use super::code::RequestCredentials;
 use super::directive::{AgentNotification, LoopMode};
-use super::machine::{Effects, Env, Event, Refusal};
 use super::presence::Presence;
-use super::recent::RecentAudit;
-use super::settings::{Rules, SafetyLoop};
-use super::state::{AgentState, Ask};
+use super::recent_audit::RecentAudit;
+use super::request_limit::RequestLimit;
+use super::settings::{AgentPolicies, SafetyLoop};
+use super::state_machine::{Effects, Env, Event, Rejection};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
 use crate::operator::{Code, HumanChannel, HumanRequest};
@@ -26,62 +28,62 @@ use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
 use crate::sync::lock;
 
-/// Agents, by the comparable form of their names.
+/// The collection of agents, by their normalized names.
 pub(super) const AGENTS: &str = "safety_agents";
-/// Whose a request is: by `id …` and by `code …`, which is the code's hash. And by `answered …` that
-/// somebody has answered an approval.
+/// The collection that maps requests to their targets: by `id …` and by `code …` with the code's hash. Keys
+/// `answered …` mark approvals that were answered.
 pub(super) const INDEX: &str = "safety_index";
-/// Processes that are there.
+/// The collection of running processes.
 const PROCESSES: &str = "safety_processes";
-/// A process is taken for gone when it was silent for so long, in seconds.
-pub(super) const LEASE: i64 = 12;
-/// The clocks of machines that share a store differ by less than that, in seconds.
-pub(super) const SKEW: i64 = 12;
-/// How often it gives a sign of itself.
-pub(super) const BEAT: Duration = Duration::from_secs(3);
-/// An agent that does nothing is forgotten after so long.
-pub(super) const IDLE: TimeDelta = TimeDelta::days(1);
-/// So many records are listed at once.
-pub(super) const PAGE: usize = 500;
+/// The time without a heartbeat after which a process counts as gone, in seconds.
+pub(super) const LEASE_SECONDS: i64 = 12;
+/// The tolerated difference between the clocks of machines that share a store, in seconds.
+pub(super) const MAX_CLOCK_DIFFERENCE_SECONDS: i64 = 12;
+/// The interval of a process's heartbeats.
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
+/// How long an inactive agent is kept.
+pub(super) const IDLE_TTL: TimeDelta = TimeDelta::days(1);
+/// The number of records in one listing.
+pub(super) const PAGE_SIZE: usize = 500;
 
-/// The safety loop at work: runs the transitions of agents against the store, and tells people.
+/// The running safety loop: applies transitions of agents to the store, and notifies people.
 pub(crate) struct SafetyCore {
     pub(super) services: Arc<Services>,
     pub(super) mode: LoopMode,
     pub(super) timeout: TimeDelta,
     pub(super) attempts: usize,
-    rules: Rules,
+    rules: AgentPolicies,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
-    /// The adapter's own operations, once they are known.
+    /// The adapter's operations, set once when the adapter is built.
     pub(super) operations: OnceLock<HashMap<String, DangerLevel>>,
-    /// This process.
+    /// The id of this process.
     pub(super) me: String,
-    /// Codes that were issued here: they are nowhere else.
+    /// The codes that this process has issued, which are not stored anywhere else.
     codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
-    presented: Mutex<Crowd>,
-    beaten: Mutex<Option<DateTime<Utc>>>,
-    /// What processes that are gone left behind was settled.
+    presented: Mutex<RequestLimit>,
+    last_heartbeat: Mutex<Option<DateTime<Utc>>>,
+    /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
     #[cfg(feature = "console")]
-    pub(super) reach: crate::operator::Reach,
+    pub(super) reach: crate::operator::ConsoleCount,
     in_background: AtomicBool,
     pub(super) recent: RecentAudit,
 }
 
-/// Whose a request is.
+/// The target of a request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) enum Target {
     Agent { agent: String, id: String },
     Approval { key: String, id: String },
 }
 
-/// A record's value.
+/// Parses a record's value.
 pub(super) fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
     serde_json::from_str(&record.value)
         .map_err(|error| StoreError::Unreadable(format!("record `{}`: {error}", record.key)))
 }
 
-/// A record's value; one that cannot be read is in the log, and stops nothing else.
+/// Parses a record's value. An unreadable record is logged, and does not affect others.
 pub(super) fn readable<T: DeserializeOwned>(record: &Record) -> Option<T> {
     read(record)
         .inspect_err(|error| tracing::error!(%error, "a record of the safety loop cannot be read"))
@@ -99,7 +101,7 @@ pub(super) fn expected(record: Option<&Record>) -> Expected {
 impl SafetyCore {
     pub(crate) fn new(
         settings: &SafetyLoop,
-        rules: Rules,
+        rules: AgentPolicies,
         recent: RecentAudit,
         services: Arc<Services>,
     ) -> Self {
@@ -114,7 +116,7 @@ impl SafetyCore {
             me: uuid::Uuid::new_v4().to_string(),
             codes: Mutex::default(),
             presented: Mutex::default(),
-            beaten: Mutex::default(),
+            last_heartbeat: Mutex::default(),
             swept: AtomicBool::new(false),
             #[cfg(feature = "console")]
             reach: settings.reach.clone(),
@@ -127,9 +129,9 @@ impl SafetyCore {
         self.mode
     }
 
-    /// Tells the loop of the adapter's operations.
-    pub(crate) fn knows(&self, operations: HashMap<String, DangerLevel>) {
-        // Told once, when the adapter is put together.
+    /// Sets the adapter's operations.
+    pub(crate) fn set_operations(&self, operations: HashMap<String, DangerLevel>) {
+        // Set once, when the adapter is built.
         let _ = self.operations.set(operations);
     }
 
@@ -137,7 +139,7 @@ impl SafetyCore {
         self.services.time.now()
     }
 
-    /// The action, with the most dangerous of the adapter's operations that it names.
+    /// Normalizes an action and finds the most dangerous of the adapter's operations that it names.
     pub(super) fn action(&self, hint: &str) -> Action {
         let action = Action::new(hint);
         let Some(operations) = self.operations.get().filter(|known| !known.is_empty()) else {
@@ -146,7 +148,7 @@ impl SafetyCore {
         let named = action
             .text()
             .split(|each: char| !(each.is_ascii_alphanumeric() || each == '_'))
-            // Clients call it by the server's name as well: `mcp__garden__delete_bed`.
+            // Clients may prefix the server's name: `mcp__garden__delete_bed`.
             .filter_map(|word| {
                 let last = || word.rsplit("__").next().filter(|last| !last.is_empty());
                 operations
@@ -160,24 +162,24 @@ impl SafetyCore {
         }
     }
 
-    /// The store, made ready; on first use, what a process that is gone left behind is settled, and
-    /// this one gives a sign of itself.
+    /// Returns the prepared store. Sends a heartbeat if one is due, and ends the executions of processes that are
+    /// gone on first use.
     pub(super) async fn store(&self) -> Result<&dyn Store, StoreError> {
         let store = self.services.store().await?;
         let now = self.now();
         let due = {
-            let mut beaten = lock(&self.beaten);
-            let due = beaten.is_none_or(|last| (now - last).abs() >= TimeDelta::seconds(3));
+            let mut last_heartbeat = lock(&self.last_heartbeat);
+            let due = last_heartbeat.is_none_or(|last| (now - last).abs() >= TimeDelta::seconds(3));
             if due {
-                *beaten = Some(now);
+                *last_heartbeat = Some(now);
             }
             due
         };
-        if due && let Err(error) = self.beat(store, now).await {
-            *lock(&self.beaten) = None;
+        if due && let Err(error) = self.send_heartbeat(store, now).await {
+            *lock(&self.last_heartbeat) = None;
             return Err(error);
         }
-        // Until it is done once: a store may fail in the midst of it.
+        // Repeated until it has succeeded once, because the store may fail in between.
         if !self.swept.load(Ordering::Acquire) {
             Box::pin(self.sweep(store)).await?;
             self.swept.store(true, Ordering::Release);
@@ -185,19 +187,24 @@ impl SafetyCore {
         Ok(store)
     }
 
-    async fn beat(&self, store: &dyn Store, now: DateTime<Utc>) -> Result<(), StoreError> {
-        let record = written(&Presence::here())?.expires_at(now + TimeDelta::seconds(LEASE));
+    async fn send_heartbeat(
+        &self,
+        store: &dyn Store,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let record =
+            written(&Presence::here())?.expires_at(now + TimeDelta::seconds(LEASE_SECONDS));
         store.write(vec![Change::put(PROCESSES, self.me.as_str(), Expected::Any, record)]).await?;
         Ok(())
     }
 
-    /// Settles the executions of processes that are gone, and those that wait in vain for their start.
+    /// Ends the executions of processes that are gone, and those whose start was not approved in time.
     pub(super) async fn sweep(&self, store: &dyn Store) -> Result<(), StoreError> {
         for group in ["live", "blocked"] {
             for record in self.group(store, group).await? {
                 let Some(state) = readable::<AgentState>(&record) else { continue };
                 let foreign = state.live().is_some_and(|execution| execution.owner != self.me);
-                if foreign || state.waits_in_vain(self.now()) {
+                if foreign || state.start_expired(self.now()) {
                     self.run(store, &state.agent, false, |state, env, effects| {
                         state.settle(env, effects);
                         Ok(())
@@ -211,7 +218,7 @@ impl SafetyCore {
         Ok(())
     }
 
-    /// Gives signs of life and looks after others, as long as the adapter is there.
+    /// Sends heartbeats and ends abandoned executions as long as the adapter exists.
     pub(super) fn work_in_background(self: &Arc<Self>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         if self.in_background.swap(true, Ordering::AcqRel) {
@@ -220,12 +227,12 @@ impl SafetyCore {
         let core = Arc::downgrade(self);
         runtime.spawn(async move {
             loop {
-                tokio::time::sleep(BEAT).await;
+                tokio::time::sleep(HEARTBEAT_INTERVAL).await;
                 let Some(core) = core.upgrade() else { return };
                 let Ok(store) = core.services.store().await else { continue };
                 let now = core.now();
-                *lock(&core.beaten) = Some(now);
-                let mut done = core.beat(store, now).await;
+                *lock(&core.last_heartbeat) = Some(now);
+                let mut done = core.send_heartbeat(store, now).await;
                 if done.is_ok() {
                     done = core.sweep(store).await;
                 }
@@ -236,7 +243,7 @@ impl SafetyCore {
         });
     }
 
-    /// The records of a group of agents.
+    /// Returns the records of a group of agents.
     pub(super) async fn group(
         &self,
         store: &dyn Store,
@@ -245,8 +252,8 @@ impl SafetyCore {
         let mut all: Vec<Record> = Vec::new();
         loop {
             let after = all.last().map(|record| record.key.clone());
-            let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE).await?;
-            let full = page.len() == PAGE;
+            let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE_SIZE).await?;
+            let full = page.len() == PAGE_SIZE;
             all.extend(page);
             if !full {
                 return Ok(all);
@@ -262,36 +269,35 @@ impl SafetyCore {
         if readable::<Presence>(&record).is_some_and(|presence| presence.is_gone()) {
             return Ok(false);
         }
-        // A lease that is much longer than any is one from before the clock went back; a little longer
-        // are those of a machine whose clock is ahead.
+        // A lease that is much too long was written before the clock was set back. Slightly longer leases
+        // come from machines whose clocks are ahead.
         let left = record.expires_at.map(|until| until - self.now());
-        let most = TimeDelta::seconds(LEASE + SKEW);
+        let most = TimeDelta::seconds(LEASE_SECONDS + MAX_CLOCK_DIFFERENCE_SECONDS);
         Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= most))
     }
 
-    /// An agent's state as it is kept.
+    /// Returns an agent's stored state.
     pub(super) async fn state(&self, agent: &str) -> Result<Option<AgentState>, StoreError> {
-        let record = self.store().await?.get(AGENTS, &fold(agent).0).await?;
+        let record = self.store().await?.get(AGENTS, &normalize(agent).0).await?;
         record.as_ref().map(read).transpose()
     }
 
-    /// Runs a transition of an agent, as often as it takes until nobody was faster; then does what
-    /// follows from it.
-    pub(super) async fn transit<T>(
+    /// Applies a transition to an agent, again after each conflicting write, and then its effects.
+    pub(super) async fn apply_transition<T>(
         &self,
         agent: &str,
-        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
-    ) -> Result<Result<T, Refusal>, OperationError> {
+        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, OperationError> {
         let store = self.store().await?;
         Ok(self.run(store, agent, false, transition).await?)
     }
 
-    /// As [`transit`](Self::transit), for a transition that tells of the blocks of others.
-    pub(super) async fn transit_told<T>(
+    /// Applies a transition as [`apply_transition`](Self::transit) does, with the blocks of other agents as input.
+    pub(super) async fn apply_with_news<T>(
         &self,
         agent: &str,
-        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
-    ) -> Result<Result<T, Refusal>, OperationError> {
+        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, OperationError> {
         let store = self.store().await?;
         Ok(self.run(store, agent, self.mode == LoopMode::Enforcing, transition).await?)
     }
@@ -301,9 +307,9 @@ impl SafetyCore {
         store: &dyn Store,
         agent: &str,
         told: bool,
-        mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Refusal>,
-    ) -> Result<Result<T, Refusal>, StoreError> {
-        let key = fold(agent).0;
+        mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, StoreError> {
+        let key = normalize(agent).0;
         loop {
             let record = store.get(AGENTS, &key).await?;
             let before: AgentState = match &record {
@@ -316,9 +322,10 @@ impl SafetyCore {
             };
             let blocks = if told { self.blocks(store, &key).await? } else { Vec::new() };
             let answered = if told { self.answered(store, &before).await? } else { Vec::new() };
-            let fresh = Fresh::new().map_err(StoreError::failed)?;
+            let fresh = RequestCredentials::new().map_err(StoreError::failed)?;
             let now = self.now();
-            let crowded = |session: Option<&str>| self.is_crowded(now, session);
+            let request_limit_reached =
+                |session: Option<&str>| self.is_request_limit_reached(now, session);
             let env = Env {
                 now,
                 mode: self.mode,
@@ -326,9 +333,9 @@ impl SafetyCore {
                 owner_lives,
                 fresh_id: &fresh.id,
                 fresh_hash: &fresh.hash,
-                crowded: &crowded,
+                request_limit_reached: &request_limit_reached,
                 timeout: self.timeout,
-                most_tries: self.attempts,
+                max_attempts: self.attempts,
                 blocks: &blocks,
                 answered: &answered,
                 policy: self.rules.of(&key),
@@ -344,7 +351,7 @@ impl SafetyCore {
                     changes.extend(indexed(ask, &target)?);
                 }
                 if !store.write(changes).await? {
-                    // Somebody was faster. Let them be done before the next try.
+                    // Another writer was faster. It may complete before the next attempt.
                     tokio::task::yield_now().await;
                     continue;
                 }
@@ -354,9 +361,9 @@ impl SafetyCore {
         }
     }
 
-    /// What there is to tell of blocks, but of this agent's own. It is asked for with each step and kept
-    /// nowhere else: to write it to every agent would take turns with all of their reports, and of
-    /// many that report at once somebody always comes first.
+    /// Returns notifications of the blocks of other agents. They are read with each step and stored only once:
+    /// writing them to every agent would conflict with the reports of those agents, and delay a block by as
+    /// many attempts.
     async fn blocks(
         &self,
         store: &dyn Store,
@@ -365,16 +372,20 @@ impl SafetyCore {
         let blocked = self.group(store, "blocked").await?;
         let others = blocked.iter().filter(|record| record.key != but);
         let states = others.filter_map(readable::<AgentState>);
-        Ok(states.filter_map(|state| state.news_of_block()).collect())
+        Ok(states.filter_map(|state| state.block_notification()).collect())
     }
 
-    /// Whether people have been asked too much for this session.
-    pub(super) fn is_crowded(&self, now: DateTime<Utc>, session: Option<&str>) -> bool {
+    /// Returns whether too many requests were shown for this session.
+    pub(super) fn is_request_limit_reached(
+        &self,
+        now: DateTime<Utc>,
+        session: Option<&str>,
+    ) -> bool {
         lock(&self.presented).refuses(session, now)
     }
 
-    /// What follows from a transition that is written.
-    async fn after(&self, state: &AgentState, effects: Effects, fresh: Fresh) {
+    /// Applies the effects of a stored transition.
+    async fn after(&self, state: &AgentState, effects: Effects, fresh: RequestCredentials) {
         let execution = state.execution.as_ref();
         for event in &effects.audit {
             let session = match &event.caller {
@@ -416,11 +427,11 @@ impl SafetyCore {
         self.services.audit.record(&entry).await;
     }
 
-    /// Shows a question to people. Whoever is slow to show it keeps nobody waiting; where it is not shown
-    /// it stays unanswered, and the audit log says so.
+    /// Shows a request to people. A slow channel does not delay the caller. If a channel fails, the audit log
+    /// records it, and the request stays unanswered there.
     pub(super) async fn present(
         &self,
-        ask: Ask,
+        ask: PersonRequest,
         (agent, session): (Option<String>, Option<String>),
         code: Code,
     ) {
@@ -443,14 +454,14 @@ impl SafetyCore {
         for channel in &self.channels {
             let (channel, request) = (Arc::clone(channel), Arc::clone(&request));
             let services = Arc::clone(&self.services);
-            detached(async move {
-                match unpanicked(async { channel.present(&request).await }).await {
+            spawn_unless_ready(async move {
+                match catch_panic(async { channel.present(&request).await }).await {
                     Some(Ok(())) => return,
                     Some(Err(error)) => {
-                        tracing::error!(channel = channel.name(), %error, "a request cannot be shown");
+                        tracing::error!(channel = channel.name(), %error, "cannot show a request");
                     }
                     None => {
-                        tracing::error!(channel = channel.name(), "a channel has panicked");
+                        tracing::error!(channel = channel.name(), "a channel panicked");
                     }
                 }
                 let entry = AuditEntry {
@@ -467,60 +478,60 @@ impl SafetyCore {
         }
     }
 
-    /// The channels that could show a question now.
+    /// Returns the names of the channels that can show a request now.
     #[cfg(feature = "cli")]
     pub(crate) fn channels_that_can_ask(&self) -> Vec<&str> {
         let can = |channel: &&Arc<dyn HumanChannel>| can_present(&***channel);
         self.channels.iter().filter(can).map(|channel| channel.name()).collect()
     }
 
-    /// Whether there is anybody to ask now.
+    /// Returns whether any channel can show a request now.
     pub(crate) fn can_ask(&self) -> bool {
         self.channels.iter().any(|channel| can_present(&**channel))
     }
 
-    /// Warns whoever starts the adapter of channels that reach nobody.
+    /// Logs a warning for each channel that cannot show requests.
     #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn warn_of_channels(&self) {
         for channel in self.channels.iter().filter(|channel| !can_present(&***channel)) {
             let channel = channel.name();
-            tracing::warn!(channel, "this channel reaches nobody from here: it shows no requests");
+            tracing::warn!(channel, "this channel cannot show requests here");
         }
         if !self.channels.is_empty() && !self.can_ask() {
             tracing::warn!(
-                "no person can be asked: whatever waits for one waits for good. Start the adapter \
+                "no channel reaches a person, so requests will stay unanswered. Start the adapter \
                  where its channel works, or add an operator console or a command"
             );
         }
     }
 
-    /// Takes a question back.
+    /// Withdraws a request from all channels.
     pub(super) async fn withdraw(&self, id: &str) {
         lock(&self.codes).remove(id);
         for channel in &self.channels {
             let (channel, id) = (Arc::clone(channel), id.to_owned());
-            detached(async move {
-                if unpanicked(async { channel.withdraw(&id).await }).await.is_none() {
-                    tracing::error!(channel = channel.name(), "a channel has panicked");
+            spawn_unless_ready(async move {
+                if catch_panic(async { channel.withdraw(&id).await }).await.is_none() {
+                    tracing::error!(channel = channel.name(), "a channel panicked");
                 }
             })
             .await;
         }
     }
 
-    /// The code of a question, if it was issued here.
+    /// Returns the code of a request, if this process has issued it.
     pub(super) fn known_code(&self, id: &str) -> Option<Code> {
         let now = self.now();
         let codes = lock(&self.codes);
         codes.get(id).filter(|(_, until)| now < *until).map(|(code, _)| code.clone())
     }
 
-    /// Whose the request of this id is.
+    /// Returns the target of the request with this id.
     pub(super) async fn target_of_id(&self, id: &str) -> Result<Option<Target>, StoreError> {
         target(self.store().await?, &format!("id {id}")).await
     }
 
-    /// Whose the code with this hash is.
+    /// Returns the target of the code with this hash.
     pub(super) async fn target_of_code(&self, hash: &str) -> Result<Option<Target>, StoreError> {
         target(self.store().await?, &format!("code {hash}")).await
     }
@@ -530,24 +541,24 @@ pub(super) async fn target(store: &dyn Store, key: &str) -> Result<Option<Target
     store.get(INDEX, key).await?.as_ref().map(read).transpose()
 }
 
-/// The change by which it is known that an approval was answered.
+/// Returns the change that marks an approval as answered.
 pub(super) fn answered(id: &str, now: DateTime<Utc>) -> Result<Change, StoreError> {
-    let record = written(&true)?.expires_at(now + IDLE);
+    let record = written(&true)?.expires_at(now + IDLE_TTL);
     Ok(Change::put(INDEX, format!("answered {id}"), Expected::Any, record))
 }
 
-/// Whether a channel says that it can show something; one that panics cannot.
+/// Returns whether a channel can show requests. A channel that panics cannot.
 fn can_present(channel: &dyn HumanChannel) -> bool {
     std::panic::catch_unwind(AssertUnwindSafe(|| channel.can_present())).unwrap_or(false)
 }
 
-/// What somebody else's code makes, unless it panics.
-async fn unpanicked<T>(work: impl Future<Output = T>) -> Option<T> {
+/// Runs foreign code and returns `None` if it panics.
+async fn catch_panic<T>(work: impl Future<Output = T>) -> Option<T> {
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
-/// Starts a piece of work; if it does not end by itself at once, it goes on beside the caller.
-async fn detached(work: impl Future<Output = ()> + Send + 'static) {
+/// Starts a future, and spawns it as a task unless it completes immediately.
+async fn spawn_unless_ready(work: impl Future<Output = ()> + Send + 'static) {
     let mut work = Box::pin(work);
     if futures_util::poll!(&mut work).is_pending() {
         match tokio::runtime::Handle::try_current() {
@@ -557,7 +568,7 @@ async fn detached(work: impl Future<Output = ()> + Send + 'static) {
     }
 }
 
-/// The change that keeps an agent's state.
+/// Returns the change that stores an agent's state.
 pub(super) fn agent_change(
     key: &str,
     record: Option<&Record>,
@@ -567,14 +578,14 @@ pub(super) fn agent_change(
     let group = state.group();
     let mut kept = written(state)?.group(group);
     if group == "idle" {
-        kept = kept.expires_at(now + IDLE);
+        kept = kept.expires_at(now + IDLE_TTL);
     }
     Ok(Change::put(AGENTS, key, expected(record), kept))
 }
 
-/// The changes by which a request is found.
-pub(super) fn indexed(ask: &Ask, target: &Target) -> Result<[Change; 2], StoreError> {
-    let until = ask.expires_at + IDLE;
+/// Returns the changes that index a request by its id and code.
+pub(super) fn indexed(ask: &PersonRequest, target: &Target) -> Result<[Change; 2], StoreError> {
+    let until = ask.expires_at + IDLE_TTL;
     let put = |key: String| {
         let record = written(target)?.expires_at(until);
         Ok::<_, StoreError>(Change::put(INDEX, key, Expected::Any, record))

@@ -1,10 +1,12 @@
+//! The vocabulary of directives: decisions, risk tiers, notifications and modes.
+
 use std::fmt;
 use std::str::FromStr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether an agent may go on: the answer to each reported step.
+/// The decision on a reported step: whether the agent may continue.
 ///
 /// Source: MCP-AQL §8.7.1 (REQ-AUT-01, REQ-AUT-02).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -13,27 +15,27 @@ pub struct AutonomyDirective {
     /// Whether the reported action may be taken.
     #[serde(rename = "continue")]
     pub go_on: bool,
-    /// What the decision rests on.
+    /// The reasons for the decision.
     pub factors: Vec<String>,
-    /// True when the agent is blocked: everything stops.
+    /// True if the agent is blocked and must stop all actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<bool>,
-    /// Why the agent is paused or stopped.
+    /// The reason for a pause or a block.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// How many steps are left before a person is asked.
+    /// The number of steps until a person is asked.
     #[serde(rename = "stepsRemaining", default, skip_serializing_if = "Option::is_none")]
     pub steps_remaining: Option<u32>,
-    /// How risky the reported action is.
+    /// The risk of the reported action.
     #[serde(rename = "nextStepRisk", default, skip_serializing_if = "Option::is_none")]
     pub next_step_risk: Option<SafetyTier>,
-    /// What happened since the last report, and what still waits for a person.
+    /// Events since the last report, and requests that still wait for a person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notifications: Vec<AgentNotification>,
 }
 
 impl AutonomyDirective {
-    /// The action may be taken.
+    /// Allows the action.
     pub(super) fn proceed(factors: Vec<String>) -> Self {
         Self {
             go_on: true,
@@ -46,30 +48,30 @@ impl AutonomyDirective {
         }
     }
 
-    /// The action waits for a person.
+    /// Pauses the agent until a person decides.
     pub(super) fn pause(reason: impl Into<String>, factors: Vec<String>) -> Self {
         Self { go_on: false, reason: Some(reason.into()), ..Self::proceed(factors) }
     }
 }
 
-/// How risky an action is (REQ-AUT-03, REQ-AUT-10).
+/// The risk tier of an action (REQ-AUT-03, REQ-AUT-10).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum SafetyTier {
-    /// It may be taken.
+    /// The action may be taken.
     Advisory,
-    /// A person confirms it with `confirm_operation`.
+    /// A person must confirm the action with `confirm_operation`.
     Confirm,
-    /// A person proves with `verify_challenge` that they have seen it.
+    /// A person must verify the action with `verify_challenge`.
     Verify,
-    /// The agent is blocked until a person proves that.
+    /// The agent is blocked until a person verifies.
     DangerZone,
 }
 
 impl SafetyTier {
-    /// The tier of a score from 0 to 100.
+    /// Returns the tier of a score from 0 to 100.
     pub const fn of_score(score: u8) -> Self {
         match score {
             0..=30 => Self::Advisory,
@@ -79,7 +81,7 @@ impl SafetyTier {
         }
     }
 
-    /// The word on the wire.
+    /// The protocol's name of the tier.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Advisory => "advisory",
@@ -90,23 +92,23 @@ impl SafetyTier {
     }
 }
 
-/// Something that an agent is told with its next step (REQ-AUT-12 to REQ-AUT-14).
+/// A notification that an agent receives with its next step (REQ-AUT-12 to REQ-AUT-14).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct AgentNotification {
-    /// What kind of news it is.
+    /// The type of the notification.
     #[serde(rename = "type")]
     pub kind: NotificationType,
-    /// The news, in a sentence.
+    /// The message, one sentence.
     pub message: String,
-    /// What it is about.
+    /// The subject of the notification.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<NotificationMetadata>,
-    /// When it happened: ISO 8601, UTC.
+    /// When it happened, in ISO 8601 (UTC).
     pub timestamp: String,
 }
 
-/// What kind of news a notification is.
+/// The type of a notification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NotificationType {
@@ -118,36 +120,36 @@ pub enum NotificationType {
     DangerZone,
     /// For information.
     Status,
-    /// Something went wrong.
+    /// An error.
     Error,
 }
 
 impl NotificationType {
-    /// Whether it is repeated with every step until what it tells of is over. Others are told once.
+    /// Returns whether the notification is repeated with every step until its subject is resolved. Others are sent once.
     pub(super) const fn stays(self) -> bool {
         matches!(self, Self::PermissionPending | Self::AutonomyPause | Self::DangerZone)
     }
 }
 
-/// What a notification is about.
+/// The subject of a notification.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[non_exhaustive]
 pub struct NotificationMetadata {
     /// The operation that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
-    /// Why.
+    /// The reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// The permission level or the tier that caused it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
-    /// The challenge that `verify_challenge` takes.
+    /// The challenge id for `verify_challenge`.
     #[serde(rename = "verificationId", default, skip_serializing_if = "Option::is_none")]
     pub verification_id: Option<String>,
 }
 
-/// A word that is none of those that can be chosen.
+/// A text that is not one of the possible values.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not known: write {known}")]
 pub struct UnknownChoice {
@@ -158,7 +160,7 @@ pub struct UnknownChoice {
 macro_rules! choice {
     ($type:ident, $known:literal, $($variant:ident = $word:literal),*) => {
         impl $type {
-            /// The word in configuration and introspection.
+            /// The name in configuration and introspection.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),*
@@ -185,19 +187,19 @@ macro_rules! choice {
     };
 }
 
-/// What the safety loop does with the steps that agents report.
+/// The treatment of the steps that agents report.
 ///
 /// Source: MCP-AQL §8.6.1, §8.6.4, §8.6.7 (REQ-LOOP-03, REQ-LOOP-11, REQ-LOOP-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum LoopMode {
-    /// Evaluates every step; what its directives say holds.
+    /// Evaluates every step and enforces the decision.
     #[default]
     Enforcing,
-    /// Evaluates every step and lets all of them pass.
+    /// Evaluates every step but allows all of them.
     Monitoring,
     /// Writes every step to the audit log.
     Logging,
-    /// Keeps track of executions and nothing more.
+    /// Only tracks executions.
     Disabled,
 }
 
@@ -211,7 +213,7 @@ choice!(
 );
 
 impl LoopMode {
-    /// Whether this mode protects from less than another one.
+    /// Returns whether this mode protects less than another one.
     pub(crate) fn is_laxer_than(self, other: Self) -> bool {
         let modes = [Self::Enforcing, Self::Monitoring, Self::Logging, Self::Disabled];
         let place = |mode| modes.iter().position(|each| *each == mode);
@@ -219,7 +221,7 @@ impl LoopMode {
     }
 }
 
-/// Above which score an agent is paused (REQ-AUT-11).
+/// The risk score above which an agent is paused (REQ-AUT-11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum RiskTolerance {
     /// Above 25.
@@ -240,7 +242,7 @@ choice!(
 );
 
 impl RiskTolerance {
-    /// The highest score that does not pause.
+    /// Returns the highest score that does not pause the agent.
     pub const fn threshold(self) -> u8 {
         match self {
             Self::Conservative => 25,
@@ -250,15 +252,15 @@ impl RiskTolerance {
     }
 }
 
-/// How the step before came out.
+/// The outcome of the previous step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepOutcome {
-    /// It worked.
+    /// The step succeeded.
     Success,
-    /// It failed.
+    /// The step failed.
     Failure,
-    /// It was not taken.
+    /// The step was not taken.
     Skipped,
 }
 

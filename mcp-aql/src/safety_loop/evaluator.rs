@@ -1,5 +1,5 @@
-//! The five stages. Each is a function of one input that says nothing, or how the evaluation ends;
-//! the first that ends it is the last that runs (REQ-AUT-04).
+//! The five stages of an evaluation. Each stage is a function that returns a ruling or nothing. The first
+//! ruling ends the evaluation (REQ-AUT-04).
 
 use serde::{Deserialize, Serialize};
 
@@ -8,9 +8,9 @@ use super::directive::{RiskTolerance, SafetyTier, StepOutcome};
 use super::patterns::PatternList;
 use super::risk::{Risk, RiskScorer};
 
-/// What holds for an agent.
+/// The settings of an agent, compiled.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Policy {
+pub(super) struct AgentPolicy {
     pub(super) max_autonomous_steps: u32,
     pub(super) tolerance: RiskTolerance,
     pub(super) deny: PatternList,
@@ -18,14 +18,14 @@ pub(super) struct Policy {
     pub(super) auto_approve: PatternList,
 }
 
-/// What the stages look at.
-pub(super) struct Evaluation<'a> {
-    pub(super) policy: &'a Policy,
+/// The input of the stages.
+pub(super) struct EvaluationInput<'a> {
+    pub(super) policy: &'a AgentPolicy,
     pub(super) scorer: &'a dyn RiskScorer,
     pub(super) action: &'a Action,
-    /// How the step before came out; `None` where nobody said, or a person has dealt with it.
+    /// The outcome of the previous step; `None` if it was not reported, or a person has dealt with it.
     pub(super) outcome: Option<StepOutcome>,
-    /// Steps that passed since a person was last asked.
+    /// The number of steps since a person was last asked.
     pub(super) steps: u32,
 }
 
@@ -40,9 +40,9 @@ pub(super) enum Stage {
     Tolerance,
 }
 
-/// How an evaluation came out.
+/// The result of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Verdict {
+pub(super) struct EvaluationResult {
     pub(super) ruling: Ruling,
     pub(super) factors: Vec<String>,
     pub(super) tier: Option<SafetyTier>,
@@ -51,17 +51,18 @@ pub(super) struct Verdict {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Ruling {
     Continue,
-    /// A person confirms.
+    /// A person must confirm the action.
     Pause(Stage, String),
-    /// A person proves that they have seen it.
+    /// A person must verify the action.
     Verify(String),
     /// The agent is blocked.
     Stop(String),
 }
 
 /// Runs the stages in order.
-pub(super) fn evaluate(input: &Evaluation<'_>) -> Verdict {
-    let mut verdict = Verdict { ruling: Ruling::Continue, factors: Vec::new(), tier: None };
+pub(super) fn evaluate(input: &EvaluationInput<'_>) -> EvaluationResult {
+    let mut verdict =
+        EvaluationResult { ruling: Ruling::Continue, factors: Vec::new(), tier: None };
     let ended = step_limit(input, &mut verdict)
         .or_else(|| previous_outcome(input, &mut verdict))
         .or_else(|| patterns(input, &mut verdict));
@@ -74,16 +75,16 @@ pub(super) fn evaluate(input: &Evaluation<'_>) -> Verdict {
     verdict
 }
 
-/// Stage 1 (REQ-AUT-05, REQ-AUT-06).
-fn step_limit(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
+/// Stage 1: the step limit (REQ-AUT-05, REQ-AUT-06).
+fn step_limit(input: &EvaluationInput<'_>, verdict: &mut EvaluationResult) -> Option<Ruling> {
     let most = input.policy.max_autonomous_steps;
     let step = input.steps.saturating_add(1);
     verdict.factors.push(format!("step {step} of {most} without a person"));
     (step > most).then(|| Ruling::Pause(Stage::Limit, "Step limit exceeded".to_owned()))
 }
 
-/// Stage 2 (REQ-AUT-07).
-fn previous_outcome(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
+/// Stage 2: the previous outcome (REQ-AUT-07).
+fn previous_outcome(input: &EvaluationInput<'_>, verdict: &mut EvaluationResult) -> Option<Ruling> {
     if input.outcome? != StepOutcome::Failure {
         return None;
     }
@@ -91,8 +92,8 @@ fn previous_outcome(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Rul
     Some(Ruling::Pause(Stage::Outcome, "The previous step failed".to_owned()))
 }
 
-/// Stage 3 (REQ-AUT-08, REQ-AUT-09).
-fn patterns(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
+/// Stage 3: patterns (REQ-AUT-08, REQ-AUT-09).
+fn patterns(input: &EvaluationInput<'_>, verdict: &mut EvaluationResult) -> Option<Ruling> {
     let policy = input.policy;
     if let Some(pattern) = policy.deny.guards(input.action) {
         verdict.factors.push(format!("matched deny pattern {pattern}"));
@@ -112,8 +113,8 @@ fn patterns(input: &Evaluation<'_>, verdict: &mut Verdict) -> Option<Ruling> {
     None
 }
 
-/// Stage 4 (REQ-AUT-10).
-fn safety_tier(risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
+/// Stage 4: the risk tier (REQ-AUT-10).
+fn safety_tier(risk: &Risk, verdict: &mut EvaluationResult) -> Option<Ruling> {
     let tier = SafetyTier::of_score(risk.score);
     verdict.tier = Some(tier);
     verdict.factors.push(format!("risk {} of 100", risk.score.min(100)));
@@ -127,8 +128,12 @@ fn safety_tier(risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
     }
 }
 
-/// Stage 5 (REQ-AUT-11).
-fn risk_tolerance(input: &Evaluation<'_>, risk: &Risk, verdict: &mut Verdict) -> Option<Ruling> {
+/// Stage 5: the risk tolerance (REQ-AUT-11).
+fn risk_tolerance(
+    input: &EvaluationInput<'_>,
+    risk: &Risk,
+    verdict: &mut EvaluationResult,
+) -> Option<Ruling> {
     let tolerance = input.policy.tolerance;
     (risk.score > tolerance.threshold()).then(|| {
         verdict.factors.push(format!("the agent's tolerance is {tolerance}"));
@@ -146,19 +151,19 @@ mod tests {
         PatternList::new(&patterns, "deny", &mut Vec::new())
     }
 
-    fn policy() -> Policy {
-        Policy {
+    fn policy() -> AgentPolicy {
+        AgentPolicy {
             max_autonomous_steps: 3,
             deny: list(&["drop_*", "both_*"]),
             requires_approval: list(&["deploy_*", "both_*", "two_*"]),
             auto_approve: list(&["read_*", "two_*", "deploy_*"]),
-            ..Policy::default()
+            ..AgentPolicy::default()
         }
     }
 
-    fn ruled(hint: &str, outcome: Option<StepOutcome>, steps: u32, score: u8) -> Verdict {
+    fn ruled(hint: &str, outcome: Option<StepOutcome>, steps: u32, score: u8) -> EvaluationResult {
         let scorer = move |_: &Action| Risk::new(score);
-        evaluate(&Evaluation {
+        evaluate(&EvaluationInput {
             policy: &policy(),
             scorer: &scorer,
             action: &Action::new(hint),
@@ -207,9 +212,10 @@ mod tests {
             (RiskTolerance::Moderate, 30, false),
             (RiskTolerance::Aggressive, 30, false),
         ] {
-            let policy = Policy { tolerance, max_autonomous_steps: 9, ..Policy::default() };
+            let policy =
+                AgentPolicy { tolerance, max_autonomous_steps: 9, ..AgentPolicy::default() };
             let scorer = move |_: &Action| Risk::new(score);
-            let verdict = evaluate(&Evaluation {
+            let verdict = evaluate(&EvaluationInput {
                 policy: &policy,
                 scorer: &scorer,
                 action: &Action::new("go"),

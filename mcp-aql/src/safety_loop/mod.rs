@@ -1,54 +1,54 @@
-//! The safety loop: agents report each action before they take it and are told whether they may;
-//! what is dangerous waits for a person, and what is worse blocks the agent until a person lifts the
-//! block with a code that no agent can see.
+//! The safety loop: agents report each action before they take it, and receive the decision whether they may.
+//! Dangerous actions wait for a person. Worse ones block the agent until a person lifts the block with a code
+//! that no agent can see.
 //!
-//! [`SafetyLoop`] switches it on. [`RiskScorer`] tells how risky an action is; people are reached
-//! through the [`operator`](crate::operator) module's channels.
+//! [`SafetyLoop`] enables it. A [`RiskScorer`] scores the risk of an action. The channels of the module
+//! [`operator`](crate::operator) reach people.
 //!
-//! The loop watches what agents *report*: it works for clients that make their agents report.
+//! The loop evaluates what agents *report*, so it requires clients that make their agents report.
 //!
 //! Source: MCP-AQL §8.6 to §8.8.
 
 mod action;
+mod agent_state;
 mod answers;
+mod approval_queue;
 mod approvals;
 mod calls;
 mod code;
 mod core;
-mod crowd;
-mod desk;
 mod directive;
+mod evaluation;
 mod evaluator;
 #[cfg(test)]
-mod faults;
-mod judging;
-mod machine;
+mod fault_tests;
 mod operations;
 mod patterns;
 mod presence;
-mod recent;
-mod refusals;
+mod recent_audit;
+mod rejection;
+mod request_limit;
+mod retry_lockout;
 mod risk;
 mod settings;
-mod state;
+mod state_machine;
 #[cfg(test)]
 mod tests;
-mod tries;
 
 pub use action::Action;
+pub use agent_state::ExecutionStatus;
+pub(crate) use approval_queue::ApprovalQueue;
 #[cfg(feature = "cli")]
-pub(crate) use approvals::Standing;
-pub(crate) use approvals::{Approved, Pending};
+pub(crate) use approvals::ApprovalStatus;
+pub(crate) use approvals::{ApprovalClaim, ApprovalRequest};
 pub use calls::{AgentExecution, StepCount, StepReply, Verified};
 pub(crate) use core::SafetyCore;
-pub(crate) use desk::SafetyDesk;
 pub use directive::{
     AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
     RiskTolerance, SafetyTier, StepOutcome, UnknownChoice,
 };
 pub(crate) use operations::{accept_literal_names, operations};
-pub(crate) use recent::RecentAudit;
+pub(crate) use recent_audit::RecentAudit;
 pub use risk::{DefaultScorer, Risk, RiskScorer};
 pub(crate) use settings::LoopTable;
 pub use settings::{AgentSettings, SafetyLoop};
-pub use state::ExecutionStatus;

@@ -1,14 +1,14 @@
-//! The reserved operations: their tables, and how a call gets to the loop (REQ-LOOP-04, REQ-CLS-11).
+//! The reserved operations: their tables and handlers (REQ-LOOP-04, REQ-CLS-11).
 
 use std::sync::Arc;
 
 use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Map, Value};
 
-use super::calls::{AgentExecution, Reported, StepReply, Verified};
+use super::agent_state::ExecutionStatus;
+use super::calls::{AgentExecution, StepReply, StepReport, Verified};
 use super::core::SafetyCore;
 use super::directive::StepOutcome;
-use super::state::ExecutionStatus;
 use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
@@ -37,7 +37,7 @@ const EXECUTE_AGENT: OperationSpec = OperationSpec::new(
     AGENT,
     ParameterEntry::One(ParameterSpec::optional::<Map<String, Value>>(
         "parameters",
-        "What the agent starts with; shown to whoever approves.",
+        "The agent's parameters; shown to the person who approves.",
     )),
 ])
 .examples(&[ExampleSpec {
@@ -50,11 +50,11 @@ const EXECUTE_AGENT: OperationSpec = OperationSpec::new(
 const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
     "record_execution_step",
     SemanticCategory::Create,
-    "Report an agent's next action before it is taken; data.autonomy.continue tells whether it may be.\n\n\
+    "Report an agent's next action before it is taken; data.autonomy.continue says whether it may be.\n\n\
      Report every action with effects outside: calls of tools of any server, files, shell, network, \
-     databases. After stopped, take none. What waits for a person comes back as notifications, \
-     whose type is permission_pending, autonomy_pause, danger_zone, status or error.\n\n\
-     The protocol's names nextActionHint and stepDescription are taken as well.",
+     databases. After stopped, take none. Requests that wait for a person are returned as notifications \
+     of type permission_pending, autonomy_pause, danger_zone, status or error.\n\n\
+     The protocol's names nextActionHint and stepDescription are accepted as well.",
 )
 .parameters(&[
     AGENT,
@@ -63,18 +63,18 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
             "next_action_hint",
             "The next action, in words: the verb and its object. Also: nextActionHint.",
         )
-        // Three letters or digits at least are looked for, see `step`.
+        // `step` also requires at least three letters or digits.
         .constraints(&[Constraint::MinLength(3), Constraint::MaxLength(4_000)]),
     ),
     ParameterEntry::One(
         ParameterSpec::optional::<String>(
             "step_description",
-            "What was done in the step before. Also: stepDescription.",
+            "What was done in the previous step. Also: stepDescription.",
         )
         .constraints(LONG),
     ),
     ParameterEntry::One(
-        ParameterSpec::optional::<String>("outcome", "How the step before came out.").constraints(&[
+        ParameterSpec::optional::<String>("outcome", "The outcome of the previous step.").constraints(&[
             Constraint::Enum(&[
                 EnumValue::Str("success"),
                 EnumValue::Str("failure"),
@@ -83,7 +83,7 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
         ]),
     ),
     ParameterEntry::One(
-        ParameterSpec::optional::<String>("findings", "What the step before has shown.")
+        ParameterSpec::optional::<String>("findings", "What the previous step has shown.")
             .constraints(LONG),
     ),
 ])
@@ -94,7 +94,7 @@ const RECORD_EXECUTION_STEP: OperationSpec = OperationSpec::new(
 const COMPLETE_EXECUTION: OperationSpec = OperationSpec::new(
     "complete_execution",
     SemanticCategory::Execute,
-    "End an agent's execution that is done.",
+    "End an agent's completed execution.",
 )
 .parameters(&[
     AGENT,
@@ -113,12 +113,14 @@ const COMPLETE_EXECUTION: OperationSpec = OperationSpec::new(
 const ABORT_EXECUTION: OperationSpec = OperationSpec::new(
     "abort_execution",
     SemanticCategory::Execute,
-    "Give up an agent's execution, after a stop or when somebody cancels it.",
+    "Abort an agent's execution, after a stop or when it is cancelled.",
 )
 .parameters(&[
     AGENT,
     EXECUTION,
-    ParameterEntry::One(ParameterSpec::optional::<String>("reason", "Why.").constraints(LONG)),
+    ParameterEntry::One(
+        ParameterSpec::optional::<String>("reason", "The reason.").constraints(LONG),
+    ),
 ])
 .examples(&[ExampleSpec {
     description: "",
@@ -130,8 +132,8 @@ const ABORT_EXECUTION: OperationSpec = OperationSpec::new(
 const CONFIRM_OPERATION: OperationSpec = OperationSpec::new(
     "confirm_operation",
     SemanticCategory::Execute,
-    "Confirm what waits for a person, with the code that the person was shown.\n\n\
-     For the start of an agent, an action that was paused, or an operation that needs approval. Only a \
+    "Confirm a request that waits for a person, with the code that the person was shown.\n\n\
+     For the start of an agent, a paused action, or an operation that needs approval. Only a \
      person has the code: ask for it.",
 )
 .parameters(&[ParameterEntry::One(
@@ -139,15 +141,18 @@ const CONFIRM_OPERATION: OperationSpec = OperationSpec::new(
         .constraints(SHORT)
         .sensitive(),
 )])
-.examples(&[ExampleSpec { description: "", params: r#"{"confirmation_token":"the code that the person was shown"}"# }])
+.examples(&[ExampleSpec {
+    description: "",
+    params: r#"{"confirmation_token":"the code that the person was shown"}"#,
+}])
 .returns(ReturnsSpec::of::<Verified, Plain>())
 .data_key(DataKey::Bare);
 
 const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
     "verify_challenge",
     SemanticCategory::Create,
-    "Send the code of a challenge, so that a paused or blocked agent may go on.\n\n\
-     Only a person has the code: ask for it. It is good for one try, and for a few minutes.",
+    "Send the code of a challenge, so that a paused or blocked agent may continue.\n\n\
+     Only a person has the code: ask for it. It allows one attempt, and expires after a few minutes.",
 )
 .parameters(&[
     ParameterEntry::One(
@@ -165,7 +170,7 @@ const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<Verified, Plain>())
 .data_key(DataKey::Bare);
 
-/// The operations' tables and functions.
+/// Returns the tables and handlers of the reserved operations.
 pub(crate) fn operations(core: &Arc<SafetyCore>) -> Vec<(OperationSpec, Handler)> {
     [
         (EXECUTE_AGENT, Reserved::Start),
@@ -183,7 +188,7 @@ pub(crate) fn operations(core: &Arc<SafetyCore>) -> Vec<(OperationSpec, Handler)
     .collect()
 }
 
-/// The names that the protocol's text has for two parameters (choice C-24).
+/// Accepts the names of two parameters in the protocol's text (choice C-24).
 pub(crate) fn accept_literal_names(operation: &str, params: &mut Map<String, Value>) {
     if operation != RECORD_EXECUTION_STEP.name {
         return;
@@ -191,7 +196,7 @@ pub(crate) fn accept_literal_names(operation: &str, params: &mut Map<String, Val
     for (literal, name) in
         [("nextActionHint", "next_action_hint"), ("stepDescription", "step_description")]
     {
-        // Both at once are not one parameter: what is judged is what others read, or nothing.
+        // If both names are given, validation rejects the literal one.
         if !params.contains_key(name)
             && let Some(value) = params.remove(literal)
         {
@@ -240,7 +245,7 @@ impl ReservedOperation {
     }
 
     async fn step(&self, mut call: Call) -> Outcome {
-        let reported = Reported {
+        let reported = StepReport {
             agent: call.param()?,
             hint: call.param()?,
             description: call.optional()?,
@@ -292,7 +297,7 @@ mod tests {
         for (given, taken) in [
             (json!({ "nextActionHint": "a" }), json!({ "next_action_hint": "a" })),
             (json!({ "next_action_hint": "a" }), json!({ "next_action_hint": "a" })),
-            // What is left is no parameter of the operation, and so the call is refused.
+            // The remaining parameter is unknown, so the call is rejected.
             (
                 json!({ "nextActionHint": "a", "next_action_hint": "b" }),
                 json!({ "nextActionHint": "a", "next_action_hint": "b" }),

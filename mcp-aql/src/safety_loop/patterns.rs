@@ -1,28 +1,30 @@
+//! Glob patterns for actions.
+
 use aho_corasick::{AhoCorasick, MatchKind};
 use globset::GlobBuilder;
 use memchr::memmem::Finder;
 use regex::Regex;
 
-use super::action::{Action, BAR, RING, fold_pattern};
+use super::action::{Action, BAR, RING, normalize_pattern};
 
-/// The patterns of one list, ready to match.
+/// The compiled patterns of one list.
 ///
-/// A guard also finds its patterns in an action in which letters of other alphabets look like several ASCII
-/// characters, each of which may be meant: `kӏӀl` is read as `kill` and as `k1il`.
+/// `*` matches any text including spaces and `/`, `?` one character, `[ab]` one of several, and `{a,b}` one
+/// of the alternatives. Case is ignored.
 ///
-/// `*` stands for any text, spaces and `/` included, `?` for one character, `[ab]` for one of several
-/// and `{a,b}` for alternatives; case does not matter.
+/// A *guard* pattern (`deny`, `requires_approval`) is matched against the whole text and from the start of
+/// each word, to the end of the text or of a word: `drop_*` is found in "calling drop_table on users" and in
+/// "mcp__db__drop_table", and `rm -rf*` in "/bin/rm -rf /". It is also found in text with letters of other
+/// alphabets that resemble several ASCII characters, each of which may be meant: `kӏӀl` is read as `kill` and
+/// as `k1il`.
 ///
-/// A pattern of a *guard* (`deny`, `requires_approval`) is tried on the whole text and from the start
-/// of each word in it, to its end or to the end of a word: `drop_*` is found in "calling drop_table on
-/// users" and in "mcp__db__drop_table", and `rm -rf*` in "/bin/rm -rf /". A pattern of a *pass*
-/// (`auto_approve`) is tried on the whole text alone, and passes nothing that looks like several
-/// commands or is disguised. Its `*` stands for any text all the same: `read_*` passes "read_file a and
+/// A *pass* pattern (`auto_approve`) is matched against the whole text only. It never passes text that looks
+/// like several commands or is disguised. Its `*` still matches any text: `read_*` passes "read_file a and
 /// then remove it".
 #[derive(Debug, Clone, Default)]
 pub(super) struct PatternList {
     exact: Matcher,
-    /// The same patterns for [`Action::ambiguous`].
+    /// The same patterns, for [`Action::ambiguous`].
     ambiguous: Matcher,
 }
 
@@ -30,35 +32,35 @@ pub(super) struct PatternList {
 #[derive(Debug, Clone, Default)]
 struct Matcher {
     patterns: Vec<Pattern>,
-    /// Finds the longest plain part of each pattern: what lacks it does not match.
+    /// Finds the longest literal part of each pattern, which is required for a match.
     parts: Option<AhoCorasick>,
-    /// The patterns that the parts belong to.
+    /// The patterns of the parts.
     part_of: Vec<usize>,
-    /// Patterns without such a part.
+    /// The patterns without a literal part.
     always: Vec<usize>,
 }
 
 #[derive(Debug, Clone)]
 struct Pattern {
-    /// As it was written.
+    /// The pattern's source text.
     written: String,
-    /// What it starts with, up to the first special character.
+    /// The literal text before the first special character.
     head: String,
-    /// Any text may follow what it starts with: of several places where it could start, the first one
-    /// matches if any does, and the others need no look.
+    /// Whether any text may follow the literal start. Then only the first place where it occurs needs to be
+    /// tested, because the others match only if the first does.
     open: bool,
-    /// All its plain parts, in order: without them it does not match, and that is seen sooner.
+    /// All literal parts in order, which are a faster test than the regular expression.
     parts: Vec<Finder<'static>>,
     whole: Regex,
-    /// The same with any text behind it that does not go on with the last word.
+    /// The same, followed by any text that does not continue the last word.
     word_end: Regex,
 }
 
 impl PatternList {
-    /// Compiles patterns; notes those that are none.
+    /// Compiles patterns and reports invalid ones.
     pub(super) fn new(patterns: &[String], list: &str, problems: &mut Vec<String>) -> Self {
         let exact = Matcher::new(patterns, |text| text, list, problems);
-        // A pattern whose form is too large is noted once.
+        // A pattern that is too large is reported once.
         let has_problem = !problems.is_empty();
         let mut others = Vec::new();
         let ambiguous = Matcher::new(patterns, |text| with_stand_ins(&text), list, &mut others);
@@ -68,14 +70,14 @@ impl PatternList {
         Self { exact, ambiguous }
     }
 
-    /// The first pattern that guards against this action.
+    /// Returns the first guard pattern that matches this action.
     pub(super) fn guards(&self, action: &Action) -> Option<&str> {
         self.exact.find(action.text(), Pattern::is_within).or_else(|| {
             action.ambiguous().and_then(|text| self.ambiguous.find(text, Pattern::is_within))
         })
     }
 
-    /// The first pattern that lets this action pass.
+    /// Returns the first pass pattern that matches this action.
     pub(super) fn passes(&self, action: &Action) -> Option<&str> {
         if action.is_compound() || action.is_disguised() {
             return None;
@@ -137,9 +139,9 @@ impl Matcher {
 }
 
 impl Pattern {
-    /// A pattern, and the longest plain text that it cannot match without.
+    /// Compiles a pattern. Also returns its longest literal part.
     fn new(written: &str, form: impl Fn(String) -> String) -> Result<(Self, String), String> {
-        let text = form(fold_pattern(written)?);
+        let text = form(normalize_pattern(written)?);
         if text.is_empty() {
             return Err("it is empty".to_owned());
         }
@@ -159,7 +161,7 @@ impl Pattern {
         Ok((pattern, part))
     }
 
-    /// Whether its plain parts are there, one behind the other.
+    /// Returns whether the text contains the literal parts in order.
     fn has_parts(&self, text: &str) -> bool {
         let mut rest = text.as_bytes();
         self.parts.iter().all(|part| {
@@ -169,19 +171,19 @@ impl Pattern {
         })
     }
 
-    /// Whether it matches the text as a whole.
+    /// Returns whether the pattern matches the whole text.
     fn is_whole(&self, text: &str) -> bool {
         self.has_parts(text) && self.whole.is_match(text)
     }
 
-    /// Whether it matches the text, or what begins with one of its words.
+    /// Returns whether the pattern matches the text, or a part that starts with a word.
     fn is_within(&self, text: &str) -> bool {
         let matches = |text: &str| {
             text.starts_with(&self.head)
                 && self.has_parts(text)
                 && (self.whole.is_match(text) || self.word_end.is_match(text))
         };
-        // What begins with `*` begins anywhere.
+        // A pattern that starts with `*` can start anywhere.
         if self.head.is_empty() && self.written.trim_start().starts_with('*') {
             return matches(text);
         }
@@ -203,15 +205,15 @@ fn compile(glob: &str) -> Result<Regex, String> {
     Regex::new(&regex).map_err(|_| "it is too large".to_owned())
 }
 
-/// Returns a regular expression of `globset`, which is about bytes, as one about characters: otherwise `?` is
-/// one byte, and `[é]` is any of the bytes of `é`.
+/// Converts a regular expression of `globset` from bytes to characters: otherwise `?` matches one byte, and
+/// `[é]` matches any byte of `é`.
 fn of_characters(regex: &str) -> Option<String> {
     let mut rest = regex.strip_prefix("(?-u)").unwrap_or(regex).as_bytes();
     let mut characters = Vec::with_capacity(rest.len());
     loop {
         match rest {
             [] => return String::from_utf8(characters).ok(),
-            // A byte of a character beyond ASCII.
+            // A byte of a non-ASCII character.
             [b'\\', b'x', high, low, behind @ ..] => {
                 let digits = [*high, *low];
                 let digits = std::str::from_utf8(&digits).ok()?;
@@ -230,7 +232,7 @@ fn of_characters(regex: &str) -> Option<String> {
     }
 }
 
-/// The pattern with the stand-ins of ambiguous characters beside the ASCII characters that they may be.
+/// Adds the stand-ins of ambiguous characters to the ASCII characters that they may represent.
 fn with_stand_ins(glob: &str) -> String {
     let mut text = String::with_capacity(glob.len() * 2);
     let mut characters = glob.chars();
@@ -255,15 +257,15 @@ fn with_stand_ins(glob: &str) -> String {
     text
 }
 
-/// What is between a pattern's special characters, in order; the first is what it starts with. Text
-/// between brackets is left out: only one of it need be there.
+/// Returns the literal parts between a pattern's special characters, in order, starting with its beginning.
+/// Text in brackets is omitted, because only one of the alternatives is required.
 fn plain_parts(glob: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut depth = 0_usize;
     let mut characters = glob.chars();
     while let Some(each) = characters.next() {
         match each {
-            // An escape may stand for anything: the part ends, and what is escaped is left out.
+            // An escape can represent any character: the part ends, and the escaped character is omitted.
             '\\' => {
                 characters.next();
                 parts.push(String::new());
@@ -282,7 +284,7 @@ fn plain_parts(glob: &str) -> Vec<String> {
             }
             ']' => parts.push(String::new()),
             '*' | '?' => parts.push(String::new()),
-            // `/` beside `**` may stand for nothing.
+            // `/` next to `**` may match nothing.
             '/' => parts.push(String::new()),
             _ if depth == 0 => {
                 if let Some(part) = parts.last_mut() {
@@ -295,7 +297,7 @@ fn plain_parts(glob: &str) -> Vec<String> {
     parts
 }
 
-/// Goes on behind the `]` of a class. One that comes first belongs to the class.
+/// Skips a character class up to its `]`. A `]` in first place belongs to the class.
 fn skip_class(characters: &mut std::str::Chars<'_>) {
     let (mut place, mut negated) = (0, false);
     for each in characters {
@@ -307,8 +309,8 @@ fn skip_class(characters: &mut std::str::Chars<'_>) {
     }
 }
 
-/// Where words begin: behind anything that is neither letter, digit nor `_`, and behind `__`, which
-/// parts the names of servers and tools.
+/// Returns the starts of words: after anything other than letters, digits and `_`, and after `__`, which
+/// separates the names of servers and tools.
 fn word_starts(text: &str) -> impl Iterator<Item = usize> + '_ {
     let mut before = [' ', ' '];
     text.char_indices().filter_map(move |(place, each)| {
@@ -484,7 +486,7 @@ mod tests {
         let mut count = 0;
         for low in ('\u{370}'..='\u{58f}').step_by(5) {
             let Some(high) = char::from_u32(u32::from(low) + 7) else { continue };
-            let Ok(folded) = fold_pattern(&format!("[{low}-{high}]")) else { continue };
+            let Ok(folded) = normalize_pattern(&format!("[{low}-{high}]")) else { continue };
             let whole = compile(&folded).unwrap();
             let images: Vec<_> =
                 (low..=high).map(|each| Action::new(&each.to_string()).text().to_owned()).collect();
@@ -505,7 +507,7 @@ mod tests {
         assert!(count > 10_000, "{count}");
     }
 
-    /// Every code point that reads as a letter of a pattern, in its place.
+    /// Replaces a letter of a pattern by every code point that resembles it.
     #[test]
     fn no_lookalike_of_any_script_evades_a_guard() {
         // REQ-AUT-08
@@ -539,7 +541,7 @@ mod tests {
         }
     }
 
-    /// Against every start in turn, by chance.
+    /// Compares random patterns with a search from every start.
     #[test]
     fn the_first_start_of_an_open_pattern_stands_for_all() {
         // REQ-AUT-08

@@ -1,14 +1,13 @@
-//! Which process a process is, so that others on its machine can tell that it is gone.
+//! Identifies a process, so that other processes on the machine can detect its end.
 
 use std::fs;
 
 use serde::{Deserialize, Serialize};
 
-/// A process, by what no other one has: the boot of the machine, the namespace in which its id counts,
-/// the id, and when it was started.
+/// A process, identified by the boot of the machine, the namespace of its id, the id, and its start time.
 ///
-/// Whether it is there is asked of `/proc`. Elsewhere than on Linux, and where `/proc` hides processes
-/// or shows those of another namespace, nothing is known, and nobody is taken for gone by this.
+/// `/proc` shows whether the process runs. On other systems than Linux, or if `/proc` hides processes or
+/// belongs to another namespace, this is unknown, and no process counts as gone because of it.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(super) struct Presence {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,12 +23,12 @@ struct Process {
 }
 
 impl Presence {
-    /// This process.
+    /// Identifies this process.
     pub(super) fn here() -> Self {
         Self { process: Process::of(std::process::id()) }
     }
 
-    /// Whether it is certain that this process has ended. In doubt it has not.
+    /// Returns whether this process has certainly ended.
     pub(super) fn is_gone(&self) -> bool {
         let Some(known) = &self.process else { return false };
         let Some(here) = Process::of(std::process::id()) else { return false };
@@ -37,7 +36,7 @@ impl Presence {
             return false;
         }
         match fs::read_to_string(format!("/proc/{}/stat", known.id)) {
-            // Another one may have its number by now.
+            // Another process may have the same id by now.
             Ok(stat) => started(&stat).is_some_and(|started| started != known.started),
             Err(error) => error.kind() == std::io::ErrorKind::NotFound,
         }
@@ -45,9 +44,9 @@ impl Presence {
 }
 
 impl Process {
-    /// A process of this namespace.
+    /// Identifies a process of this namespace.
     fn of(id: u32) -> Option<Self> {
-        // Numbers mean what they say only where this process has its own, and all can be seen.
+        // Ids are reliable only if `/proc` belongs to this namespace and shows all processes.
         let own = fs::read_link("/proc/self").ok()?;
         let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
         if own.to_str()?.parse() != Ok(std::process::id()) || hides(&mounts) {
@@ -60,14 +59,14 @@ impl Process {
     }
 }
 
-/// When a process was started, in ticks since the machine was. Its name comes before, in brackets, and
-/// may have any character in it.
+/// Returns when a process was started, in ticks since the boot. The process name before it is in parentheses
+/// and may contain any character.
 fn started(stat: &str) -> Option<u64> {
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_whitespace().nth(19)?.parse().ok()
 }
 
-/// Whether processes of others are hidden, or it cannot be told.
+/// Returns whether processes of other users are hidden, or this is unknown.
 fn hides(mounts: &str) -> bool {
     let options = mounts.lines().find_map(|line| {
         let mut fields = line.split(' ').skip(1);
@@ -118,11 +117,11 @@ mod tests {
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(presence(&there).is_gone());
-        // What is elsewhere cannot be seen from here.
+        // Processes of other machines cannot be checked from here.
         let text = "elsewhere".to_owned();
         assert!(!presence(&Process { boot: text.clone(), ..there.clone() }).is_gone());
         assert!(!presence(&Process { namespace: text, ..there.clone() }).is_gone());
-        // The number of one that is gone is another's now.
+        // The id of a process that has ended is reused.
         assert!(presence(&Process { started: own.started + 1, ..own.clone() }).is_gone());
         let text = serde_json::to_string(&presence(&there)).unwrap();
         assert_eq!(serde_json::from_str::<Presence>(&text).unwrap(), presence(&there));

@@ -1,17 +1,19 @@
+//! Scores the risk of actions.
+
 use super::action::Action;
 
-/// How risky an action is, and why.
+/// The risk of an action, and the reasons for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Risk {
-    /// 0 to 100; see [`SafetyTier::of_score`](super::SafetyTier::of_score).
+    /// The score from 0 to 100; see [`SafetyTier::of_score`](super::SafetyTier::of_score).
     pub score: u8,
-    /// What the score rests on, a short sentence each. The agent reads them.
+    /// The reasons for the score, as short sentences. The agent reads them.
     pub factors: Vec<String>,
 }
 
 impl Risk {
-    /// A score of up to 100, without a reason.
+    /// Creates a score of up to 100, without a reason.
     pub fn new(score: u8) -> Self {
         Self { score: score.min(100), factors: Vec::new() }
     }
@@ -23,7 +25,7 @@ impl Risk {
         self
     }
 
-    /// Where an operation of this danger level starts (REQ-DNG-11).
+    /// The lowest score of an operation with this danger level (REQ-DNG-11).
     pub const fn baseline(level: DangerLevel) -> u8 {
         match level {
             DangerLevel::Safe => 10,
@@ -35,15 +37,15 @@ impl Risk {
     }
 }
 
-/// Tells how risky an action is: stage 4 of the evaluation.
+/// Scores the risk of an action: stage 4 of the evaluation.
 ///
-/// It runs with every reported step, so it should be quick, and it should say the same of the same
-/// action.
+/// The scorer runs with every reported step, so it should be fast, and it should return the same score for
+/// the same action.
 ///
 /// ```
 /// use mcp_aql::safety_loop::{Action, Risk, RiskScorer};
 ///
-/// /// Everything that has to do with the valves is a person's business.
+/// /// Everything that concerns the valves needs a person.
 /// struct Valves;
 ///
 /// impl RiskScorer for Valves {
@@ -58,7 +60,7 @@ impl Risk {
 ///
 /// Source: MCP-AQL §8.7.2 (REQ-AUT-10).
 pub trait RiskScorer: Send + Sync + 'static {
-    /// Scores the action.
+    /// Scores an action.
     fn score(&self, action: &Action) -> Risk;
 }
 
@@ -68,23 +70,22 @@ impl<F: Fn(&Action) -> Risk + Send + Sync + 'static> RiskScorer for F {
     }
 }
 
-/// Scores by the words of a hint.
+/// Scores an action by the words of its hint.
 ///
-/// | what the hint tells of | score |
+/// | content of the hint | score |
 /// |---|---|
 /// | reading, listing, searching, comparing | 10 |
-/// | creating, changing, sending, running; or nothing that is known | 25; 30 |
+/// | creating, changing, sending, running; or no known word | 25; 30 |
 /// | deleting, removing, resetting, killing | 50 |
 /// | forcing, purging, publishing, paying, `sudo`, `chmod 777`, `git push --force` | 75 |
 /// | dropping or truncating tables, wiping, `rm -rf`, `mkfs`, `dd of=`, `DELETE` or `UPDATE` without `WHERE`, a download piped into a shell, deleting all of something | 95 |
 /// | a disguise: invisible characters, letters of several alphabets in one word | 80 and up |
 ///
-/// A word in the style of an operation's name (`purge_cache`) counts as what its name says, and the
-/// name of one of the adapter's own operations as what that operation declares. Production, and
-/// secrets in anybody's hands, raise the score; so does reporting the same again and again, for that
-/// one evaluation.
+/// A word in the style of an operation's name (`purge_cache`) is scored by its verb, and the name of one of the
+/// adapter's operations by its declaration. Production systems and secrets raise the score. So does reporting
+/// the same action repeatedly, for that evaluation only.
 ///
-/// It reads words and cannot know what is meant: a hint that lies is scored as what it says.
+/// The scorer reads words and cannot verify them: a false hint is scored as it is written.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DefaultScorer;
 
@@ -95,7 +96,7 @@ enum Word {
     Remove,
     Danger,
     Wreck,
-    /// Everything of something.
+    /// A word for everything, such as `all`.
     All,
     Production,
     Secret,
@@ -104,7 +105,7 @@ enum Word {
 use Word::{All, Change, Danger, Production, Remove, Safe, Secret, Wreck};
 use mcp_aql_protocol::{DangerLevel, SemanticCategory};
 
-/// Words in the order of the alphabet.
+/// The known words, in alphabetical order.
 const WORDS: &[(&str, Word)] = &[
     ("abort", Remove),
     ("add", Change),
@@ -228,7 +229,7 @@ const WORDS: &[(&str, Word)] = &[
     ("write", Change),
 ];
 
-/// What is lost for good when it is dropped.
+/// Objects whose data is lost when they are dropped.
 const STRUCTURES: &[&str] = &[
     "table",
     "tables",
@@ -267,7 +268,7 @@ fn known(word: &str) -> Option<Word> {
         .map(|(_, kind)| *kind)
 }
 
-/// The word, or what it is a form of: `deletes`, `deleting`, `dropping`.
+/// Returns the kind of a word or of its base form: `deletes`, `deleting`, `dropping`.
 fn kind_of(word: &str) -> Option<Word> {
     if let Some(kind) = known(word) {
         return Some(kind);
@@ -287,13 +288,13 @@ fn kind_of(word: &str) -> Option<Word> {
     known(stem).or_else(|| stem.strip_suffix('e').and_then(known))
 }
 
-/// What was found so far: the highest score, and why.
-struct Found {
+/// The highest score so far, and the reasons.
+struct ScoreBuilder {
     score: u8,
     factors: Vec<String>,
 }
 
-impl Found {
+impl ScoreBuilder {
     fn at_least(&mut self, score: u8, factor: impl Into<String>) {
         self.score = self.score.max(score);
         self.factors.push(factor.into());
@@ -303,7 +304,7 @@ impl Found {
 impl RiskScorer for DefaultScorer {
     fn score(&self, action: &Action) -> Risk {
         let text = action.text();
-        let mut found = Found { score: 0, factors: Vec::new() };
+        let mut found = ScoreBuilder { score: 0, factors: Vec::new() };
         let mut verb: Option<(Word, &str)> = None;
         let (mut all, mut production, mut secret) = (false, false, false);
         for word in text.split(|each: char| !each.is_alphanumeric()).filter(|w| !w.is_empty()) {
@@ -342,7 +343,7 @@ impl RiskScorer for DefaultScorer {
         }
         if action.repeats() >= 2 && found.score > 15 {
             let more = u8::try_from(action.repeats().min(3) - 1).unwrap_or(1) * 10;
-            // By itself it pauses; it blocks nobody.
+            // A repetition alone can pause an agent, but not block it.
             let score = found.score.saturating_add(more).min(found.score.max(85));
             found.at_least(score, "it was reported again and again");
         }
@@ -350,8 +351,8 @@ impl RiskScorer for DefaultScorer {
     }
 }
 
-/// Words that are names of operations (REQ-DNG-08, REQ-DNG-11).
-fn names(text: &str, action: &Action, found: &mut Found) {
+/// Scores words that are names of operations (REQ-DNG-08, REQ-DNG-11).
+fn names(text: &str, action: &Action, found: &mut ScoreBuilder) {
     if let Some((name, level)) = action.operation() {
         found.at_least(Risk::baseline(level), format!("'{name}' is {level}"));
     }
@@ -368,8 +369,8 @@ fn names(text: &str, action: &Action, found: &mut Found) {
     }
 }
 
-/// Commands of a shell.
-fn commands(text: &str, found: &mut Found) {
+/// Scores shell commands.
+fn commands(text: &str, found: &mut ScoreBuilder) {
     let words =
         || text.split([' ', ';', '|', '&', '`', '(', ')', '"', '\'']).filter(|w| !w.is_empty());
     let mut command = "";
@@ -414,8 +415,8 @@ fn commands(text: &str, found: &mut Found) {
     }
 }
 
-/// Statements of SQL.
-fn statements(text: &str, found: &mut Found) {
+/// Scores SQL statements.
+fn statements(text: &str, found: &mut ScoreBuilder) {
     let has_where = text.contains(" where ");
     if text.contains("delete from ") && !has_where {
         found.at_least(95, "it deletes all rows");
@@ -521,7 +522,7 @@ mod tests {
         let action =
             Action::new("calling archive_bed").of_operation("archive_bed", DangerLevel::Dangerous);
         assert_eq!(DefaultScorer.score(&action).score, 75);
-        // What is declared comes before what the name says.
+        // A declared level takes precedence over the name.
         let action = Action::new("wipe_glasses").of_operation("wipe_glasses", DangerLevel::Safe);
         assert!(
             DefaultScorer.score(&action).factors.contains(&"'wipe_glasses' is safe".to_owned())

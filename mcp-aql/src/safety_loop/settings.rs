@@ -1,3 +1,5 @@
+//! The settings of the safety loop, from the builder and from configuration files.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
@@ -5,20 +7,21 @@ use std::time::Duration;
 
 use serde::Deserialize;
 
-use super::action::fold;
+use super::action::normalize;
 use super::directive::{LoopMode, RiskTolerance};
-use super::evaluator::Policy;
+use super::evaluator::AgentPolicy;
 use super::patterns::PatternList;
 use super::risk::{DefaultScorer, RiskScorer};
 use crate::operator::HumanChannel;
 use crate::tightening::Tightening;
 
-/// What holds for agents: how far they go alone, and which actions are denied, need a person, or pass.
+/// The settings of an agent: how many steps it may take alone, and which actions are denied, require a person,
+/// or pass.
 ///
-/// Patterns are globs: `*` is any text, `?` a character, `[ab]` one of several, `{a,b}` alternatives.
-/// Those of `deny` and `requires_approval` are found from every word of a hint on; those of
-/// `auto_approve` match a hint as a whole, and never one that looks like several commands. A `*` at the
-/// end of one lets any words follow: what must not be among them belongs into `deny`.
+/// Patterns are globs: `*` matches any text, `?` one character, `[ab]` one of several, `{a,b}` one of the
+/// alternatives. Patterns of `deny` and `requires_approval` match from any word of a hint on. Patterns of
+/// `auto_approve` match the whole hint, and never one that looks like several commands. A `*` at the end of
+/// such a pattern allows any words to follow; use `deny` to exclude some.
 ///
 /// Source: MCP-AQL §8.7.4 (REQ-AUT-17).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -32,28 +35,28 @@ pub struct AgentSettings {
 
 macro_rules! agent_settings {
     ($($place:ident)?) => {
-        /// How many steps an agent takes before a person is asked. Default: 50.
+        /// Sets how many steps an agent takes before a person is asked. Default: 50.
         #[must_use]
         pub fn max_autonomous_steps(mut self, steps: u32) -> Self {
             self.$($place.)?max_autonomous_steps = Some(steps);
             self
         }
 
-        /// Above which risk an agent is paused. Default: [`RiskTolerance::Moderate`].
+        /// Sets the risk above which an agent is paused. Default: [`RiskTolerance::Moderate`].
         #[must_use]
         pub fn risk_tolerance(mut self, tolerance: RiskTolerance) -> Self {
             self.$($place.)?risk_tolerance = Some(tolerance);
             self
         }
 
-        /// Actions that block an agent until a person lifts the block. Default: none.
+        /// Sets the actions that block an agent until a person lifts the block. Default: none.
         #[must_use]
         pub fn deny<T: Into<String>>(mut self, patterns: impl IntoIterator<Item = T>) -> Self {
             self.$($place.)?deny = Some(texts(patterns));
             self
         }
 
-        /// Actions that a person confirms. Default: none.
+        /// Sets the actions that a person must confirm. Default: none.
         #[must_use]
         pub fn requires_approval<T: Into<String>>(
             mut self,
@@ -63,7 +66,7 @@ macro_rules! agent_settings {
             self
         }
 
-        /// Actions that pass without a look at their risk. Default: none.
+        /// Sets the actions that pass without an evaluation of their risk. Default: none.
         #[must_use]
         pub fn auto_approve<T: Into<String>>(
             mut self,
@@ -82,7 +85,7 @@ fn texts<T: Into<String>>(patterns: impl IntoIterator<Item = T>) -> Vec<String> 
 impl AgentSettings {
     agent_settings!();
 
-    /// These settings over those.
+    /// Returns these settings, completed by those of `base`.
     fn over(&self, base: &Self) -> Self {
         let list = |own: &Option<Vec<String>>, base: &Option<Vec<String>>| {
             own.as_ref().or(base.as_ref()).cloned()
@@ -96,8 +99,8 @@ impl AgentSettings {
         }
     }
 
-    /// Takes over from settings what is stricter than these. Patterns are added to `deny` alone: one of
-    /// `requires_approval` would come before the judgement of the risk, which may block an action.
+    /// Applies settings that are stricter than these. Patterns are added to `deny` only: patterns of
+    /// `requires_approval` are evaluated before the risk, so they could prevent a block.
     fn tighten(&mut self, given: AgentSettings, origin: &str, tightening: &mut Tightening) {
         let key = |name: &str| format!("{origin}.{name}");
         let mut steps = self.max_autonomous_steps.unwrap_or(DEFAULT_STEPS);
@@ -122,11 +125,11 @@ impl AgentSettings {
         tightening.refuse(&key("auto_approve"), given.auto_approve);
     }
 
-    fn compile(&self, problems: &mut Vec<String>) -> Policy {
+    fn compile(&self, problems: &mut Vec<String>) -> AgentPolicy {
         let mut list = |patterns: &Option<Vec<String>>, name| {
             PatternList::new(patterns.as_deref().unwrap_or_default(), name, problems)
         };
-        let policy = Policy {
+        let policy = AgentPolicy {
             max_autonomous_steps: self.max_autonomous_steps.unwrap_or(DEFAULT_STEPS),
             tolerance: self.risk_tolerance.unwrap_or_default(),
             deny: list(&self.deny, "deny"),
@@ -141,15 +144,15 @@ impl AgentSettings {
     }
 }
 
-/// So many steps an agent takes alone, if nothing else is said.
+/// The default number of steps that an agent takes without a person.
 const DEFAULT_STEPS: u32 = 50;
-/// So long a code is good, if nothing else is said.
+/// The default validity of a code.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(300);
-/// So many wrong tries of a code a minute.
+/// The default number of wrong codes per minute.
 const DEFAULT_ATTEMPTS: usize = 10;
 
-/// The safety loop: agents report each action before they take it, and a person can hold the brake
-/// through a channel that no agent can reach.
+/// The safety loop: agents report each action before they take it, and a person can stop them through a
+/// channel that no agent can reach.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -178,19 +181,18 @@ const DEFAULT_ATTEMPTS: usize = 10;
 /// # Ok(()) }
 /// ```
 ///
-/// It brings the protocol's operations `execute_agent`, `record_execution_step`,
-/// `complete_execution`, `abort_execution`, `confirm_operation` and `verify_challenge`. The table
-/// `[safety_loop]` of the configuration file and `[safety_loop.agents.NAME]` come on top, and then the
-/// variable `MCPAQL_SAFETY_LOOP` with the mode. Keys are `mode`, `challenge_timeout_seconds`, and for
-/// single agents as well `max_autonomous_steps`, `risk_tolerance`, `deny`, `requires_approval`,
-/// `auto_approve`.
+/// The safety loop adds the protocol's operations `execute_agent`, `record_execution_step`,
+/// `complete_execution`, `abort_execution`, `confirm_operation` and `verify_challenge`. These settings are
+/// overridden by the tables `[safety_loop]` and `[safety_loop.agents.NAME]` of the configuration file, and the
+/// mode by the variable `MCPAQL_SAFETY_LOOP`. The keys are `mode` and `challenge_timeout_seconds`, and for all
+/// or single agents `max_autonomous_steps`, `risk_tolerance`, `deny`, `requires_approval` and `auto_approve`.
 ///
 /// Source: MCP-AQL §8.6 to §8.8 (REQ-LOOP-01, REQ-AUT-17, REQ-OOB-07, REQ-OOB-12).
 #[derive(Clone)]
 pub struct SafetyLoop {
     pub(super) mode: LoopMode,
     base: AgentSettings,
-    /// By the comparable form of their names.
+    /// The settings of single agents, by their normalized names.
     agents: BTreeMap<String, AgentSettings>,
     scorer: Arc<dyn RiskScorer>,
     pub(super) timeout: Duration,
@@ -198,9 +200,9 @@ pub struct SafetyLoop {
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
     #[cfg(feature = "console")]
     console: Option<crate::operator::ConsoleOptions>,
-    /// Where its consoles are counted.
+    /// Tracks the running consoles.
     #[cfg(feature = "console")]
-    pub(super) reach: crate::operator::Reach,
+    pub(super) reach: crate::operator::ConsoleCount,
 }
 
 impl Default for SafetyLoop {
@@ -210,7 +212,7 @@ impl Default for SafetyLoop {
 }
 
 impl SafetyLoop {
-    /// The loop with everything as documented, in mode `enforcing`.
+    /// Creates a safety loop with the default settings, in mode `enforcing`.
     pub fn new() -> Self {
         Self {
             mode: LoopMode::Enforcing,
@@ -223,11 +225,11 @@ impl SafetyLoop {
             #[cfg(feature = "console")]
             console: None,
             #[cfg(feature = "console")]
-            reach: crate::operator::Reach::default(),
+            reach: crate::operator::ConsoleCount::default(),
         }
     }
 
-    /// What the loop does with steps. Default: [`LoopMode::Enforcing`].
+    /// Sets the mode. Default: [`LoopMode::Enforcing`].
     #[must_use]
     pub fn mode(mut self, mode: LoopMode) -> Self {
         self.mode = mode;
@@ -236,51 +238,50 @@ impl SafetyLoop {
 
     agent_settings!(base);
 
-    /// Other settings for the agent of this name, on top of those that it has. What they leave out is as
-    /// for all others. Names that read the same are one.
+    /// Sets the settings of the agent with this name. Settings that are not given are those of all agents. Names
+    /// with the same normalized form are the same.
     #[must_use]
     pub fn agent(
         mut self,
         name: impl Into<String>,
         settings: impl FnOnce(AgentSettings) -> AgentSettings,
     ) -> Self {
-        let name = fold(&name.into()).0;
+        let name = normalize(&name.into()).0;
         let known = self.agents.remove(&name).unwrap_or_default();
         self.agents.insert(name, settings(known));
         self
     }
 
-    /// Tells how risky an action is. Default: [`DefaultScorer`].
+    /// Sets the scorer of actions. Default: [`DefaultScorer`].
     #[must_use]
     pub fn scorer(mut self, scorer: impl RiskScorer) -> Self {
         self.scorer = Arc::new(scorer);
         self
     }
 
-    /// How long a code is good. Default: 5 minutes; from 10 seconds to a day (REQ-OOB-07).
+    /// Sets how long a code is valid. Default: 5 minutes. Range: 10 seconds to a day (REQ-OOB-07).
     #[must_use]
     pub fn challenge_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// How many wrong codes an agent, and a session, may try in 60 seconds before both have to wait:
-    /// a minute, and twice as long each time after that. Default: 10, which is also the most
-    /// (REQ-OOB-12).
+    /// Sets how many wrong codes an agent, and a session, may send in 60 seconds before both are locked: for a
+    /// minute, and twice as long each further time. Default and maximum: 10 (REQ-OOB-12).
     #[must_use]
     pub fn attempts(mut self, attempts: usize) -> Self {
         self.attempts = attempts;
         self
     }
 
-    /// Asks people through this channel, besides those that were added before.
+    /// Adds a channel through which people are asked.
     #[must_use]
     pub fn channel(mut self, channel: impl HumanChannel) -> Self {
         self.channels.push(Arc::new(channel));
         self
     }
 
-    /// The table of the configuration file over these settings.
+    /// Applies the table of the configuration file.
     pub(crate) fn apply(&mut self, table: LoopTable, problems: &mut Vec<String>) {
         if let Some(mode) = &table.mode {
             self.set_mode(mode, "`safety_loop.mode`", problems);
@@ -293,7 +294,7 @@ impl SafetyLoop {
         let mut seen = BTreeSet::new();
         for (name, table) in agents {
             let settings = table.settings(&format!("safety_loop.agents.{name}"), problems);
-            let key = fold(&name).0;
+            let key = normalize(&name).0;
             if !seen.insert(key.clone()) {
                 problems.push(format!("`safety_loop.agents.{name}`: another one reads the same"));
             }
@@ -302,7 +303,7 @@ impl SafetyLoop {
         }
     }
 
-    /// Takes over from a table of a file that may only tighten what is stricter, for every agent.
+    /// Applies the stricter settings of a file that can only make an adapter stricter, for every agent.
     pub(crate) fn tighten(
         &mut self,
         table: LoopTable,
@@ -328,19 +329,19 @@ impl SafetyLoop {
         self.base.tighten(given.clone(), "safety_loop", tightening);
         for settings in self.agents.values_mut() {
             *settings = settings.over(&base);
-            // The settings of an agent may be stricter than those of all agents; those stay, without a notice.
+            // The settings of an agent may already be stricter; those are kept without a notice.
             settings.tighten(given.clone(), "safety_loop", &mut Tightening::default());
         }
         for (name, table) in agents {
             let origin = format!("safety_loop.agents.{name}");
             let given = table.settings(&origin, problems);
             let base = &self.base;
-            let settings = self.agents.entry(fold(&name).0).or_insert_with(|| base.clone());
+            let settings = self.agents.entry(normalize(&name).0).or_insert_with(|| base.clone());
             settings.tighten(given, &origin, tightening);
         }
     }
 
-    /// The mode as someone wrote it.
+    /// Parses and sets the mode.
     pub(crate) fn set_mode(&mut self, mode: &str, origin: &str, problems: &mut Vec<String>) {
         match mode.parse() {
             Ok(mode) => self.mode = mode,
@@ -348,18 +349,18 @@ impl SafetyLoop {
         }
     }
 
-    /// Ready to run; notes what is wrong.
-    pub(crate) fn compile(&self, problems: &mut Vec<String>) -> Rules {
+    /// Compiles the settings and reports their faults.
+    pub(crate) fn compile(&self, problems: &mut Vec<String>) -> AgentPolicies {
         if self.mode == LoopMode::Enforcing && self.channels.is_empty() {
             problems.push(
-                "the safety loop is enforcing, and no person can be reached: add a `.channel(…)`, \
+                "the safety loop is enforcing, but no person can be reached: add a `.channel(…)`, \
                  or choose another `.mode(…)`"
                     .to_owned(),
             );
         }
         if !(10..=86_400).contains(&self.timeout.as_secs()) {
             problems.push(format!(
-                "safety loop: codes are good for {} seconds: choose 10 to 86400",
+                "safety loop: codes are valid for {} seconds: choose 10 to 86400",
                 self.timeout.as_secs()
             ));
         }
@@ -380,11 +381,15 @@ impl SafetyLoop {
             (name.clone(), policy)
         });
         let agents = agents.collect();
-        Rules { base: self.base.compile(problems), agents, scorer: Arc::clone(&self.scorer) }
+        AgentPolicies {
+            base: self.base.compile(problems),
+            agents,
+            scorer: Arc::clone(&self.scorer),
+        }
     }
 
-    /// Shows requests on a web page of its own, which is there while the adapter is served over standard
-    /// input and output or over HTTP: the operator console. Elsewhere start a
+    /// Shows requests in the operator console, a web page that is available while the adapter is served over
+    /// standard input and output or over HTTP. In other programs, start a
     /// [`Console`](crate::operator::Console) with [`Adapter::operator`](crate::Adapter::operator).
     #[cfg(feature = "console")]
     #[must_use]
@@ -396,13 +401,13 @@ impl SafetyLoop {
         self
     }
 
-    /// The console's options, if there is to be one.
+    /// Returns the console's options, if a console is configured.
     #[cfg(feature = "console")]
     pub(crate) fn console_options(&self) -> Option<&crate::operator::ConsoleOptions> {
         self.console.as_ref()
     }
 
-    /// Whether there is a channel to people.
+    /// Returns whether a channel to people is configured.
     pub(crate) fn reaches_people(&self) -> bool {
         !self.channels.is_empty()
     }
@@ -411,8 +416,8 @@ impl SafetyLoop {
         self.mode
     }
 
-    /// The settings in a few words, for introspection (REQ-AUT-17).
-    pub(crate) fn told(&self) -> String {
+    /// Returns a summary of the settings, for introspection (REQ-AUT-17).
+    pub(crate) fn summary(&self) -> String {
         let settings = self.base.over(&AgentSettings::default());
         let tolerance = settings.risk_tolerance.unwrap_or_default();
         let list = |patterns: Option<Vec<String>>| match patterns.unwrap_or_default() {
@@ -447,21 +452,21 @@ impl fmt::Debug for SafetyLoop {
     }
 }
 
-/// Policies, compiled.
-pub(crate) struct Rules {
-    base: Policy,
-    agents: BTreeMap<String, Policy>,
+/// The compiled settings of all agents.
+pub(crate) struct AgentPolicies {
+    base: AgentPolicy,
+    agents: BTreeMap<String, AgentPolicy>,
     pub(super) scorer: Arc<dyn RiskScorer>,
 }
 
-impl Rules {
-    /// What holds for the agent of this name, in its comparable form.
-    pub(super) fn of(&self, agent: &str) -> &Policy {
+impl AgentPolicies {
+    /// Returns the settings of the agent with this normalized name.
+    pub(super) fn of(&self, agent: &str) -> &AgentPolicy {
         self.agents.get(agent).unwrap_or(&self.base)
     }
 }
 
-/// `[safety_loop]` in the configuration file.
+/// The table `[safety_loop]` of the configuration file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LoopTable {
@@ -469,7 +474,7 @@ pub(crate) struct LoopTable {
     challenge_timeout_seconds: Option<u64>,
     #[serde(default)]
     agents: BTreeMap<String, AgentTable>,
-    // What `AgentTable` has: serde's `flatten` would let unknown keys pass.
+    // The fields of `AgentTable`: serde's `flatten` would accept unknown keys.
     max_autonomous_steps: Option<u32>,
     risk_tolerance: Option<String>,
     deny: Option<Vec<String>>,
@@ -478,7 +483,7 @@ pub(crate) struct LoopTable {
 }
 
 impl LoopTable {
-    /// The settings of all agents, and the tables of single ones.
+    /// Separates the settings of all agents from the tables of single ones.
     fn split(
         self,
         origin: &str,
@@ -495,7 +500,7 @@ impl LoopTable {
     }
 }
 
-/// `[safety_loop.agents.NAME]`.
+/// The table `[safety_loop.agents.NAME]`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AgentTable {
@@ -558,7 +563,7 @@ mod tests {
             assert_eq!(policy.deny.guards(&action), denied, "{agent}");
             assert_eq!(policy.requires_approval.guards(&action), Some("deploy_*"));
         }
-        assert!(given.told().contains("maxAutonomousSteps 9 (50)"), "{}", given.told());
+        assert!(given.summary().contains("maxAutonomousSteps 9 (50)"), "{}", given.summary());
     }
 
     #[test]
@@ -619,6 +624,6 @@ mod tests {
         let rules = given.compile(&mut Vec::new());
         assert_eq!(rules.of("x").max_autonomous_steps, 50);
         assert_eq!(rules.of("x").tolerance, RiskTolerance::Moderate);
-        assert!(given.told().contains("maxAutonomousSteps 50 (50)"));
+        assert!(given.summary().contains("maxAutonomousSteps 50 (50)"));
     }
 }

@@ -1,4 +1,4 @@
-//! The loop against a plain model, by chance.
+//! Tests of the safety loop, among them random events compared with a simple model.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
@@ -9,17 +9,19 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use super::approvals::MOST_WAITING;
-use super::calls::{MOST_AGENTS, Reported};
-use super::core::{LEASE, SafetyCore};
-use super::desk::SafetyDesk;
-use super::recent::RecentAudit;
-use super::state::ExecutionStatus;
-use super::{NotificationType, Pending, SafetyLoop, StepOutcome};
+use super::agent_state::ExecutionStatus;
+use super::approval_queue::ApprovalQueue;
+use super::approvals::MAX_WAITING_CALLS;
+use super::calls::{MAX_AGENTS, StepReport};
+use super::core::{LEASE_SECONDS, SafetyCore};
+use super::recent_audit::RecentAudit;
+use super::{ApprovalRequest, NotificationType, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::future::BoxFuture;
-use crate::operator::{ChannelError, Desk as _, HumanChannel, HumanRequest, MemoryChannel, Void};
+use crate::operator::{
+    ChannelError, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _, Void,
+};
 use crate::services::Services;
 use crate::session::Session;
 use crate::store::hooked::{Access, Hook, Hooked};
@@ -27,11 +29,11 @@ use crate::store::{Change, Expected, MemoryStore, NewRecord, Store, StoreError};
 use mcp_aql_protocol::TrustLevel;
 
 const AGENTS: [&str; 3] = ["Ada", "Bo", "Cy"];
-/// What agents report: automatic, plain, confirmed, verified, denied, approved by a person.
+/// Reported actions: automatic, plain, confirmed, verified, denied, and approved by a person.
 const HINTS: [&str; 6] =
     ["read_file a", "write_file b", "delete c", "sudo d", "drop_table e", "deploy_f now"];
 
-/// One process: the loop on a store that outlives it.
+/// One process: a safety loop on a store that outlives it.
 struct Process {
     core: Arc<SafetyCore>,
     sessions: [Session; 3],
@@ -45,7 +47,7 @@ struct Rig {
 }
 
 impl SafetyCore {
-    /// Takes an approval as the gatekeeper does.
+    /// Uses an approval as the gatekeeper does.
     async fn take_approval(
         &self,
         operation: &str,
@@ -121,7 +123,7 @@ impl Rig {
         hint: &str,
         outcome: Option<StepOutcome>,
     ) -> Result<super::StepReply, crate::OperationError> {
-        let reported = Reported {
+        let reported = StepReport {
             agent: AGENTS[agent].to_owned(),
             hint: hint.to_owned(),
             description: None,
@@ -141,18 +143,18 @@ impl Rig {
         given.map(drop).map_err(|error| error.code())
     }
 
-    /// New codes for all that is asked.
-    async fn renewed(&self, desk: &SafetyDesk) {
+    /// Issues new codes for all requests.
+    async fn renewed(&self, desk: &ApprovalQueue) {
         for agent in AGENTS {
             let Some(state) = self.process.core.state(agent).await.unwrap() else { continue };
-            let ids: Vec<_> = state.asks().map(|ask| ask.id.clone()).collect();
+            let ids: Vec<_> = state.requests().map(|ask| ask.id.clone()).collect();
             for id in ids {
                 desk.renew(&id, "test").await.unwrap();
             }
         }
     }
 
-    /// An agent that a person has let begin.
+    /// Starts an agent with a person's approval.
     async fn begun(&self, agent: usize) {
         self.start(agent).await.unwrap();
         let request = self.people.requests().pop().unwrap();
@@ -169,7 +171,7 @@ enum Happens {
     Start(usize),
     Step(usize, usize, bool),
     Finish(usize, bool),
-    /// A code among the last requests, as it was shown.
+    /// Returns a code among the last requests, as it was shown.
     Right(usize),
     Wrong(usize),
     Unknown,
@@ -204,31 +206,31 @@ fn happens() -> impl Strategy<Value = Happens> {
     ]
 }
 
-/// What came of it.
+/// Counts of what happened.
 #[derive(Debug, Default)]
 struct Counts {
     events: usize,
-    /// Reports that were judged.
+    /// The number of evaluated reports.
     steps: usize,
-    /// From one state of an execution to another.
+    /// The number of changes of an execution's status.
     transitions: usize,
     notifications: usize,
     stops: usize,
 }
 
-/// What must be so, whatever the loop makes of it.
+/// The expected state, independent of the implementation.
 #[derive(Default)]
 struct Model {
-    /// Agents that were stopped and not released, with the session.
+    /// The blocked agents, with their sessions.
     blocked: BTreeMap<usize, String>,
-    /// Agents that were paused: until when by themselves.
+    /// The paused agents, with the end of the pause if it ends by itself.
     paused: BTreeMap<usize, Option<DateTime<Utc>>>,
     used: BTreeSet<String>,
     burned: BTreeSet<String>,
-    /// Blocks that an agent must be told of with each step.
+    /// The blocks that an agent must be notified of with each step.
     told: HashMap<usize, BTreeSet<usize>>,
     seen: HashMap<usize, (String, ExecutionStatus)>,
-    /// The clock went back: what expires is not known to the second.
+    /// Whether the clock was set back, so that expiry times are uncertain by seconds.
     went_back: bool,
     counts: Counts,
 }
@@ -246,12 +248,12 @@ impl Model {
         });
     }
 
-    /// Every execution only moves as the protocol allows (REQ-LIF-02, REQ-LIF-03).
+    /// The status of every execution changes only as the protocol allows (REQ-LIF-02, REQ-LIF-03).
     fn observe(&mut self, agent: usize, id: &str, status: ExecutionStatus) {
         use ExecutionStatus::{Cancelled, Completed, Failed, Pending, Running};
         if let Some((known, before)) = self.seen.get(&agent) {
             let allowed = match (before, status) {
-                // Nobody answered, and the next start has cancelled it in passing.
+                // The request was not answered, and the next start has cancelled it.
                 _ if known != id => !before.is_live() || *before == Pending,
                 (before, after) if *before == after => true,
                 (Pending, after) => matches!(after, Running | Cancelled | Completed | Failed),
@@ -322,7 +324,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
             let Some(request) = recent(place).filter(|request| request.kind.is_challenge()) else {
                 return;
             };
-            // While the agent executes, wrong codes of other sessions do not use its challenge up.
+            // While the agent executes, wrong codes of other sessions do not invalidate its challenge.
             let agent = request.agent.as_deref().unwrap();
             let state = rig.process.core.state(agent).await.unwrap().unwrap();
             let caller = Some(rig.session(0).id());
@@ -346,8 +348,8 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         Happens::Restart => {
             rig.pass(13);
             rig.restart();
-            // What ran is not left as if it did (REQ-LIF-10); where the clock went back a little, what was
-            // there before is taken for alive for as long.
+            // An execution of a process that is gone has ended (REQ-LIF-10). If the clock was set back a little, the
+            // process counts as running for that much longer.
             rig.process.core.store().await.unwrap();
             if model.went_back {
                 rig.pass(25);
@@ -372,7 +374,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         }
         Happens::Decide(place, approve) => {
             let Some(request) = recent(place) else { return };
-            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            let desk = ApprovalQueue(Arc::clone(&rig.process.core));
             if desk.decide(&request.id, approve, "test").await.is_ok() {
                 assert!(model.used.insert(request.id.clone()), "it was answered twice");
                 assert!(!model.burned.contains(&request.id));
@@ -385,7 +387,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
             }
         }
         Happens::Unblock(agent) => {
-            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            let desk = ApprovalQueue(Arc::clone(&rig.process.core));
             let done = desk.unblock(AGENTS[agent], "test").await;
             assert_eq!(done.is_ok(), model.blocked.contains_key(&agent));
             if done.is_ok() {
@@ -394,7 +396,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         }
         Happens::Renew(place) => {
             let Some(request) = recent(place) else { return };
-            let desk = SafetyDesk(Arc::clone(&rig.process.core));
+            let desk = ApprovalQueue(Arc::clone(&rig.process.core));
             if desk.renew(&request.id, "test").await.is_ok() {
                 assert_ne!(rig.people.requests().pop().unwrap().id, request.id);
                 if let Some(Some(until)) =
@@ -433,7 +435,7 @@ async fn step(rig: &Rig, model: &mut Model, agent: usize, hint: &str, failed: bo
         assert!(until.is_none_or(over), "a paused agent went on by itself");
         model.paused.remove(&agent);
     }
-    // Nothing that must be told gets lost.
+    // No required notification is lost.
     let told: BTreeSet<_> = directive
         .notifications
         .iter()
@@ -457,7 +459,7 @@ async fn step(rig: &Rig, model: &mut Model, agent: usize, hint: &str, failed: bo
             }
         }
     } else if !directive.go_on && reply.status == ExecutionStatus::Running {
-        // A pause is the one that was made, or was renewed just now.
+        // The pause has the request that was made, or was just renewed.
         let state = rig.process.core.state(AGENTS[agent]).await.unwrap().unwrap();
         let pause = state.pause.expect("what does not go on is paused");
         model.paused.insert(agent, pause.until);
@@ -473,7 +475,7 @@ fn cases(default: u32) -> ProptestConfig {
     }
 }
 
-/// `PROPTEST_CASES` makes it more; with `--nocapture` it tells how much that was.
+/// Set `PROPTEST_CASES` to run more cases. With `--nocapture` the test prints the number of events.
 #[test]
 fn whatever_happens_the_brake_holds() {
     // REQ-LOOP-09, REQ-LOOP-10, REQ-AUT-14, REQ-AUT-15, REQ-OOB-06, REQ-OOB-08, REQ-OOB-09,
@@ -520,8 +522,8 @@ fn nothing_is_approved_unseen() {
         assert!(request.action.chars().count() < 4_100);
         rig.give(&request, request.code.reveal()).await.unwrap();
 
-        // A hint is shown as a whole, whether it is paused or blocked, and after a renewal.
-        let desk = SafetyDesk(Arc::clone(core));
+        // The whole hint is shown, for a pause, a block, and after a renewal.
+        let desk = ApprovalQueue(Arc::clone(core));
         for verb in ["delete", "drop_table"] {
             let hint = format!("{verb} {} and then the worst", "x ".repeat(1_900));
             rig.step(0, &hint, None).await.unwrap();
@@ -534,7 +536,7 @@ fn nothing_is_approved_unseen() {
         assert!(block.action.ends_with("and then the worst"));
 
         let action = format!("import {}", "y".repeat(9_000));
-        core.request_approval(Pending {
+        core.request_approval(ApprovalRequest {
             operation: "import",
             params_hash: "h",
             session: Some(rig.session(1)),
@@ -556,20 +558,20 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
     block_on(async {
         let rig = Rig::new();
         let core = &rig.process.core;
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         rig.begun(0).await;
         rig.step(0, "drop_table users", None).await.unwrap();
         rig.begun(1).await;
         rig.step(1, "deploy_f now", None).await.unwrap();
         for number in 0..620 {
-            // Everything else comes before in the order of names and keys.
+            // All others come first in the order of names and keys.
             let session = Session::new();
             let agent = format!("!{number:04}");
             core.start(Some(&session), &agent, None).await.unwrap();
             let given_up = (ExecutionStatus::Cancelled, "so");
             core.finish(Some(&session), &agent, None, given_up).await.unwrap();
             let params_hash = format!("{number}");
-            core.request_approval(Pending {
+            core.request_approval(ApprovalRequest {
                 operation: "delete_bed",
                 params_hash: &params_hash,
                 session: Some(rig.session(2)),
@@ -626,26 +628,26 @@ fn nobody_fills_the_store_with_agents() {
             let store = core.store().await.unwrap();
             core.group(store, "live").await.unwrap().len()
         };
-        for number in 0..MOST_AGENTS {
+        for number in 0..MAX_AGENTS {
             start(format!("a{number}")).await.unwrap();
             rig.pass(2);
         }
         assert_eq!(start("more".to_owned()).await, Err(ErrorCode::PermissionDenied));
         assert_eq!(start("A1".to_owned()).await.map(drop), Ok(()), "it is there already");
-        assert_eq!(live().await, MOST_AGENTS);
-        // One that ended makes room, whoever ended it.
-        let desk = SafetyDesk(Arc::clone(core));
+        assert_eq!(live().await, MAX_AGENTS);
+        // An ended execution releases its slot, independent of the cause.
+        let desk = ApprovalQueue(Arc::clone(core));
         let request = rig.people.requests().pop().unwrap();
         desk.decide(&request.id, false, "test").await.unwrap();
         start("more".to_owned()).await.unwrap();
-        assert_eq!(live().await, MOST_AGENTS);
+        assert_eq!(live().await, MAX_AGENTS);
 
-        // Who is refused because people are asked too much leaves nothing behind.
+        // A start that is rejected because of too many requests leaves no record.
         for number in 0..200 {
             let other = Session::new();
             let _ = core.start(Some(&other), &format!("b{number}"), None).await;
         }
-        assert!(live().await < MOST_AGENTS + 62, "{}", live().await);
+        assert!(live().await < MAX_AGENTS + 62, "{}", live().await);
     });
 }
 
@@ -667,7 +669,7 @@ fn nobody_begins_with_what_no_person_was_shown() {
         let request = rig.people.requests().pop().unwrap();
         assert!(request.action.ends_with("{\"number\":9}"), "{}", request.action);
         rig.give(&request, request.code.reveal()).await.unwrap();
-        // What was approved is what begins: other parameters have to wait for its end.
+        // Only the approved parameters start: others have to wait for the end.
         start(9).await.unwrap();
         rig.pass(61);
         assert_eq!(start(10).await.unwrap_err().details()["reason"], "already_executing");
@@ -682,7 +684,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         let core = &rig.process.core;
         let pending = rig.start(0).await.unwrap();
         let request = rig.people.requests().pop().unwrap();
-        // Another session has to wait for it, and whoever asked can take it back.
+        // Another session has to wait, and the session that started can abort.
         let other = Session::new();
         let started = core.start(Some(&other), AGENTS[0], None).await.unwrap_err();
         assert_eq!(started.details()["reason"], "other_session");
@@ -693,7 +695,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         let started = core.start(Some(&other), AGENTS[0], None).await.unwrap();
         assert_ne!(started.execution_id, pending.execution_id);
 
-        // Nobody answers: the name is free, whoever looks first.
+        // The request was not answered: the name is free for the next start.
         let request = rig.people.requests().pop().unwrap();
         rig.pass(301);
         assert_eq!(rig.give(&request, request.code.reveal()).await, Err(ErrorCode::TokenExpired));
@@ -704,14 +706,14 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         rig.start(0).await.unwrap();
         rig.pass(301);
         core.start(Some(&other), AGENTS[0], None).await.unwrap();
-        // So it is for the places of a session.
-        for number in 1..MOST_AGENTS {
+        // The same applies to the slots of a session.
+        for number in 1..MAX_AGENTS {
             rig.pass(2);
             core.start(Some(&other), &format!("a{number}"), None).await.unwrap();
         }
         rig.pass(301);
         core.start(Some(&other), "more", None).await.unwrap();
-        // And a look after others does it where nobody asks.
+        // A sweep releases them without another request.
         rig.pass(301);
         rig.process.core.sweep(rig.store.as_ref()).await.unwrap();
         let state = core.state("more").await.unwrap().unwrap();
@@ -729,7 +731,7 @@ fn what_waits_for_people_is_bounded() {
         let ask = |number: usize| {
             let expires_at = rig.now() + TimeDelta::seconds(60);
             async move {
-                let pending = Pending {
+                let pending = ApprovalRequest {
                     operation: "delete_bed",
                     params_hash: &number.to_string(),
                     session,
@@ -741,18 +743,18 @@ fn what_waits_for_people_is_bounded() {
                 core.request_approval(pending).await.map(drop).map_err(|error| error.code())
             }
         };
-        for number in 0..MOST_WAITING {
+        for number in 0..MAX_WAITING_CALLS {
             ask(number).await.unwrap();
             rig.pass(3);
         }
-        assert_eq!(ask(MOST_WAITING).await, Err(ErrorCode::PermissionDenied));
+        assert_eq!(ask(MAX_WAITING_CALLS).await, Err(ErrorCode::PermissionDenied));
         assert_eq!(ask(0).await, Ok(()), "it has expired, and is asked anew");
         let reply = rig.step(0, "read_file a", None).await.unwrap();
-        assert_eq!(reply.autonomy.notifications.len(), MOST_WAITING + 1, "and the status");
+        assert_eq!(reply.autonomy.notifications.len(), MAX_WAITING_CALLS + 1, "and the status");
     });
 }
 
-/// A loop whose audit log can be read.
+/// A safety loop with a readable audit log.
 fn audited(settings: &SafetyLoop, recent: &RecentAudit) -> Arc<SafetyCore> {
     let rules = settings.compile(&mut Vec::new());
     let time = TimeSource::default();
@@ -776,7 +778,7 @@ fn what_a_blocked_agent_tries_is_in_the_audit_log() {
         core.start(Some(&session), "Ada", None).await.unwrap();
         let code = people.last_code().unwrap();
         core.confirm(Some(&session), &code).await.unwrap();
-        let step = |hint: &str| Reported {
+        let step = |hint: &str| StepReport {
             agent: "Ada".to_owned(),
             hint: hint.to_owned(),
             description: None,
@@ -802,9 +804,9 @@ fn what_a_blocked_agent_tries_is_in_the_audit_log() {
         core.finish(Some(&session), "Ada", None, ends).await.unwrap_err();
         assert_eq!(denied(), 3, "{:?}", recent.entries());
 
-        // Under another name as well.
+        // The same applies under another name.
         core.start(Some(&session), "Bo", None).await.unwrap_err();
-        let other = Reported { agent: "Bo".to_owned(), ..step("read_file a") };
+        let other = StepReport { agent: "Bo".to_owned(), ..step("read_file a") };
         core.step(Some(&session), &other).await.unwrap_err();
         core.finish(Some(&session), "Bo", None, ends).await.unwrap_err();
         assert_eq!(denied(), 6, "{:?}", recent.entries());
@@ -824,7 +826,7 @@ fn what_cannot_be_read_hides_nothing_else() {
         rig.step(0, "drop_table users", None).await.unwrap();
         rig.start(2).await.unwrap();
         let core = &rig.process.core;
-        let ask = |number: u8| Pending {
+        let ask = |number: u8| ApprovalRequest {
             operation: "delete_bed",
             params_hash: if number == 0 { "h0" } else { "h1" },
             session: Some(rig.session(1)),
@@ -846,7 +848,7 @@ fn what_cannot_be_read_hides_nothing_else() {
             let change = Change::put(*collection, key.as_str(), Expected::Any, record);
             assert!(rig.store.write(vec![change]).await.unwrap());
         }
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         let seen = desk.overview().await.unwrap();
         let named: BTreeSet<_> =
             seen.unreadable.iter().map(|it| (&*it.collection, &*it.key)).collect();
@@ -854,7 +856,7 @@ fn what_cannot_be_read_hides_nothing_else() {
         assert_eq!((seen.blocks.len(), seen.agents.len()), (1, 2));
         assert_eq!(seen.requests.len(), 2, "of the block, and of the other approval");
 
-        // Others are told of a block and stopped all the same; and whoever comes next looks after them.
+        // Other agents are notified of a block, and are still blocked themselves if necessary.
         assert!(!rig.step(1, "read_file a", None).await.unwrap().autonomy.go_on);
         let session = Session::new();
         core.start(Some(&session), "Dee", None).await.unwrap();
@@ -870,7 +872,7 @@ fn what_cannot_be_read_hides_nothing_else() {
     });
 }
 
-/// Lets others in wherever a database would.
+/// Yields before each access, as a database would.
 struct Slow;
 
 impl Hook for Slow {
@@ -882,9 +884,9 @@ impl Hook for Slow {
     }
 }
 
-/// Of the fifty agents of one session, so many report without a pause. Blocks, their end, and what
-/// waits for approval reach all fifty, and nobody waits until the others are done: how long that is, is
-/// told in their steps, since seconds are another thing on every disk.
+/// The number of agents, of fifty in one session, that report without a pause. Blocks, their end, and pending
+/// approvals reach all fifty, and no agent waits until the others are done. The wait is measured in steps of the
+/// others, because seconds depend on the disk.
 async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usize) {
     let people = MemoryChannel::default();
     let settings = SafetyLoop::new()
@@ -893,7 +895,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
         .auto_approve(["read_*"])
         .channel(people.clone());
     let rules = settings.compile(&mut Vec::new());
-    // Minutes pass while they begin, for a session may ask people so much and no more.
+    // Minutes pass between the starts, because of the limit on requests of a session.
     let minutes = Arc::new(std::sync::atomic::AtomicI64::new(0));
     let later = Arc::clone(&minutes);
     let time = TimeSource::new(move || {
@@ -908,7 +910,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
     };
     let services = Arc::new(Services::new(store, time.clone(), audit));
     let core = Arc::new(SafetyCore::new(&settings, rules, recent, services));
-    let desk = SafetyDesk(Arc::clone(&core));
+    let desk = ApprovalQueue(Arc::clone(&core));
     let (session, bad) = (Session::new(), Session::new());
     let begin = async |session: &Session, agent: &str| {
         minutes.fetch_add(2, std::sync::atomic::Ordering::Relaxed);
@@ -916,12 +918,12 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
         let request = people.requests().pop().unwrap();
         desk.decide(&request.id, true, "test").await.unwrap();
     };
-    let names: Vec<_> = (0..MOST_AGENTS).map(|number| format!("agent {number}")).collect();
+    let names: Vec<_> = (0..MAX_AGENTS).map(|number| format!("agent {number}")).collect();
     for name in &names {
         begin(&session, name).await;
     }
     begin(&bad, "bad").await;
-    let report = |agent: &str, hint: &str| Reported {
+    let report = |agent: &str, hint: &str| StepReport {
         agent: agent.to_owned(),
         hint: hint.to_owned(),
         description: None,
@@ -945,7 +947,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
             steps
         });
     }
-    // What their next steps tell some of them, and what waits for which of all.
+    // The notifications that some agents receive, and the approvals that each waits for.
     let told = async || {
         let mut told = Vec::new();
         for name in names.iter().step_by(12) {
@@ -970,7 +972,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
         desk.unblock("bad", "test").await.unwrap();
         assert_eq!(told().await, [Vec::<NotificationType>::new()]);
         let id = core
-            .request_approval(Pending {
+            .request_approval(ApprovalRequest {
                 operation: "delete_bed",
                 params_hash: "",
                 session: Some(&session),
@@ -981,7 +983,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
             })
             .await
             .unwrap();
-        assert_eq!(waiting().await, MOST_AGENTS, "each waits for the person");
+        assert_eq!(waiting().await, MAX_AGENTS, "each waits for the person");
         assert_eq!(told().await, [[NotificationType::PermissionPending]]);
         desk.decide(&id, true, "test").await.unwrap();
         assert_eq!(waiting().await, 0, "and each goes on");
@@ -1016,7 +1018,7 @@ async fn many_report_at_once(store: Arc<dyn Store>, busy: usize, most_steps: usi
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn fifty_that_report_at_once_keep_no_news_back() {
     // REQ-AUT-14, REQ-AUT-15, REQ-OOB-08
-    many_report_at_once(Arc::new(Hooked::new(Slow)), MOST_AGENTS, 20_000).await;
+    many_report_at_once(Arc::new(Hooked::new(Slow)), MAX_AGENTS, 20_000).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -1040,12 +1042,12 @@ fn the_agents_of_a_process_that_was_killed_are_free_at_once() {
         let started = rig.start(0).await.unwrap_err();
         assert_eq!(started.details()["reason"], "other_session");
         assert_eq!(started.details()["retry_after_seconds"], 12);
-        // It is this very process that is told to be another one: of the same number, begun before.
+        // This process, presented as another one with the same id that was started earlier.
         let records = rig.store.list("safety_processes", None, None, 9).await.unwrap();
         let owner = &other.core.state(AGENTS[0]).await.unwrap().unwrap().execution.unwrap().owner;
         let record = records.iter().find(|record| record.key == *owner).unwrap();
         let mut value: serde_json::Value = serde_json::from_str(&record.value).unwrap();
-        // Where `/proc` hides something, nobody is taken for gone.
+        // If `/proc` hides processes, no process counts as gone.
         let Some(begun) = value["process"]["started"].as_u64() else { return };
         value["process"]["started"] = (begun - 1).into();
         let kept = NewRecord::new(value.to_string()).expires_at(record.expires_at.unwrap());
@@ -1055,7 +1057,7 @@ fn the_agents_of_a_process_that_was_killed_are_free_at_once() {
     });
 }
 
-/// A channel that does its work badly.
+/// A channel that fails in several ways.
 enum Bad {
     Fails,
     Hangs,
@@ -1145,19 +1147,19 @@ fn failed_tries_are_counted_whatever_they_are_and_over_restarts() {
         rig.begun(0).await;
         rig.step(0, "drop_table users", None).await.unwrap();
         let request = rig.people.requests().pop().unwrap();
-        // The tries of the agent's own session are counted for the agent.
+        // Attempts in the agent's own session are counted for the agent.
         for _ in 0..10 {
             assert_eq!(rig.give(&request, "0").await, Err(ErrorCode::PermissionDenied));
         }
         rig.restart();
         rig.process.core.store().await.unwrap();
-        rig.pass(LEASE + 1);
+        rig.pass(LEASE_SECONDS + 1);
         let session = Session::new();
         let done = rig.process.core.verify(Some(&session), &request.id, "0").await.unwrap_err();
         assert_eq!(done.code(), ErrorCode::RateLimitExceeded);
         assert_eq!(done.details()["retry_after_seconds"], 60);
-        // The right code of a fresh challenge has to wait as well, and so has a session that guesses.
-        let desk = SafetyDesk(Arc::clone(&rig.process.core));
+        // The right code of a new challenge has to wait too, and so does a session that guesses.
+        let desk = ApprovalQueue(Arc::clone(&rig.process.core));
         desk.renew(&request.id, "test").await.unwrap();
         let fresh = rig.people.requests().pop().unwrap();
         let locked = rig.give(&fresh, fresh.code.reveal()).await;
@@ -1186,7 +1188,7 @@ fn another_process_takes_nothing_from_one_that_lives() {
         rig.step(0, "drop_table users", None).await.unwrap();
         let started = other.core.start(Some(&other.sessions[0]), "ADA", None).await.unwrap_err();
         assert_eq!(started.details()["reason"], "blocked");
-        // Its code is good there too, and nothing but its hash is in the store.
+        // The code is accepted there too, and only its hash is in the store.
         let request = rig.people.requests().pop().unwrap();
         other.core.verify(None, &request.id, request.code.reveal()).await.unwrap();
         rig.step(0, "write_file x", None).await.unwrap();
@@ -1202,11 +1204,11 @@ fn a_machine_whose_clock_is_ahead_is_taken_for_alive() {
         let other = process(&ahead, &rig.store, &rig.people);
         other.core.start(Some(&other.sessions[0]), AGENTS[0], None).await.unwrap();
         let state = || async { rig.process.core.state(AGENTS[0]).await.unwrap().unwrap() };
-        // This process looks after what others left behind, as its first act.
+        // This process first ends the executions of processes that are gone.
         assert!(state().await.live().is_some());
         let started = rig.start(0).await.unwrap_err();
         assert_eq!(started.details()["reason"], "other_session");
-        // It falls silent.
+        // The process stops sending heartbeats.
         rig.pass(18);
         rig.start(0).await.unwrap();
         assert_eq!(state().await.live().unwrap().session.as_deref(), Some(rig.session(0).id()));
@@ -1225,7 +1227,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         assert!(executes(Some(rig.session(0))).await.unwrap());
         assert!(!executes(Some(rig.session(2))).await.unwrap() && !executes(None).await.unwrap());
         let expires_at = rig.now() + TimeDelta::seconds(300);
-        let ask = || Pending {
+        let ask = || ApprovalRequest {
             operation: "delete_bed",
             params_hash: "h1",
             session: Some(rig.session(0)),
@@ -1248,7 +1250,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         assert_eq!(metadata.operation.as_deref(), Some("delete_bed"));
         assert!(rig.step(1, "read_file a", None).await.unwrap().autonomy.go_on, "not its business");
 
-        // A failed attempt leaves it.
+        // A failed attempt does not change it.
         let wrong = core.confirm(Some(rig.session(0)), "0").await.unwrap_err();
         assert_eq!(wrong.code(), ErrorCode::TokenInvalid);
         assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
@@ -1272,9 +1274,9 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         let taken = futures_util::future::join_all((0..8).map(|_| take())).await;
         assert_eq!(taken.into_iter().filter(|taken| *taken.as_ref().unwrap()).count(), 1);
 
-        // A person's no is an answer as well.
+        // A denial is an answer too.
         core.request_approval(ask()).await.unwrap();
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         let id = rig.people.requests().pop().unwrap().id;
         desk.decide(&id, false, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
@@ -1290,7 +1292,7 @@ fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
         rig.begun(0).await;
         let core = &rig.process.core;
         let id = core
-            .request_approval(Pending {
+            .request_approval(ApprovalRequest {
                 operation: "delete_bed",
                 params_hash: "h1",
                 session: Some(rig.session(0)),
@@ -1303,8 +1305,8 @@ fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
             .unwrap();
         let waiting = rig.store.get("safety_agents", "ada").await.unwrap().unwrap();
         assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
-        SafetyDesk(Arc::clone(core)).decide(&id, false, "test").await.unwrap();
-        // As if the process had been killed between its answer and the word to the agent.
+        ApprovalQueue(Arc::clone(core)).decide(&id, false, "test").await.unwrap();
+        // Simulates a process that was killed between the answer and the notification of the agent.
         let kept = NewRecord::new(waiting.value).group(waiting.group.unwrap());
         let change = Change::put("safety_agents", "ada", Expected::Any, kept);
         assert!(rig.store.write(vec![change]).await.unwrap());
@@ -1321,7 +1323,7 @@ fn an_approval_lasts_no_longer_because_the_clock_went_back() {
         let (core, session) = (&rig.process.core, Some(rig.session(0)));
         for (seconds, taken) in [(0, true), (-5, true), (-60, false), (301, false)] {
             let id = core
-                .request_approval(Pending {
+                .request_approval(ApprovalRequest {
                     operation: "delete_bed",
                     params_hash: "h1",
                     session,
@@ -1332,7 +1334,7 @@ fn an_approval_lasts_no_longer_because_the_clock_went_back() {
                 })
                 .await
                 .unwrap();
-            let desk = SafetyDesk(Arc::clone(core));
+            let desk = ApprovalQueue(Arc::clone(core));
             desk.decide(&id, true, "test").await.unwrap();
             rig.pass(seconds);
             let got = core.take_approval("delete_bed", "h1", session).await.unwrap();
@@ -1348,29 +1350,29 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
     block_on(async {
         let rig = Rig::new();
         let (core, session) = (&rig.process.core, Some(rig.session(0)));
-        let desk = SafetyDesk(Arc::clone(core));
+        let desk = ApprovalQueue(Arc::clone(core));
         let ask = |params_hash: &'static str, action: &'static str| {
             let expires_at = rig.now() + TimeDelta::seconds(60);
             let (operation, level) = ("delete_bed", "destructive");
             let reasons = Vec::new();
-            Pending { operation, params_hash, session, action, reasons, level, expires_at }
+            ApprovalRequest { operation, params_hash, session, action, reasons, level, expires_at }
         };
         let shown = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         let other = core.request_approval(ask("h2", "delete_bed 2")).await.unwrap();
         desk.renew(&shown, "test").await.unwrap();
         let renewed = rig.people.requests().pop().unwrap();
         assert_eq!((&renewed.id, &*renewed.action), (&shown, "delete_bed 1"));
-        // Approved on a page that was drawn before: the call that it showed, and no other.
+        // An approval on an outdated page applies to the call that it showed only.
         desk.decide(&shown, true, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h2", session).await.unwrap());
         assert!(core.take_approval("delete_bed", "h1", session).await.unwrap());
-        // Whatever is asked next has another id, the same call too; the page's answers nothing.
+        // A later request has another id, even for the same call. The page's id is no longer valid.
         let next = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         assert!(next != shown && next != other);
         desk.decide(&shown, true, "test").await.unwrap_err();
         desk.renew(&shown, "test").await.unwrap_err();
         assert!(!core.take_approval("delete_bed", "h1", session).await.unwrap());
-        // So it is with an agent's request, which has another id once it is renewed.
+        // The same applies to an agent's request, which receives a new id when it is renewed.
         rig.begun(1).await;
         rig.step(1, "deploy_f now", None).await.unwrap();
         let old = rig.people.requests().pop().unwrap().id;
@@ -1385,7 +1387,7 @@ fn an_operation_of_the_adapter_is_known_by_its_servers_name_too() {
     // REQ-DNG-11
     let rig = Rig::new();
     let core = &rig.process.core;
-    core.knows(HashMap::from([(
+    core.set_operations(HashMap::from([(
         "close_valve".to_owned(),
         mcp_aql_protocol::DangerLevel::Dangerous,
     )]));
@@ -1411,7 +1413,7 @@ fn an_agent_without_a_session_is_known_to_execute_in_every_process() {
             assert!(core.is_executing(None).await.unwrap());
             assert!(!core.is_executing(Some(rig.session(0))).await.unwrap());
         }
-        for number in 1..MOST_AGENTS {
+        for number in 1..MAX_AGENTS {
             rig.pass(2);
             core.start(None, &format!("a{number}"), None).await.unwrap();
         }
@@ -1421,11 +1423,11 @@ fn an_agent_without_a_session_is_known_to_execute_in_every_process() {
     });
 }
 
-/// Prints how long an evaluation takes; `cargo test --release … -- --nocapture` tells a figure.
+/// Prints the time of an evaluation; use `cargo test --release … -- --nocapture`.
 #[test]
 fn an_evaluation_with_many_patterns_is_quick() {
     use super::action::Action;
-    use super::evaluator::{Evaluation, Policy, evaluate};
+    use super::evaluator::{AgentPolicy, EvaluationInput, evaluate};
     use super::patterns::PatternList;
     let texts: Vec<String> = (0..200)
         .map(|number| match number % 4 {
@@ -1438,22 +1440,22 @@ fn an_evaluation_with_many_patterns_is_quick() {
     let mut problems = Vec::new();
     let mut list =
         |range: std::ops::Range<usize>| PatternList::new(&texts[range], "deny", &mut problems);
-    let policy = Policy {
+    let policy = AgentPolicy {
         max_autonomous_steps: 50,
         deny: list(0..80),
         requires_approval: list(80..160),
         auto_approve: list(160..200),
-        ..Policy::default()
+        ..AgentPolicy::default()
     };
     let rounds = 2_000_u32;
     let started = std::time::Instant::now();
     for round in 0..rounds {
-        // Another text each time: nothing is remembered.
+        // A different text each time, so that caches do not help.
         let hint = format!(
             "calling write_file number {round} on project/config_{round}.json of another server to \
              update the URL of the database, then tell the team in #general about it"
         );
-        let verdict = evaluate(&Evaluation {
+        let verdict = evaluate(&EvaluationInput {
             policy: &policy,
             scorer: &super::DefaultScorer,
             action: &Action::new(&hint),
@@ -1494,7 +1496,7 @@ fn a_name_is_as_long_as_a_key_at_most() {
     for (name, code) in [
         ("\u{1f600}".repeat(128), None),
         ("\u{1f600}".repeat(129), Some(ErrorCode::ValidationInvalidValue)),
-        // Folded, it takes more than it did: three bytes in place of two.
+        // Normalization makes the name longer: three bytes instead of two.
         ("\u{23a}".repeat(170), None),
         ("\u{23a}".repeat(171), Some(ErrorCode::ValidationInvalidValue)),
     ] {
@@ -1517,14 +1519,14 @@ fn no_block_is_hidden_behind_many_names() {
             }
             rig.pass(61);
         }
-        let desk = SafetyDesk(Arc::clone(&rig.process.core));
+        let desk = ApprovalQueue(Arc::clone(&rig.process.core));
         let overview = desk.overview().await.unwrap();
         assert_eq!(overview.blocks.len(), 1);
         assert!(overview.agents.len() >= 1_000);
     });
 }
 
-/// A channel that reaches nobody.
+/// A channel that cannot show requests.
 struct Broken;
 
 impl HumanChannel for Broken {
@@ -1551,7 +1553,7 @@ fn adapter(channel: impl HumanChannel) -> crate::Adapter {
         .unwrap()
 }
 
-/// The data of a call that succeeds.
+/// Returns the data of a successful call.
 async fn data(adapter: &crate::Adapter, operation: &str, params: Value) -> Value {
     let result = adapter.call(operation, params).await;
     assert!(result.is_success(), "{operation}: {result:?}");
@@ -1564,7 +1566,10 @@ async fn nobody_is_said_to_be_asked_who_cannot_be() {
     let adapter = adapter(Broken);
     let agent = json!({ "element_name": "ada" });
     let begun = data(&adapter, "execute_agent", agent).await;
-    assert!(begun["next"].as_str().unwrap().contains("nobody could be asked"), "{begun}");
+    assert!(
+        begun["next"].as_str().unwrap().contains("no channel of this adapter reaches"),
+        "{begun}"
+    );
     let deploy = json!({ "element_name": "ada", "next_action_hint": "deploy_f now" });
     let early = data(&adapter, "record_execution_step", deploy.clone()).await;
     let operator = adapter.operator().unwrap();
@@ -1575,7 +1580,7 @@ async fn nobody_is_said_to_be_asked_who_cannot_be() {
         let directive = &reply["autonomy"];
         assert_eq!(directive["continue"], false);
         let reason = directive["reason"].as_str().unwrap();
-        assert!(reason.contains("Nobody could be asked"), "{reason}");
+        assert!(reason.contains("No channel of this adapter reaches"), "{reason}");
         assert!(!directive.to_string().contains("was asked"), "{directive}");
         assert!(!crate::leaks_internals(reason), "{reason}");
     }

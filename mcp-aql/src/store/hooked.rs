@@ -1,11 +1,11 @@
-//! A store for tests, where something happens before each access.
+//! A store for tests that runs a hook before each access.
 
 use chrono::{DateTime, Utc};
 
 use super::{Change, MemoryStore, Record, Store, StoreError};
 use crate::future::BoxFuture;
 
-/// What a [`Hooked`] store is asked for.
+/// An access to a [`Hooked`] store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Get,
@@ -13,17 +13,17 @@ pub(crate) enum Access {
     Write,
 }
 
-/// What happens before it.
+/// Runs before each access.
 pub(crate) trait Hook: Send + Sync + 'static {
-    /// Held until the access is over.
+    /// Held until the access completes.
     type Held: Send;
 
-    /// An error keeps the store from being asked.
+    /// Prepares an access. An error makes the access fail without reaching the store.
     fn before(&self, access: Access)
     -> impl Future<Output = Result<Self::Held, StoreError>> + Send;
 }
 
-/// Nothing happens.
+/// A hook that does nothing.
 impl Hook for () {
     type Held = ();
 
@@ -32,7 +32,7 @@ impl Hook for () {
     }
 }
 
-/// Keeps records in memory, which it does not say. To clear up is no access.
+/// Keeps records in memory, and runs a hook before each access. Purging does not count as an access.
 #[derive(Debug, Default)]
 pub(crate) struct Hooked<H> {
     kept: MemoryStore,
@@ -62,11 +62,11 @@ impl<H: Hook> Store for Hooked<H> {
         collection: &'a str,
         group: Option<&'a str>,
         after: Option<&'a str>,
-        most: usize,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         Box::pin(async move {
             let _held = self.hook.before(Access::List).await?;
-            self.kept.list(collection, group, after, most).await
+            self.kept.list(collection, group, after, limit).await
         })
     }
 

@@ -1,3 +1,5 @@
+//! The store that keeps records in the memory of the process.
+
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Bound;
@@ -9,14 +11,14 @@ use super::{Change, Expected, Record, Store, StoreError};
 use crate::future::BoxFuture;
 use crate::sync::lock;
 
-/// Keeps records as long as the process lives.
+/// Keeps records in memory until the process ends.
 #[derive(Debug, Default)]
 pub struct MemoryStore(Mutex<Records>);
 
 #[derive(Debug, Default)]
 struct Records {
     collections: BTreeMap<String, BTreeMap<String, Record>>,
-    /// The last version that was given.
+    /// The last version that was assigned.
     version: u64,
 }
 
@@ -60,7 +62,7 @@ impl Records {
     }
 }
 
-/// As every store keeps instants.
+/// Truncates an instant to microseconds, as every store does.
 fn micros(at: DateTime<Utc>) -> DateTime<Utc> {
     DateTime::from_timestamp_micros(at.timestamp_micros()).unwrap_or(at)
 }
@@ -85,7 +87,7 @@ impl Store for MemoryStore {
         collection: &'a str,
         group: Option<&'a str>,
         after: Option<&'a str>,
-        most: usize,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         Box::pin(async move {
             let records = self.records();
@@ -97,7 +99,7 @@ impl Store for MemoryStore {
                 .range::<str, _>((start, Bound::Unbounded))
                 .map(|(_, record)| record)
                 .filter(|record| group.is_none() || record.group.as_deref() == group)
-                .take(most)
+                .take(limit)
                 .cloned()
                 .collect())
         })

@@ -1,8 +1,8 @@
-//! What must outlive a call or a process: confirmation tokens, counters, executions, blocks.
+//! State that must outlive a call or a process: confirmation tokens, counters, executions, blocks.
 //!
-//! A [`Store`] keeps small JSON records by collection and key and changes several of them at once,
-//! each only if it is still what its writer read. What the records mean is decided above it, in one
-//! place for all stores: a token is used once because only one of many writers finds it unused.
+//! A [`Store`] keeps small JSON records by collection and key. It changes several of them atomically,
+//! each only if it still has the version that the writer read. The meaning of the records is defined
+//! above the store, once for all stores: a token is used once because only one writer finds it unused.
 //!
 //! ```
 //! use mcp_aql::store::{Change, Expected, MemoryStore, NewRecord, Store};
@@ -19,30 +19,31 @@
 //!
 //! # Which store?
 //!
-//! | | what it keeps survives | for | feature |
+//! | | records survive | for | feature |
 //! |---|---|---|---|
-//! | [`MemoryStore`] | nothing: it ends with the process | tests, and adapters that may forget | – |
+//! | [`MemoryStore`] | nothing: they end with the process | tests, and adapters whose state may be lost | – |
 //! | `SqliteStore` | the process and the machine's restart | one process, or several on one machine | `sqlite` |
-//! | `PostgresStore` | what the server does | processes on several machines, behind a load balancer | `postgres` |
+//! | `PostgresStore` | as configured on the server | processes on several machines, behind a load balancer | `postgres` |
 //!
-//! # A store of your own
+//! # A custom store
 //!
-//! Whatever can change several records in one transaction can be a [`Store`]. What others rely on:
+//! Any storage that can change several records in one transaction can implement [`Store`]. Its users rely
+//! on these guarantees:
 //!
-//! - **All or nothing.** A [`write`](Store::write) with several changes is never seen half done, by no
-//!   reader and after no crash. What it expects still holds when its changes are made: of any number
-//!   of writers that expect the same of one record, exactly one is told `true`. To look first and write
-//!   afterwards is not enough, unless nobody can write in between.
-//! - **`true` is a promise.** A record that was acknowledged is found by every later
-//!   [`get`](Store::get), from every process that shares the store.
-//! - **A version is given once.** Not even a record that was removed and made anew has one that it had
-//!   before; else a writer with an old version would find it by accident. One counter for the whole
-//!   store does it.
-//! - **Texts are any text.** Keys may have U+0000 in them, values are some hundred kilobytes long at
-//!   times, and [`list`](Store::list) orders keys by their bytes. Ask [`Change::check`] before you write.
-//! - **Expiry is for clearing up.** [`get`](Store::get) and [`list`](Store::list) return what has
-//!   expired, until [`purge`](Store::purge) forgets what expired *before* the moment it is given.
-//! - **Errors change nothing about that.** After one a `write` was made as a whole or not at all.
+//! - **All or nothing.** No reader sees a [`write`](Store::write) with several changes half done, not even
+//!   after a crash. The expectations of the changes still hold when the changes are made: if several
+//!   writers expect the same version of a record, exactly one of them receives `true`. Reading first and
+//!   writing afterwards is not enough, unless no other process can write in between.
+//! - **`true` is durable.** Every later [`get`](Store::get), in every process that shares the store,
+//!   returns the record that was acknowledged.
+//! - **Versions are unique.** A record that is removed and created again does not reuse a version.
+//!   Otherwise, a writer with an old version would match it by accident. One counter for the whole
+//!   store is enough.
+//! - **All texts are valid.** Keys may contain U+0000, values can have several hundred kilobytes, and
+//!   [`list`](Store::list) orders keys by their bytes. Call [`Change::check`] before you write.
+//! - **Expiry only permits deletion.** [`get`](Store::get) and [`list`](Store::list) return expired
+//!   records until [`purge`](Store::purge) deletes those that expired *before* the given time.
+//! - **Errors keep these guarantees.** After an error, either all changes of a `write` were made, or none.
 
 #[cfg(test)]
 pub(crate) mod hooked;
@@ -68,51 +69,50 @@ pub use sqlite::SqliteStore;
 
 use crate::future::BoxFuture;
 
-/// Set once a store is prepared, for everything that shares the store.
+/// Set once the store is prepared. Shared by all users of the store.
 pub(crate) type Ready = tokio::sync::OnceCell<()>;
 
-/// Keeps records. Clones of an adapter, and with a database several processes, share one.
+/// Keeps records. Clones of an adapter share one store. With a database, several processes can share it.
 ///
-/// Every method may be called from many tasks at once. A [`write`](Self::write) is atomic and, once
-/// it has returned `true`, survives whatever the store survives.
+/// Every method may be called from many tasks at once. A [`write`](Self::write) is atomic. Once it has
+/// returned `true`, it is as durable as the store itself.
 pub trait Store: Send + Sync + 'static {
-    /// Makes the store ready: creates or migrates what it keeps its records in. Called before
-    /// anything else, once for each process.
+    /// Prepares the store: creates or migrates its storage. Called before any other method, once per
+    /// process.
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async { Ok(()) })
     }
 
-    /// The record, whether it has expired or not; what that means is its reader's to say.
+    /// Returns the record, even if it has expired; the reader decides what expiry means.
     fn get<'a>(
         &'a self,
         collection: &'a str,
         key: &'a str,
     ) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
 
-    /// The records of a collection, or those of one group of it, ordered by key. Up to `most`, behind
-    /// the key `after`. One that is damaged hides none of the others: it may be among them with a value
-    /// that is no JSON.
+    /// Returns the records of a collection, or of one group in it, ordered by key: up to `limit` records
+    /// after the key `after`. A damaged record must not hide others. It may be returned with a value that is
+    /// not JSON.
     fn list<'a>(
         &'a self,
         collection: &'a str,
         group: Option<&'a str>,
         after: Option<&'a str>,
-        most: usize,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
 
-    /// Makes all the changes, or none and returns `false` when a record is not what a change expects.
-    /// No two changes of one call are of the same record, and no name is too long:
-    /// [`Change::check`] tells.
+    /// Makes all the changes, or returns `false` and makes none if a record does not match the expectation
+    /// of its change. A call has at most one change per record, and names are limited in length; see
+    /// [`Change::check`].
     ///
-    /// After an error, or when its future is dropped, the changes are made or not, but never some of
-    /// them.
+    /// After an error, or when the future is dropped, either all changes were made or none.
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>>;
 
-    /// Forgets what expired before `now`, in all collections; tells how many records that were.
+    /// Deletes records that expired before `now`, in all collections. Returns their number.
     fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>>;
 
-    /// Whether all that it keeps ends with the process. An adapter warns, when it begins to serve, of
-    /// settings that make no sense with such a store.
+    /// Returns whether all records end with the process. An adapter that starts to serve warns about
+    /// settings that need a durable store.
     fn is_fleeting(&self) -> bool {
         false
     }
@@ -136,9 +136,9 @@ impl<S: Store + ?Sized> Store for Arc<S> {
         collection: &'a str,
         group: Option<&'a str>,
         after: Option<&'a str>,
-        most: usize,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
-        (**self).list(collection, group, after, most)
+        (**self).list(collection, group, after, limit)
     }
 
     fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
@@ -154,47 +154,46 @@ impl<S: Store + ?Sized> Store for Arc<S> {
     }
 }
 
-/// A record as it is kept.
+/// A stored record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// Its name within the collection.
+    /// The record's name within the collection.
     pub key: String,
     /// JSON text.
     pub value: String,
-    /// Another one after each change, and one that no record ever had, not even one of this key that
-    /// was removed since.
+    /// The version, unique among all versions of all records of the store. Every change assigns a new one.
     pub version: u64,
-    /// What it is listed by.
+    /// The group that the record can be listed by.
     pub group: Option<String>,
-    /// When it may be forgotten, in whole microseconds.
+    /// The time after which the record may be deleted, in whole microseconds.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
-/// A record to be kept.
+/// A record to store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewRecord {
     /// JSON text.
     pub value: String,
-    /// What it is listed by.
+    /// The group that the record can be listed by.
     pub group: Option<String>,
-    /// When it may be forgotten, to the microsecond.
+    /// The time after which the record may be deleted, with a precision of microseconds.
     pub expires_at: Option<DateTime<Utc>>,
 }
 
 impl NewRecord {
-    /// A record that stays until it is removed.
+    /// Creates a record that stays until it is removed.
     pub fn new(value: impl Into<String>) -> Self {
         Self { value: value.into(), group: None, expires_at: None }
     }
 
-    /// Sets what it is listed by.
+    /// Sets the group that the record can be listed by.
     #[must_use]
     pub fn group(mut self, group: impl Into<String>) -> Self {
         self.group = Some(group.into());
         self
     }
 
-    /// Sets when it may be forgotten.
+    /// Sets the time after which the record may be deleted.
     #[must_use]
     pub fn expires_at(mut self, at: DateTime<Utc>) -> Self {
         self.expires_at = Some(at);
@@ -202,14 +201,14 @@ impl NewRecord {
     }
 }
 
-/// What a change expects to find.
+/// The state of a record that a change requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// No such record.
+    /// The record does not exist.
     Absent,
-    /// The record in this version.
+    /// The record has this version.
     Version(u64),
-    /// Whatever is there.
+    /// Any state.
     Any,
 }
 
@@ -220,14 +219,14 @@ pub struct Change {
     pub collection: String,
     /// The record's name within it.
     pub key: String,
-    /// What must be there for the change to be made.
+    /// The state that the record must have.
     pub expected: Expected,
-    /// What is there afterwards; `None` removes the record.
+    /// The new record; `None` removes the record.
     pub record: Option<NewRecord>,
 }
 
 impl Change {
-    /// Keeps a record.
+    /// Creates a change that stores a record.
     pub fn put(
         collection: impl Into<String>,
         key: impl Into<String>,
@@ -237,7 +236,7 @@ impl Change {
         Self { collection: collection.into(), key: key.into(), expected, record: Some(record) }
     }
 
-    /// Removes a record.
+    /// Creates a change that removes a record.
     pub fn remove(
         collection: impl Into<String>,
         key: impl Into<String>,
@@ -246,52 +245,53 @@ impl Change {
         Self { collection: collection.into(), key: key.into(), expected, record: None }
     }
 
-    /// Whether a store can make these changes at once; every store asks this first.
+    /// Checks whether a store can make these changes in one call. Every store calls this first.
     ///
     /// # Errors
-    /// A name is longer than every store can find it by, [`MOST_KEY_BYTES`] and
-    /// [`MOST_NAME_BYTES`], or two changes are of one record.
+    /// A name is longer than [`MAX_KEY_BYTES`] or [`MAX_NAME_BYTES`], or two changes concern the same
+    /// record.
     pub fn check(changes: &[Self]) -> Result<(), StoreError> {
         let mut seen = HashSet::new();
         for change in changes {
             let group = change.record.as_ref().and_then(|record| record.group.as_deref());
             for (what, name, most) in [
-                ("collection", &*change.collection, MOST_NAME_BYTES),
-                ("key", &*change.key, MOST_KEY_BYTES),
-                ("group", group.unwrap_or_default(), MOST_NAME_BYTES),
+                ("collection", &*change.collection, MAX_NAME_BYTES),
+                ("key", &*change.key, MAX_KEY_BYTES),
+                ("group", group.unwrap_or_default(), MAX_NAME_BYTES),
             ] {
                 let length = name.len();
                 if length > most {
-                    let message = format!("a {what} of {length} bytes: it may have {most}");
+                    let message =
+                        format!("a {what} has {length} bytes: at most {most} are allowed");
                     return Err(StoreError::failed(message));
                 }
             }
             if !seen.insert((&change.collection, &change.key)) {
-                return Err(StoreError::failed("two changes of one record in one call"));
+                return Err(StoreError::failed("two changes of the same record in one call"));
             }
         }
         Ok(())
     }
 }
 
-/// So long the key of a record may be.
-pub const MOST_KEY_BYTES: usize = 512;
-/// So long the name of a collection or a group may be.
-pub const MOST_NAME_BYTES: usize = 256;
+/// The maximum length of a record's key, in bytes.
+pub const MAX_KEY_BYTES: usize = 512;
+/// The maximum length of the name of a collection or a group, in bytes.
+pub const MAX_NAME_BYTES: usize = 256;
 
-/// A store could not do its work; for the log, never for a client.
+/// An error of a store. Its text is for the log, not for clients.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The database, file or connection failed.
     #[error("the store failed: {0}")]
     Failed(#[source] Box<dyn Error + Send + Sync>),
-    /// What is kept is not what this version can read.
+    /// The stored data cannot be read by this version.
     #[error("{0}")]
     Unreadable(String),
 }
 
 impl StoreError {
-    /// Of another library's error.
+    /// Wraps an error of another library.
     pub fn failed(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Failed(cause.into())
     }

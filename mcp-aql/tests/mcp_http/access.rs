@@ -1,4 +1,4 @@
-//! Who may call.
+//! Access checks of the HTTP transport.
 
 use std::net::SocketAddr;
 
@@ -9,7 +9,7 @@ use super::support::adapter::builder;
 use super::{hello, start};
 
 #[tokio::test]
-async fn strangers_are_turned_away() {
+async fn rejects_unauthorized_callers() {
     // REQ-MCP-12
     let options = HttpOptions::new().allow_host("tasks.test").allow_origin("https://app.test");
     let server = start(builder(), options).await;
@@ -30,7 +30,7 @@ async fn strangers_are_turned_away() {
 }
 
 #[tokio::test]
-async fn other_machines_are_served_only_on_purpose() {
+async fn other_machines_are_served_only_if_configured() {
     let adapter = builder().without_config().build().unwrap();
     let everywhere: SocketAddr = "0.0.0.0:0".parse().unwrap();
     for options in [
@@ -89,7 +89,7 @@ async fn a_session_that_does_not_exist_cannot_be_deleted() {
     let known = [("Mcp-Session-Id", &*id)];
     assert_eq!(server.send("DELETE", &known, "").await.0, 202);
     assert_eq!(server.send("DELETE", &known, "").await.0, 404);
-    // The checks of the headers come first.
+    // The headers are checked first.
     let foreign = [known[0], ("Origin", "https://evil.test")];
     assert_eq!(server.send("DELETE", &foreign, "").await.0, 403);
 }

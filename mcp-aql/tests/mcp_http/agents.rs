@@ -1,4 +1,4 @@
-//! Agents that execute when the server stops.
+//! Agents that execute while the server stops.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::{request, start};
 use crate::support::adapter::builder;
 
-/// Takes its time to write.
+/// A store with slow writes.
 #[derive(Default)]
 struct Slow(MemoryStore);
 
@@ -49,7 +49,7 @@ impl Store for Slow {
 }
 
 #[tokio::test]
-async fn what_executes_in_a_session_is_settled_before_the_server_is_gone() {
+async fn executions_of_a_session_end_before_the_server_stops() {
     // REQ-LIF-10
     let store = Arc::<Slow>::default();
     let safety = SafetyLoop::new().channel(MemoryChannel::default());

@@ -1,4 +1,4 @@
-//! Batches of JSON-RPC, which MCP 2025-03-26 has and no other version.
+//! Batches of JSON-RPC, which only MCP 2025-03-26 has.
 
 use mcp_aql::HttpOptions;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ fn note(id: u32, title: &str) -> Value {
     call(id, "mcp_aql_create", "create_note", json!({ "title": title }))
 }
 
-/// The ids of the answers in a list, or in events.
+/// Returns the ids of the answers, from a list or from events.
 fn ids(answer: &str) -> Vec<u64> {
     let (_, body) = answer.split_once("\r\n\r\n").unwrap();
     let mut ids: Vec<_> = body
@@ -40,14 +40,14 @@ async fn the_version_that_has_batches_gets_an_answer_to_each_message() {
     let batch = json!([note(1, "Milk"), ready, list(2), ping, note(4, "Tea")]);
     let (status, answer) = server.post(&own, batch.to_string()).await;
     assert_eq!((status, ids(&answer)), (200, vec![1, 2, 3, 4]), "{answer}");
-    // Where no answer comes as an event, they come as a list.
+    // If no answer is sent as an event, they are sent as a list.
     let (status, answer) = server.post(&own, json!([list(5), list(6)]).to_string()).await;
     assert_eq!((status, ids(&answer)), (200, vec![5, 6]), "{answer}");
     assert!(
         answer.contains("content-type: application/json") && answer.contains("Tea"),
         "{answer}"
     );
-    // One faulty message does not harm the others.
+    // An invalid message does not affect the others.
     let (status, answer) = server.post(&own, json!([7, list(8), [list(9)]]).to_string()).await;
     assert_eq!((status, ids(&answer)), (200, vec![8]), "{answer}");
     assert_eq!(answer.matches("-32600").count(), 2, "{answer}");
@@ -88,7 +88,7 @@ async fn other_versions_have_no_batches() {
 }
 
 #[tokio::test]
-async fn without_sessions_a_request_says_its_version() {
+async fn without_sessions_requests_carry_their_version() {
     let server = start(builder(), HttpOptions::new().sessions(false)).await;
     let batch = json!([note(1, "Milk"), note(2, "Tea")]).to_string();
     for headers in [&[][..], &[("MCP-Protocol-Version", "2025-03-26")]] {

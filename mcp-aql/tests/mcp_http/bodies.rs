@@ -1,4 +1,4 @@
-//! What cannot be read.
+//! Bodies that cannot be read.
 
 use mcp_aql::HttpOptions;
 use serde_json::json;
@@ -7,12 +7,12 @@ use super::support::adapter::builder;
 use super::{request, start, text};
 
 #[tokio::test]
-async fn bodies_beyond_any_request_get_413() {
+async fn oversized_bodies_get_413() {
     // REQ-ENC-08, choice G-15
     let server = start(builder(), HttpOptions::new()).await;
     let (status, _) = server.post(&[], &"x".repeat(4 << 20)).await;
     assert_eq!(status, 413);
-    // What is too large for the protocol, but not for HTTP, gets the protocol's error.
+    // A request that exceeds the protocol's limit, but not that of HTTP, gets the protocol's error.
     let client = server.connect().await;
     let arguments = json!({ "operation": "list_notes", "params": { "x": "x".repeat(2 << 20) } });
     let result = client.call_tool(request("mcp_aql_read", &arguments)).await.unwrap();
@@ -61,7 +61,7 @@ async fn bodies_that_cannot_be_read_are_answered_by_their_id() {
         assert!(!answer.contains("fail to deserialize"), "{what}: {answer}");
         assert_eq!(answer.contains(r#""id":1"#), identified, "{what}: {answer}");
     }
-    // What strangers send is not even looked at.
+    // Bodies of unauthenticated requests are not parsed.
     let (status, _) = server.post(&[("Host", "evil.test")], call("1", b"\"\xff\"")).await;
     assert_eq!(status, 403);
     let (status, answer) =
@@ -76,7 +76,7 @@ async fn a_value_that_no_parser_reads_fails_its_item_alone() {
     let server = start(builder(), HttpOptions::new()).await;
     let session = server.session("2025-11-25").await;
     let in_session = ("Mcp-Session-Id", &*session);
-    // A header that is not plain, so that rmcp reads the body first.
+    // An unusual header makes rmcp read the body first.
     let charset = ("Content-Type", "application/json; charset=utf-8");
     for (value, code) in [
         ("1e999", "VALIDATION_INVALID_VALUE"),

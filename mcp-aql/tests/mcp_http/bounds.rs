@@ -1,4 +1,4 @@
-//! How much a client may ask for, and for how long.
+//! Limits on sessions, connections and durations.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::support::adapter::builder;
 use super::{call, hello, newest, request, start, text};
 
 #[tokio::test]
-async fn no_more_sessions_than_there_may_be() {
+async fn the_session_limit_holds() {
     // REQ-SES-01, REQ-SES-02
     let server = start(builder(), HttpOptions::new().max_sessions(2)).await;
     let (one, two) = (server.connect().await, server.connect().await);
@@ -22,13 +22,13 @@ async fn no_more_sessions_than_there_may_be() {
         assert!(answer.contains("retry-after: 10\r\n"), "{answer}");
         assert!(answer.contains(r#""id":0,"error":{"code":-32000,"#), "{answer}");
     }
-    // Who has a session keeps it, and who needs none is served.
+    // Existing sessions continue, and calls without a session are served.
     for client in [&one, &two] {
         assert_eq!(call(client, "execute_hold").await["data"], 1);
     }
     let (headers, body) = newest("list_notes");
     assert_eq!(server.post(&headers, body).await.0, 200);
-    // A place that is left is given again.
+    // The place of an ended session becomes available.
     one.cancel().await.unwrap();
     let three = server.connect().await;
     assert_eq!(call(&three, "execute_hold").await["data"], 1);
@@ -36,7 +36,7 @@ async fn no_more_sessions_than_there_may_be() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_go_on_is_given_up() {
+async fn idle_clients_are_disconnected() {
     // REQ-SES-02
     let patience = Duration::from_millis(300);
     let server = start(builder(), HttpOptions::new().client_timeout(patience)).await;
@@ -62,7 +62,7 @@ async fn a_client_that_does_not_go_on_is_given_up() {
             assert!(answer.contains(part), "{what}: {answer}");
         }
     }
-    // An operation may take longer than a client.
+    // An operation may run longer than the client timeout.
     let client = server.connect().await;
     let arguments = json!({ "operation": "execute_export", "params": { "steps": 100 } });
     let result = client.call_tool(request("mcp_aql_execute", &arguments)).await.unwrap();
@@ -106,7 +106,7 @@ async fn a_router_that_is_no_adapter_is_guarded_as_one() {
     }
     stop.send(()).unwrap();
     timeout(Duration::from_secs(20), serving).await.unwrap().unwrap().unwrap();
-    // What others reach is asked for by name.
+    // Addresses that other machines can reach require a host name.
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
     let refused = HttpOptions::new().serve_router(listener, axum::Router::new(), async {}).await;
     assert!(refused.unwrap_err().to_string().contains("--allow-remote"));

@@ -1,4 +1,4 @@
-//! How many connections, and how many bytes of requests, a server holds.
+//! Limits on connections and on the bytes of pending requests.
 
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
@@ -16,14 +16,14 @@ async fn answers(server: &Server) -> bool {
     server.post(&headers, body).await.0 == 200
 }
 
-/// A connection on which this much was sent.
+/// Opens a connection and sends a part of a request.
 async fn sent(server: &Server, text: &str) -> TcpStream {
     let mut stream = TcpStream::connect(server.address).await.unwrap();
     stream.write_all(text.as_bytes()).await.unwrap();
     stream
 }
 
-/// A request for a call that runs until it is cancelled, with this text as metadata.
+/// Returns a request for a call that runs until it is cancelled, with this text as metadata.
 fn waiting_call(session: &str, id: u32, text: &str) -> String {
     let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {
         "name": "mcp_aql_execute",
@@ -36,10 +36,10 @@ fn waiting_call(session: &str, id: u32, text: &str) -> String {
     )
 }
 
-/// All that comes until the server closes the connection.
+/// Returns the output until the server closes the connection.
 async fn read_to_end(mut stream: TcpStream) -> String {
     let mut answer = Vec::new();
-    // A reset is an end as well.
+    // A reset counts as the end.
     let _ = stream.read_to_end(&mut answer).await;
     String::from_utf8(answer).unwrap()
 }
@@ -48,18 +48,18 @@ async fn read_to_end(mut stream: TcpStream) -> String {
 async fn idle_connections_make_room_the_oldest_first() {
     let signals = Signals::default();
     let server = start(builder_with(&signals), HttpOptions::new().max_connections(4)).await;
-    // A call that runs keeps its connection.
+    // A running call keeps its connection.
     let session = server.session("2025-11-25").await;
     let busy = sent(&server, &waiting_call(&session, 1, "")).await;
     reached(&signals.started, 1).await;
-    // Without the bound, each of these would be kept for the client timeout.
+    // Without the limit, each of these would be kept for the client timeout.
     let mut idle = Vec::new();
     for place in 0..250 {
         let text = if place % 2 == 0 { "" } else { "POST /mcp HTTP/1.1\r\nHost: loc" };
         idle.push(sent(&server, text).await);
     }
     assert!(answers(&server).await, "a new client is answered");
-    // Of 250 idle ones at most three are left, the youngest.
+    // At most three of 250 idle connections remain, the newest.
     for stream in idle.drain(..247) {
         assert_eq!(read_to_end(stream).await, "");
     }
@@ -76,7 +76,7 @@ async fn idle_connections_make_room_the_oldest_first() {
 
 #[tokio::test]
 async fn unfinished_bodies_are_given_up_the_oldest_first() {
-    // A request may take three times its limit, and 64 KiB.
+    // A request may use three times its limit, plus 64 KiB.
     let limits = Limits { max_request_size: 64 << 10, ..Limits::default() };
     let options = HttpOptions::new().max_inflight_bytes(600 << 10);
     let server = start(builder().limits(limits), options).await;
@@ -92,8 +92,7 @@ async fn unfinished_bodies_are_given_up_the_oldest_first() {
         unfinished.push(read_to_end(sent(&server, &text).await));
     }
     assert!(answers(&server).await, "a whole request has room");
-    // At most three fit into 600 KiB. Where a connection is closed with bytes on their way, its answer
-    // may get lost.
+    // At most three fit into 600 KiB. If a connection is closed with unread bytes, its answer may be lost.
     let mut refused = 0;
     for _ in 0..77 {
         let answer = unfinished.next().await.unwrap();
@@ -105,9 +104,9 @@ async fn unfinished_bodies_are_given_up_the_oldest_first() {
 }
 
 #[tokio::test]
-async fn calls_that_run_leave_the_room_to_other_requests() {
+async fn running_calls_do_not_count_towards_pending_bytes() {
     let signals = Signals::default();
-    // The longest request takes 256 KiB, which is then the whole room.
+    // The longest request needs 256 KiB, which is then the whole limit.
     let limits = Limits { max_request_size: 64 << 10, ..Limits::default() };
     let options = HttpOptions::new().max_inflight_bytes(1);
     let server = start(builder_with(&signals).limits(limits), options).await;

@@ -1,4 +1,4 @@
-//! Calls that are answered without rmcp, beside those that go through it.
+//! Calls that are answered without rmcp, compared with those that rmcp handles.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::support::adapter::{Signals, builder, builder_with};
 use super::support::reached;
 use super::{Server, hello, start};
 
-/// Waits, as a READ, for so long or until its caller gives up.
+/// A READ that waits for a time or until its caller cancels.
 struct Watch(Signals);
 
 impl Operations for Watch {
@@ -28,7 +28,7 @@ impl Operations for Watch {
         |watch, mut call: Call| {
             Box::pin(async move {
                 let millis = call.param::<u64>()?;
-                let told = Told(Arc::clone(&watch.0.cancelled));
+                let told = CancelCounter(Arc::clone(&watch.0.cancelled));
                 watch.0.started.send_modify(|count| *count += 1);
                 tokio::time::sleep(Duration::from_millis(millis)).await;
                 std::mem::forget(told);
@@ -38,10 +38,10 @@ impl Operations for Watch {
     )];
 }
 
-/// Counts the calls that did not come to their end.
-struct Told(Arc<tokio::sync::watch::Sender<u32>>);
+/// Counts the calls that were cancelled.
+struct CancelCounter(Arc<tokio::sync::watch::Sender<u32>>);
 
-impl Drop for Told {
+impl Drop for CancelCounter {
     fn drop(&mut self) {
         self.0.send_modify(|count| *count += 1);
     }
@@ -51,7 +51,7 @@ fn watching(signals: &Signals) -> AdapterBuilder {
     builder_with(signals).operations(Watch(signals.clone()))
 }
 
-/// What an answer is made of: its kind of body, and JSON-RPC's message in it.
+/// The parts of an answer: its content type and its JSON-RPC message.
 fn opened(answer: &str) -> (&str, Value) {
     let (head, body) = answer.split_once("\r\n\r\n").unwrap();
     let kind = head.lines().find_map(|line| line.strip_prefix("content-type: ")).unwrap_or("");
@@ -90,20 +90,20 @@ fn alone(tool: &str, arguments: Value) -> ([(&'static str, String); 3], Value) {
     (headers, call)
 }
 
-/// Does not wait for ever.
+/// Fails after a timeout.
 async fn soon<T>(answer: impl Future<Output = T>) -> T {
     let answer = tokio::time::timeout(Duration::from_secs(20), answer).await;
     answer.unwrap_or_else(|_| panic!("the call still runs"))
 }
 
-/// The same request, in a form that only rmcp takes.
+/// A header for which only rmcp handles the request.
 const DETOUR: (&str, &str) = ("Accept", "application/json;q=1, text/event-stream");
 
 const JSON: &str = "application/json";
 const EVENTS: &str = "text/event-stream";
 
 #[tokio::test]
-async fn plain_calls_get_the_answers_that_others_get() {
+async fn direct_answers_equal_those_of_rmcp() {
     // REQ-MCP-09, REQ-MCP-10, REQ-MCP-12
     let server = start(builder(), HttpOptions::new()).await;
     let id = session(&server).await;
@@ -154,7 +154,7 @@ async fn plain_calls_get_the_answers_that_others_get() {
 }
 
 #[tokio::test]
-async fn headers_that_are_not_plain_are_judged_by_rmcp() {
+async fn unusual_headers_are_handled_by_rmcp() {
     // REQ-MCP-12
     let server = start(builder(), HttpOptions::new().allow_host("tasks.test:8443")).await;
     let (headers, body) = alone("mcp_aql_read", json!({ "operation": "list_notes" }));
@@ -206,7 +206,7 @@ async fn a_slow_reply_comes_as_an_event() {
 }
 
 #[tokio::test]
-async fn a_read_ends_with_its_caller() {
+async fn a_read_is_cancelled_with_its_caller() {
     // REQ-SES-02; MCP: a client that stops waiting cancels its request
     let signals = Signals::default();
     let server = start(watching(&signals), HttpOptions::new()).await;
@@ -215,7 +215,7 @@ async fn a_read_ends_with_its_caller() {
     let in_session = call("mcp_aql_read", watch.clone()).to_string();
     let headers = [("Mcp-Session-Id", id.as_str())];
 
-    // It hangs up.
+    // The client disconnects.
     let (own, body) = alone("mcp_aql_read", watch);
     let own = own.each_ref().map(|(name, value)| (*name, value.as_str()));
     let hanging =
@@ -223,7 +223,7 @@ async fn a_read_ends_with_its_caller() {
     assert!(hanging.await.is_err());
     reached(&signals.cancelled, 1).await;
 
-    // It cancels.
+    // The client cancels the request.
     let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled",
         "params": { "requestId": "a" } })
     .to_string();
@@ -235,7 +235,7 @@ async fn a_read_ends_with_its_caller() {
     assert_eq!(opened(&waiting.1), (EVENTS, Value::Null));
     reached(&signals.cancelled, 2).await;
 
-    // It leaves.
+    // The client closes the session.
     let (waiting, left) = tokio::join!(soon(server.post(&headers, &in_session)), async {
         reached(&signals.started, 3).await;
         server.leave(&id).await
@@ -354,7 +354,7 @@ async fn a_change_that_has_begun_outlives_its_caller() {
     let hanging =
         tokio::time::timeout(Duration::from_millis(300), server.post(&own, body.to_string()));
     assert!(hanging.await.is_err());
-    // It was told, and came to its own end.
+    // The operation was notified and ended by itself.
     reached(&signals.cancelled, 1).await;
 }
 
@@ -463,7 +463,7 @@ async fn an_id_of_any_size_is_answered_in_whatever_form() {
 }
 
 impl Server {
-    /// As [`post`](Self::post), with another header in place of ours.
+    /// Like [`post`](Self::post), with one header replaced.
     async fn post_as(
         &self,
         header: (&str, &str),

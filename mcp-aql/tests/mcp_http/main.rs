@@ -1,4 +1,4 @@
-//! Streamable HTTP on loopback: rmcp's client, and requests by hand.
+//! Streamable HTTP on loopback: rmcp's client, and hand-written requests.
 #![cfg(feature = "http")]
 #![allow(
     clippy::unwrap_used,
@@ -59,7 +59,7 @@ impl Server {
         ().serve(StreamableHttpClientTransport::from_uri(url)).await.unwrap()
     }
 
-    /// Opens a session of this version of MCP.
+    /// Opens a session with this version of MCP.
     async fn session(&self, version: &str) -> String {
         let hello = hello().replace("2025-11-25", version);
         let (_, answer) = self.post(&[], hello).await;
@@ -70,12 +70,12 @@ impl Server {
         id.to_owned()
     }
 
-    /// Sends a request by hand; gives the status and the answer's text.
+    /// Sends a hand-written request and returns the status and the answer's text.
     async fn post(&self, headers: &[(&str, &str)], body: impl AsRef<[u8]>) -> (u16, String) {
         self.send("POST", headers, body).await
     }
 
-    /// As [`post`](Self::post), with another method.
+    /// Like [`post`](Self::post), with another method.
     async fn send(
         &self,
         method: &str,
@@ -99,7 +99,7 @@ impl Server {
         }
         request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
         stream.write_all(request.as_bytes()).await.unwrap();
-        // A server that refuses may hang up before all is sent.
+        // A server that refuses a request may close the connection before all of it is sent.
         let _ = stream.write_all(body).await;
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
@@ -113,7 +113,7 @@ fn request(tool: &'static str, arguments: &Value) -> CallToolRequestParams {
     CallToolRequestParams::new(tool).with_arguments(arguments.as_object().unwrap().clone())
 }
 
-/// The reply inside of a tool's result.
+/// Returns the reply inside a tool's result.
 fn text(result: &CallToolResult) -> &str {
     &result.content[0].as_text().unwrap().text
 }
@@ -136,7 +136,7 @@ fn hello() -> String {
     .to_string()
 }
 
-/// A READ as MCP 2026-07-28 has it: the headers that it needs, and the body.
+/// Returns a READ in the form of MCP 2026-07-28: its headers and body.
 fn newest(operation: &str) -> ([(&'static str, &'static str); 3], String) {
     let body = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "mcp_aql_read", "arguments": { "operation": operation },

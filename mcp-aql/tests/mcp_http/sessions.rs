@@ -1,4 +1,4 @@
-//! Sessions, and clients that leave.
+//! Sessions, and clients that disconnect.
 
 use std::time::Duration;
 
@@ -23,19 +23,19 @@ async fn each_client_has_a_session_until_it_leaves() {
     assert_eq!(call(&one, "execute_hold").await["data"], 1);
     assert_eq!(call(&one, "execute_hold").await["data"], 2);
     assert_eq!(call(&two, "execute_hold").await["data"], 1);
-    // Holding anew dropped what the first client held before.
+    // A new state replaced the one that the first client held.
     reached(&signals.sessions_ended, 1).await;
     one.cancel().await.unwrap();
     reached(&signals.sessions_ended, 2).await;
     assert_eq!(call(&two, "execute_hold").await["data"], 2);
     server.stop.send(()).unwrap();
     server.done.await.unwrap().unwrap();
-    // The server's end is the end of its sessions.
+    // Stopping the server ends its sessions.
     reached(&signals.sessions_ended, 4).await;
 }
 
 #[tokio::test]
-async fn a_session_that_nobody_uses_ends() {
+async fn an_unused_session_ends() {
     // REQ-SES-02
     let signals = Signals::default();
     let options = HttpOptions::new().session_timeout(Duration::from_millis(50));
@@ -47,7 +47,7 @@ async fn a_session_that_nobody_uses_ends() {
     let hold = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
         "name": "mcp_aql_execute", "arguments": { "operation": "execute_hold" } } });
     let (held, _) = server.post(&[("Mcp-Session-Id", id)], &hold.to_string()).await;
-    // On a slow machine the session may have ended before the call; then there is nothing to drop.
+    // On a slow machine, the session may have ended before the call. Then no state is dropped.
     if held == 200 {
         reached(&signals.sessions_ended, 1).await;
     }
@@ -63,7 +63,7 @@ async fn a_session_that_nobody_uses_ends() {
 }
 
 #[tokio::test]
-async fn without_sessions_nobody_pretends() {
+async fn without_sessions_none_is_reported() {
     // REQ-SES-01, REQ-SES-05
     let server = start(builder(), HttpOptions::new().sessions(false)).await;
     let client = server.connect().await;
@@ -125,14 +125,14 @@ async fn a_finished_reply_can_be_fetched_again() {
         let (status, nothing) = fetch(session, last).await;
         assert!(status == 400 && nothing.contains("Last-Event-ID"), "{session} {last}: {nothing}");
     }
-    // The note was made once.
+    // The note was created once.
     let list = json!({ "jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {
         "name": "mcp_aql_read", "arguments": { "operation": "list_notes" } } });
     let (_, notes) = server.post(&[("Mcp-Session-Id", &own)], list.to_string()).await;
     assert_eq!(notes.matches("Milk").count(), 1, "{notes}");
 }
 
-/// An audit log in memory that takes its time over every line.
+/// A slow in-memory audit log.
 #[derive(Clone, Default)]
 struct SlowLog(std::sync::Arc<std::sync::Mutex<String>>);
 
@@ -164,7 +164,7 @@ async fn the_end_of_the_server_revokes_the_tokens_of_its_sessions() {
         }
         sessions.push(id);
     }
-    // Some have ended just before.
+    // Some have just ended.
     for id in &sessions[..5] {
         assert_eq!(server.send("DELETE", &[("Mcp-Session-Id", id)], "").await.0, 202);
     }

@@ -1,4 +1,4 @@
-//! The adapter that the MCP tests drive, its operations written as tables by hand.
+//! The adapter of the MCP tests, with tables written by hand.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -18,14 +18,14 @@ struct Note {
     title: String,
 }
 
-/// Who calls.
+/// The caller of an operation.
 #[derive(Debug, serde::Serialize, JsonSchema)]
 struct Caller {
     session: Option<String>,
     label: Option<String>,
 }
 
-/// What happened to the fixture, counted.
+/// Counts events of the fixture.
 #[derive(Debug, Clone, Default)]
 pub struct Signals {
     pub started: Arc<watch::Sender<u32>>,
@@ -33,23 +33,23 @@ pub struct Signals {
     pub sessions_ended: Arc<watch::Sender<u32>>,
 }
 
-/// Where the fixture keeps its notes, and where it tells what happened.
+/// The notes of the fixture and its event counters.
 #[derive(Debug, Default)]
 struct Fixture {
     notes: Mutex<Vec<Note>>,
     signals: Signals,
 }
 
-/// Tells when a session's state is dropped.
+/// A session state that counts when it is dropped.
 #[derive(Default)]
-struct Held(Mutex<Option<Farewell>>);
+struct Held(Mutex<Option<DropCounter>>);
 
-struct Farewell {
+struct DropCounter {
     file: Option<PathBuf>,
     ended: Arc<watch::Sender<u32>>,
 }
 
-impl Drop for Farewell {
+impl Drop for DropCounter {
     fn drop(&mut self) {
         self.ended.send_modify(|count| *count += 1);
         if let Some(file) = &self.file {
@@ -97,7 +97,7 @@ impl Fixture {
         file: Option<PathBuf>,
     ) -> Result<u32, OperationError> {
         let session = context.require_session()?;
-        let farewell = Farewell { file, ended: Arc::clone(&self.signals.sessions_ended) };
+        let farewell = DropCounter { file, ended: Arc::clone(&self.signals.sessions_ended) };
         *session.state::<Held>().0.lock().unwrap() = Some(farewell);
         Ok(session.state::<AtomicU32>().fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -210,7 +210,7 @@ pub fn builder() -> AdapterBuilder {
     builder_with(&Signals::default())
 }
 
-/// An adapter that tells what happens to it.
+/// Builds an adapter that counts its events.
 pub fn builder_with(signals: &Signals) -> AdapterBuilder {
     let fixture = Fixture { signals: signals.clone(), ..Fixture::default() };
     Adapter::builder("notes").version("1.2.3").operations(fixture)

@@ -1,3 +1,5 @@
+//! Helpers of the MCP tests: the fixture adapter, as a value and as a program.
+
 #![allow(dead_code, unreachable_pub, reason = "each test uses its part")]
 
 pub mod adapter;
@@ -7,12 +9,12 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Waits until something was counted so often.
+/// Waits until a counter reaches a value.
 pub async fn reached(counter: &Arc<watch::Sender<u32>>, count: u32) {
     counter.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
 }
 
-/// The adapter as a program. Cargo builds it along with all tests, but not for `--test NAME` alone.
+/// Returns the path of the adapter's program. Cargo builds it with all tests, but not for `--test NAME` alone.
 pub fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let target = test.parent().and_then(std::path::Path::parent).unwrap();
@@ -22,7 +24,7 @@ pub fn program() -> PathBuf {
     program
 }
 
-/// The program without this machine's settings.
+/// Returns the program without the adapter settings of this environment.
 pub fn command() -> std::process::Command {
     let mut command = std::process::Command::new(program());
     for variable in ["MCP_AQL_ENDPOINT_MODE", "MCP_AQL_ENDPOINT_PROFILE", "MCP_AQL_TOOL_PREFIX"] {

@@ -1,4 +1,4 @@
-//! The table that the derive writes.
+//! The table that the derive generates.
 
 use std::marker::PhantomData;
 
@@ -41,7 +41,7 @@ fn the_table_lists_what_may_change_and_what_may_not() {
 }
 
 #[test]
-fn a_field_says_what_it_takes() {
+fn a_field_describes_its_values() {
     // REQ-RQ-11, REQ-UPD-12
     let title = field("title");
     assert_eq!(title.parameter.description, "Short title.");
@@ -121,9 +121,9 @@ where
     maybe: Maybe<u32>,
     /// An alias of a map.
     labels: Labels,
-    /// Of a type that is not known here.
+    /// Of an unknown type.
     value: T,
-    /// A list of it, perhaps.
+    /// An optional list of it.
     values: Option<Vec<T>>,
     /// A number.
     #[param(enum = [1, 2, 3], minimum = -0.5)]
@@ -156,7 +156,7 @@ fn aliases_and_generics_work() {
     assert_eq!(odd.value.author, "x");
 }
 
-/// Every form of text that a field can ask for.
+/// Every text format of a field.
 #[derive(serde::Deserialize, JsonSchema, UpdateInput)]
 #[allow(dead_code)]
 struct Forms {

@@ -1,4 +1,4 @@
-//! What decoding refuses.
+//! Inputs that decoding rejects.
 
 use mcp_aql::{ErrorCode, OperationError, Update};
 use serde_json::{Value, json};
@@ -92,8 +92,8 @@ fn values_of_another_type_are_refused_by_path() {
 }
 
 #[test]
-fn bottomless_nesting_is_refused() {
-    // REQ-ENC-12 bounds requests far below; a program may build worse.
+fn rejects_deeply_nested_json() {
+    // REQ-ENC-12 limits requests to much less, but a program may build deeper values.
     let mut input = json!({"author": "x"});
     for _ in 0..500 {
         input = json!({"parent": input});

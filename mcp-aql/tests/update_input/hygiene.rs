@@ -1,9 +1,9 @@
-//! The expansion needs nothing in scope, shadows nothing and warns of nothing.
+//! The expansion requires no imports, shadows no names and causes no warnings.
 #![no_implicit_prelude]
 #![deny(warnings)]
 #![allow(dead_code)]
 
-// What the other macros here cannot do without.
+// Imports that the other macros of this file require.
 use ::schemars;
 use ::std::convert::Into as _;
 
@@ -16,7 +16,7 @@ type Value = ::std::string::String;
 struct Option;
 struct Leaf;
 
-/// Names that the expansion could trip over.
+/// Field names that could clash with those of the expansion.
 #[derive(::serde::Deserialize, ::schemars::JsonSchema, ::mcp_aql::UpdateInput)]
 struct Hostile {
     #[resource(id)]

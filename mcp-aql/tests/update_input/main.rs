@@ -1,4 +1,4 @@
-//! `#[derive(UpdateInput)]` and the merges that it chooses, from the outside.
+//! Tests of `#[derive(UpdateInput)]` and its merges through the public API.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "the helpers of a test may fail it")]
 

@@ -1,4 +1,4 @@
-//! What a merge does to each kind of field.
+//! The merge of each kind of field.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -113,7 +113,7 @@ fn json_merges_key_by_key_at_every_depth() {
 
 #[test]
 fn json_stores_get_the_same_merge() {
-    // REQ-UPD-08: an enum with data and a field that is replaced whole are no objects to merge.
+    // REQ-UPD-08: an enum with data and a field that is replaced whole are not merged as objects.
     let input = json!({
         "kind": {"errand": {"shop": "baker"}}, "place": {"x": 8, "y": 9}, "due_date": null,
         "metadata": {"note": null, "origin": {"number": 9}}, "counts": {"a": null, "z": 1},

@@ -1,4 +1,4 @@
-//! What holds for every input.
+//! Properties that hold for every input.
 
 use mcp_aql::Update;
 use proptest::prelude::*;
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::resource::{Task, task};
 
-/// JSON of a few levels whose names collide with those of the resource now and then.
+/// Generates JSON of a few levels, with names that sometimes match those of the resource.
 fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -74,7 +74,7 @@ fn map_of(keys: &'static str, values: BoxedStrategy<Value>) -> BoxedStrategy<Val
     prop::collection::btree_map(keys, maybe(values), 0..3).prop_map(object).boxed()
 }
 
-/// An input that decodes.
+/// Generates an input that decodes.
 fn valid_input() -> BoxedStrategy<Value> {
     let number = (0..9_u32).prop_map(Value::from).boxed();
     let floors =
@@ -111,7 +111,7 @@ fn stored(task: &Task) -> Value {
     serde_json::to_value(task).expect("a task is JSON")
 }
 
-/// A member that is `null` and one that is not there say the same of a resource.
+/// Removes null members: in a resource, null and absent mean the same.
 fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(members) => object(
@@ -138,7 +138,7 @@ proptest! {
 
     /// REQ-UPD-11
     #[test]
-    fn what_is_absent_from_the_input_is_untouched(input in valid_input()) {
+    fn fields_absent_from_the_input_are_unchanged(input in valid_input()) {
         let mut merged = task();
         let input = update(&input);
         let changed: Vec<_> = input.changes().collect();
@@ -151,8 +151,8 @@ proptest! {
         }
     }
 
-    /// REQ-UPD-08: a JSON store that reads what it merged finds the same resource. What the typed
-    /// merge adds are defaults of a struct that was not there before.
+    /// REQ-UPD-08: deserializing the JSON merge results in the same resource. The typed merge only adds the defaults of
+    /// structs that were absent before.
     #[test]
     fn typed_and_json_merges_agree(first in valid_input(), input in valid_input()) {
         let mut typed = task();
@@ -164,13 +164,13 @@ proptest! {
         prop_assert!(agrees(&typed, &json), "typed {typed}\n json {json}");
     }
 
-    /// The same resource whether the patch goes to us or to an API that merges by RFC 7396.
+    /// Returns the same resource from our merge and from an API that merges by RFC 7396.
     #[test]
     fn the_merge_patch_is_the_input(input in valid_input()) {
         prop_assert_eq!(update(&input).to_merge_patch(), input);
     }
 
-    /// REQ-UPD-03, REQ-UPD-04: refused or merged, never a panic.
+    /// REQ-UPD-03, REQ-UPD-04: any JSON is rejected or merged, without a panic.
     #[test]
     fn no_json_makes_it_panic(input in any_json()) {
         if let Ok(input) = Update::from_json(input) {
@@ -182,7 +182,7 @@ proptest! {
     }
 }
 
-/// Equal, but for empty text, zeros and empty objects on the typed side.
+/// Reports equality, treating empty text, zeros and empty objects of the typed side as absent.
 fn agrees(typed: &Value, json: &Value) -> bool {
     match (typed, json) {
         (Value::Object(typed), Value::Object(json)) => {

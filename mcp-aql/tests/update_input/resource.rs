@@ -1,4 +1,4 @@
-//! One resource with a field of every kind.
+//! A resource with a field of every kind.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ pub(crate) struct Task {
     /// Short title.
     #[param(min_length = 1, max_length = 200)]
     pub(crate) title: String,
-    /// Where the work stands.
+    /// Status of the work.
     pub(crate) status: Status,
     /// 1 is most urgent.
     #[param(minimum = 1, maximum = 5)]
@@ -26,9 +26,9 @@ pub(crate) struct Task {
     /// Free-form labels.
     #[param(max_items = 20)]
     pub(crate) tags: Vec<String>,
-    /// Who made it, and where.
+    /// Author and origin.
     pub(crate) metadata: Metadata,
-    /// Who reviewed it.
+    /// Reviewer.
     pub(crate) review: Option<Metadata>,
     /// Numbers by name.
     pub(crate) counts: BTreeMap<String, u32>,
@@ -40,10 +40,10 @@ pub(crate) struct Task {
     pub(crate) extra: Value,
     /// Any object.
     pub(crate) settings: Map<String, Value>,
-    /// Replaced whole on purpose.
+    /// Replaced as a whole.
     #[update_input(replace)]
     pub(crate) place: Place,
-    /// What kind of work it is.
+    /// Kind of the work.
     #[serde(rename = "kind")]
     pub(crate) r#type: Kind,
     /// A token.
@@ -67,7 +67,7 @@ pub(crate) enum Status {
     Done,
 }
 
-/// An object on the wire that is one value.
+/// A value that is an object in JSON but is replaced as a whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
@@ -84,25 +84,25 @@ pub(crate) struct Place {
 /// Details.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub(crate) struct Metadata {
-    /// Who.
+    /// Author.
     pub(crate) author: String,
     /// Remark.
     pub(crate) note: Option<String>,
-    /// Deeper still.
+    /// Nested further.
     pub(crate) origin: Origin,
-    /// Of the same type.
+    /// The previous metadata.
     pub(crate) parent: Option<Box<Metadata>>,
     #[resource(read_only)]
     #[serde(default)]
     pub(crate) score: i64,
 }
 
-/// Where something is from.
+/// The origin of data.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub(crate) struct Origin {
     /// Name of the system.
     pub(crate) system: String,
-    /// Number over there.
+    /// Number in that system.
     pub(crate) number: Option<i64>,
 }
 

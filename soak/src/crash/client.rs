@@ -1,4 +1,4 @@
-//! An MCP client of an adapter that may be gone at any moment.
+//! An MCP client of an adapter that may be killed at any moment.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,16 +11,17 @@ use tokio::time::timeout;
 use crate::Fault;
 use crate::process::Process;
 
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum time to wait for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// A connection over standard input and output: to the adapter, one session.
+/// A session with an adapter over its standard input and output.
 pub(super) struct Client {
     input: ChildStdin,
     lines: Lines<BufReader<ChildStdout>>,
     id: u64,
 }
 
-/// What an operation has answered.
+/// The reply of an operation.
 #[derive(Debug)]
 pub(super) struct Reply(Value);
 
@@ -37,32 +38,32 @@ impl Reply {
         self.0["error"]["code"].as_str().unwrap_or_default()
     }
 
-    /// A detail of the error.
+    /// Returns a detail of the error.
     pub(super) fn detail(&self, name: &str) -> &str {
         self.0["error"]["details"][name].as_str().unwrap_or_default()
     }
 
-    /// A failure of the run, unless this holds.
+    /// Returns a failure of the run unless the condition holds.
     pub(super) fn expect(&self, holds: bool, what: &str) -> Result<(), Fault> {
         if holds { Ok(()) } else { Err(format!("{what}: {}", self.0).into()) }
     }
 }
 
-/// Starts an adapter on the state in this folder.
+/// Starts an adapter with its state in this folder.
 pub(super) fn start(folder: &Path) -> Result<Process, Fault> {
     let folder = folder.to_str().ok_or("the folder's name is no text")?;
     Process::start(&["gated".to_owned(), folder.to_owned()])
 }
 
 impl Client {
-    /// The pipes. As long as they are open, the adapter does not end by itself.
+    /// Takes the pipes of the process. The adapter exits when they are closed.
     pub(super) fn of(process: &mut Process) -> Result<Self, Fault> {
         let input = process.child.stdin.take().ok_or("no standard input")?;
         let output = process.child.stdout.take().ok_or("no standard output")?;
         Ok(Self { input, lines: BufReader::new(output).lines(), id: 0 })
     }
 
-    /// Shakes hands.
+    /// Initializes the session.
     pub(super) async fn connect(&mut self) -> Result<(), Fault> {
         self.input.write_all(crate::stdio::hello().as_bytes()).await?;
         self.answer().await?;
@@ -89,10 +90,10 @@ impl Client {
         Ok(Reply(serde_json::from_str(text)?))
     }
 
-    /// The answer to the last request.
+    /// Returns the answer to the last request.
     async fn answer(&mut self) -> Result<Value, Fault> {
         loop {
-            let line = timeout(PATIENCE, self.lines.next_line()).await??;
+            let line = timeout(ANSWER_TIMEOUT, self.lines.next_line()).await??;
             let message: Value = serde_json::from_str(&line.ok_or("the adapter is gone")?)?;
             if message["id"] == self.id {
                 return Ok(message);

@@ -1,4 +1,4 @@
-//! An adapter that is killed again and again, at any moment, and keeps what it has promised.
+//! Kills an adapter repeatedly, at random moments, and checks that acknowledged state survives.
 
 mod client;
 mod model;
@@ -18,11 +18,11 @@ use crate::report::Report;
 use client::Client;
 use model::Model;
 
-/// So many rounds in a session: each asks people three times and blocks once, what is checked before asks
-/// them too, and a session may do that 30 times a minute.
-const ROUNDS: u32 = 6;
-/// What a life has for rounds, where the disk is no slower.
-const ROUND: Duration = Duration::from_millis(300);
+/// The maximum number of rounds per session. Each round makes three requests to people and one block, the preceding
+/// checks make more, and a session may make 30 requests per minute.
+const MAX_ROUNDS_PER_SESSION: u32 = 6;
+/// The expected duration of a round on a fast disk.
+const ROUND_DURATION: Duration = Duration::from_millis(300);
 
 /// Serves the adapter that is killed.
 pub(crate) async fn serve(folder: &Path) -> Result<(), Fault> {
@@ -30,21 +30,21 @@ pub(crate) async fn serve(folder: &Path) -> Result<(), Fault> {
     Ok(gated::adapter(store, folder, 0)?.serve_stdio().await?)
 }
 
-/// Kills it so many times.
+/// Kills the adapter a number of times.
 pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
     let folder = tempfile::tempdir()?;
     let mut model = Model::new(Folder::new(folder.path()), seed);
     let mut report = Report::default();
     report.part(&format!("killed while agents are blocked and released, seed {seed}"));
     let start = Instant::now();
-    let pace = Pace::measured().await?;
+    let pace = Durations::measured().await?;
     let mut early = 0;
     for number in 0..kills {
         let before = model.count.cycles + model.count.still_blocked;
         life(&mut model, folder.path(), &pace, number).await?;
         model.killed();
         early += u64::from(before == model.count.cycles + model.count.still_blocked);
-        // Now the next adapter is the first to open the file after a kill, now this is.
+        // Alternately, the next adapter or this process is the first to open the file after a kill.
         if number % 2 == 0 {
             check_file(&folder)?;
         }
@@ -74,13 +74,13 @@ pub(crate) async fn run(kills: u64, seed: u64) -> Result<bool, Fault> {
     Ok(report.end())
 }
 
-/// What a start and a round take here, which says how long a life should be.
-struct Pace {
+/// The measured durations of a start and of a round, which determine how long a process lives.
+struct Durations {
     start: Duration,
     round: Duration,
 }
 
-impl Pace {
+impl Durations {
     async fn measured() -> Result<Self, Fault> {
         let folder = tempfile::tempdir()?;
         let begun = Instant::now();
@@ -90,16 +90,21 @@ impl Pace {
         let start = begun.elapsed();
         let begun = Instant::now();
         Model::new(Folder::new(folder.path()), 1).cycle(&mut client).await?;
-        let round = ROUND.max(begun.elapsed() * 3 / 2);
+        let round = ROUND_DURATION.max(begun.elapsed() * 3 / 2);
         kill(process).await?;
         Ok(Self { start, round })
     }
 }
 
-/// Starts the adapter, checks what it knows, goes on, and kills it at some moment.
-async fn life(model: &mut Model, folder: &Path, pace: &Pace, number: u64) -> Result<(), Fault> {
+/// Starts the adapter, checks its state, continues to work and kills it at a random moment.
+async fn life(
+    model: &mut Model,
+    folder: &Path,
+    pace: &Durations,
+    number: u64,
+) -> Result<(), Fault> {
     let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap_or(u64::MAX);
-    // A third is killed while it starts and checks, the others while they work.
+    // A third of the processes is killed during start and checks, the others during work.
     let early = model.random.below(3) == 0;
     let most = if early { pace.start * 2 } else { pace.start * 6 + pace.round };
     let limit = Duration::from_micros(model.random.below(micros(most)));
@@ -114,10 +119,10 @@ async fn life(model: &mut Model, folder: &Path, pace: &Pace, number: u64) -> Res
         let goes_on = begun.map_err(|fault| format!("in life {number}: {fault}"))?;
         let going_on = async {
             let mut rounds = 0;
-            while goes_on && rounds < ROUNDS && model.cycle(&mut client).await? {
+            while goes_on && rounds < MAX_ROUNDS_PER_SESSION && model.cycle(&mut client).await? {
                 rounds += 1;
             }
-            // An agent is blocked, and so are all of this session; or it has asked people enough.
+            // The session is blocked together with an agent, or has reached the limit of requests to people.
             sleep(limit).await;
             Ok::<_, Fault>(())
         };
@@ -132,12 +137,12 @@ async fn kill(mut process: Process) -> Result<(), Fault> {
     if let Some(status) = process.child.try_wait()? {
         return Err(format!("the adapter ended by itself: {status}").into());
     }
-    // SIGKILL, where there are signals.
+    // SIGKILL on Unix.
     process.child.kill().await?;
     Ok(())
 }
 
-/// The life in which everything is checked.
+/// Runs the last process, in which everything is checked.
 async fn last(model: &mut Model, folder: &Path) -> Result<(), Fault> {
     let patience = Instant::now();
     loop {
@@ -166,23 +171,23 @@ fn check_file(folder: &tempfile::TempDir) -> Result<(), Fault> {
     if sound == "ok" { Ok(()) } else { Err(format!("the file is damaged: {sound}").into()) }
 }
 
-/// What is still open when all leases have run out.
-struct Left {
+/// The state that is still open after all leases have expired.
+struct OpenState {
     agents: usize,
     executions: usize,
     records: usize,
 }
 
-/// Looks at the store as an adapter of an hour later leaves it.
-async fn settled(folder: &Path) -> Result<Left, Fault> {
+/// Opens the store like an adapter that starts an hour later.
+async fn settled(folder: &Path) -> Result<OpenState, Fault> {
     let store = Arc::new(SqliteStore::open(Folder::new(folder).state()));
     let adapter = gated::adapter(Arc::clone(&store), folder, 3_600)?;
     let operator = adapter.operator().ok_or("nobody operates it")?;
     operator.overview().await?;
-    // Any call settles what earlier processes have left behind.
+    // Any call completes the state that earlier processes left behind.
     adapter.call("list_executions", serde_json::json!({})).await;
     let open = |value: &Value| ["pending", "running"].contains(&value.as_str().unwrap_or("none"));
-    let mut left = Left { agents: 0, executions: 0, records: 0 };
+    let mut left = OpenState { agents: 0, executions: 0, records: 0 };
     for (collection, place) in [("safety_agents", "/execution/status"), ("executions", "/status")] {
         for record in store.list(collection, None, None, usize::MAX).await? {
             let value: Value = serde_json::from_str(&record.value)?;

@@ -1,4 +1,4 @@
-//! What must hold whatever happens, as far as the client was told.
+//! The invariants that must hold after a crash, according to the acknowledged operations.
 
 use std::collections::HashMap;
 use std::time::Instant;
@@ -9,27 +9,27 @@ use serde_json::json;
 use super::client::{Client, Reply};
 use crate::Fault;
 
-/// What the client knows. Before a request that must happen once at most, it notes that it sends it;
-/// with the answer, what came of it.
+/// The client's knowledge. Before a request that may take effect at most once, the client records that it is sent.
+/// With the answer, it records the outcome.
 pub(super) struct Model {
     pub(super) folder: Folder,
     pub(super) random: Random,
     names: u64,
-    /// Agents of which an answer said that they are stopped.
+    /// Agents that an answer reported as stopped.
     pub(super) blocked: Vec<Blocked>,
-    /// Codes that were accepted.
+    /// Accepted codes.
     spent: Vec<Proof>,
-    /// Confirmation tokens of which the answer said that they are used up.
+    /// Confirmation tokens that an answer reported as used.
     used: Vec<(String, String)>,
-    /// Tokens whose answer never came.
+    /// Tokens that were sent without receiving an answer.
     open: Vec<(String, String)>,
-    /// Things whose deletion was answered.
+    /// Things whose deletion was acknowledged.
     deleted: Vec<String>,
     executions: Vec<Execution>,
     pub(super) count: Count,
 }
 
-/// What was seen.
+/// The numbers of checked events.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     pub(super) blocks: u64,
@@ -45,16 +45,16 @@ pub(super) struct Count {
     pub(super) cycles: u64,
 }
 
-/// A block that must last.
+/// A block that must persist.
 #[derive(Debug, Clone)]
 pub(super) struct Blocked {
     agent: String,
     proof: Proof,
-    /// The code was sent, and whether it was taken is not known.
+    /// Whether the code was sent without receiving an answer.
     sent: bool,
 }
 
-/// A code, and what takes it.
+/// A code and the challenge that it answers.
 #[derive(Debug, Clone)]
 struct Proof {
     operation: &'static str,
@@ -64,14 +64,14 @@ struct Proof {
 
 struct Execution {
     id: String,
-    /// When its process was killed.
+    /// The time at which its process was killed.
     orphaned: Option<Instant>,
-    /// How it ended, once that was told.
+    /// The final state, once it was reported.
     ended: Option<String>,
 }
 
-/// How many of each of four kinds are tried again after a restart. A session may fail ten times a minute.
-const AGAIN: usize = 2;
+/// The number of items of each of four kinds that are retried after a restart. A session may fail ten times per minute.
+const RETRIED_ITEMS: usize = 2;
 
 impl Model {
     pub(super) fn new(folder: Folder, seed: u64) -> Self {
@@ -94,7 +94,7 @@ impl Model {
         format!("{kind}-{}", self.names)
     }
 
-    /// The code that people were shown.
+    /// Returns the code that people were shown.
     fn code(&self, id: &str) -> Result<String, Fault> {
         let shown = self.folder.shown();
         let line = shown.iter().rev().find(|line| line["id"] == id);
@@ -102,15 +102,15 @@ impl Model {
         Ok(code.ok_or_else(|| format!("nobody was shown {id}"))?)
     }
 
-    /// The process was killed.
+    /// Records that the process was killed.
     pub(super) fn killed(&mut self) {
         for execution in &mut self.executions {
             execution.orphaned.get_or_insert_with(Instant::now);
         }
     }
 
-    /// One round: an execution, a confirmed deletion, an agent that is let begin, approved, blocked and
-    /// released. False when the agent was left blocked.
+    /// Runs one round: an execution, a confirmed deletion, and an agent that is started, approved, blocked and
+    /// released. Returns false if the agent stays blocked.
     pub(super) async fn cycle(&mut self, client: &mut Client) -> Result<bool, Fault> {
         self.execute(client).await?;
         self.delete(client).await?;
@@ -139,7 +139,7 @@ impl Model {
         Ok(())
     }
 
-    /// The token's way: refused, confirmed, done once.
+    /// Uses a confirmation token: the call is refused, confirmed and executed once.
     async fn delete(&mut self, client: &mut Client) -> Result<(), Fault> {
         let thing = self.name("thing");
         let reply = client.call("delete_thing", json!({ "thing": thing })).await?;
@@ -182,7 +182,7 @@ impl Model {
         Ok(())
     }
 
-    /// A person's way: an agent executes, so nobody confirms for itself.
+    /// Approves through a person: while an agent executes, a client cannot confirm its own calls.
     async fn approve(&mut self, client: &mut Client) -> Result<(), Fault> {
         let thing = self.name("thing");
         let params = json!({ "thing": thing });
@@ -197,7 +197,7 @@ impl Model {
         reply.expect(!reply.is_success(), "an approval counted twice")?;
         reply.expect(!reply.detail("request_id").is_empty(), "nobody is asked again")?;
         self.count.approved += 1;
-        // What still waits for a person would hold the agent up.
+        // A request that still waits for a person would delay the agent.
         let request = reply.detail("request_id").to_owned();
         self.confirm(client, &request).await
     }
@@ -205,10 +205,10 @@ impl Model {
     async fn block(&mut self, client: &mut Client, agent: &str) -> Result<String, Fault> {
         let reply = step(client, agent, "drop_table users").await?;
         reply.expect(reply.data()["autonomy"]["stopped"] == true, "not stopped")?;
-        let told = reply.data()["autonomy"]["notifications"].as_array();
-        let challenge = told.into_iter().flatten().find_map(|told| {
-            (told["type"] == "danger_zone")
-                .then(|| told["metadata"]["verificationId"].as_str().map(str::to_owned))?
+        let notifications = reply.data()["autonomy"]["notifications"].as_array();
+        let challenge = notifications.into_iter().flatten().find_map(|it| {
+            (it["type"] == "danger_zone")
+                .then(|| it["metadata"]["verificationId"].as_str().map(str::to_owned))?
         });
         let challenge = challenge.ok_or("stopped without a challenge")?;
         let code = self.code(&challenge)?;
@@ -218,7 +218,7 @@ impl Model {
         Ok(challenge)
     }
 
-    /// Verifies a challenge, once, and sees the agent free.
+    /// Answers a challenge once and checks that the agent is released.
     async fn release(&mut self, client: &mut Client, challenge: &str) -> Result<(), Fault> {
         let mut all = self.blocked.iter_mut();
         let blocked = all.find(|blocked| blocked.proof.challenge == challenge);
@@ -234,13 +234,13 @@ impl Model {
         reply.expect(reply.detail("reason") != "blocked", "blocked after its code was taken")
     }
 
-    /// After a restart: everything that was answered still holds. All of it, or some. False when the
-    /// session has seen a block that lasts, and so is blocked itself.
+    /// Checks all or some of the acknowledged state after a restart. Returns false if the session has met a persistent
+    /// block and is therefore blocked itself.
     pub(super) async fn check(&mut self, client: &mut Client, all: bool) -> Result<bool, Fault> {
         self.check_files()?;
         self.check_executions(client).await?;
         self.check_tokens(client).await?;
-        for _ in 0..AGAIN {
+        for _ in 0..RETRIED_ITEMS {
             let Some(proof) = self.random.one_of(&self.spent).cloned() else { break };
             let reply = proof.send(client).await?;
             reply.expect(!reply.is_success(), "a code was accepted twice")?;
@@ -251,7 +251,7 @@ impl Model {
         if !all {
             let first = self.random.below(blocked.len() as u64);
             blocked.rotate_left(usize::try_from(first)?);
-            blocked.truncate(AGAIN);
+            blocked.truncate(RETRIED_ITEMS);
         }
         for blocked in blocked {
             if !self.check_block(client, &blocked, all).await? {
@@ -262,15 +262,15 @@ impl Model {
     }
 
     async fn check_tokens(&mut self, client: &mut Client) -> Result<(), Fault> {
-        for _ in 0..AGAIN {
+        for _ in 0..RETRIED_ITEMS {
             let Some((thing, token)) = self.random.one_of(&self.used).cloned() else { break };
             let reply = self.redeem(client, &thing, &token).await?;
-            // After some minutes it has expired besides, which is told first.
+            // After some minutes the token has also expired, which is reported first.
             let refused = ["TOKEN_ALREADY_USED", "TOKEN_EXPIRED"].contains(&reply.code());
             reply.expect(refused, "a used token")?;
             self.count.used_again += 1;
         }
-        // Another session's, whether it was used or not.
+        // A token of another session, whether it was used or not.
         if let Some((thing, token)) = self.open.last().cloned() {
             let reply = self.redeem(client, &thing, &token).await?;
             reply.expect(reply.code().starts_with("TOKEN_"), "a token of another session")?;
@@ -288,7 +288,7 @@ impl Model {
         let reply = step(client, &blocked.agent, "read_notes of today").await?;
         let is_blocked = reply.detail("reason") == "blocked";
         if blocked.sent && !is_blocked {
-            // It was taken, and nobody was told.
+            // The code was accepted, but the answer was lost.
             let reply = blocked.proof.send(client).await?;
             reply.expect(!reply.is_success(), "a code was accepted twice")?;
             self.blocked.retain(|other| other.proof.challenge != blocked.proof.challenge);
@@ -308,7 +308,7 @@ impl Model {
     }
 
     async fn check_executions(&mut self, client: &mut Client) -> Result<(), Fault> {
-        // Half a second beyond the lease: the process renews it at times of its own.
+        // Half a second more than the lease, because the process renews it at its own times.
         let due = LEASE + LEASE / 2;
         let gone = |at: &Instant| at.elapsed() > due;
         for execution in &mut self.executions {
@@ -327,7 +327,7 @@ impl Model {
             }
             execution.ended = Some(status);
         }
-        // Those whose end was seen twice are left alone.
+        // Executions whose end was seen twice are skipped.
         let known = self.executions.len();
         if known > 60 {
             let mut seen = known - 60;
@@ -340,12 +340,12 @@ impl Model {
         Ok(())
     }
 
-    /// Whether some executions have not been seen to end.
+    /// Reports whether the end of some executions has not been seen.
     pub(super) fn has_open_executions(&self) -> bool {
         self.executions.iter().any(|execution| execution.ended.is_none())
     }
 
-    /// Nothing was done twice, and what was answered was done.
+    /// Checks that no effect happened twice and that every acknowledged effect happened.
     pub(super) fn check_files(&self) -> Result<(), Fault> {
         let mut times = HashMap::<String, u32>::new();
         for thing in self.folder.deleted() {
@@ -376,11 +376,11 @@ async fn step(client: &mut Client, agent: &str, action: &str) -> Result<Reply, F
     client.call("record_execution_step", params).await
 }
 
-/// Numbers without a pattern (xorshift).
+/// A xorshift random number generator.
 pub(super) struct Random(u64);
 
 impl Random {
-    /// A number below this, or 0.
+    /// Returns a number below the limit, or 0.
     pub(super) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

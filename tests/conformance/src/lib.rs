@@ -1,4 +1,4 @@
-//! What the conformance runner is tested with: an adapter without a fault, and faults to give it.
+//! Test support for the conformance runner: a faultless adapter, and faults to inject.
 #![forbid(unsafe_code)]
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
-//! Serves the garden over standard input and output, with a fault if one is asked for:
-//! `faulty --list`, `faulty --fault NAME`.
+//! Serves the garden over standard input and output, optionally with a fault: `faulty --list`, `faulty
+//! --fault NAME`.
 #![expect(clippy::print_stdout, reason = "a list for people")]
 
 use mcp_aql_conformance::Mode;

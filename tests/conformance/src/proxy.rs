@@ -1,5 +1,4 @@
-//! What stands between the adapter and its client, line by line, and lets nothing pass unchanged unless it
-//! is told to.
+//! A proxy between the adapter and its client, which forwards messages line by line or changes them.
 
 use std::collections::HashMap;
 use std::process::Stdio;
@@ -14,39 +13,39 @@ use tokio::sync::mpsc;
 use crate::faults::Tamper;
 use crate::garden::Garden;
 
-/// Bytes on their way in each direction.
+/// The buffer size in each direction, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// What a proxy shares between the connections of one adapter.
+/// The state that a proxy shares between the connections of an adapter.
 pub type Shared = Arc<Mutex<Value>>;
 
-/// Stands in one connection. What comes is handed on as it is, unless a proxy does otherwise.
+/// A proxy in one connection. By default, it forwards messages unchanged.
 ///
-/// It sees whole messages; what is none, it is not asked about.
+/// The proxy gets complete messages. Lines that are not JSON go to [`nonsense`](Self::nonsense).
 pub trait Proxy: Send {
-    /// The client says this.
+    /// Handles a message of the client.
     fn request(&mut self, message: Value, wire: &mut Wire) {
         let _ = message;
         wire.pass();
     }
 
-    /// The adapter says this.
+    /// Handles a message of the adapter.
     fn answer(&mut self, message: Value, wire: &mut Wire) {
         let _ = message;
         wire.pass();
     }
 
-    /// The client sends a line that is no JSON. It ends without the line feed.
+    /// Handles a line of the client that is not JSON, without the line feed.
     fn nonsense(&mut self, line: &[u8], wire: &mut Wire) {
         let _ = line;
         wire.pass();
     }
 }
 
-/// Where a proxy says what is to happen.
+/// The actions of a proxy for one message.
 #[derive(Debug, Default)]
 pub struct Wire {
-    /// What came, with its line's end.
+    /// The received line with its end.
     line: Vec<u8>,
     from: Option<Side>,
     acts: Vec<Act>,
@@ -71,7 +70,7 @@ impl Wire {
         Self { line: line.to_owned(), from: Some(from), acts: Vec::new() }
     }
 
-    /// Hands on what came, as it came.
+    /// Forwards the received line unchanged.
     pub fn pass(&mut self) {
         let line = self.line.clone();
         self.acts.extend(self.from.map(|from| match from {
@@ -80,32 +79,32 @@ impl Wire {
         }));
     }
 
-    /// Hands a message to the adapter.
+    /// Sends a message to the adapter.
     pub fn to_adapter(&mut self, message: &Value) {
         self.raw_to_adapter(message.to_string().as_bytes());
     }
 
-    /// Hands a line to the adapter.
+    /// Sends a line to the adapter.
     pub fn raw_to_adapter(&mut self, line: &[u8]) {
         self.acts.push(Act::ToAdapter(with_end(line)));
     }
 
-    /// Hands a message to the client.
+    /// Sends a message to the client.
     pub fn to_client(&mut self, message: &Value) {
         self.raw_to_client(&with_end(message.to_string().as_bytes()));
     }
 
-    /// Writes these bytes to the client, without a line's end if they have none.
+    /// Sends bytes to the client without adding an end of line.
     pub fn raw_to_client(&mut self, bytes: &[u8]) {
         self.acts.push(Act::ToClient(bytes.to_owned()));
     }
 
-    /// Hands a message to the client after some time. What comes meanwhile overtakes it.
+    /// Sends a message to the client after a delay. Later messages may overtake it.
     pub fn later(&mut self, after: Duration, message: &Value) {
         self.acts.push(Act::Later(after, with_end(message.to_string().as_bytes())));
     }
 
-    /// Hangs up.
+    /// Closes the connection.
     pub fn close(&mut self) {
         self.acts.push(Act::Close);
     }
@@ -115,7 +114,7 @@ fn with_end(line: &[u8]) -> Vec<u8> {
     [line, b"\n"].concat()
 }
 
-/// The garden with a fault, for as many connections as there may be.
+/// The garden with a fault, for any number of connections.
 pub struct Faulty {
     garden: Garden,
     tamper: Option<&'static Tamper>,
@@ -123,7 +122,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// A garden of its own, with this fault if any.
+    /// Creates a separate garden with this fault, if any.
     pub fn new(tamper: Option<&'static Tamper>) -> Self {
         let garden = match tamper {
             Some(Tamper::Garden(change) | Tamper::Both(change, _)) => {
@@ -139,7 +138,7 @@ impl Faulty {
     /// Serves one connection to its end.
     ///
     /// # Errors
-    /// What is wrong with how the garden is built.
+    /// The error of building the garden.
     pub async fn serve(
         &self,
         mode: Option<mcp_aql_conformance::Mode>,
@@ -159,7 +158,7 @@ impl Faulty {
     }
 }
 
-/// The proxy that applies a change to one connection, or `None` where the garden itself has the fault.
+/// The proxy that injects a fault into one connection, or `None` if the garden itself has the fault.
 fn proxy_of(tamper: &Tamper, shared: &Shared) -> Option<Box<dyn Proxy>> {
     let calls = Calls::default();
     Some(match tamper {
@@ -174,8 +173,8 @@ fn proxy_of(tamper: &Tamper, shared: &Shared) -> Option<Box<dyn Proxy>> {
     })
 }
 
-/// Starts an adapter as a process and serves one connection to it through a mutant's proxy, to its end. A
-/// `tamper` of `None` hands every message on unchanged.
+/// Starts an adapter as a process and serves one connection to it through a mutant's proxy. A `tamper` of
+/// `None` forwards every message unchanged.
 ///
 /// # Errors
 /// The error of starting the process.
@@ -199,12 +198,12 @@ pub async fn serve_mutated(
     Ok(())
 }
 
-/// Hands every message on as it is.
+/// Forwards every message unchanged.
 struct Unchanged;
 
 impl Proxy for Unchanged {}
 
-/// Hands lines back and forth, until one of the two is gone.
+/// Forwards lines in both directions until one side closes.
 async fn pass(
     mut proxy: Box<dyn Proxy>,
     from_adapter: impl AsyncRead + Send + Unpin,
@@ -213,7 +212,7 @@ async fn pass(
     to_client: impl AsyncWrite + Send + Unpin + 'static,
 ) {
     let (say, mut said) = mpsc::unbounded_channel::<Vec<u8>>();
-    // Apart from the reading, so that neither side waits for the other to read first.
+    // Writing is a separate task, so that neither side blocks the other.
     let writing = tokio::spawn(async move {
         let mut to_client = to_client;
         while let Some(bytes) = said.recv().await {
@@ -240,7 +239,7 @@ async fn pass(
         let wire = tokio::select! {
             read = client.read_until(b'\n', &mut request), if tell.is_some() => {
                 let Ok(1..) = read else {
-                    // The client leaves; what it has asked is still answered.
+                    // The client has closed, but pending requests are still answered.
                     tell = None;
                     continue;
                 };
@@ -296,7 +295,7 @@ async fn pass(
     let _ = telling.await;
 }
 
-/// What was asked and is not answered yet, by its id.
+/// The pending requests by id.
 #[derive(Default)]
 pub(crate) struct Calls(HashMap<String, Value>);
 
@@ -312,7 +311,7 @@ impl Calls {
     }
 }
 
-/// Changes what operations answer.
+/// Changes the results of operations.
 struct Bodies {
     change: fn(&Value, &mut Value),
     calls: Calls,
@@ -341,7 +340,7 @@ impl Proxy for Bodies {
     }
 }
 
-/// Changes whole answers.
+/// Changes whole responses.
 struct Answers {
     change: fn(&Value, &mut Value),
     calls: Calls,
@@ -365,7 +364,7 @@ impl Proxy for Answers {
     }
 }
 
-/// Changes what is asked.
+/// Changes requests.
 struct Requests(fn(&mut Value));
 
 impl Proxy for Requests {

@@ -1,4 +1,4 @@
-//! Variants of the garden that break no requirement. A conformance run must find nothing in them.
+//! Variants of the garden that violate no requirement. A conformance run must not report findings for them.
 
 use serde_json::{Value, json};
 
@@ -55,7 +55,7 @@ pub const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
-        // Each answer shows the set in an order of its own.
+        // Each result orders the set differently.
         name: "tags-are-a-set",
         check: "creates.values_kept",
         tamper: Tamper::Body(|arguments, body| {
@@ -71,9 +71,9 @@ pub const VARIANTS: &[Variant] = &[
         }),
     },
     Variant {
-        // A list of the beds in each season, say.
+        // For instance, a list of the beds in each season.
         name: "a-list-with-several-entries-for-one-bed",
-        check: "creates.made_once",
+        check: "creates.created_once",
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "list_beds")
                 && succeeds(body)

@@ -17,7 +17,7 @@ struct Note {
     /// Identifier.
     #[resource(id)]
     note_id: String,
-    /// What it says.
+    /// The text of the note.
     text: String,
 }
 
@@ -33,11 +33,11 @@ impl Notes {
 
 #[operations]
 impl Notes {
-    /// Write a note down.
+    /// Create a note.
     #[operation(category = "CREATE")]
     fn create_note(
         &self,
-        /// What it says.
+        /// The text of the note.
         #[param(min_length = 1, max_length = 1000)]
         text: String,
     ) -> Note {
@@ -64,7 +64,7 @@ fn notes() -> AdapterBuilder {
     Adapter::builder("notes").operations(Notes::default()).without_config()
 }
 
-/// What a test that runs this would print when it fails.
+/// The panic message of a failing assertion.
 async fn complaint(asserting: impl Future<Output = ()>) -> String {
     let Err(panic) = AssertUnwindSafe(asserting).catch_unwind().await else {
         return "nothing".to_owned();
@@ -82,7 +82,7 @@ async fn a_conforming_adapter_passes_in_both_modes() {
 }
 
 #[tokio::test]
-async fn an_adapter_in_single_mode_is_looked_at_in_semantic_mode_too() {
+async fn tests_single_mode_adapters_in_semantic_mode_too() {
     let adapter = notes().mode(EndpointMode::Single).build().unwrap();
     let settings = Settings::default().level(1).category("wire");
     let report = conformance_report(&adapter, settings).await.unwrap();
@@ -90,7 +90,7 @@ async fn an_adapter_in_single_mode_is_looked_at_in_semantic_mode_too() {
 }
 
 #[tokio::test]
-async fn an_adapter_that_does_not_conform_is_told_why() {
+async fn reports_why_an_adapter_does_not_conform() {
     let adapter = notes().strict_mode(false).build().unwrap();
     let told = complaint(assert_conforms(&adapter)).await;
     assert!(told.starts_with("the adapter does not conform\n\nnotes "), "{told}");
@@ -100,7 +100,7 @@ async fn an_adapter_that_does_not_conform_is_told_why() {
 }
 
 #[tokio::test]
-async fn a_level_that_is_not_shown_is_told() {
+async fn reports_a_level_that_is_not_achieved() {
     let adapter = notes().build().unwrap();
     let skip = "[[skip]]\ncheck = 'wire.only_messages'\nreason = 'the log is on standard output'";
     let settings = Settings::default().file(File::parse(skip, |_| None).unwrap());
@@ -109,7 +109,7 @@ async fn a_level_that_is_not_shown_is_told() {
 }
 
 #[tokio::test]
-async fn what_is_not_allowed_does_not_run() {
+async fn operations_that_are_not_allowed_do_not_run() {
     let notes = Notes::default();
     let build = || Adapter::builder("notes").operations(notes.clone()).without_config().build();
     let report = conformance_report(&build().unwrap(), Settings::default()).await.unwrap();

@@ -1,5 +1,5 @@
-//! `assert_conforms` accepts an ordinary adapter: ten kinds of record with five operations each, written
-//! with what the first chapters of the book show.
+//! `assert_conforms` accepts an ordinary adapter with ten resources of five operations each, written with
+//! the first chapters of the book.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -62,7 +62,7 @@ impl<T: Clone> Store<T> {
     }
 }
 
-/// Defines a kind of record: its struct, the parameters that create one, and five operations.
+/// Defines a resource: its struct, the parameters of its creation, and five operations.
 macro_rules! record {
     (
         $(#[$about:meta])*
@@ -204,15 +204,15 @@ macro_rules! record {
     };
 }
 
-/// How far a piece of work is.
+/// The progress of a task or a ticket.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 enum Status {
-    /// Not begun.
+    /// Not started.
     Open,
-    /// Under way.
+    /// In progress.
     Active,
     /// Finished.
     Done,
@@ -221,7 +221,7 @@ enum Status {
 /// A step of a project.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
 struct Step {
-    /// What is to be done.
+    /// The text of the step.
     text: String,
     /// Whether it is finished.
     done: bool,
@@ -249,7 +249,7 @@ record! {
         /// Short title.
         #[param(min_length = 1, max_length = 200)]
         title: String => [search, filter, sort],
-        /// How far it is.
+        /// The progress of the task.
         status: Status => [filter, sort, group],
         /// 1 is most urgent.
         #[param(minimum = 1, maximum = 5)]
@@ -346,7 +346,7 @@ record! {
         update_invoice "Correct an invoice.",
         delete_invoice "Cancel an invoice.",
     } {
-        /// Who has to pay.
+        /// The customer to bill.
         customer: String,
         /// Amount to be paid, with taxes.
         #[param(minimum = 0)]
@@ -389,7 +389,7 @@ record! {
         update_order "Change an order.",
         delete_order "Withdraw an order.",
     } {
-        /// Who ordered.
+        /// The customer.
         customer: String,
         /// Articles by their number in the catalogue, and how many of each.
         articles: BTreeMap<String, u32>,
@@ -412,9 +412,9 @@ record! {
         /// Subject, in one line.
         #[param(min_length = 1, max_length = 120)]
         subject: String,
-        /// What the customer wrote.
+        /// The text of the ticket.
         text: String,
-        /// How far it is.
+        /// The progress of the ticket.
         status: Status,
     }
 }

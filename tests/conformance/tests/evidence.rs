@@ -1,4 +1,4 @@
-//! The evidence that is collected from the garden: whole, true, and good enough for the protocol's runner.
+//! The evidence of the garden: complete, correct, and accepted by the protocol's runner.
 #![expect(
     clippy::indexing_slicing,
     clippy::expect_used,
@@ -21,7 +21,7 @@ async fn evidence(
         let faulty = Arc::clone(&faulty);
         tokio::spawn(async move {
             let (read, write) = tokio::io::split(stream);
-            // How a connection ends is the runner's to see.
+            // The runner sees how the connection ends.
             let _ = faulty.serve(mode, read, write).await;
         });
     });
@@ -78,7 +78,7 @@ async fn the_evidence_of_the_garden_is_whole() {
     }
 }
 
-/// What a path of the bundle leads to.
+/// The value at a path of the bundle.
 fn at<'a>(response: &'a Value, path: &str) -> &'a Value {
     path.split('.').fold(response, |value, part| &value[part])
 }
@@ -87,7 +87,7 @@ fn message(case: &Value) -> &str {
     case.pointer("/response/error/message").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// What the protocol's runner would find fault with, by rules written here anew.
+/// The faults that the protocol's runner would report, by independently written rules.
 fn problems(evidence: &Value) -> Vec<String> {
     let mut problems = Vec::new();
     let missing = list(evidence, "/parameter_tests/missing_required");
@@ -187,7 +187,7 @@ async fn what_is_accepted_and_not_documented_is_in_the_evidence() {
 }
 
 #[tokio::test]
-async fn faults_are_in_the_evidence_as_they_are() {
+async fn evidence_contains_faults_unchanged() {
     // REQ-CNF-06
     const FORGETS_A_FIELD: Tamper = Tamper::Body(|arguments, body| {
         if arguments["operation"] == "get_bed"
@@ -227,7 +227,7 @@ async fn what_would_be_empty_is_an_error_that_says_why() {
 }
 
 #[tokio::test]
-async fn what_the_collection_leaves_behind_is_told() {
+async fn reports_items_that_the_collection_left_behind() {
     let faulty = Arc::new(Faulty::new(None));
     let target = MemoryTarget::new("garden", move |mode, stream| {
         let faulty = Arc::clone(&faulty);
@@ -244,13 +244,13 @@ async fn what_the_collection_leaves_behind_is_told() {
             telling.lock().expect("nobody panics").extend(left);
         }
     });
-    // Whether it is whole is not the question here.
+    // The test does not check whether the evidence is complete.
     let _ = runner.evidence().await;
     let told = told.lock().expect("nobody panics").join("\n");
     assert!(told.contains("DELETE operations were not allowed"), "{told:?}");
 }
 
-/// The runner's crudest rule, `/at\s+\S+/i`, which also matches harmless words.
+/// The runner's simplest rule, `/at\s+\S+/i`, which also matches harmless words.
 fn has_at_before_a_word(message: &str) -> bool {
     let lower = message.to_ascii_lowercase();
     lower.match_indices("at").any(|(start, matched)| {

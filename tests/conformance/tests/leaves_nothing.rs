@@ -1,4 +1,4 @@
-//! A run leaves alone what was there, and takes away what it has made.
+//! A run does not change existing data and removes the items that it created.
 #![expect(
     clippy::expect_used,
     clippy::panic,
@@ -10,13 +10,13 @@ use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
 use mcp_aql_conformance_tests::{Garden, GardenOptions, found, garden};
 use serde_json::{Value, json};
 
-/// All beds, as they are.
+/// All beds.
 async fn beds(garden: &Garden) -> Vec<Value> {
     let adapter = garden.adapter(None).expect("the garden is sound");
     let reply = adapter.call("list_beds", json!({ "first": 100, "fields": "full" })).await;
     let items = reply.data()["items"].as_array().cloned();
     let mut beds = items.unwrap_or_else(|| panic!("{reply:?}"));
-    // What is computed depends on the day.
+    // Computed fields depend on the date.
     beds.iter_mut().filter_map(Value::as_object_mut).for_each(|bed| {
         bed.remove("_computed");
     });

@@ -28,7 +28,7 @@ const MIN_CAUGHT_PERCENT: usize = 97;
 /// The number of mutants that there must be.
 const MIN_MUTANTS: usize = 120;
 
-/// The values that a run cannot find out by itself.
+/// Values that a run cannot find out by itself.
 const FIXTURES: &str = r#"
 [params.delete_done_tasks]
 [params.query_relationships]
@@ -111,7 +111,7 @@ async fn caught(
     }
     let report = run(board, Some(&mutant.tamper), &[]).await;
     let found = found(&report);
-    // Skipped checks do not count: they show the mutant's author nothing to correct.
+    // Skipped checks do not count because they report no fault.
     if found.is_empty() && report.conformance_level > 0 {
         return Err(format!("level {}, {:?}", report.conformance_level, report.obstacles));
     }

@@ -1,4 +1,4 @@
-//! The operations that the framework adds to an adapter give the runner nothing to warn about.
+//! The operations that the framework adds to an adapter cause no warnings.
 
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;

@@ -1,3 +1,5 @@
+//! Generates arbitrary items and requests, biased towards values on which databases disagree.
+
 use chrono::{DateTime, NaiveDate, Utc};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -5,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{Item, Place, State, Team};
 
-/// Few texts, so that they meet, and each with something about it.
+/// A small set of texts, so that values coincide. Each has a property that databases may treat differently.
 const TEXTS: [&str; 28] = [
     "",
     " ",
@@ -37,7 +39,7 @@ const TEXTS: [&str; 28] = [
     "a\u{10ffff}",
 ];
 
-/// What a request may compare with beside these.
+/// Further texts that a request may compare with.
 const HOSTILE: [&str; 6] =
     ["a\0", "\0", "'; DROP TABLE items; --", "\") OR 1=1 --", "\\'", "a\u{10ffff}\u{10ffff}"];
 
@@ -56,7 +58,7 @@ fn whole() -> impl Strategy<Value = i64> {
     ]
 }
 
-/// Numbers whose sums are the same in any order, nearly.
+/// Numbers whose sums barely depend on the order of addition.
 fn weight() -> impl Strategy<Value = f64> {
     prop_oneof![select(vec![0.0, -0.0, 0.1, 0.25, 1.5, 1e6]), 0.0..1000.0]
 }
@@ -77,7 +79,7 @@ fn day() -> impl Strategy<Value = NaiveDate> {
     text.prop_map(|text| text.parse().unwrap())
 }
 
-/// Some lie closer together than a second, some closer than a millisecond.
+/// Instants, some less than a second and some less than a millisecond apart.
 fn instant(unit: i64) -> impl Strategy<Value = DateTime<Utc>> {
     let second =
         select(vec![0, -1, 1_935_990_000, 1_935_990_001, 253_402_300_799, -62_135_596_800]);
@@ -152,11 +154,11 @@ fn item() -> impl Strategy<Value = Item> {
     )
 }
 
-/// Up to so many items, each with an identifier of its own.
+/// Returns up to `most` items with distinct identifiers.
 pub fn items(most: usize) -> impl Strategy<Value = Vec<Item>> {
     (prop::collection::vec(item(), 0..=most), any::<u8>()).prop_map(|(mut items, turn)| {
         for (place, item) in items.iter_mut().enumerate() {
-            // Not in the order of the rows; some differ in case alone.
+            // The identifiers are not in the order of the rows, and some differ only in case.
             let mixed = (place * 7 + usize::from(turn)) % 32;
             let letter = if mixed % 2 == 0 { 'i' } else { 'I' };
             item.id = format!("{letter}{}-{}", mixed / 2, place / 32);
@@ -192,7 +194,7 @@ fn given_instant() -> impl Strategy<Value = Value> {
         "0000-01-01T00:00:00+01:00",
         "1970-01-01T00:00:00.000001Z",
     ]);
-    // A day is all its instants: these are days of the rows, and days beside them.
+    // A day stands for all its instants. Days of the rows and neighbouring days are generated.
     let days = select(vec![
         "2031-05-07",
         "2031-05-08",
@@ -217,7 +219,7 @@ fn given_state() -> impl Strategy<Value = Value> {
     state().prop_map(|state| json!(state))
 }
 
-/// A condition on a field with values of this kind.
+/// Generates a condition on a field with values of this kind.
 fn condition(
     paths: &'static [&'static str],
     operators: &'static [&'static str],
@@ -424,7 +426,7 @@ fn window() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Requests, without cursors.
+/// Generates requests without cursors.
 pub fn queries() -> impl Strategy<Value = Value> {
     let words = select(vec![
         "a",

@@ -1,5 +1,5 @@
-//! An adapter with gates, executions, limits and a safety loop, for tests that kill it: what must
-//! survive is in its store, what it did and what people were shown in files beside.
+//! An adapter with gates, executions, limits and a safety loop, for tests that kill it. Its durable state is in its
+//! store. Its effects and the requests shown to people are recorded in files.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;
@@ -19,34 +19,34 @@ use mcp_aql::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// So many calls of `update_counter` there may be in a minute, of all processes together.
-pub const MOST_UPDATES: u32 = 20;
-/// How long an execution belongs to a process that says nothing.
+/// The maximum number of `update_counter` calls per minute, of all processes together.
+pub const MAX_UPDATES_PER_MINUTE: u32 = 20;
+/// The time after which an execution of an unresponsive process is taken over.
 pub const LEASE: Duration = Duration::from_secs(1);
 
-/// Where things are written down.
+/// The directory of the records.
 #[derive(Debug, Clone)]
 pub struct Folder(PathBuf);
 
 impl Folder {
-    /// The files in this folder.
+    /// Uses the files in this directory.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self(path.into())
     }
 
-    /// The store's file, of those who keep their state in one.
+    /// Returns the path of the file of an SQLite store.
     pub fn state(&self) -> PathBuf {
         self.0.join("state.db")
     }
 
-    /// What was deleted, each time it was.
+    /// Returns the deleted things, one entry per deletion.
     pub fn deleted(&self) -> Vec<String> {
         self.read("deleted").lines().map(str::to_owned).collect()
     }
 
-    /// What people were shown, codes included.
+    /// Returns the requests that people were shown, including codes.
     pub fn shown(&self) -> Vec<Value> {
-        // The last line may be half a one.
+        // The last line may be incomplete.
         self.read("shown").lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
     }
 
@@ -56,12 +56,12 @@ impl Folder {
 
     fn append(&self, name: &str, line: &str) -> std::io::Result<()> {
         let file = OpenOptions::new().create(true).append(true).open(self.0.join(name));
-        // In one piece: several processes write here.
+        // A single write, because several processes append to the file.
         file?.write_all(format!("{line}\n").as_bytes())
     }
 }
 
-/// People who write down what they see.
+/// A channel to people that records the requests.
 impl HumanChannel for Folder {
     fn name(&self) -> &'static str {
         "file"
@@ -74,7 +74,7 @@ impl HumanChannel for Folder {
     }
 }
 
-/// A clock that can be put forward, in seconds.
+/// A clock that can be advanced, in seconds.
 #[derive(Debug, Clone, Default)]
 struct Ahead(Arc<AtomicI64>);
 
@@ -89,10 +89,10 @@ fn delete_thing(
     Ok(true)
 }
 
-/// What is counted with.
+/// The resource that calls are counted with.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
 struct Counter {
-    /// How far it is.
+    /// Current value.
     count: u32,
 }
 
@@ -104,11 +104,11 @@ fn update_counter(input: Update<Counter>) -> Counter {
     counter
 }
 
-/// Work for a while.
+/// Work for some time.
 #[operation(category = "EXECUTE", lifecycle(cancel, progress))]
 async fn execute_work(
     execution: ExecutionContext,
-    /// How long, in steps of five milliseconds.
+    /// Duration, in steps of five milliseconds.
     steps: u32,
 ) -> u32 {
     for step in 1..=steps {
@@ -121,20 +121,20 @@ async fn execute_work(
     steps
 }
 
-/// Put this process' clock forward.
+/// Advance this process's clock.
 #[operation(category = "EXECUTE")]
 fn execute_wait(
     State(ahead): State<Ahead>,
-    /// So many seconds.
+    /// Number of seconds.
     seconds: i64,
 ) -> i64 {
     ahead.0.fetch_add(seconds, Ordering::Relaxed) + seconds
 }
 
-/// The adapter.
+/// Builds the adapter.
 ///
 /// # Errors
-/// As [`AdapterBuilder::build`](mcp_aql::AdapterBuilder::build).
+/// Returns the errors of [`AdapterBuilder::build`](mcp_aql::AdapterBuilder::build).
 pub fn adapter(
     store: impl Store,
     folder: &Path,
@@ -158,7 +158,8 @@ pub fn adapter(
         .time_source(time)
         .executions(ExecutionOptions::new().lease(LEASE))
         .rate_limits(
-            RateLimits::new().limit(ApiLimit::category(SemanticCategory::Update, MOST_UPDATES)),
+            RateLimits::new()
+                .limit(ApiLimit::category(SemanticCategory::Update, MAX_UPDATES_PER_MINUTE)),
         )
         .safety_loop(
             SafetyLoop::new()
@@ -171,10 +172,10 @@ pub fn adapter(
         .build()
 }
 
-/// Its store: a file in the folder, or a schema in PostgreSQL.
+/// Opens the store: a file in the directory, or a schema in PostgreSQL.
 ///
 /// # Errors
-/// When the address of PostgreSQL is none.
+/// Returns an error for an invalid PostgreSQL address.
 pub fn store(folder: &Path, postgres: Option<(&str, &str)>) -> Result<Arc<dyn Store>, StoreError> {
     Ok(match postgres {
         Some((address, schema)) => Arc::new(PostgresStore::connect(address)?.schema(schema)),
@@ -182,11 +183,10 @@ pub fn store(folder: &Path, postgres: Option<(&str, &str)>) -> Result<Arc<dyn St
     })
 }
 
-/// Serves over HTTP on a port that the system chooses, and prints the address; until standard input
-/// is closed.
+/// Serves over HTTP on a port that the system selects, prints the address, and stops when standard input is closed.
 ///
 /// # Errors
-/// Those of the transport.
+/// Returns the errors of the transport.
 pub async fn serve_http(adapter: Adapter) -> mcp_aql::Result {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     #[expect(clippy::print_stdout, reason = "whoever started it waits for this")]

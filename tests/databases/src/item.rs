@@ -1,3 +1,5 @@
+//! The resource that the SQL executor is tested with, and its tables.
+
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
@@ -5,7 +7,7 @@ use mcp_aql::query::sql::{Dialect, SqlTable, Storage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Something with a field of every kind.
+/// A resource with a field of every kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Resource)]
 #[resource(
     presets(minimal = [item_id, title], standard = [item_id, title, state, place.city, _computed.cents]),
@@ -19,7 +21,7 @@ pub struct Item {
     /// Short text.
     #[resource(search, filter, sort, group)]
     pub title: String,
-    /// Long text, perhaps.
+    /// Optional long text.
     #[resource(search, filter, sort, group)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub body: Option<String>,
@@ -30,82 +32,82 @@ pub struct Item {
     /// Numbers.
     #[resource(filter)]
     pub numbers: Option<Vec<i64>>,
-    /// Where it stands.
+    /// Current state.
     #[resource(filter, sort, group)]
     pub state: State,
-    /// Where it stood.
+    /// Previous state.
     #[resource(filter, sort, group)]
     pub former: Option<State>,
-    /// A place in a list.
+    /// Position in a list.
     #[resource(filter, sort, group, numeric)]
     pub rank: Option<i64>,
-    /// How large it is.
+    /// Size.
     #[resource(filter, sort, numeric)]
     pub size: i64,
-    /// How well it did; named as what a search counts.
+    /// Score, which has the name of a column in search results.
     #[resource(filter, sort, numeric)]
     pub score: i64,
-    /// How heavy it is; perhaps no number.
+    /// Weight, which may be NaN.
     #[resource(filter, sort, numeric)]
     #[serde(deserialize_with = "number_or_none")]
     pub weight: f64,
-    /// A share.
+    /// Share.
     #[resource(filter, sort)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share: Option<f64>,
-    /// A ratio in 32 bits.
+    /// Ratio in 32 bits.
     #[resource(filter, sort, numeric)]
     pub ratio: f32,
     /// Whether it is done.
     #[resource(filter, group)]
     pub done: bool,
-    /// Whether it was paid.
+    /// Whether it is paid.
     #[resource(filter, group)]
     pub paid: Option<bool>,
-    /// The last day.
+    /// Last day.
     #[resource(filter, sort, group)]
     pub due: Option<NaiveDate>,
-    /// When it was made.
+    /// Time of creation.
     #[resource(filter, sort, group)]
     pub created: DateTime<Utc>,
-    /// When it was closed; kept in milliseconds.
+    /// Time of closing, stored in milliseconds.
     #[resource(filter, sort)]
     pub closed: Option<DateTime<Utc>>,
-    /// When it was seen; kept as text everywhere.
+    /// Time of the last visit, stored as text in every database.
     #[resource(filter, sort)]
     pub seen: DateTime<Utc>,
-    /// Where it is: one document.
+    /// Location, stored as one document.
     #[resource(nested)]
     pub place: Option<Place>,
-    /// Whose it is: a column for each member.
+    /// Owning team, stored in one column per member.
     #[resource(nested)]
     pub team: Team,
-    /// Anything.
+    /// Arbitrary JSON.
     pub extra: Value,
 }
 
-/// JSON has a null for what is no number.
+/// Reads NaN from the null that JSON has for it.
 fn number_or_none<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
-/// Where something stands.
+/// The state of an item.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum State {
-    /// Not begun.
+    /// Not started.
     Open,
-    /// Under way.
+    /// In progress.
     InWork,
     /// Finished.
     Done,
-    /// Given up.
+    /// Abandoned.
     Abandoned,
 }
 
-/// Where something is.
+/// The location of an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Resource)]
 pub struct Place {
     /// The city.
@@ -114,24 +116,24 @@ pub struct Place {
     /// The floor.
     #[resource(filter, sort, numeric)]
     pub floor: i64,
-    /// Whether one can get in.
+    /// Whether the location is open.
     #[resource(filter)]
     pub open: bool,
-    /// Since when.
+    /// Date of opening.
     #[resource(filter, sort)]
     pub since: Option<DateTime<Utc>>,
-    /// Its rooms.
+    /// Rooms.
     #[resource(filter)]
     pub rooms: Vec<String>,
 }
 
-/// Whose something is.
+/// The team that owns an item.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, Resource)]
 pub struct Team {
     /// The name.
     #[resource(filter, sort, group)]
     pub name: String,
-    /// Who leads it.
+    /// Name of the lead.
     #[resource(filter, sort)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lead: Option<String>,
@@ -145,20 +147,20 @@ impl Item {
         self.size % 100
     }
 
-    /// Whether it was closed before the moment of all tests.
+    /// Whether it was closed before the time of all tests.
     #[computed(filter, group)]
     fn is_closed(&self) -> bool {
         self.closed.is_some_and(|closed| closed < crate::now())
     }
 
-    /// The rank, turned around.
+    /// The negated rank.
     #[computed(filter, sort)]
     fn turned(&self) -> Option<i64> {
         self.rank.map(|rank| -(rank / 2))
     }
 }
 
-/// The table of items.
+/// Returns the table of items.
 pub fn table(dialect: Dialect) -> SqlTable<Item> {
     rest_in_memory(dialect)
         .folded("title", "title words")
@@ -172,7 +174,7 @@ pub fn table(dialect: Dialect) -> SqlTable<Item> {
         .expression("_computed.turned", |_| Expr::val(0).sub(Expr::col("rank").div(2)))
 }
 
-/// The table without SQL for what is computed, and without columns for words.
+/// Returns the table without SQL for computed fields and without columns for words.
 pub fn rest_in_memory(dialect: Dialect) -> SqlTable<Item> {
     SqlTable::new(dialect, "it\"ems")
         .column("item_id", "id")
@@ -185,7 +187,7 @@ pub fn rest_in_memory(dialect: Dialect) -> SqlTable<Item> {
 }
 
 impl Item {
-    /// The folded texts, as their columns keep them.
+    /// Returns the folded texts, as stored in their columns.
     pub fn words(&self) -> [Option<String>; 3] {
         use mcp_aql::query::fold;
         let tags: String = self.tags.iter().map(|tag| fold(tag)).collect();

@@ -1,5 +1,5 @@
-//! What the tests of the SQL executor share: one resource, its tables in both databases, arbitrary rows
-//! and queries, and the glue to the drivers.
+//! Shared by the tests of the SQL executor: a resource, its tables in both databases, arbitrary rows and queries, and
+//! the adapters for the drivers.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -15,12 +15,12 @@ pub use item::{Item, Place, State, Team, rest_in_memory, table};
 use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextControl};
 use serde_json::{Map, Value};
 
-/// The moment of all queries.
+/// Returns the current time of all queries.
 pub fn now() -> chrono::DateTime<chrono::Utc> {
     "2031-05-06T07:00:00Z".parse().unwrap()
 }
 
-/// How the queries of all tests are taken.
+/// Returns the options of all queries.
 pub fn options() -> QueryOptions {
     QueryOptions::new()
         .text(TextControl::Optional)
@@ -29,12 +29,12 @@ pub fn options() -> QueryOptions {
         .max_page_size(1_000)
 }
 
-/// Understands a request.
+/// Parses a valid request.
 pub fn parse(request: &Value) -> CollectionQuery<Item> {
     try_parse(request).unwrap_or_else(|error| panic!("{request}: {error:?}"))
 }
 
-/// Understands a request, if it is one.
+/// Parses a request, if it is valid.
 pub fn try_parse(request: &Value) -> Result<CollectionQuery<Item>, mcp_aql::OperationError> {
     let Value::Object(params) = request.clone() else {
         return Ok(parse(&Value::Object(Map::new())));
@@ -42,7 +42,7 @@ pub fn try_parse(request: &Value) -> Result<CollectionQuery<Item>, mcp_aql::Oper
     CollectionQuery::parse(&options(), params, &CursorKey::new([7; 16]))
 }
 
-/// Whether two replies are the same; numbers of summaries with a fraction as good as.
+/// Reports whether two replies are equal. Fractions in summaries are compared with a tolerance.
 pub fn same(left: &Value, right: &Value) -> bool {
     let mut left = left.clone();
     let mut right = right.clone();

@@ -1,4 +1,4 @@
-//! PostgreSQL, through tokio-postgres.
+//! Runs the tests on PostgreSQL, through tokio-postgres.
 
 use std::io::Write as _;
 
@@ -9,10 +9,10 @@ use tokio_postgres::{Client, NoTls};
 use crate::Item;
 use crate::sqlite::Failure;
 
-/// Executes a statement: all the glue that this driver needs.
+/// Executes a statement: all the code that this driver needs.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the errors of the driver.
 pub async fn execute(client: &Client, statement: Statement) -> Result<Vec<Vec<SqlValue>>, Failure> {
     let values = statement.values.into_iter().map(|value| -> Box<dyn ToSql + Send + Sync> {
         match value {
@@ -44,7 +44,7 @@ pub async fn execute(client: &Client, statement: Statement) -> Result<Vec<Vec<Sq
     rows.iter().map(row).collect()
 }
 
-/// The table of [items](Item). Its texts sort as people sort them, unlike ours.
+/// The table of [items](Item). Its texts have a linguistic collation, unlike the order of queries.
 pub const SCHEMA: &str = r#"
     CREATE TEMPORARY TABLE "it""ems" (
         id text COLLATE "en-x-icu" NOT NULL,
@@ -60,10 +60,10 @@ pub const SCHEMA: &str = r#"
         extra jsonb NOT NULL, score bigint NOT NULL, deleted integer NOT NULL DEFAULT 0
     )"#;
 
-/// A connection, if there is a PostgreSQL to test with.
+/// Connects to the PostgreSQL of the tests, if there is one.
 pub async fn connect() -> Option<Client> {
     let Ok(address) = std::env::var("MCP_AQL_TEST_POSTGRES") else {
-        // Past the test harness, which keeps the words of a test that passes to itself.
+        // Written to the terminal directly, because the test harness hides the output of passing tests.
         let _ = writeln!(
             std::io::stderr(),
             "MCP_AQL_TEST_POSTGRES is not set: PostgreSQL is left out (scripts/postgres.sh)"
@@ -72,7 +72,7 @@ pub async fn connect() -> Option<Client> {
     };
     let (client, connection) = tokio_postgres::connect(&address, NoTls).await.unwrap();
     tokio::spawn(async move { connection.await.unwrap() });
-    // As unlike our own ways of writing and comparing as can be.
+    // Settings that differ from those of the framework as far as possible.
     client
         .batch_execute("SET DateStyle = 'German'; SET TimeZone = 'Asia/Kathmandu'")
         .await
@@ -80,14 +80,14 @@ pub async fn connect() -> Option<Client> {
     Some(client)
 }
 
-/// A connection with an empty table of its own.
+/// Connects, and creates an empty table of its own.
 pub async fn database() -> Option<Client> {
     let client = connect().await?;
     client.batch_execute(SCHEMA).await.unwrap();
     Some(client)
 }
 
-/// Adds rows.
+/// Inserts rows.
 pub async fn insert(client: &Client, items: &[Item]) {
     let statement = r#"
         INSERT INTO "it""ems" SELECT

@@ -1,4 +1,4 @@
-//! SQLite, through rusqlite.
+//! Runs the tests on SQLite, through rusqlite.
 
 use mcp_aql::query::sql::{SqlValue, Statement};
 use rusqlite::types::{ToSqlOutput, Value, ValueRef};
@@ -6,13 +6,13 @@ use rusqlite::{Connection, params};
 
 use crate::Item;
 
-/// Why a query failed.
+/// The reason why a query failed.
 pub type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Executes a statement: all the glue that this driver needs.
+/// Executes a statement: all the code that this driver needs.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the errors of the driver.
 pub fn execute(
     connection: &Connection,
     statement: &Statement,
@@ -58,14 +58,14 @@ pub const SCHEMA: &str = r#"
         extra TEXT NOT NULL, score INTEGER NOT NULL, deleted INTEGER NOT NULL DEFAULT 0
     )"#;
 
-/// A database in memory with the table.
+/// Creates an in-memory database with the table.
 pub fn database() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     connection.execute_batch(SCHEMA).unwrap();
     connection
 }
 
-/// Adds rows.
+/// Inserts rows.
 pub fn insert(connection: &Connection, items: &[Item]) {
     let mut statement = connection
         .prepare_cached(
@@ -111,7 +111,7 @@ pub fn insert(connection: &Connection, items: &[Item]) {
 }
 
 mod erased {
-    /// Anything, as JSON text.
+    /// A value as JSON text.
     pub(super) trait Json {
         fn text(&self) -> String;
     }

@@ -1,5 +1,4 @@
-//! A page deep in a large table costs what the first costs: the databases use indexes for it
-//! (REQ-PAG-10).
+//! A page deep in a large table costs as much as the first one, because the databases use indexes (REQ-PAG-10).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -17,21 +16,21 @@ struct Line {
     /// Identifier.
     #[resource(id, sort)]
     line_id: String,
-    /// How bad it is.
+    /// Severity.
     #[resource(filter, sort)]
     level: i64,
-    /// When it was written.
+    /// Time of the entry.
     #[resource(filter, sort)]
     written: DateTime<Utc>,
-    /// How long it took; it could be no number, so the databases' order has to say where that is.
+    /// Duration, which may be NaN, so that the order in SQL must place it.
     #[resource(sort)]
     took: f64,
 }
 
-/// So many rows; the deepest place that is asked for is behind half of them.
+/// The number of rows. The deepest requested page is after half of them.
 const ROWS: i64 = 20_000;
 
-/// Orders that indexes serve.
+/// Orders that indexes support.
 fn orders() -> [(&'static str, Value); 7] {
     let key = |field: &str, order: &str| json!({ "field": field, "order": order });
     [
@@ -51,13 +50,13 @@ fn parse(request: Value) -> CollectionQuery<Line> {
     CollectionQuery::parse(&options, params, &CursorKey::new([7; 16])).unwrap()
 }
 
-/// The statements of the first page, of a deep one, and of one before that, once they were executed.
+/// Returns the executed statements of the first page, of a deep one, and of one before that.
 fn statements(
     table: &SqlTable<Line>,
     sort: &Value,
     mut execute: impl FnMut(&Statement) -> Vec<Vec<SqlValue>>,
 ) -> Vec<Statement> {
-    // A cursor in the middle, where a database would have to count to.
+    // A cursor in the middle, which a database without an index must count to.
     let middle = json!({ "sort": sort, "filter": { "level": { "gte": 0 } }, "first": 1 });
     let query = parse(middle);
     let page = table
@@ -84,7 +83,7 @@ fn statements(
             steps.take(rows).unwrap();
             all.push(statement);
         }
-        // One more than the page has, to know that there are more.
+        // One row more than the page, to find out whether there are more.
         assert_eq!(found, 21);
         assert_eq!(steps.finish().unwrap().items.len(), 20);
     }
@@ -121,7 +120,7 @@ fn sqlite_reads_a_deep_page_from_an_index() {
             let plan: Vec<_> = run(&explain).iter().map(|row| format!("{:?}", row[3])).collect();
             let plan = plan.join("\n");
             assert!(!plan.contains("TEMP B-TREE"), "{shows}: {}\n{plan}", statement.sql);
-            // What is sought, the index finds.
+            // The index finds the row of the cursor.
             let sought = !statement.sql.contains("WHERE") || plan.contains("SEARCH");
             assert!(sought, "{shows}: {}\n{plan}", statement.sql);
             let status = |statement: &Statement| {
@@ -141,7 +140,7 @@ fn sqlite_reads_a_deep_page_from_an_index() {
                 drop(rows);
                 prepared.get_status(rusqlite::StatementStatus::VmStep)
             };
-            // A step of SQLite's machine for each row passed over would be thousands.
+            // Skipping each row would cost thousands of steps of SQLite's virtual machine.
             let steps = status(&statement);
             assert!(steps < 2_000, "{shows}: {steps} steps for {}", statement.sql);
         }
@@ -182,8 +181,7 @@ fn postgres_reads_a_deep_page_from_an_index() {
             let indexed = plan.contains("Index Scan") || plan.contains("Index Only Scan");
             assert!(indexed, "{shows}: {}\n{plan}", statement.sql);
             assert!(!plan.contains("Seq Scan"), "{shows}: {}\n{plan}", statement.sql);
-            // Nothing is read to be sorted, or to be thrown away but the three that were written in the
-            // same second.
+            // No row is read only for sorting. Only the three rows of the same second are discarded.
             let removed = plan.lines().filter_map(|line| line.split("Removed by Filter: ").nth(1));
             let removed =
                 removed.map(|line| line.trim_end_matches(['"', ')']).parse::<u32>().unwrap());

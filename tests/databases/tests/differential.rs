@@ -1,4 +1,4 @@
-//! The same rows and the same queries in memory, in SQLite and in PostgreSQL.
+//! Runs the same queries on the same rows in memory, in SQLite and in PostgreSQL.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -17,15 +17,15 @@ static POSTGRES: LazyLock<SqlTable<Item>> = LazyLock::new(|| table(Dialect::Post
 static MIXED: LazyLock<SqlTable<Item>> =
     LazyLock::new(|| rest_in_memory(Dialect::Sqlite).finish_in_memory());
 
-/// A reply as JSON, read as a client does, or that there is none.
-fn told<T: serde::Serialize, E: std::fmt::Debug>(page: Result<T, E>) -> Result<Value, String> {
+/// Returns a reply as the JSON that a client reads, or the error.
+fn as_json<T: serde::Serialize, E: std::fmt::Debug>(page: Result<T, E>) -> Result<Value, String> {
     let page = page.map_err(|error| format!("{error:?}"))?;
     let text = serde_json::to_string(&page).map_err(|error| error.to_string())?;
     serde_json::from_str(&text).map_err(|error| error.to_string())
 }
 
 fn in_memory(items: &[Item], request: &Value) -> Result<Value, String> {
-    told(parse(request).run(items))
+    as_json(parse(request).run(items))
 }
 
 fn in_sqlite(
@@ -34,13 +34,13 @@ fn in_sqlite(
     request: &Value,
 ) -> Result<Value, String> {
     let query = parse(request);
-    told(table.query(&query).at(now()).run(|statement| sqlite::execute(connection, statement)))
+    as_json(table.query(&query).at(now()).run(|statement| sqlite::execute(connection, statement)))
 }
 
 async fn in_postgres(client: &tokio_postgres::Client, request: &Value) -> Result<Value, String> {
     let query = parse(request);
     let run = POSTGRES.query(&query).at(now());
-    told(run.run_async(|statement| postgres::execute(client, statement)).await)
+    as_json(run.run_async(|statement| postgres::execute(client, statement)).await)
 }
 
 fn compare(
@@ -63,7 +63,7 @@ fn compare(
     Ok(())
 }
 
-/// The requests that walk all pages of a query, forwards or backwards, with the replies.
+/// Returns the requests that walk all pages of a query, forwards or backwards, with the replies.
 fn walk(items: &[Item], request: &Value, size: usize, forwards: bool) -> Vec<(Value, Value)> {
     let mut request = request.clone();
     let members = request.as_object_mut().unwrap();
@@ -92,7 +92,7 @@ fn walk(items: &[Item], request: &Value, size: usize, forwards: bool) -> Vec<(Va
     }
 }
 
-/// One set of rows, with several queries of it.
+/// A set of rows with several queries.
 fn cases() -> impl Strategy<Value = (Vec<Item>, Vec<Value>, usize)> {
     (items(24), prop::collection::vec(queries(), 12), 1..5_usize)
 }
@@ -103,7 +103,7 @@ fn runner() -> TestRunner {
 }
 
 #[test]
-fn both_databases_answer_as_memory_does() {
+fn both_databases_answer_like_the_in_memory_executor() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let client = runtime.block_on(postgres::database());
     let check = |(items, requests, size): (Vec<Item>, Vec<Value>, usize)| {

@@ -1,4 +1,4 @@
-//! What the SQL executor refuses, and what it says that it cannot do.
+//! Queries that the SQL executor rejects, and the capabilities that it reports.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -12,7 +12,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-/// The statements of a request.
+/// Returns the statements of a request.
 fn statements(table: &SqlTable<Item>, request: &Value) -> Result<Vec<Statement>, SqlError> {
     let query = parse(request);
     let mut steps = table.query(&query).at(now()).steps()?;
@@ -141,7 +141,7 @@ fn too_many_groups_are_refused() {
 }
 
 #[test]
-fn what_the_author_says_holds_for_everything() {
+fn the_authors_settings_apply_everywhere() {
     // REQ-AGG-06
     let connection = sqlite::database();
     sqlite::insert(&connection, &some_items(9));
@@ -159,7 +159,7 @@ fn what_the_author_says_holds_for_everything() {
 }
 
 #[test]
-fn a_table_says_what_it_cannot_do() {
+fn a_table_reports_missing_capabilities() {
     let plain = rest_in_memory(Dialect::Sqlite);
     let capabilities = plain.capabilities();
     assert!(!capabilities.can_search());
@@ -184,7 +184,7 @@ fn a_table_says_what_it_cannot_do() {
 }
 
 #[test]
-fn what_is_finished_in_memory_loads_what_it_must() {
+fn completion_in_memory_loads_only_necessary_columns() {
     let table = rest_in_memory(Dialect::Sqlite).finish_in_memory();
     let sql = |request: Value| statements(&table, &request).unwrap().remove(0).sql;
     let shown = sql(json!({ "fields": ["_computed.cents"], "filter": { "size": 1 }, "first": 3 }));
@@ -196,7 +196,7 @@ fn what_is_finished_in_memory_loads_what_it_must() {
 }
 
 #[test]
-fn a_wrong_description_is_told() {
+fn a_wrong_description_is_reported() {
     let table = SqlTable::<Item>::new(Dialect::Sqlite, "items")
         .column("tilte", "title")
         .column("team.name", "team_name")
@@ -225,7 +225,7 @@ fn a_wrong_description_is_told() {
 }
 
 #[test]
-fn what_a_database_should_not_hold_is_an_internal_error() {
+fn unexpected_database_values_are_internal_errors() {
     let connection = sqlite::database();
     sqlite::insert(&connection, &some_items(1));
     let query = parse(&json!({ "fields": "full" }));

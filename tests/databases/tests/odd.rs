@@ -1,4 +1,4 @@
-//! Values that types allow and hardly anyone thinks of: the databases answer as memory does.
+//! Unusual values that the types allow: the databases return the same results as the in-memory executor.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -13,7 +13,7 @@ use mcp_aql_tests_databases::{postgres, same, sqlite};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// A name whose schema does not know all that there are.
+/// A name whose schema does not list all values.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 struct Loose(String);
@@ -28,11 +28,11 @@ impl JsonSchema for Loose {
     }
 }
 
-/// A number of a type of its own.
+/// A number with a type of its own.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize, JsonSchema)]
 struct Measure(f32);
 
-/// A kind.
+/// A kind with two values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 enum Kind {
     /// One.
@@ -41,7 +41,7 @@ enum Kind {
     B,
 }
 
-/// What is inside of an object.
+/// The members of an object.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource)]
 struct Inner {
     /// A part.
@@ -56,19 +56,19 @@ struct Inner {
     other: Option<i64>,
 }
 
-/// Something odd.
+/// A resource with unusual fields.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource)]
 struct Odd {
     /// Identifier.
     #[resource(id, filter, sort)]
     id: i64,
-    /// Named as what a search counts.
+    /// Has the name of a column in search results.
     #[resource(filter, sort, numeric)]
     score: i64,
     /// Text.
     #[resource(search, filter, sort)]
     title: String,
-    /// Where it stands.
+    /// Its status.
     #[resource(filter, sort, group)]
     state: Loose,
     /// 64 bits.
@@ -86,13 +86,13 @@ struct Odd {
     /// Kinds, some unknown.
     #[resource(filter)]
     kinds: Vec<Option<Kind>>,
-    /// Left out where it is empty.
+    /// Omitted if empty.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     notes: Vec<String>,
-    /// Left out where it is missing.
+    /// Omitted if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     labels: Option<Vec<String>>,
-    /// Left out where it is empty.
+    /// Omitted if empty.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     attributes: BTreeMap<String, i64>,
     /// One document.
@@ -111,7 +111,7 @@ impl Odd {
         self.ratio / 2.0
     }
 
-    /// The parts, computed.
+    /// The parts, as a computed field.
     #[computed]
     fn shares(&self) -> Vec<f32> {
         self.parts.clone()
@@ -229,10 +229,10 @@ async fn in_postgres(rows: &[Odd]) -> Option<tokio_postgres::Client> {
     let rows: Vec<_> = rows
         .iter()
         .map(|row| {
-            // By way of text, as a `Value` has 64 bits for each number.
-            let mut all = told(row);
+            // Converted through text, because a `Value` has 64 bits for each number.
+            let mut all = as_json(row);
             all["words"] = fold(&row.title).into();
-            // These are left out of the JSON form, and columns hold them.
+            // The JSON form omits these fields, but columns hold them.
             all["notes"] = json!(row.notes);
             all["attributes"] = json!(row.attributes);
             all["marks"] = json!(row.spread.marks);
@@ -256,16 +256,16 @@ fn parse(request: &Value) -> CollectionQuery<Odd> {
         .unwrap_or_else(|error| panic!("{request}: {error:?}"))
 }
 
-/// As a client reads it.
-fn told(page: &impl Serialize) -> Value {
+/// Returns the JSON that a client reads.
+fn as_json(page: &impl Serialize) -> Value {
     serde_json::from_str(&serde_json::to_string(page).unwrap()).unwrap()
 }
 
 fn in_memory(request: &Value) -> Value {
-    told(&parse(request).run(rows()).unwrap())
+    as_json(&parse(request).run(rows()).unwrap())
 }
 
-/// Both databases answer these requests as memory does. Gives memory's replies.
+/// Checks that both databases answer like the in-memory executor, and returns its replies.
 fn alike(requests: &[Value]) -> Vec<Value> {
     let connection = in_sqlite(&rows());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -275,7 +275,7 @@ fn alike(requests: &[Value]) -> Vec<Value> {
         let query = parse(request);
         let table_of = table(Dialect::Sqlite);
         let found = table_of.run(&query, |it| sqlite::execute(&connection, it));
-        let found = told(&found.unwrap_or_else(|error| panic!("SQLite: {request}: {error}")));
+        let found = as_json(&found.unwrap_or_else(|error| panic!("SQLite: {request}: {error}")));
         assert!(
             same(&expected, &found),
             "SQLite: {request}\nin memory: {expected}\n    found: {found}"
@@ -285,7 +285,7 @@ fn alike(requests: &[Value]) -> Vec<Value> {
             let found = table_of.run_async(&query, |it| postgres::execute(client, it));
             let found = runtime.block_on(found);
             let found =
-                told(&found.unwrap_or_else(|error| panic!("PostgreSQL: {request}: {error:?}")));
+                as_json(&found.unwrap_or_else(|error| panic!("PostgreSQL: {request}: {error:?}")));
             assert!(
                 same(&expected, &found),
                 "PostgreSQL: {request}\nin memory: {expected}\n    found: {found}"
@@ -300,7 +300,7 @@ fn ids(reply: &Value) -> Vec<i64> {
     reply["items"].as_array().unwrap().iter().map(|item| item["id"].as_i64().unwrap()).collect()
 }
 
-/// The requests for all pages of one row, in both directions.
+/// Returns the requests for all pages of one row, in both directions.
 fn walks(sort: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     for (count, place, more, cursor) in [
@@ -344,7 +344,7 @@ fn names_that_a_type_does_not_know_come_last() {
 }
 
 #[test]
-fn what_is_no_number_is_missing() {
+fn nan_is_missing() {
     for order in ["asc", "desc"] {
         let alone = json!([{ "field": "weight", "order": order }]);
         let reply = alike(&[json!({ "sort": alone, "fields": ["id", "weight"] })]);
@@ -402,7 +402,7 @@ fn numbers_of_32_bits_are_what_replies_show() {
 }
 
 #[test]
-fn what_is_left_out_is_left_out_of_records() {
+fn omitted_fields_are_omitted_from_records() {
     let replies = alike(&[
         json!({ "fields": ["id", "notes", "labels", "attributes"] }),
         json!({ "fields": ["id", "inner", "spread"] }),

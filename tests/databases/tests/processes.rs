@@ -1,4 +1,4 @@
-//! Two processes of one adapter on one PostgreSQL.
+//! Two processes of one adapter that share a PostgreSQL database.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use mcp_aql_tests_databases::gated::{self, Folder, LEASE, MOST_UPDATES};
+use mcp_aql_tests_databases::gated::{self, Folder, LEASE, MAX_UPDATES_PER_MINUTE};
 use mcp_aql_tests_databases::postgres;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -22,33 +22,33 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::net::TcpStream;
 use tokio::process::{Child, ChildStdin, Command};
 
-/// Calls at once.
-const AT_ONCE: usize = 64;
+/// The number of concurrent calls.
+const CONCURRENT_CALLS: usize = 64;
 
-/// How often a test repeats what might go wrong; `ROUNDS=1000` makes it so many.
+/// The number of repetitions of a race; the variable `ROUNDS` overrides it.
 fn rounds(usual: usize) -> usize {
     std::env::var("ROUNDS").map_or(usual, |rounds| rounds.parse().unwrap())
 }
 
-/// A process of the adapter. It ends with this value.
+/// A process of the adapter. It is killed when this value is dropped.
 struct Server {
     child: Child,
     _input: ChildStdin,
     address: SocketAddr,
 }
 
-/// What both processes share.
-struct Place {
+/// The state that both processes share.
+struct SharedState {
     folder: TempDir,
     postgres: String,
     schema: String,
 }
 
-impl Place {
-    /// With a schema of its own, if there is a PostgreSQL to test with.
+impl SharedState {
+    /// Creates a schema of its own, if there is a PostgreSQL to test with.
     async fn new() -> Option<Self> {
         static SCHEMAS: AtomicUsize = AtomicUsize::new(0);
-        // It tells where PostgreSQL is left out.
+        // Prints a message if there is none.
         let client = postgres::connect().await?;
         let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);
         let schema = format!("processes_{}_{number}", std::process::id());
@@ -58,9 +58,9 @@ impl Place {
     }
 
     async fn pair() -> Option<(Self, [Server; 2])> {
-        let place = Self::new().await?;
-        let servers = [place.start().await, place.start().await];
-        Some((place, servers))
+        let shared = Self::new().await?;
+        let servers = [shared.start().await, shared.start().await];
+        Some((shared, servers))
     }
 
     async fn start(&self) -> Server {
@@ -82,7 +82,7 @@ impl Place {
         Folder::new(self.folder.path())
     }
 
-    /// The code that people were shown.
+    /// Returns the code that people were shown.
     fn code(&self, id: &str) -> String {
         let shown = self.files().shown();
         let line = shown.iter().rev().find(|line| line["id"] == id).unwrap();
@@ -105,12 +105,12 @@ impl Server {
     }
 }
 
-/// A call without a session, as any process may serve it: MCP 2026-07-28.
+/// Sends a call without a session, which any process may serve: MCP 2026-07-28.
 async fn call(address: SocketAddr, operation: &str, params: Value) -> std::io::Result<Value> {
     call_in(None, address, operation, params).await
 }
 
-/// A call in a session.
+/// Sends a call in a session.
 async fn call_in(
     session: Option<&str>,
     address: SocketAddr,
@@ -159,14 +159,14 @@ async fn session(address: SocketAddr) -> std::io::Result<String> {
     } });
     let answer = post(address, "", &hello).await?.to_ascii_lowercase();
     let name = answer.lines().find_map(|line| line.strip_prefix("mcp-session-id:"));
-    // Cut off, when the process is killed.
+    // Incomplete if the process is killed.
     let name = name.ok_or(std::io::ErrorKind::UnexpectedEof)?.trim().to_owned();
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
     post(address, &format!("Mcp-Session-Id: {name}\r\n"), &ready).await?;
     Ok(name)
 }
 
-/// What comes back, with its head.
+/// Sends a request and returns the answer with its head.
 async fn post(address: SocketAddr, headers: &str, body: &Value) -> std::io::Result<String> {
     let body = body.to_string();
     let head = format!(
@@ -182,7 +182,7 @@ async fn post(address: SocketAddr, headers: &str, body: &Value) -> std::io::Resu
     Ok(answer)
 }
 
-/// The same call, so many times at once, by turns to both.
+/// Sends the same call many times concurrently, alternating between both processes.
 async fn at_once(
     servers: &[Server; 2],
     times: usize,
@@ -205,7 +205,7 @@ fn succeeded(replies: &[Value]) -> usize {
     replies.iter().filter(|reply| reply["success"] == true).count()
 }
 
-/// Lets a minute pass for both.
+/// Advances the clocks of both processes by a minute.
 async fn minute(servers: &[Server; 2]) {
     for server in servers {
         let reply = server.call("execute_wait", json!({ "seconds": 61 })).await;
@@ -213,22 +213,22 @@ async fn minute(servers: &[Server; 2]) {
     }
 }
 
-/// Begins an agent at one, with a person's leave that comes in through the other.
-async fn begin(place: &Place, servers: &[Server; 2], agent: &str) {
+/// Begins an agent at one process, approved through the other.
+async fn begin(shared: &SharedState, servers: &[Server; 2], agent: &str) {
     let begun = servers[0].call("execute_agent", json!({ "element_name": agent })).await;
     let request = begun["data"]["request_id"].as_str().unwrap_or_else(|| panic!("{begun}"));
-    let code = json!({ "confirmation_token": place.code(request) });
+    let code = json!({ "confirmation_token": shared.code(request) });
     let confirmed = servers[1].call("confirm_operation", code).await;
     assert_eq!(confirmed["success"], true, "{confirmed}");
 }
 
-/// The challenge of a block.
+/// Returns the challenge of a block.
 async fn block(server: &Server, agent: &str) -> String {
     let stopped = server.step(agent, "drop_table users").await;
     assert_eq!(stopped["data"]["autonomy"]["stopped"], true, "{stopped}");
-    let told = stopped["data"]["autonomy"]["notifications"].as_array().unwrap();
-    let told = told.iter().find(|told| told["type"] == "danger_zone").unwrap();
-    told["metadata"]["verificationId"].as_str().unwrap().to_owned()
+    let notifications = stopped["data"]["autonomy"]["notifications"].as_array().unwrap();
+    let block = notifications.iter().find(|it| it["type"] == "danger_zone").unwrap();
+    block["metadata"]["verificationId"].as_str().unwrap().to_owned()
 }
 
 fn is_blocked(reply: &Value) -> bool {
@@ -236,9 +236,9 @@ fn is_blocked(reply: &Value) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_calls_with_one_token_one_runs() {
+async fn one_of_many_calls_with_the_same_token_runs() {
     // REQ-TOK-07, REQ-TOK-10
-    let Some((place, servers)) = Place::pair().await else { return };
+    let Some((shared, servers)) = SharedState::pair().await else { return };
     let rounds = rounds(50);
     for round in 0..rounds {
         let thing = format!("thing-{round}");
@@ -246,54 +246,59 @@ async fn of_many_calls_with_one_token_one_runs() {
         let token = &asked["error"]["details"]["confirmation_token"];
         assert!(token.is_string(), "{asked}");
         let params = json!({ "thing": thing, "_confirmation": token });
-        let replies = at_once(&servers, AT_ONCE, "delete_thing", &params).await;
+        let replies = at_once(&servers, CONCURRENT_CALLS, "delete_thing", &params).await;
         assert_eq!(succeeded(&replies), 1, "{replies:?}");
         for reply in replies {
             let code = reply["error"]["code"].as_str().unwrap_or("none");
             let known = ["none", "TOKEN_ALREADY_USED", "RATE_LIMIT_EXCEEDED"].contains(&code);
             assert!(known, "{reply}");
         }
-        // Who fails often has to wait.
+        // Repeated failures are followed by a delay.
         minute(&servers).await;
     }
-    let deleted = place.files().deleted();
+    let deleted = shared.files().deleted();
     assert_eq!(deleted, (0..rounds).map(|round| format!("thing-{round}")).collect::<Vec<_>>());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn limits_hold_for_both_together() {
     // REQ-RATE-01
-    let Some((_place, servers)) = Place::pair().await else { return };
+    let Some((_place, servers)) = SharedState::pair().await else { return };
     for _ in 0..rounds(5) {
-        let replies =
-            at_once(&servers, AT_ONCE, "update_counter", &json!({ "input": { "count": 1 } })).await;
-        assert_eq!(succeeded(&replies), MOST_UPDATES as usize, "{replies:?}");
+        let replies = at_once(
+            &servers,
+            CONCURRENT_CALLS,
+            "update_counter",
+            &json!({ "input": { "count": 1 } }),
+        )
+        .await;
+        assert_eq!(succeeded(&replies), MAX_UPDATES_PER_MINUTE as usize, "{replies:?}");
         minute(&servers).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_block_is_seen_by_both_and_its_code_taken_once() {
+async fn both_processes_see_a_block_and_accept_its_code_once() {
     // REQ-OOB-06, REQ-OOB-08
-    let Some((place, servers)) = Place::pair().await else { return };
+    let Some((shared, servers)) = SharedState::pair().await else { return };
     let [one, other] = &servers;
     for round in 0..rounds(10) {
         let agent = format!("agent-{round}");
-        begin(&place, &servers, &agent).await;
+        begin(&shared, &servers, &agent).await;
         let challenge = block(if round % 2 == 0 { one } else { other }, &agent).await;
         for server in &servers {
             let reply = server.step(&agent, "read_notes").await;
             assert!(is_blocked(&reply), "{reply}");
-            // Nor under another name.
+            // Nor does another agent name help.
             let reply = server.call("execute_agent", json!({ "element_name": "another" })).await;
             assert!(is_blocked(&reply), "{reply}");
         }
-        let proof = json!({ "challenge_id": challenge, "code": place.code(&challenge) });
+        let proof = json!({ "challenge_id": challenge, "code": shared.code(&challenge) });
         let replies = at_once(&servers, 6, "verify_challenge", &proof).await;
         assert_eq!(succeeded(&replies), 1, "{replies:?}");
         for server in &servers {
             let reply = server.step(&agent, "drop_table users").await;
-            // The approved action passes once; the next is stopped again.
+            // The approved action is allowed once. The next one is stopped again.
             assert!(!is_blocked(&reply), "{reply}");
             if reply["data"]["autonomy"]["continue"] == true {
                 break;
@@ -306,9 +311,9 @@ async fn a_block_is_seen_by_both_and_its_code_taken_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_execution_is_seen_and_ended_by_the_other() {
+async fn another_process_sees_and_ends_an_execution() {
     // REQ-LIF-02, REQ-LIF-04
-    let Some((_place, servers)) = Place::pair().await else { return };
+    let Some((_place, servers)) = SharedState::pair().await else { return };
     let begin = async || {
         let begun = servers[0].call("execute_work", json!({ "steps": 100_000 })).await;
         begun["data"]["execution_id"].as_str().unwrap_or_else(|| panic!("{begun}")).to_owned()
@@ -338,48 +343,48 @@ async fn an_execution_is_seen_and_ended_by_the_other() {
     }
 }
 
-/// What the process that is killed was told.
+/// The replies of the process that is killed.
 #[derive(Default)]
-struct Told {
+struct AcknowledgedWork {
     agents: usize,
-    /// A blocked agent and its challenge; and whether the code was sent.
+    /// A blocked agent and its challenge, and whether the code was sent.
     blocked: Option<(String, String, bool)>,
-    /// Whether agents stay blocked until the process is gone.
+    /// Whether agents stay blocked until the process ends.
     hold: bool,
     deleted: Vec<String>,
 }
 
-impl Told {
-    fn held(told: &Mutex<Self>) -> bool {
-        let told = told.lock().unwrap();
-        told.hold && told.blocked.is_some()
+impl AcknowledgedWork {
+    fn held(acknowledged: &Mutex<Self>) -> bool {
+        let acknowledged = acknowledged.lock().unwrap();
+        acknowledged.hold && acknowledged.blocked.is_some()
     }
 }
 
-/// Works at an address until it is gone.
+/// Sends requests to an address until its process ends.
 async fn work(
-    place: Arc<Place>,
+    shared: Arc<SharedState>,
     address: SocketAddr,
-    told: Arc<Mutex<Told>>,
+    acknowledged: Arc<Mutex<AcknowledgedWork>>,
 ) -> std::io::Result<()> {
-    // Where an agent executes, a person confirms: agents are begun without a session.
+    // Confirmations are requested from a person while an agent executes, so agents are begun without a session.
     let session = session(address).await?;
     let delete = async |params| call_in(Some(&session), address, "delete_thing", params).await;
     loop {
         let (agent, thing) = {
-            let mut told = told.lock().unwrap();
-            told.agents += 1;
-            (format!("agent-{}", told.agents), format!("thing-{}", told.agents))
+            let mut acknowledged = acknowledged.lock().unwrap();
+            acknowledged.agents += 1;
+            (format!("agent-{}", acknowledged.agents), format!("thing-{}", acknowledged.agents))
         };
         let asked = delete(json!({ "thing": thing })).await?;
         let token = &asked["error"]["details"]["confirmation_token"];
         let params = json!({ "thing": thing, "_confirmation": token });
         let reply = delete(params).await?;
         assert_eq!(reply["success"], true, "{reply}");
-        told.lock().unwrap().deleted.push(thing);
+        acknowledged.lock().unwrap().deleted.push(thing);
         let begun = call(address, "execute_agent", json!({ "element_name": agent })).await?;
         let request = begun["data"]["request_id"].as_str().unwrap_or_else(|| panic!("{begun}"));
-        let code = json!({ "confirmation_token": place.code(request) });
+        let code = json!({ "confirmation_token": shared.code(request) });
         call(address, "confirm_operation", code).await?;
         let step = json!({ "element_name": agent, "next_action_hint": "drop_table users" });
         let stopped = call(address, "record_execution_step", step).await?;
@@ -387,82 +392,83 @@ async fn work(
         let challenge = notifications.unwrap_or_else(|| panic!("{stopped}")).iter();
         let mut challenge = challenge.filter_map(|it| it["metadata"]["verificationId"].as_str());
         let challenge = challenge.next().unwrap().to_owned();
-        told.lock().unwrap().blocked = Some((agent, challenge.clone(), false));
+        acknowledged.lock().unwrap().blocked = Some((agent, challenge.clone(), false));
         tokio::time::sleep(Duration::from_millis(10)).await;
-        while Told::held(&told) {
+        while AcknowledgedWork::held(&acknowledged) {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        if let Some(blocked) = &mut told.lock().unwrap().blocked {
+        if let Some(blocked) = &mut acknowledged.lock().unwrap().blocked {
             blocked.2 = true;
         }
-        let proof = json!({ "challenge_id": challenge, "code": place.code(&challenge) });
+        let proof = json!({ "challenge_id": challenge, "code": shared.code(&challenge) });
         let reply = call(address, "verify_challenge", proof).await?;
         assert_eq!(reply["success"], true, "{reply}");
-        told.lock().unwrap().blocked = None;
+        acknowledged.lock().unwrap().blocked = None;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_goes_on_while_the_other_is_killed() {
+async fn one_process_continues_while_the_other_is_killed() {
     // REQ-OOB-08, REQ-OOB-09
-    let Some((place, [mut killed, other])) = Place::pair().await else { return };
-    let place = Arc::new(place);
-    // Whoever may lift blocks without a code, as a third process.
-    let store = gated::store(place.folder.path(), Some((&place.postgres, &place.schema))).unwrap();
-    let admin = gated::adapter(store, place.folder.path(), 0).unwrap();
+    let Some((shared, [mut killed, other])) = SharedState::pair().await else { return };
+    let shared = Arc::new(shared);
+    // A third process that may lift blocks without a code.
+    let store =
+        gated::store(shared.folder.path(), Some((&shared.postgres, &shared.schema))).unwrap();
+    let admin = gated::adapter(store, shared.folder.path(), 0).unwrap();
     let admin = admin.operator().unwrap();
-    let told = Arc::new(Mutex::new(Told::default()));
-    // In a session: callers without one count as one, whichever process they call, and are blocked
-    // together.
+    let acknowledged = Arc::new(Mutex::new(AcknowledgedWork::default()));
+    // Calls without a session count as one session, in every process, and are blocked together. This one uses a session.
     let session = session(other.address).await.unwrap();
     let undisturbed = async |params| {
         call_in(Some(&session), other.address, "delete_thing", params).await.unwrap()
     };
     for round in 0..rounds(12) {
-        // Half of them while an agent is blocked, the others whenever it happens.
+        // Half of the kills happen while an agent is blocked, the others at any time.
         let hold = round % 2 == 0;
-        told.lock().unwrap().hold = hold;
-        let working = tokio::spawn(work(Arc::clone(&place), killed.address, Arc::clone(&told)));
+        acknowledged.lock().unwrap().hold = hold;
+        let working =
+            tokio::spawn(work(Arc::clone(&shared), killed.address, Arc::clone(&acknowledged)));
         let life = Duration::from_millis(60 + (round as u64 * 37) % 190);
         let begun = Instant::now();
         while begun.elapsed() < life {
-            // Its own work, undisturbed.
+            // The client's own work, without interference.
             let thing = format!("other-{round}-{}", begun.elapsed().as_nanos());
             let asked = undisturbed(json!({ "thing": thing })).await;
             let token = &asked["error"]["details"]["confirmation_token"];
             let params = json!({ "thing": thing, "_confirmation": token });
             let reply = undisturbed(params).await;
             assert_eq!(reply["success"], true, "{asked} {reply}");
-            // A caller may ask for 120 tokens in a minute.
+            // A caller may request 120 tokens per minute.
             tokio::time::sleep(Duration::from_millis(40)).await;
         }
-        while hold && !Told::held(&told) {
+        while hold && !AcknowledgedWork::held(&acknowledged) {
             assert!(!working.is_finished(), "{:?}", working.await);
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
         killed.kill().await;
-        told.lock().unwrap().hold = false;
+        acknowledged.lock().unwrap().hold = false;
         let ended = working.await.unwrap();
         assert!(ended.is_err(), "it went on after its process was killed");
-        let blocked = told.lock().unwrap().blocked.take();
+        let blocked = acknowledged.lock().unwrap().blocked.take();
         assert!(blocked.is_some() || !hold, "it was not killed while an agent was blocked");
         if let Some((agent, challenge, sent)) = blocked {
             let reply = other.step(&agent, "read_notes").await;
             assert!(sent || is_blocked(&reply), "a block was lost: {reply}");
-            let proof = json!({ "challenge_id": challenge, "code": place.code(&challenge) });
+            let proof = json!({ "challenge_id": challenge, "code": shared.code(&challenge) });
             let verified = other.call("verify_challenge", proof).await;
             assert_eq!(verified["success"] == true, is_blocked(&reply), "{reply} {verified}");
         }
-        // One that nobody was told of.
+        // A block that no client was informed of.
         for block in admin.overview().await.unwrap().blocks {
             admin.unblock(&block.agent, "test").await.unwrap();
             let reply = other.step(&block.agent, "read_notes").await;
             assert!(!is_blocked(&reply), "{reply}");
         }
-        killed = place.start().await;
+        killed = shared.start().await;
     }
-    let deleted = place.files().deleted();
-    for thing in &told.lock().unwrap().deleted {
+    let deleted = shared.files().deleted();
+    for thing in &acknowledged.lock().unwrap().deleted {
         assert_eq!(deleted.iter().filter(|it| *it == thing).count(), 1, "{thing}");
     }
 }

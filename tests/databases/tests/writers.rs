@@ -1,5 +1,5 @@
-//! All pages of a collection, while another connection inserts and deletes rows between them
-//! (REQ-PAG-09, REQ-PAG-10).
+//! Walks all pages of a collection while another connection inserts and deletes rows between them (REQ-PAG-09,
+//! REQ-PAG-10).
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
@@ -13,12 +13,12 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::json;
 
-/// Rows that stay, and others that come and go.
+/// Rows that stay, and rows that are inserted or deleted during a walk.
 struct Rows {
     stay: Vec<Item>,
-    /// Those that go, some between each two pages.
+    /// Rows that are deleted, some between each two pages.
     go: Vec<Item>,
-    /// Those that come.
+    /// Rows that are inserted.
     come: Vec<Item>,
 }
 
@@ -38,7 +38,7 @@ fn rows() -> Rows {
     rows
 }
 
-/// Walks all pages; between them `meddle` is called.
+/// Walks all pages and calls `meddle` between them.
 fn walk(
     rows: &Rows,
     forwards: bool,
@@ -81,7 +81,7 @@ fn walk(
     for item in &rows.stay {
         assert!(once.contains(&item.id), "{} was passed over", item.id);
     }
-    // The others did come and go meanwhile, so that there was something to get wrong.
+    // Rows were inserted and deleted during the walk, so that the test is meaningful.
     assert!(rows.come.iter().any(|item| once.contains(&item.id)));
     assert!(!rows.go.iter().all(|item| once.contains(&item.id)));
 }
@@ -91,7 +91,7 @@ fn every_row_of_sqlite_is_visited_once() {
     let table: SqlTable<Item> = table(Dialect::Sqlite);
     let rows = rows();
     for forwards in [true, false] {
-        // One database in memory, two connections.
+        // An in-memory database with two connections.
         let address = format!("file:writers{forwards}?mode=memory&cache=shared");
         let open = || rusqlite::Connection::open(&address).unwrap();
         let (reader, writer) = (open(), open());

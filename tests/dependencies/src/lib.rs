@@ -1,4 +1,4 @@
-//! Selects dependencies with all of their features, see the manifest.
+//! Selects dependencies with all of their features. The manifest explains why.
 
 use axum as _;
 use chrono as _;

@@ -1,1 +1,1 @@
-//! The tests of features that are off are in `compile_errors.rs` and `messages.rs`.
+//! Empty: the tests of features that are off are in `compile_errors.rs` and `messages.rs`.

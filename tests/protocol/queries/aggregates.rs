@@ -1,4 +1,4 @@
-//! What is computed of all rows that match.
+//! Aggregates over all matching rows.
 
 use mcp_aql::Endpoint;
 use serde_json::{Value, json};
@@ -35,7 +35,7 @@ fn labels_are_the_callers() {
 }
 
 #[test]
-fn each_function_computes_what_it_says() {
+fn each_aggregate_function_computes_its_result() {
     // REQ-AGG-02, REQ-AGG-04
     for (expression, wanted) in [
         (json!({ "count": true }), json!(7)),
@@ -75,7 +75,7 @@ fn groups_are_keyed_by_their_value() {
             json!({ "group_by": "health", "count": true }),
             json!({ "not_well": 1, "fine": 2, "at_its_best": 1, "null": 3 }),
         ),
-        // A text that reads like a missing value is told apart from one.
+        // Text that looks like a missing value is distinguished from one.
         (
             json!({ "group_by": "bed.zone", "count": true }),
             json!({ "north": 2, "south": 1, "\"null\"": 1, "null": 3 }),
@@ -88,7 +88,7 @@ fn groups_are_keyed_by_their_value() {
             json!({ "group_by": "_computed.is_tall", "max": "height" }),
             json!({ "true": 12.0, "false": 1.25 }),
         ),
-        // Nobody there has a value.
+        // No matching row has a value.
         (
             json!({ "group_by": "rank", "avg": "mass" }),
             json!({ "1": null, "2": null, "3": 60.375 }),
@@ -96,7 +96,7 @@ fn groups_are_keyed_by_their_value() {
     ] {
         assert_eq!(of(expression.clone()), wanted, "{expression}");
     }
-    // Choices as they are declared, other values in order, missing ones at the end.
+    // Groups are in the order of declaration for choices and ascending for others, with missing values at the end.
     let text = |expression: Value| {
         let arguments =
             json!({ "operation": "list_plants", "params": { "aggregate": { "it": expression } } });
@@ -124,12 +124,12 @@ fn several_functions_make_an_object() {
         of(json!({ "group_by": "rare", "count": true, "max": "rank" })),
         json!({ "false": { "count": 5, "max": 3 }, "true": { "count": 2, "max": 3 } })
     );
-    // What is switched off is not there.
+    // A disabled aggregate is absent.
     assert_eq!(of(json!({ "count": false, "sum": "rank" })), 13);
 }
 
 #[test]
-fn of_no_rows_there_is_nothing() {
+fn aggregates_without_rows_are_empty() {
     // REQ-AGG-04
     let nothing = |expression: Value| {
         let params = json!({ "filter": { "name": "" }, "aggregate": { "it": expression } });
@@ -144,7 +144,7 @@ fn of_no_rows_there_is_nothing() {
 }
 
 #[test]
-fn rows_come_only_when_they_are_asked_for() {
+fn rows_are_returned_only_on_request() {
     // REQ-AGG-05, REQ-AGG-07
     let ask = |include: Option<bool>| {
         let mut params = json!({
@@ -160,7 +160,7 @@ fn rows_come_only_when_they_are_asked_for() {
     for include in [None, Some(false)] {
         let (data, warnings) = ask(include);
         assert_eq!(names(&data), ["aggregations", "applied"], "{include:?}");
-        // Fields have nothing to choose from, and the caller is told.
+        // `fields` has no effect without rows, and the caller receives a warning.
         assert_eq!(warnings[0]["code"], "QUERY_CONTROL_UNUSED_WARNING");
         assert_eq!(warnings[0]["details"]["controls"], json!(["fields"]));
     }
@@ -172,7 +172,7 @@ fn rows_come_only_when_they_are_asked_for() {
 }
 
 #[test]
-fn a_summary_says_which_controls_it_has_no_use_for() {
+fn a_summary_warns_about_unused_controls() {
     // REQ-AGG-05, REQ-COL-10
     for (controls, told) in [
         (json!({ "sort": { "field": "name" } }), json!(["sort"])),
@@ -192,7 +192,7 @@ fn a_summary_says_which_controls_it_has_no_use_for() {
 }
 
 #[test]
-fn what_does_not_match_does_not_count() {
+fn rows_that_do_not_match_do_not_count() {
     // REQ-AGG-06
     let counted = |operation: &str, params: Value| {
         let mut params = params;
@@ -211,12 +211,12 @@ fn what_does_not_match_does_not_count() {
         counted("search_plants", json!({ "query": "apple", "filter": { "rank": { "lt": 3 } } })),
         json!({ "all": 2, "ranks": 2 })
     );
-    // What the operation hides from its caller, it hides here too.
+    // Rows that the operation hides from its caller are not aggregated either.
     assert_eq!(
         counted("query_plants", json!({ "query": { "zone": "north" } })),
         json!({ "all": 2, "ranks": 6 })
     );
-    // All of them count, not only those of the page.
+    // All matching rows count, not only those of the page.
     assert_eq!(
         counted("list_plants", json!({ "include_items": true, "first": 1 })),
         json!({ "all": 7, "ranks": 13 })
@@ -236,7 +236,7 @@ fn fields_and_labels_have_nothing_to_do_with_each_other() {
 }
 
 #[test]
-fn what_cannot_be_computed_is_refused() {
+fn rejects_impossible_aggregates() {
     // REQ-AGG-02, REQ-AGG-03, REQ-AGG-08
     for (expression, wanted, param, part) in [
         (

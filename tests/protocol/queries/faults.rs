@@ -1,4 +1,4 @@
-//! What is wrong with a query: the code, the place, what would be right, and all of it at once.
+//! Faulty queries: the code, the location and the correction, for all errors at once.
 
 use mcp_aql::leaks_internals;
 use serde_json::{Value, json};
@@ -12,7 +12,7 @@ fn refused(params: &Value, wanted: &str, param: &str, parts: &[&str]) -> Value {
     assert_eq!(code(&reply), Some(wanted), "{params}: {reply}");
     assert_eq!(details(&reply)["param_name"], param, "{params}: {reply}");
     assert_eq!(details(&reply)["operation"], "list_plants", "{params}");
-    // What stands in for a message that could not be shown.
+    // The fallback text for a message that could not be shown.
     assert!(!message(&reply).contains("see the details"), "{params}: {}", message(&reply));
     for part in parts {
         assert!(message(&reply).contains(part), "{params}: {}", message(&reply));
@@ -158,7 +158,7 @@ fn keys_operators_and_values_of_a_filter_are_checked() {
 }
 
 #[test]
-fn a_fault_says_what_would_be_right() {
+fn an_error_states_what_is_valid() {
     // REQ-COL-04, REQ-COL-05
     let reply = refused(&json!({ "sort": { "field": "nam" } }), VALUE, "sort.field", &[]);
     let sortable = json!([
@@ -264,7 +264,7 @@ fn orders_are_checked() {
 }
 
 #[test]
-fn what_is_too_large_is_refused() {
+fn rejects_oversized_text() {
     // REQ-COL-04
     let mut deep = json!({ "rank": 2 });
     for _ in 0..9 {
@@ -300,7 +300,7 @@ fn what_is_too_large_is_refused() {
     let reply = search(words(33));
     assert_eq!(code(&reply), Some(VALUE));
     assert!(message(&reply).contains("more than 32 different words"), "{reply}");
-    // The same word again is no other word.
+    // Repeated words count once.
     assert_eq!(code(&search(vec!["apple"; 60].join(" "))), None);
     let reply = search("x".repeat(501));
     assert_eq!(code(&reply), Some(VALUE));
@@ -324,7 +324,7 @@ fn a_search_needs_a_word() {
         assert_eq!(details(&reply)["param_name"], "query");
         assert!(message(&reply).contains("has no word to look for"), "{reply}");
     }
-    // Where words are not looked for, they are refused rather than ignored.
+    // If an operation has no text search, `query` is rejected instead of ignored.
     assert_eq!(code(&list(json!({ "query": "apple" }))), Some("VALIDATION_UNKNOWN_PARAM"));
 }
 
@@ -355,7 +355,7 @@ fn all_faults_are_told_at_once() {
     for part in ["'bush'", "'statu'", "'nam'", "'name'", "computes nothing", "'first' and 'last'"] {
         assert!(message(&reply).contains(part), "{part}: {}", message(&reply));
     }
-    // So many that nobody would read them are cut.
+    // A very long list of errors is truncated.
     let many: serde_json::Map<String, Value> =
         (0..90).map(|each| (format!("x{each}"), json!(1))).collect();
     let reply = list(json!({ "filter": many }));
@@ -363,7 +363,7 @@ fn all_faults_are_told_at_once() {
     assert_eq!(message(&reply).matches("unknown key").count(), 20);
 }
 
-/// Every text of a reply that a reader of its message sees.
+/// Collects every text of a reply that is part of its message.
 fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
     match value {
         Value::String(text) => found.push(text),

@@ -1,4 +1,4 @@
-//! What is shown of each row: presets, paths, computed fields.
+//! Field selection: presets, paths and computed fields.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::garden::{GARDEN, list};
 use crate::support::{call, code, data, details, message, names};
 
-/// One plant with these fields.
+/// Returns one plant with these fields.
 fn get(plant_id: u32, fields: Value) -> Value {
     call(&GARDEN, "get_plant", json!({ "plant_id": plant_id, "fields": fields }))
 }
@@ -62,7 +62,7 @@ fn presets_are_values_of_fields() {
         assert_eq!(names(&shown(1, json!(preset))), whole, "{preset}");
     }
     assert_eq!(shown(1, json!("minimal")), json!({ "plant_id": 1, "name": "Boskoop" }));
-    // And two of the resource's own.
+    // And two presets of the resource.
     assert_eq!(
         shown(1, json!("brief")),
         json!({ "name": "Boskoop", "bed": { "zone": "north" }, "_computed": { "age_days": 11_023 } })
@@ -82,25 +82,25 @@ fn paths_keep_the_nesting() {
         shown(1, json!(["bed.soil.colour", "name", "bed.zone"])),
         json!({ "name": "Boskoop", "bed": { "zone": "north", "soil": { "colour": "brown" } } })
     );
-    // Of a list, each entry.
+    // Selects from each entry of a list.
     assert_eq!(
         shown(1, json!(["visits.by"])),
         json!({ "visits": [{ "by": "ann" }, { "by": "bob" }] })
     );
-    // Into what has no fixed names.
+    // Selects from maps without fixed keys.
     assert_eq!(
         shown(1, json!(["extra.lamp.watts"])),
         json!({ "extra": { "lamp": { "watts": 5 } } })
     );
     assert_eq!(shown(1, json!(["extra.pump"])), json!({ "extra": {} }));
-    // The whole, whatever is asked of it beside that.
+    // The whole value, even if parts of it are selected as well.
     let whole = shown(1, json!(["bed"]));
     assert_eq!(shown(1, json!(["bed", "bed.zone"])), whole);
     assert_eq!(shown(1, json!(["bed.zone", "bed"])), whole);
     assert_eq!(shown(1, json!(["name", "name"])), json!({ "name": "Boskoop" }));
 }
 
-/// Goods with members of every kind that a path can lead into.
+/// A resource with members of every kind that a path can lead into.
 #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
 struct Good {
     /// Its number.
@@ -110,15 +110,15 @@ struct Good {
     name: String,
     /// Its labels.
     labels: Vec<String>,
-    /// The forms that it is sold in, by their names.
+    /// The forms in which it is sold, by name.
     variants: BTreeMap<String, Form>,
-    /// How many are in stock, by warehouse.
+    /// Number in stock, by warehouse.
     stock: BTreeMap<String, u32>,
     /// Anything else.
     metadata: Value,
 }
 
-/// A form that a good is sold in.
+/// A form in which a good is sold.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Form {
     /// In cents.
@@ -142,7 +142,7 @@ impl Shop {
     }
 }
 
-/// Two goods: the second has an entry that the first lacks.
+/// Returns two goods. The second has an entry that the first lacks.
 fn shop() -> Adapter {
     let good = |good_id: u32, stock: &str, metadata: Value| Good {
         good_id,
@@ -190,7 +190,7 @@ fn a_path_ends_at_a_plain_value() {
             assert_eq!(warning["details"], json!({ "fields": [path] }));
             assert!(warning["message"].as_str().unwrap().contains(&format!("'{path}'")));
         }
-        // The same holds for a single resource.
+        // The same rule applies to a single resource.
         let reply = call(&shop, "get_good", json!({ "fields": [path] }));
         assert_eq!(reply["data"]["good"], first, "{path}");
         assert_eq!(reply["warnings"].is_array(), warns || path == "stock.south", "{path}");
@@ -199,7 +199,7 @@ fn a_path_ends_at_a_plain_value() {
     let message = reply["warnings"][0]["message"].as_str().unwrap();
     assert!(message.contains("'stock.west', 'variants.price'"), "{message}");
     assert!(message.contains("'variants.KEY.price'"), "{message}");
-    // Without a row there is nothing to say of rows.
+    // Without rows there are no warnings about rows.
     let reply = call(&shop, "list_goods", json!({ "fields": ["stock.west"], "first": 0 }));
     assert_eq!(reply.get("warnings"), None, "{reply}");
 }
@@ -318,7 +318,7 @@ fn a_preset_can_be_given_apart_and_fields_add_to_it() {
 }
 
 #[test]
-fn without_a_choice_one_is_whole_and_a_search_is_short() {
+fn by_default_single_resources_are_complete_and_search_results_short() {
     // REQ-FLD-06
     let one = data(call(&GARDEN, "get_plant", json!({ "plant_id": 1 })));
     assert_eq!(one["plant"].as_object().map(serde_json::Map::len), Some(ALL.len()));
@@ -328,7 +328,7 @@ fn without_a_choice_one_is_whole_and_a_search_is_short() {
     let searched = data(call(&GARDEN, "search_plants", json!({ "query": "boskoop" })));
     assert_eq!(searched["items"], json!([{ "plant_id": 1, "name": "Boskoop" }]));
     assert_eq!(searched["applied"]["fields"], "minimal");
-    // A list that can also be searched stays a list.
+    // A list that is also a search stays a list.
     let both = data(call(&GARDEN, "list_slowly", json!({ "query": "boskoop" })));
     assert_eq!(both["applied"]["fields"], "standard");
 }
@@ -346,13 +346,13 @@ fn each_item_is_cut_and_the_page_is_not() {
 }
 
 #[test]
-fn what_a_row_does_not_have_is_left_out() {
+fn missing_fields_are_omitted() {
     // REQ-FLD-08, choice C-62
     let data = data(list(json!({ "fields": ["name", "note", "bed.zone"], "sort": "plant_id" })));
     let items = data["items"].as_array().unwrap();
     assert_eq!(items[0]["note"], "Old apple tree by the gate");
     assert_eq!(items[1], json!({ "name": "Café currant", "bed": { "zone": "south" } }));
-    // A row that says it has no bed goes on saying so.
+    // A row keeps an explicit null.
     assert_eq!(items[4], json!({ "name": "Yew", "bed": null }));
     assert_eq!(items.len(), 7);
 }
@@ -366,7 +366,7 @@ fn unknown_names_are_refused_with_the_nearest() {
         (json!(["name.first"]), "fields[0]", "unknown field 'name.first'"),
         (json!(["_computed.age"]), "fields[0]", "Did you mean '_computed.age_days'?"),
         (json!(["age_days"]), "fields[0]", "_computed.age_days"),
-        // What is computed of a nested resource is not the row's.
+        // Computed fields of a nested resource are not part of the row.
         (json!(["bed._computed.is_wet"]), "fields[0]", "unknown field 'bed._computed.is_wet'"),
         (json!(["brief"]), "fields[0]", "unknown field 'brief'"),
         (json!("minimum"), "fields", "Did you mean 'minimal'?"),
@@ -398,7 +398,7 @@ fn computed_fields_come_in_an_object_of_their_own() {
         json!({ "_computed": { "age_days": null } })
     );
     assert_eq!(shown(5, json!(["_computed.is_tall"])), json!({ "_computed": { "is_tall": true } }));
-    // Nobody gets them unasked.
+    // They are not returned unless requested.
     for fields in [json!("full"), json!("standard"), json!("minimal"), json!(["name"])] {
         assert_eq!(shown(1, fields.clone()).get("_computed"), None, "{fields}");
     }

@@ -1,4 +1,4 @@
-//! Which rows come back: `filter` and `query`.
+//! Row selection: `filter` and `query`.
 
 use mcp_aql::Adapter;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::garden::{GARDEN, adapter_of, found, ids, list, plant};
 use crate::support::{call, code, data, message};
 
-/// Each filter with the plants that it finds.
+/// Checks which plants each filter finds.
 #[track_caller]
 fn finds(cases: &[(Value, &[u64])]) {
     for (filter, wanted) in cases {
@@ -41,7 +41,7 @@ fn a_value_a_list_and_an_object_of_operators() {
 }
 
 #[test]
-fn what_is_missing_passes_no_test_but_the_opposite() {
+fn missing_values_match_only_negations() {
     // REQ-COL-04
     finds(&[
         (json!({ "change": { "exists": true } }), &[1, 2, 3, 6]),
@@ -54,14 +54,14 @@ fn what_is_missing_passes_no_test_but_the_opposite() {
         (json!({ "change": [15, null] }), &[2, 4, 5, 6, 7]),
         (json!({ "change": { "nin": [15, null] } }), &[1, 3]),
         (json!({ "health": null }), &[2 + 1, 5, 6]),
-        // What is no number is missing, as it is in JSON.
+        // NaN is missing, because JSON writes it as null.
         (json!({ "mass": { "exists": true } }), &[1, 3]),
         (json!({ "mass": null }), &[2, 4, 5, 6, 7]),
     ]);
 }
 
 #[test]
-fn of_a_list_one_entry_must_pass() {
+fn a_list_matches_if_one_entry_does() {
     // REQ-COL-04
     finds(&[
         (json!({ "tags": "fruit" }), &[1, 3]),
@@ -81,7 +81,7 @@ fn dates_are_days_and_instants_are_points_in_time() {
         (json!({ "planted": "2029-10-12" }), &[2, 6]),
         (json!({ "planted": { "gt": "2029-10-12" } }), &[3]),
         (json!({ "planted": { "lte": "2029-10-12" } }), &[1, 2, 6]),
-        // The same instant, whatever the offset.
+        // The same instant, regardless of the offset.
         (json!({ "seen_at": "2031-05-06T09:00:00+02:00" }), &[1]),
         (json!({ "seen_at": "2031-05-06T07:00:00.000Z" }), &[1]),
         (json!({ "seen_at": { "gt": "2031-05-06T06:30:00Z" } }), &[1, 2]),
@@ -89,7 +89,7 @@ fn dates_are_days_and_instants_are_points_in_time() {
     ]);
 }
 
-/// The garden with plant 1 seen at each of these instants.
+/// Returns a garden in which plant 1 was seen at each of these instants.
 fn seen_at(instants: &[&str]) -> Adapter {
     let plants = instants.iter().zip(1..).map(|(instant, number)| {
         let mut plant = plant(number, "Yew");
@@ -133,7 +133,7 @@ fn a_date_is_the_whole_day_of_an_instant() {
         let params = json!({ "filter": { "seen_at": condition }, "sort": { "field": "plant_id" } });
         let reply = call(&adapter, "list_plants", params);
         assert_eq!(ids(&reply), wanted, "{condition}");
-        // The reply repeats the filter as it was written.
+        // The reply repeats the filter as written.
         assert_eq!(reply["data"]["applied"]["filter"]["seen_at"], condition);
     }
 }
@@ -183,7 +183,7 @@ fn groups_combine_conditions() {
 }
 
 #[test]
-fn a_filter_is_as_large_as_it_may_be() {
+fn filters_up_to_the_limit_are_accepted() {
     // REQ-COL-04
     let mut deep = json!({ "rank": 2 });
     for _ in 0..8 {
@@ -201,16 +201,16 @@ fn a_filter_is_as_large_as_it_may_be() {
     assert_eq!(found(json!({ "plant_id": values })), [2, 3, 4, 5, 6, 7]);
 }
 
-/// The plants that words find, best first.
+/// Returns the plants that a search finds, best first.
 #[track_caller]
 fn best(query: &str) -> Vec<u64> {
     ids(&call(&GARDEN, "search_plants", json!({ "query": query })))
 }
 
 #[test]
-fn any_word_will_do_and_the_best_comes_first() {
+fn any_matching_word_suffices_and_the_best_match_is_first() {
     // REQ-COL-02, REQ-COL-09
-    // Twice where it begins another word, in note, name and tags; ties by identifier.
+    // A word that begins another one counts half. Note, name and tags count equally, and identifiers break ties.
     assert_eq!(best("apple"), [1, 3, 4, 7]);
     assert_eq!(best("Apple TREE"), [1, 3, 4, 7]);
     assert_eq!(best("apple mint"), [3, 1, 4, 7]);
@@ -218,7 +218,7 @@ fn any_word_will_do_and_the_best_comes_first() {
     assert_eq!(best("barb"), [6]);
     assert_eq!(best("erry"), [] as [u64; 0]);
     assert_eq!(best("nothing here"), [] as [u64; 0]);
-    // In the middle of the fields of a nested resource, and in the entries of a list.
+    // Fields of nested resources and list entries are searched too.
     assert_eq!(best("south"), [2]);
     assert_eq!(best("kitchen"), [3]);
 }
@@ -237,14 +237,14 @@ fn quotes_make_a_phrase() {
     assert_eq!(best("\"apple tree\""), [1]);
     assert_eq!(best("\"apple of the\" \"café currant\""), [4, 2]);
     assert_eq!(best("\"tree apple\""), [] as [u64; 0]);
-    // A phrase stands in one field, and in one entry of a list.
+    // A phrase must occur in a single field or list entry.
     assert_eq!(best("\"fruit old\""), [] as [u64; 0]);
-    // One quote alone is none.
+    // A single quote mark is ignored.
     assert_eq!(best("\"apple tree"), [1, 3, 4, 7]);
 }
 
 #[test]
-fn every_family_takes_the_same_controls() {
+fn every_family_accepts_the_same_controls() {
     // REQ-COL-01, REQ-COL-02, REQ-COL-10
     let controls = json!({
         "filter": { "rank": { "lt": 3 } }, "sort": { "field": "height", "order": "desc" },
@@ -269,7 +269,7 @@ fn every_family_takes_the_same_controls() {
     assert_eq!(page("list_slowly", json!("apple")), of(&[(7, 0.5), (4, 0.0)]));
     assert_eq!(page("search_plants", json!("apple")), of(&[(7, 0.5), (4, 0.0)]));
     assert_eq!(page("query_plants", json!({ "zone": "south" })), of(&[(2, 1.25)]));
-    // A list says what it is without words.
+    // Without words, the list has its usual order.
     let data = data(list(json!({})));
     assert_eq!(data["items"].as_array().map(Vec::len), Some(7));
 }

@@ -1,4 +1,4 @@
-//! The collection that these tests ask: plants with a field of every kind and every mark.
+//! The collection of these tests: plants with a field of every kind and every mark.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
@@ -19,23 +19,23 @@ use crate::support::call;
     default_sort(rank desc, name)
 )]
 pub(crate) struct Plant {
-    /// Assigned when it is planted.
+    /// Assigned on planting.
     #[resource(id, filter, sort)]
     pub(crate) plant_id: u32,
-    /// What people call it.
+    /// Common name.
     #[resource(search, filter, sort)]
     pub(crate) name: String,
-    /// What was noted.
+    /// Notes.
     #[resource(search, filter)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) note: Option<String>,
-    /// How it grows.
+    /// Growth form.
     #[resource(filter, sort, group)]
     pub(crate) kind: Kind,
-    /// How it does.
+    /// State of health.
     #[resource(filter, sort, group)]
     pub(crate) health: Option<Health>,
-    /// What comes first when water is short.
+    /// Priority if water is short.
     #[resource(filter, sort, numeric, group)]
     pub(crate) rank: u8,
     /// Leaves since last year.
@@ -47,7 +47,7 @@ pub(crate) struct Plant {
     /// In kilograms.
     #[resource(filter, sort, numeric)]
     pub(crate) mass: Option<f32>,
-    /// Few have it.
+    /// Rarity; few plants have it.
     #[resource(filter, group)]
     pub(crate) rare: bool,
     /// Free-form labels.
@@ -59,87 +59,87 @@ pub(crate) struct Plant {
     /// The day it came.
     #[resource(filter, sort, group)]
     pub(crate) planted: Option<NaiveDate>,
-    /// When somebody last looked.
+    /// Time of the last inspection.
     #[resource(filter, sort)]
     pub(crate) seen_at: DateTime<Utc>,
-    /// Where it stands.
+    /// Bed.
     #[resource(nested)]
     pub(crate) bed: Option<Bed>,
-    /// Who came to see it.
+    /// Visits.
     pub(crate) visits: Vec<Visit>,
     /// Anything else.
     pub(crate) extra: BTreeMap<String, Value>,
 }
 
-/// How a plant grows.
+/// The growth form of a plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Kind {
-    /// With a trunk.
+    /// Has a trunk.
     Tree,
-    /// With many stems.
+    /// Has many stems.
     Shrub,
-    /// Without wood.
+    /// Has no wood.
     Herb,
 }
 
-/// How a plant does.
+/// The health of a plant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Health {
     /// Needs help.
     NotWell,
-    /// As it should.
+    /// Healthy.
     Fine,
-    /// Better than that.
+    /// Thriving.
     AtItsBest,
 }
 
 /// A part of the garden.
 #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
 pub(crate) struct Bed {
-    /// Which part.
+    /// Zone.
     #[resource(search, filter, sort, group)]
     pub(crate) zone: String,
-    /// In percent.
+    /// Moisture in percent.
     #[resource(filter, sort, numeric)]
     pub(crate) moisture: Option<f64>,
-    /// What it is made of.
+    /// Soil.
     #[resource(nested)]
     pub(crate) soil: Soil,
 }
 
-/// What a bed is made of.
+/// The soil of a bed.
 #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
 pub(crate) struct Soil {
-    /// How sour.
+    /// Acidity.
     #[resource(filter, sort, numeric)]
     pub(crate) acidity: i16,
     /// Its colour.
     pub(crate) colour: String,
 }
 
-/// Somebody came.
+/// A visit.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct Visit {
-    /// Who.
+    /// Visitor.
     pub(crate) by: String,
-    /// How long.
+    /// Duration.
     pub(crate) minutes: u32,
 }
 
-/// The last day that a plant's age is counted to.
+/// The day up to which ages are computed.
 pub(crate) const TODAY: NaiveDate = NaiveDate::from_ymd_opt(2031, 5, 6).expect("a day");
 
 #[computed_fields]
 impl Plant {
-    /// Days since it came.
+    /// Days since planting.
     #[computed(filter, sort, numeric)]
     pub(crate) fn age_days(&self) -> Option<i64> {
         Some((TODAY - self.planted?).num_days())
     }
 
-    /// What its sign says.
+    /// Text of the sign.
     #[computed]
     pub(crate) fn sign(&self) -> String {
         format!("{} ({})", self.name, self.plant_id)
@@ -161,13 +161,13 @@ impl Bed {
     }
 }
 
-/// Which plants: a zone, or everything but one.
+/// Selects plants by zone.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Selector {
     /// In this zone.
     zone: Option<String>,
-    /// Not in this one.
+    /// Not in this zone.
     not_zone: Option<String>,
 }
 
@@ -197,14 +197,14 @@ impl Garden {
         self.with(|plants| query.run(&*plants))
     }
 
-    /// Look for plants.
+    /// Search the plants.
     #[operation(category = "READ")]
     fn search_plants(&self, query: CollectionQuery<Plant>) -> Found {
         self.with(|plants| query.run(&*plants))
     }
 
-    /// Find plants in a zone, or outside of one. `query` is a selector, an object: `zone` names the
-    /// zone, `not_zone` one to leave out; both hold together, and before `filter`.
+    /// Find plants in a zone, or outside one. `query` is a selector object: `zone` names the zone, `not_zone` excludes
+    /// one. Both are combined, and applied before `filter`.
     #[operation(category = "READ", example = {
         "query": { "not_zone": "north" }, "sort": { "field": "height" }, "fields": "brief", "first": 5,
     })]
@@ -223,7 +223,7 @@ impl Garden {
         })
     }
 
-    /// List plants on small pages, for which nobody counts.
+    /// List plants on small pages, without a total count.
     #[operation(category = "READ")]
     fn list_slowly(
         &self,
@@ -251,21 +251,21 @@ pub(crate) fn builder(garden: Garden) -> AdapterBuilder {
     Adapter::builder("garden").operations(garden).without_config()
 }
 
-/// An adapter of these plants, and the plants.
+/// Returns an adapter of these plants, and the plants.
 pub(crate) fn adapter_of(plants: Vec<Plant>) -> (Adapter, Garden) {
     let garden = Garden::new(plants);
     (builder(garden.clone()).build().expect("the garden is sound"), garden)
 }
 
-/// The garden that nobody changes.
+/// A garden that no test changes.
 pub(crate) static GARDEN: LazyLock<Adapter> = LazyLock::new(|| adapter_of(plants()).0);
 
-/// Asks for a list of the garden.
+/// Lists the garden.
 pub(crate) fn list(params: Value) -> Value {
     call(&GARDEN, "list_plants", params)
 }
 
-/// The numbers of the plants on a page, in their order.
+/// Returns the numbers of the plants on a page, in order.
 #[track_caller]
 pub(crate) fn ids(reply: &Value) -> Vec<u64> {
     assert_eq!(reply["success"], true, "{reply}");
@@ -273,7 +273,7 @@ pub(crate) fn ids(reply: &Value) -> Vec<u64> {
     items.iter().map(|item| item["plant_id"].as_u64().expect("a number")).collect()
 }
 
-/// The numbers of the plants that a filter finds, sorted.
+/// Returns the numbers of the plants that a filter finds, sorted.
 #[track_caller]
 pub(crate) fn found(filter: Value) -> Vec<u64> {
     ids(&list(json!({ "filter": filter, "sort": { "field": "plant_id" } })))
@@ -318,7 +318,7 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// Seven plants.
+/// Returns seven plants.
 pub(crate) fn plants() -> Vec<Plant> {
     vec![
         Plant {

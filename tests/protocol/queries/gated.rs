@@ -1,4 +1,4 @@
-//! What a collection is asked for is part of the call that gates decide on.
+//! Query parameters are part of the call that gates decide on.
 
 use mcp_aql::limits::{Metric, Quota, RateLimits};
 use mcp_aql::{Adapter, AdapterBuilder, Condition, Policy};

@@ -1,5 +1,4 @@
-//! Requests that cost more than they say, numbers that are not what they look like, and resources that
-//! cannot work.
+//! Requests that are unexpectedly expensive, unusual numbers, and resources that cannot work.
 
 use std::time::Instant;
 
@@ -25,13 +24,13 @@ fn empty_groups_count_as_conditions() {
 }
 
 #[test]
-fn many_faults_are_not_all_looked_for() {
+fn long_lists_of_errors_are_truncated() {
     let unknown: serde_json::Map<_, _> =
         (0..20_000).map(|index| (format!("nmae{index}"), Value::Null)).collect();
     let start = Instant::now();
     let reply = list(json!({ "filter": unknown }));
     assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"));
-    // A bound that only a search for each of them breaks.
+    // Exceeded only by a linear search for each value.
     assert!(start.elapsed().as_secs() < 5);
     assert!(message(&reply).matches("unknown key").count() <= 20, "{reply}");
 }
@@ -55,7 +54,7 @@ fn a_number_of_fewer_bits_is_what_its_reply_shows() {
     let params = json!({ "aggregate": { "least": { "min": "mass", "max": "mass" } } });
     let data = call(&adapter, "list_plants", params)["data"].take();
     assert_eq!(data["aggregations"]["least"], json!({ "min": 0.1, "max": 0.2 }));
-    // And a cursor leads on from it.
+    // A cursor continues from it.
     let sort = json!({ "field": "mass" });
     let page = call(&adapter, "list_plants", json!({ "sort": sort, "first": 1 }));
     let after = &page["data"]["pageInfo"]["endCursor"];
@@ -64,7 +63,7 @@ fn a_number_of_fewer_bits_is_what_its_reply_shows() {
 }
 
 #[test]
-fn nobody_counts_off_a_whole_collection() {
+fn deep_offsets_are_rejected() {
     for params in [
         json!({ "offset": 100_001 }),
         json!({ "offset": 9_000_000_000_000_000_000_u64, "limit": 1 }),
@@ -92,7 +91,7 @@ fn dates_have_one_form() {
 }
 
 #[test]
-fn a_list_without_values_is_refused_and_null_is_missing() {
+fn rejects_empty_list_and_treats_null_as_missing() {
     for filter in [json!({ "tags": [] }), json!({ "name": [] }), json!({ "not": { "rank": [] } })] {
         let reply = list(json!({ "filter": filter }));
         assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{filter}: {reply}");
@@ -102,7 +101,7 @@ fn a_list_without_values_is_refused_and_null_is_missing() {
 }
 
 #[test]
-fn what_was_applied_can_be_asked_for_again() {
+fn applied_controls_can_be_sent_again() {
     // REQ-COL-10
     let adapter = adapter_of(super::garden::plants()).0;
     let ask = |params| call(&adapter, "search_plants", params);
@@ -111,7 +110,7 @@ fn what_was_applied_can_be_asked_for_again() {
     assert_eq!(*sort, json!([{ "field": "relevance", "order": "desc" }]));
     let again = ask(json!({ "query": "apple tree", "sort": sort }));
     assert_eq!(again["data"]["items"], page["data"]["items"]);
-    // Without words nothing is more relevant than anything.
+    // Without search words there is no relevance to sort by.
     assert_eq!(code(&list(json!({ "sort": sort[0] }))), Some("VALIDATION_INVALID_VALUE"));
 }
 
@@ -127,24 +126,24 @@ fn a_field_that_exists_is_not_called_unknown() {
     }
 }
 
-/// Holds the other.
+/// Contains the other resource.
 #[derive(Clone, Serialize, JsonSchema, Resource)]
 struct Hen {
     /// Which one.
     #[resource(id)]
     hen_id: u32,
-    /// What it came from, or made.
+    /// The egg that it hatched from or laid.
     #[resource(nested)]
     egg: Option<Egg>,
 }
 
-/// Holds the one.
+/// Contains the first resource.
 #[derive(Clone, Serialize, JsonSchema, Resource)]
 struct Egg {
-    /// How heavy.
+    /// Weight.
     #[resource(filter)]
     weight: u32,
-    /// What it came from, or became.
+    /// The hen that laid it or hatched from it.
     #[resource(nested)]
     hen: Option<Box<Hen>>,
 }
@@ -161,13 +160,13 @@ impl Coop {
 }
 
 #[test]
-fn resources_that_hold_each_other_are_told_at_the_start() {
+fn build_rejects_mutually_nested_resources() {
     let error = Adapter::builder("coop").operations(Coop).without_config().build().unwrap_err();
     let problems = error.problems().join("\n");
     assert!(problems.contains("leads back to where it is nested"), "{problems}");
 }
 
-/// Half of something.
+/// Returns half of a value.
 #[derive(Clone, Serialize, JsonSchema, Resource)]
 #[resource(default_sort(_computed.half))]
 struct Thing {
@@ -201,7 +200,7 @@ impl Things {
 }
 
 #[test]
-fn an_order_that_the_backend_lacks_is_told_at_the_start() {
+fn build_rejects_an_order_that_the_backend_lacks() {
     let error = Adapter::builder("things").operations(Things).without_config().build().unwrap_err();
     let problems = error.problems().join("\n");
     assert!(problems.contains("`default_sort` names `_computed.half`"), "{problems}");

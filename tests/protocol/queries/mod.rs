@@ -1,4 +1,4 @@
-//! The query language through an adapter: collections, aggregates, fields, computed fields, pages.
+//! Tests of the query language through an adapter: collections, aggregates, fields, computed fields and pages.
 
 mod aggregates;
 mod faults;
@@ -7,8 +7,8 @@ mod filters;
 mod garden;
 mod gated;
 mod hostile;
+mod introspection;
 mod naive;
 mod pages;
 mod properties;
 mod sorts;
-mod told;

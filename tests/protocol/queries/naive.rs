@@ -1,5 +1,5 @@
-//! The query language once more, on JSON rows, straight from its description and slow. It shares no
-//! code with the runtime.
+//! A second, slow implementation of the query language on JSON rows, written from its description. It shares no code
+//! with the runtime.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::garden::Plant;
 
-/// How values of a field are compared.
+/// The comparison rule of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     Number,
@@ -20,7 +20,7 @@ pub(crate) enum Form {
     Instant,
 }
 
-/// A field as the description of the garden has it: path, form, list, sortable, groupable, numeric.
+/// A field of the garden: path, form, list, sortable, groupable, numeric.
 pub(crate) struct Field {
     pub(crate) path: &'static str,
     pub(crate) form: Form,
@@ -80,7 +80,7 @@ pub(crate) fn known(path: &str) -> &'static Field {
     FIELDS.iter().find(|field| field.path == path).expect("a field")
 }
 
-/// A row as JSON, with everything that is computed of it.
+/// Returns a row as JSON, with all computed fields.
 pub(crate) fn row(plant: &Plant) -> Value {
     let mut row = serde_json::to_value(plant).expect("a plant is JSON");
     row["_computed"] = json!({
@@ -98,8 +98,7 @@ fn instant(value: &Value) -> DateTime<Utc> {
     DateTime::parse_from_rfc3339(text).expect("an instant").to_utc()
 }
 
-/// The order of a value and an operand, which of an instant may be a day in UTC: any instant of it is
-/// the same.
+/// Compares a value with an operand. If the operand of an instant is a day in UTC, any instant of that day is equal.
 fn compare_to(form: Form, value: &Value, operand: &Value) -> Ordering {
     match operand.as_str().map(str::parse::<NaiveDate>) {
         Some(Ok(day)) if matches!(form, Form::Instant) => instant(value).date_naive().cmp(&day),
@@ -107,7 +106,7 @@ fn compare_to(form: Form, value: &Value, operand: &Value) -> Ordering {
     }
 }
 
-/// The order of two values that are there.
+/// Compares two present values.
 fn compare(form: Form, left: &Value, right: &Value) -> Ordering {
     let text = |value: &Value| value.as_str().expect("text").to_owned();
     match form {
@@ -127,7 +126,7 @@ fn compare(form: Form, left: &Value, right: &Value) -> Ordering {
     }
 }
 
-/// Values of a field: none, one, or those of a list.
+/// Returns the values of a field: none, one, or those of a list.
 fn values<'a>(row: &'a Value, field: &Field) -> Vec<&'a Value> {
     match at(row, field.path) {
         Value::Null => Vec::new(),
@@ -171,7 +170,7 @@ fn passes(row: &Value, field: &Field, operator: &str, operand: &Value) -> bool {
     }
 }
 
-/// Whether a row satisfies a filter.
+/// Reports whether a row satisfies a filter.
 pub(crate) fn holds(row: &Value, filter: &Value) -> bool {
     filter.as_object().expect("an object").iter().all(|(key, value)| {
         let each = || value.as_array().expect("a list").iter();
@@ -189,7 +188,7 @@ pub(crate) fn holds(row: &Value, filter: &Value) -> bool {
     })
 }
 
-/// Lower case, with a space around each word. The rows of these tests are ASCII.
+/// Returns the text in lower case with a space around each word. The rows of these tests are ASCII.
 fn fold(text: &str) -> String {
     let words: Vec<_> = text
         .split(|each: char| !each.is_ascii_alphanumeric())
@@ -199,7 +198,7 @@ fn fold(text: &str) -> String {
     if words.is_empty() { String::new() } else { format!(" {} ", words.join(" ")) }
 }
 
-/// What a row counts for the words of a query; 0 is not found.
+/// Returns the score of a row for a search. Rows with score 0 are not found.
 pub(crate) fn score(row: &Value, query: &str) -> u64 {
     let mut terms = Vec::new();
     for (index, part) in query.split('"').enumerate() {
@@ -232,7 +231,7 @@ pub(crate) fn score(row: &Value, query: &str) -> u64 {
     SEARCHED.iter().map(|path| of_field(path)).sum()
 }
 
-/// The order of two rows: keys are paths with `true` for the largest first. What is missing is last.
+/// Compares two rows. Keys are paths, with `true` for descending. Missing values are last.
 pub(crate) fn order(left: &Value, right: &Value, keys: &[(&str, bool)]) -> Ordering {
     for (path, descending) in keys {
         let (one, other) = (at(left, path), at(right, path));
@@ -276,7 +275,7 @@ fn compute(rows: &[&Value], function: &str, operand: &Value) -> Value {
     }
 }
 
-/// What an expression comes to.
+/// Returns the result of an aggregate expression.
 pub(crate) fn aggregate(rows: &[&Value], expression: &Map<String, Value>) -> Value {
     let functions: Vec<_> =
         expression.iter().filter(|(name, value)| *name != "group_by" && **value != false).collect();
@@ -302,13 +301,13 @@ pub(crate) fn aggregate(rows: &[&Value], expression: &Map<String, Value>) -> Val
     groups.into_iter().map(|(key, rows)| (key, result(&rows))).collect()
 }
 
-/// A row cut down to these paths.
+/// Returns a row reduced to these paths.
 pub(crate) fn pick(row: &Value, paths: &[&str]) -> Value {
     part(row, paths).expect("a row is an object")
 }
 
-/// The part of a value at these paths; none where it is neither an object, nor a list with a part, nor
-/// missing.
+/// Returns the part of a value at these paths. Returns `None` for a value that is neither an object, nor a list
+/// with a matching part, nor missing.
 fn part(value: &Value, paths: &[&str]) -> Option<Value> {
     match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! Which part of a collection comes back, and how to go on.
+//! Pages of a collection and their cursors.
 
 use mcp_aql::prelude::*;
 use serde_json::{Value, json};
@@ -10,7 +10,7 @@ fn page(params: Value) -> Value {
     data(list(params))
 }
 
-/// The numbers on a page that is sorted by them.
+/// Returns the numbers on a page that is sorted by them.
 #[track_caller]
 fn numbers(mut params: Value) -> Vec<u64> {
     params["sort"] = json!({ "field": "plant_id" });
@@ -122,7 +122,7 @@ fn every_list_pages_by_the_same_rules() {
 }
 
 #[test]
-fn what_contradicts_itself_is_refused_with_a_hint() {
+fn rejects_contradictory_controls_with_a_hint() {
     // REQ-PAG-02, REQ-PAG-03, REQ-COL-07
     let c = "aQE";
     for (params, expected, provided, hint) in [
@@ -210,7 +210,7 @@ fn what_contradicts_itself_is_refused_with_a_hint() {
 }
 
 #[test]
-fn a_page_tells_where_it_lies() {
+fn a_page_reports_its_position() {
     // REQ-PAG-04, REQ-PAG-05, REQ-PAG-06, REQ-PAG-07
     let data = page(json!({ "first": 1, "fields": "minimal" }));
     assert_eq!(names(&data), ["applied", "items", "pageInfo"]);
@@ -222,16 +222,16 @@ fn a_page_tells_where_it_lies() {
     assert_eq!(info["startCursor"], info["endCursor"]);
     let data = page(json!({ "first": 3 }));
     assert_ne!(data["pageInfo"]["startCursor"], data["pageInfo"]["endCursor"]);
-    // Nothing found, nothing to point at.
+    // An empty result has no cursors.
     let none = page(json!({ "filter": { "name": "" } }));
     assert_eq!(none["items"], json!([]));
     assert_eq!(
         none["pageInfo"],
         json!({ "hasNextPage": false, "hasPreviousPage": false, "totalCount": 0 })
     );
-    // The count is that of all rows that match.
+    // The count includes all matching rows.
     assert_eq!(page(json!({ "filter": { "rank": 1 }, "first": 1 }))["pageInfo"]["totalCount"], 3);
-    // Where counting costs too much there is none.
+    // The count is absent if the operation disables it.
     let slow = crate::support::data(call(&GARDEN, "list_slowly", json!({})));
     assert_eq!(
         names(&slow["pageInfo"]),
@@ -240,7 +240,7 @@ fn a_page_tells_where_it_lies() {
 }
 
 #[test]
-fn a_page_has_a_size_of_its_own_and_a_largest() {
+fn a_page_has_a_default_and_a_maximum_size() {
     // REQ-PAG-08, choices C-42, C-43, G-12
     let rows: Vec<_> = (1..=1_100).map(|number| plant(number, "x")).collect();
     let (adapter, _) = adapter_of(rows);
@@ -289,11 +289,11 @@ fn a_size_is_a_whole_number() {
             );
             assert_eq!(details(&reply)["param_name"], name);
         }
-        // No row is a page, and there is no page without rows.
+        // A page without rows is valid. A page number without rows per page is not.
         let zero = list(json!({ name: 0 }));
         let wanted = name.starts_with("page").then_some("VALIDATION_INVALID_VALUE");
         assert_eq!(code(&zero), wanted, "{name}");
-        // Nothing is as good as nothing.
+        // Null counts as absent.
         assert_eq!(code(&list(json!({ name: null }))), None, "{name}");
     }
 }
@@ -310,7 +310,7 @@ fn cursors_are_opaque_and_hold() {
         "{text}"
     );
     assert!(text.len() < 60 && !text.contains("north"), "{text}");
-    // The same page has the same cursors, and another size or filter does not change the place.
+    // The same page has the same cursors. Another size or filter does not change the position.
     assert_eq!(self::cursor("endCursor", ask()), cursor);
     for (first, filter, wanted) in [
         (1, json!({}), vec![2]),
@@ -365,7 +365,7 @@ fn a_cursor_of_something_else_is_refused() {
         refused(json!({ "sort": other, "first": 1, "after": good }), "another order");
     }
     refused(json!({ "first": 1, "after": good }), "the default order");
-    // Another process, another key.
+    // Another process with another key.
     let (other, _) = adapter_of(super::garden::plants());
     let params = json!({ "sort": sort, "first": 1, "after": good });
     assert_eq!(code(&call(&other, "list_plants", params)), Some("VALIDATION_INVALID_VALUE"));
@@ -387,7 +387,7 @@ fn a_search_goes_on_with_its_own_words() {
     assert_eq!(ids(&first), [1, 3]);
     let end = &first["data"]["pageInfo"]["endCursor"];
     assert_eq!(ids(&ask("apple tree", Some(end))), [4, 7]);
-    // Case is not a part of what is looked for.
+    // The search ignores case.
     assert_eq!(ids(&ask("Apple TREE", Some(end))), [4, 7]);
     assert_eq!(code(&ask("apple", Some(end))), Some("VALIDATION_INVALID_VALUE"));
     assert_eq!(code(&ask("appletree", Some(end))), Some("VALIDATION_INVALID_VALUE"));
@@ -421,7 +421,7 @@ fn pages_stay_where_they_are_while_rows_come_and_go() {
     let first = ask(None);
     assert_eq!(ids(&first), [10, 20, 30]);
     garden.with(|plants| {
-        // Also the row that the cursor points at.
+        // Also deletes the row of the cursor.
         plants.retain(|plant| plant.plant_id != 30 && plant.plant_id != 50);
         plants.insert(0, plant(5, "x"));
         plants.insert(0, Plant { rank: 9, ..plant(35, "x") });
@@ -465,7 +465,7 @@ fn pages_by_number_answer_in_their_own_form() {
         ask(json!({ "page": 1 })),
         json!({ "page": 1, "page_size": 20, "total_items": 7, "total_pages": 1, "has_more": false })
     );
-    // There is one form or the other.
+    // Only one form may be used at a time.
     let data = page(json!({ "limit": 3 }));
     assert_eq!(names(&data), ["applied", "items", "pagination"]);
     // Only where the author accepts it.
@@ -476,9 +476,9 @@ fn pages_by_number_answer_in_their_own_form() {
 }
 
 #[test]
-fn of_many_equal_rows_the_identifier_decides() {
+fn the_identifier_breaks_ties() {
     // REQ-PAG-09, REQ-COL-05
-    // More than are looked at together, the best of them first or last.
+    // More rows than one internal batch, with the best ones first or last.
     for descending in [false, true] {
         let mut rows: Vec<_> = (1..=1_300)
             .map(|number| Plant {

@@ -1,4 +1,4 @@
-//! Any rows and any query: the same as the slow way, every page in its place, and never a panic.
+//! Arbitrary rows and queries: the results equal those of the naive implementation, pages are complete, and nothing panics.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ fn word() -> impl Strategy<Value = String> {
 fn float() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => (-8..8_i8).prop_map(|quarters| f64::from(quarters) / 4.0),
-        // Numbers that JSON readers of every make read alike.
+        // Numbers that every JSON reader parses identically.
         1 => any::<i32>().prop_map(|parts| f64::from(parts) / 64.0),
         1 => Just(-0.0),
     ]
@@ -81,7 +81,7 @@ fn one() -> impl Strategy<Value = Plant> {
     })
 }
 
-/// Rows with numbers in any order.
+/// Generates rows with numbers in any order.
 fn rows(most: usize) -> impl Strategy<Value = Vec<Plant>> {
     vec(one(), 0..most).prop_map(number).prop_shuffle()
 }
@@ -93,7 +93,7 @@ fn number(mut plants: Vec<Plant>) -> Vec<Plant> {
     plants
 }
 
-/// A value to compare a field with.
+/// Generates a value to compare a field with.
 fn operand(field: &Field) -> BoxedStrategy<Value> {
     match field.form {
         Form::Number if field.whole => prop_oneof![
@@ -130,7 +130,7 @@ fn maybe_null(values: BoxedStrategy<Value>) -> BoxedStrategy<Value> {
     prop_oneof![6 => values, 1 => Just(Value::Null)].boxed()
 }
 
-/// What a filter asks of one field.
+/// Generates a condition on one field.
 fn condition() -> impl Strategy<Value = (String, Value)> {
     (0..FIELDS.len()).prop_flat_map(|place| {
         let field = &FIELDS[place];
@@ -169,7 +169,7 @@ fn condition() -> impl Strategy<Value = (String, Value)> {
         let asked = if field.form == Form::Bool {
             prop_oneof![bare, tests].boxed()
         } else {
-            // A list by itself is not empty: that would not say what it means.
+            // An empty list is rejected on its own, because its meaning would be unclear.
             let some = list().prop_filter("no value", |list| list != &json!([]));
             prop_oneof![bare, some, tests].boxed()
         };
@@ -241,7 +241,7 @@ fn expression() -> impl Strategy<Value = Map<String, Value>> {
     })
 }
 
-/// The same, but for what adding up floats in another order makes of them.
+/// Reports whether two results are equal, apart from rounding differences of float sums.
 fn close(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => {
@@ -266,7 +266,7 @@ fn numbers(page: &Value) -> Vec<u64> {
     page["items"].as_array().unwrap().iter().map(|row| row["plant_id"].as_u64().unwrap()).collect()
 }
 
-/// What the slow way finds, in order.
+/// Returns the rows that the naive implementation finds, in order.
 fn expected(rows: &[Value], filter: &Value, keys: &Keys) -> Vec<Value> {
     let mut found: Vec<_> = rows.iter().filter(|row| naive::holds(row, filter)).cloned().collect();
     found.sort_by(|one, other| naive::order(one, other, keys));
@@ -286,7 +286,7 @@ fn effective(keys: &Keys) -> Keys {
     if keys.is_empty() { DEFAULT.to_vec() } else { keys.clone() }
 }
 
-/// A control that is anything at all.
+/// Generates an arbitrary value for a control.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -345,7 +345,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 150, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_page_is_what_the_slow_way_finds(
+    fn pages_equal_those_of_the_naive_implementation(
         plants in rows(30),
         filter in filter(),
         keys in sort(),
@@ -393,7 +393,7 @@ proptest! {
     }
 
     #[test]
-    fn aggregates_are_what_the_slow_way_computes(
+    fn aggregates_equal_those_of_the_naive_implementation(
         plants in rows(40),
         filter in filter(),
         expressions in vec(expression(), 1..4),
@@ -417,7 +417,7 @@ proptest! {
     }
 
     #[test]
-    fn words_find_what_the_slow_way_finds(
+    fn searches_equal_those_of_the_naive_implementation(
         plants in rows(30),
         words in vec(prop_oneof![word(), Just("\"red elm\"".to_owned()), Just("\"b c\"".to_owned()), Just("EL".to_owned())], 1..4),
         filter in filter(),
@@ -444,7 +444,7 @@ proptest! {
     }
 
     #[test]
-    fn fields_are_what_is_left_of_the_whole(
+    fn selected_fields_equal_those_of_the_whole_row(
         plants in rows(8),
         chosen in subsequence(vec![
             "plant_id", "name", "note", "tags", "planted", "bed", "bed.zone", "bed.soil", "bed.soil.colour",
@@ -483,7 +483,7 @@ proptest! {
             let params = with_sort(json!({ "filter": filter }), &keys);
             if searched { let mut params = params; params["query"] = json!("oak elm"); params } else { params }
         };
-        // All at once, and in pieces.
+        // All rows in one page, and in several pages.
         let mut whole = base();
         whole["first"] = json!(100);
         let whole = numbers(&data(call(&adapter, operation, whole)));
@@ -579,7 +579,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn of_many_rows_the_best_are_kept(
+    fn the_best_of_many_rows_are_kept(
         kinds in vec(one(), 1..40),
         step in select(vec![1_u32, 7, 611, 1_201]),
         keys in sort(),
@@ -589,7 +589,7 @@ proptest! {
         searched in any::<bool>(),
     ) {
         // REQ-COL-05, REQ-PAG-01, REQ-PAG-09
-        // More than are looked at together, many of them alike, in no order.
+        // More rows than one internal batch, many of them equal, in no order.
         const MANY: u32 = 1_300;
         let plants: Vec<_> = (0..MANY)
             .map(|place| Plant {
@@ -646,7 +646,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn anything_as_a_control_is_answered(
+    fn arbitrary_controls_are_answered(
         controls in vec((select(CONTROLS.as_slice()), anything()), 1..5),
         mixed in option::of((filter(), sort(), expression())),
     ) {

@@ -1,4 +1,4 @@
-//! In which order rows come back, and what the reply says was done.
+//! The order of rows, and the controls that the reply reports as applied.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn a_field_and_a_direction() {
         (json!({ "field": "name" }), [7, 3, 6, 1, 2, 5, 4]),
         (json!({ "field": "name", "order": "asc" }), [7, 3, 6, 1, 2, 5, 4]),
         (json!({ "field": "name", "order": "desc" }), [4, 5, 2, 1, 6, 3, 7]),
-        // Choices stand as they are declared.
+        // Choices are ordered as declared.
         (json!({ "field": "kind" }), [1, 5, 2, 6, 3, 4, 7]),
         (json!({ "field": "kind", "order": "desc" }), [3, 4, 7, 2, 6, 1, 5]),
         (json!({ "field": "seen_at", "order": "desc" }), [1, 2, 3, 4, 5, 6, 7]),
@@ -29,7 +29,7 @@ fn a_field_and_a_direction() {
 }
 
 #[test]
-fn what_is_missing_comes_last_either_way() {
+fn missing_values_are_last_in_both_directions() {
     // REQ-COL-05
     for (sort, wanted) in [
         (json!({ "field": "planted" }), [1, 2, 6, 3, 4, 5, 7]),
@@ -86,7 +86,7 @@ fn the_default_is_the_resources_or_relevance() {
 }
 
 #[test]
-fn the_reply_tells_what_was_applied() {
+fn the_reply_reports_the_applied_controls() {
     // REQ-COL-10
     let applied = |params| data(list(params))["applied"].clone();
     assert_eq!(

@@ -1,10 +1,10 @@
-//! The runtime is called `aql` here, and nowhere does the code say so to a macro.
+//! Uses the runtime under the name `aql`, which no attribute mentions.
 
 #![deny(warnings)]
 
 use aql::prelude::*;
 
-/// Where to go on.
+/// Cursor to continue from.
 #[derive(Debug, ParamGroup)]
 pub struct Paging {
     /// How many.
@@ -12,10 +12,10 @@ pub struct Paging {
     pub first: u32,
 }
 
-/// Why a count fails.
+/// The reason why a count fails.
 #[derive(Debug, OperationError)]
 pub enum CountError {
-    /// Nobody may count.
+    /// Counting is not permitted.
     #[operation_error(code = "PERMISSION_DENIED", message = "Only the owner may count")]
     Refused,
 }
@@ -29,20 +29,20 @@ pub async fn count(#[param(group)] page: Paging) -> Result<u32, CountError> {
     Ok(page.first)
 }
 
-/// Nothing but a receiver.
+/// A receiver without data.
 #[derive(Debug)]
 pub struct Counter;
 
 #[operations]
 impl Counter {
-    /// Tell the version.
+    /// Return the version.
     #[operation(category = "READ")]
     pub fn version(&self) -> u8 {
         1
     }
 }
 
-/// Write everything down.
+/// Export everything.
 #[operation(
     category = "EXECUTE",
     danger(level = "reversible", reasons = ["It may take long"]),

@@ -17,13 +17,13 @@ pub struct Cycle {
     pub parent: String,
     /// The children that form the ring.
     pub modules: Vec<String>,
-    /// For each dependency in the ring: from, to, and one place where the path is written.
+    /// For each dependency in the ring: from, to, and one place that contains the path.
     pub examples: Vec<(String, String, String)>,
 }
 
 type Path = Vec<String>;
 
-/// All dependencies between modules of the crate, with one example for each.
+/// Returns all dependencies between modules of the crate, with one example for each.
 pub fn dependencies(source: &Crate) -> BTreeMap<(Path, Path), String> {
     let resolver = Resolver::new(source);
     let mut found = BTreeMap::new();
@@ -50,7 +50,7 @@ pub fn dependencies(source: &Crate) -> BTreeMap<(Path, Path), String> {
     found
 }
 
-/// The cycles of a crate, at every level.
+/// Returns the cycles of a crate, at every level.
 pub fn cycles(source: &Crate) -> Vec<Cycle> {
     let dependencies = dependencies(source);
     let mut levels: BTreeMap<Path, BTreeMap<String, BTreeMap<String, String>>> = BTreeMap::new();
@@ -105,15 +105,15 @@ fn rings(parent: &[String], level: &BTreeMap<String, BTreeMap<String, String>>) 
     found
 }
 
-/// Follows paths to the modules that define what they name.
+/// Resolves paths to the modules that define their items.
 struct Resolver<'a> {
-    /// For each module: the names that its `use` items bring in, with the paths they stand for.
+    /// For each module: the names that its `use` items import, with their paths.
     imports: BTreeMap<&'a [String], BTreeMap<String, Path>>,
     /// For each module: the paths of its glob imports.
     globs: BTreeMap<&'a [String], Vec<Path>>,
     modules: BTreeMap<&'a [String], &'a Module>,
     defined: BTreeMap<&'a [String], BTreeSet<String>>,
-    /// The name by which macro expansions inside of the crate refer to it.
+    /// The name of the crate in macro expansions inside it.
     root: String,
 }
 
@@ -156,7 +156,7 @@ impl<'a> Resolver<'a> {
         resolver
     }
 
-    /// The module that defines what `path` names, as `module` writes it; `None` for other crates.
+    /// Returns the module that defines the item of `path` as written in `module`; `None` for other crates.
     fn module_of(&self, module: &Module, path: &[String], depth: usize) -> Option<Path> {
         let mut rest = path.iter().map(String::as_str).peekable();
         let mut place = match *rest.peek()? {
@@ -221,7 +221,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Calls `found` with each path of a `use` tree and the name it gets; no name for a glob.
+/// Calls `found` with each path of a `use` tree and its name; a glob has no name.
 pub fn use_paths(
     tree: &UseTree,
     prefix: &mut Path,
@@ -265,7 +265,7 @@ fn token_paths(tokens: TokenStream, found: &mut Vec<Path>) {
     let mut tokens = tokens.into_iter();
     while let Some(token) = tokens.next() {
         match token {
-            // A `use` inside of a function.
+            // A `use` inside a function.
             TokenTree::Ident(name) if name == "use" => {
                 let is_end = |token: &TokenTree| matches!(token, TokenTree::Punct(punct) if punct.as_char() == ';');
                 let tree: TokenStream =

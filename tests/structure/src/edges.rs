@@ -1,10 +1,10 @@
-//! Dependencies between the workspace's own crates, and the order that they keep.
+//! Dependencies between the workspace's own crates, and the order that they must follow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// The crates whose dependencies are checked, each with its folder. A crate depends on crates
-/// above it in this list alone.
+/// The crates whose dependencies are checked, each with its folder. A crate may only depend on
+/// crates above it in this list.
 pub const CRATES: [(&str, &str); 6] = [
     ("mcp-aql-text", "mcp-aql-text"),
     ("mcp-aql-http", "mcp-aql-http"),
@@ -14,10 +14,10 @@ pub const CRATES: [(&str, &str); 6] = [
     ("mcp-aql-aggregator", "mcp-aql-aggregator"),
 ];
 
-/// For each crate of [`CRATES`], its dependencies among them; dev-dependencies do not count.
+/// Returns the dependencies of each crate of [`CRATES`] among them, without dev-dependencies.
 ///
 /// # Panics
-/// Panics when a manifest is missing or is not valid TOML.
+/// Panics if a manifest is missing or is not valid TOML.
 #[expect(clippy::panic, reason = "a test tool stops at manifests that cargo refuses as well")]
 pub fn edges(workspace: &Path) -> BTreeMap<&'static str, Vec<&'static str>> {
     let mut found = BTreeMap::new();
@@ -37,7 +37,7 @@ pub fn edges(workspace: &Path) -> BTreeMap<&'static str, Vec<&'static str>> {
     found
 }
 
-/// The dependencies that point down the list of [`CRATES`].
+/// Returns the dependencies on crates further down the list of [`CRATES`].
 pub fn forbidden(edges: &BTreeMap<&'static str, Vec<&'static str>>) -> Vec<String> {
     let place = |name: &str| CRATES.iter().position(|(other, _)| *other == name);
     let mut found = Vec::new();

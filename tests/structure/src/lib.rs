@@ -1,5 +1,5 @@
 //! Measures of this workspace: module cycles, allowed crate edges, lengths of functions and files,
-//! conditional compilation, phrases. `measure` prints them, a test holds each to its limit.
+//! conditional compilation, phrases. `measure` prints them, and a test compares each with its limit.
 
 pub mod cycles;
 pub mod edges;

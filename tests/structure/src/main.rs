@@ -1,4 +1,4 @@
-//! Prints every measure of the workspace beside its limit, and the places that are over it.
+//! Prints every measure of the workspace with its limit, and the places that exceed it.
 //!
 //! `mcp-aql-structure` prints the table; with a number, that many places of each measure that is over its
 //! limit as well.

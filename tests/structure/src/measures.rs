@@ -7,22 +7,22 @@ use crate::edges::{CRATES, edges, forbidden};
 use crate::source::{Crate, read_crate};
 use crate::{cycles, prose, sizes};
 
-/// The longest function, in lines.
+/// The maximum length of a function, in lines.
 const MAX_FUNCTION_LINES: usize = 60;
-/// The longest file without its tests, in lines.
+/// The maximum length of a file without its tests, in lines.
 const MAX_FILE_LINES: usize = 400;
-/// The most `cfg` attributes outside of tests, `mod` and `use`.
+/// The maximum number of `cfg` attributes outside of tests, `mod` and `use`.
 const MAX_CONDITIONS: usize = 20;
-/// The most names at the root of `mcp-aql`.
+/// The maximum number of names at the root of `mcp-aql`.
 const MAX_ROOT_NAMES: usize = 60;
 
-/// A property of the workspace, as a number that may not be over its limit.
+/// A numeric property of the workspace with its limit.
 pub struct Measure {
     /// The property.
     pub title: String,
-    /// The number that was measured.
+    /// The measured number.
     pub value: f64,
-    /// The largest number that is accepted.
+    /// The largest accepted number.
     pub limit: f64,
     /// The places that count, the worst first.
     pub places: Vec<String>,
@@ -41,7 +41,7 @@ impl Measure {
         Self { title: title.to_owned(), value: number(value), limit: number(limit), places }
     }
 
-    /// Whether the value is within the limit.
+    /// Reports whether the value is within the limit.
     pub fn holds(&self) -> bool {
         self.value <= self.limit
     }
@@ -51,7 +51,7 @@ fn number(count: usize) -> f64 {
     f64::from(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap_or(Path::new(".")).to_owned()
 }
@@ -132,7 +132,7 @@ fn module_cycles(crates: &[Crate]) -> Measure {
     Measure { title: "modules in a cycle".to_owned(), value: number(value), limit: 0.0, places }
 }
 
-/// The Rust and Markdown files of the repository, relative to the workspace.
+/// Returns the Rust and Markdown files of the repository, relative to the workspace.
 fn tracked_files(workspace: &Path) -> Vec<PathBuf> {
     let listed = Command::new("git")
         .args(["ls-files", "*.rs", "*.md"])

@@ -8,9 +8,9 @@ use regex::Regex;
 struct Rule {
     title: &'static str,
     pattern: &'static str,
-    /// Whether the pattern is for the first words of a comment alone.
+    /// Whether the pattern applies only to the first words of a comment.
     opens_comment: bool,
-    /// The number of occurrences that is accepted in 1,000 lines of prose.
+    /// The accepted number of occurrences per 1,000 lines of prose.
     limit: f64,
 }
 
@@ -57,11 +57,11 @@ const RULES: [Rule; 6] = [
 pub struct Phrase {
     /// The name of the rule.
     pub title: &'static str,
-    /// The accepted number in 1,000 lines of prose.
+    /// The accepted number per 1,000 lines of prose.
     pub limit: f64,
     /// File, line and text of each occurrence.
     pub places: Vec<String>,
-    /// Occurrences in 1,000 lines of prose.
+    /// Returns the occurrences per 1,000 lines of prose.
     pub rate: f64,
 }
 
@@ -105,7 +105,7 @@ pub fn count<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec
     rules.into_iter().zip(places).map(phrase).collect()
 }
 
-/// The text of a line that is a comment and nothing else.
+/// Returns the text of a line that contains only a comment.
 fn comment(line: &str) -> Option<&str> {
     let line = line.trim_start();
     ["///", "//!", "//"]
@@ -114,7 +114,7 @@ fn comment(line: &str) -> Option<&str> {
         .map(|text| text.strip_prefix(' ').unwrap_or(text))
 }
 
-/// The constants that are named by a superlative or a mood instead of `MAX_`, `DEFAULT_` and a noun.
+/// Returns the constants whose names are superlatives or metaphors instead of `MAX_`, `DEFAULT_` and a noun.
 pub fn constants<'a>(files: impl Iterator<Item = &'a Path>, workspace: &Path) -> Vec<String> {
     const PATTERN: &str = r"\bconst (MOST|LONGEST|DEEPEST|LEAST|SHORTEST|PATIENCE|GOOD_BYE|PACE|BEAT|SOON|BY_FORCE|TO_HEAR|A_WHILE|SETTLED|SHOWN|WATCHED)_?\w*\s*:";
     let Ok(pattern) = Regex::new(PATTERN) else { return Vec::new() };

@@ -7,7 +7,7 @@ use syn::{Attribute, File, Item, Meta, Visibility};
 
 /// A crate whose sources are measured.
 pub struct Crate {
-    /// The name in its manifest.
+    /// The name in the manifest.
     pub name: String,
     /// Every module that is compiled outside of tests, the root first.
     pub modules: Vec<Module>,
@@ -29,11 +29,11 @@ pub struct Module {
     pub attributes: Vec<Attribute>,
 }
 
-/// Reads the library of the package in `folder`, or its program where there is no library.
+/// Reads the library of the package in `folder`, or its program if it has no library.
 ///
 /// # Panics
-/// Panics when a source file is missing or is not valid Rust: the compiler refuses such a workspace too.
-#[expect(clippy::panic, reason = "a test tool stops at sources that the compiler refuses as well")]
+/// Panics if a source file is missing or is not valid Rust. The compiler rejects such a workspace too.
+#[expect(clippy::panic, reason = "a test tool stops at sources that the compiler rejects as well")]
 pub fn read_crate(workspace: &Path, folder: &str) -> Crate {
     let source = ["src/lib.rs", "src/main.rs", "lib.rs", "main.rs"]
         .into_iter()
@@ -46,7 +46,7 @@ pub fn read_crate(workspace: &Path, folder: &str) -> Crate {
     Crate { name: folder.rsplit('/').next().unwrap_or(folder).to_owned(), modules }
 }
 
-#[expect(clippy::panic, reason = "a test tool stops at sources that the compiler refuses as well")]
+#[expect(clippy::panic, reason = "a test tool stops at sources that the compiler rejects as well")]
 fn read_file(
     workspace: &Path,
     file: &Path,
@@ -62,7 +62,7 @@ fn read_file(
     add_module(workspace, file, children, path, (attrs, items, true, is_public), modules);
 }
 
-#[expect(clippy::panic, reason = "a test tool stops at sources that the compiler refuses as well")]
+#[expect(clippy::panic, reason = "a test tool stops at sources that the compiler rejects as well")]
 fn add_module(
     workspace: &Path,
     file: &Path,
@@ -115,7 +115,7 @@ fn add_module(
     }
 }
 
-/// The attributes of an item; of the kinds that this workspace uses.
+/// Returns the attributes of an item, for the kinds of items that this workspace uses.
 pub fn item_attributes(item: &Item) -> &[Attribute] {
     match item {
         Item::Const(item) => &item.attrs,
@@ -134,7 +134,7 @@ pub fn item_attributes(item: &Item) -> &[Attribute] {
     }
 }
 
-/// Whether an item is compiled for tests alone: `#[test]` or `#[cfg(test)]`.
+/// Reports whether an item is compiled for tests only: `#[test]` or `#[cfg(test)]`.
 pub fn is_test_code(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         attribute.path().is_ident("test")
@@ -146,7 +146,7 @@ pub fn is_test_code(attributes: &[Attribute]) -> bool {
     })
 }
 
-/// Whether a `cfg` predicate holds in tests alone: `test`, or `all(…)` that contains `test`.
+/// Reports whether a `cfg` predicate holds in tests only: `test`, or `all(…)` that contains `test`.
 fn requires_test(predicate: TokenStream) -> bool {
     let tokens: Vec<TokenTree> = predicate.into_iter().collect();
     match tokens.as_slice() {

@@ -4,7 +4,7 @@ struct Task<T>(T);
 
 #[computed_fields]
 impl<T: Clone> Task<T> {
-    /// What it is about.
+    /// Its labels.
     #[computed]
     fn about(&self) -> T {
         self.0.clone()

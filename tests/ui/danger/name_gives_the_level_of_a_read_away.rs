@@ -2,7 +2,7 @@
 
 use mcp_aql::prelude::*;
 
-/// Tell who drops in.
+/// List the visitors.
 #[operation(category = "READ", rationale = "It is a story")]
 fn drop_in_readings() {}
 

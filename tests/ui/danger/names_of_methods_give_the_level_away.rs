@@ -6,7 +6,7 @@ struct Tasks;
 
 #[operations]
 impl Tasks {
-    /// Close tasks, whoever works on them.
+    /// Close tasks, even if they are assigned.
     #[operation(category = "EXECUTE")]
     fn force_close(&self) {}
 

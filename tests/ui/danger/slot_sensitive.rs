@@ -5,7 +5,7 @@ use mcp_aql::prelude::*;
 fn delete_task(
     /// Which one.
     task_id: String,
-    /// What opens it.
+    /// The key.
     #[param(sensitive)]
     pin: String,
 ) {

@@ -3,7 +3,7 @@ use mcp_aql::operation;
 /// Create a task.
 #[operation(category = "CREATE")]
 fn create_task(
-    /// What it is about.
+    /// Its labels.
     #[param(default = "", min_length = 1)]
     value: String,
 ) {

@@ -3,7 +3,7 @@ use mcp_aql::operation;
 /// Create a task.
 #[operation(category = "CREATE")]
 fn create_task(
-    /// What it is about.
+    /// Its labels.
     #[param(min_items = 3, max_items = 2)]
     value: Vec<String>,
 ) {

@@ -3,7 +3,7 @@ use mcp_aql::operation;
 /// Create a task.
 #[operation(category = "CREATE")]
 fn create_task(
-    /// What it is about.
+    /// Its labels.
     #[param(minimum = 1e999)]
     value: f64,
 ) {

@@ -4,7 +4,7 @@ use mcp_aql::prelude::*;
 #[operation(category = "DELETE")]
 fn delete_task(
     expected: IfMatch,
-    /// What it must be.
+    /// Its expected version.
     if_match: String,
 ) {
     let _ = (expected, if_match);

@@ -6,7 +6,7 @@ use mcp_aql_tests::register;
 fn update_task(
     /// Which one.
     task_id: String,
-    /// What changes.
+    /// The changes.
     input: String,
 ) {
     let _ = (task_id, input);

@@ -3,7 +3,7 @@ use mcp_aql_tests::register;
 
 #[derive(ParamGroup)]
 struct Paging<'a> {
-    /// Where to go on.
+    /// Cursor to continue from.
     after: &'a str,
 }
 

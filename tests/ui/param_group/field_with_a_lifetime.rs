@@ -3,7 +3,7 @@ use std::borrow::Cow;
 
 #[derive(ParamGroup)]
 struct Paging<'a> {
-    /// Where to go on.
+    /// Cursor to continue from.
     after: Cow<'a, str>,
 }
 

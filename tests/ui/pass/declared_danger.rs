@@ -34,7 +34,7 @@ fn purge_cache(
 #[operation(category = "EXECUTE", danger(level = "reversible"))]
 fn reset_password() {}
 
-/// A name that is no word of the list.
+/// A name that is not in the list.
 #[operation(category = "DELETE", danger(requires_reauth))]
 fn delete_task() {}
 
@@ -47,7 +47,7 @@ fn get_task() {}
 #[operation(category = "EXECUTE")]
 fn force_out() {}
 
-/// It has no progress to tell.
+/// Cannot report progress.
 #[operation(category = "EXECUTE", lifecycle())]
 async fn start_one() {}
 
@@ -61,7 +61,7 @@ struct Tasks;
 
 #[operations]
 impl Tasks {
-    /// Close tasks, whoever works on them.
+    /// Close tasks, even if they are assigned.
     #[operation(category = "EXECUTE", danger(level = "destructive"), lifecycle(cancel, retry))]
     async fn force_close(&self) {}
 

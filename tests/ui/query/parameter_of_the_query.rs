@@ -4,7 +4,7 @@ use mcp_aql_tests::Task;
 /// Look at tasks.
 #[operation(category = "READ")]
 fn list_tasks(
-    /// What to keep.
+    /// The rows to keep.
     filter: String,
     query: CollectionQuery<Task>,
 ) {

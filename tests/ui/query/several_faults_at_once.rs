@@ -4,7 +4,7 @@ use mcp_aql_tests::Task;
 /// Look at tasks.
 #[operation(category = "EXECUTE")]
 fn run_tasks(
-    /// What to keep.
+    /// The rows to keep.
     sort: String,
     #[query(text = "maybe", page_size = 0, accept(pages), max_depth = 3)]
     query: Option<CollectionQuery<Task>>,

@@ -7,7 +7,7 @@ struct Task<T, const N: usize> {
     /// Identifier.
     #[resource(id)]
     task_id: String,
-    /// What it is about.
+    /// Its labels.
     about: Option<T>,
 }
 

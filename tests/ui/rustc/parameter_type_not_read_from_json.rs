@@ -6,7 +6,7 @@ struct Store;
 /// Find a task.
 #[operation(category = "READ")]
 fn get_task(
-    /// Where it is kept.
+    /// Its location.
     store: Store,
 ) {
     let _ = store;

@@ -12,7 +12,7 @@ impl Tasks {
     #[operation(category = "READ")]
     fn count_tasks(&mut self) {}
 
-    /// Tell the version.
+    /// Return the version.
     #[operation(category = "READ")]
     fn version() {}
 

@@ -3,7 +3,7 @@ use mcp_aql::prelude::*;
 #[derive(ParamGroup)]
 struct Paging {
     first: u32,
-    /// Where to go on.
+    /// Cursor to continue from.
     #[param(minimum = 1, defualt = "a")]
     after: String,
     /// Whether to go back.

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 struct Task {
-    /// What it is about.
+    /// Its labels.
     #[param(min_items = 3, max_items = 2)]
     value: Vec<String>,
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 #[update_input(replace)]
 struct Task {
-    /// What it is about.
+    /// Its labels.
     value: String,
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 struct Task {
-    /// What it is about.
+    /// Its labels.
     #[param(deprecated(removal = "2031-05-06"))]
     value: String,
 }

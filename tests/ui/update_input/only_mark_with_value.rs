@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 struct Task {
-    /// What it is about.
+    /// Its labels.
     #[resource(read_only = false)]
     value: String,
 }

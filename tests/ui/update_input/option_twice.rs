@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 struct Task {
-    /// What it is about.
+    /// Its labels.
     #[param(min_length = 1, min_length = 2)]
     value: String,
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 #[resource(read_only)]
 struct Task {
-    /// What it is about.
+    /// Its labels.
     value: String,
 }
 

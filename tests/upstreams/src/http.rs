@@ -1,4 +1,4 @@
-//! The same over HTTP, as simply as HTTP can be.
+//! The scripted server over a minimal HTTP server.
 
 use std::io::{BufRead as _, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -9,46 +9,46 @@ use serde_json::{Value, json};
 
 use super::Script;
 
-/// What a server on HTTP does.
+/// The behaviour of a server on HTTP.
 #[derive(Debug, Clone, Default)]
 pub struct HttpScript {
-    /// What it answers.
+    /// The script of its answers.
     pub script: Script,
-    /// Answers come as events.
+    /// Whether answers are sent as events.
     pub events: bool,
-    /// `tools/call` is answered with this status, and these headers, and nothing else.
+    /// The status and headers that answer every `tools/call`.
     pub status: Option<(u16, Vec<(String, String)>)>,
-    /// It is so answered only where the query has this word.
+    /// A word in the query that restricts this status to some calls.
     pub word: Option<String>,
-    /// The answer with that status is a JSON-RPC error all the same.
+    /// Whether the answer with that status has a JSON-RPC error as its body.
     pub status_with_error: bool,
-    /// There are no sessions.
+    /// Whether the server has no sessions.
     pub stateless: bool,
-    /// All requests to another path than `/mcp` are sent on to it with this status.
+    /// The status and target of a redirect for requests to any path other than `/mcp`.
     pub redirect: Option<(u16, String)>,
-    /// Sessions are forgotten after so many calls.
+    /// The number of calls after which a session expires.
     pub calls_per_session: Option<usize>,
-    /// Who comes with a session that is not known gets this status, 404 if there is none.
+    /// The status for an unknown session; 404 by default.
     pub lost: Option<u16>,
-    /// Every request, as it came: a line of the method, then the headers, then the body.
+    /// Every request as received: the request line, the headers and the body.
     pub seen: Arc<Mutex<Vec<String>>>,
 }
 
 /// Serves on this machine until the process ends.
 ///
 /// # Panics
-/// When there is no port.
+/// When no port is available.
 #[must_use]
 pub fn serve_http(script: HttpScript) -> SocketAddr {
     serve_http_over(script, Some)
 }
 
-/// The same over what is made of each connection, TLS say.
+/// Serves over a stream made from each connection, such as TLS.
 ///
 /// # Panics
-/// When there is no port.
+/// When no port is available.
 #[must_use]
-#[allow(clippy::expect_used)] // For tests only.
+#[allow(clippy::expect_used)] // Only used in tests.
 pub fn serve_http_over<S: Read + Write>(
     script: HttpScript,
     over: impl Fn(TcpStream) -> Option<S> + Send + Sync + 'static,
@@ -65,7 +65,7 @@ pub fn serve_http_over<S: Read + Write>(
     address
 }
 
-/// Sessions so far, and calls of the last one.
+/// The number of sessions so far, and the number of calls in the last one.
 type Sessions = Mutex<(usize, usize)>;
 
 fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -> Option<()> {
@@ -161,7 +161,7 @@ fn serve<S: Read + Write>(stream: S, script: &HttpScript, sessions: &Sessions) -
                         return None;
                     }
                     ("exit", _) => return None,
-                    // Written below.
+                    // The answer is written below.
                     ("huge", _) => Value::Null,
                     ("tool-error", text) => {
                         json!({"content": [{"type": "text", "text": text}], "isError": true})

@@ -1,41 +1,44 @@
-//! MCP servers for tests of the aggregator, good ones and faulty ones, as a script says.
+//! Scripted MCP servers, working and faulty, for tests of the aggregator.
 //!
-//! Programs of tests and benches start themselves as such a server: they begin with [`serve_if_asked`], and
-//! give their own path as the command, with the script in the variable [`SCRIPT`]:
+//! Programs of tests and benchmarks start themselves as such a server: they call [`serve_if_asked`]
+//! first, and configure their own path as the command, with the script in the variable [`SCRIPT`]:
 //!
 //! ```text
 //! {"command": "target/…/a-test", "env": {"UPSTREAM_SCRIPT": "--results 20 --format lines --call slow:50"}}
 //! ```
 //!
-//! | option | says |
+//! | option | meaning |
 //! |---|---|
-//! | `--results N` | so many results, 10 |
-//! | `--text TEXT` | of each; `{i}` is its number, `{query}` what was asked; words are joined by `_` for spaces |
-//! | `--format json\|structured\|markdown\|lines` | how they are written, `json` |
-//! | `--tool NAME` | the name of the tool, `search_docs` |
-//! | `--plain` | the tool does not say that it only reads |
-//! | `--also NAME` | there is another tool like it, of which each call is refused |
-//! | `--adapter` | the tool is that of an MCP-AQL adapter with one operation, `search_notes` |
-//! | `--changes late\|writes\|renamed:FILE` | once there is that file, the tool is there, says that it writes, or is called `find_docs`; of the first two, clients are told |
-//! | `--endless BYTES` | the list of tools has no end, and each page so many bytes |
-//! | `--schema BYTES` | the schema of the tool is so long |
-//! | `--start ok\|never\|crash\|garbage\|error:TEXT\|slow:MS` | what becomes of `initialize` |
-//! | `--call ok\|hang\|exit\|garbage\|stop-reading\|shape\|slow:MS\|error:TEXT\|tool-error:TEXT\|huge:BYTES\|huge-id-last:BYTES` | of `tools/call` |
-//! | `--delay MS` | calls that go wrong take so long |
-//! | `--noise BYTES` | a notification of so many bytes comes before each answer |
-//! | `--block` | answers have a block of a type that nobody knows |
-//! | `--times N` | so many calls go wrong, and later ones are answered; a file given by `--count` counts across starts |
+//! | `--results N` | the number of results, 10 by default |
+//! | `--text TEXT` | the text of each; `{i}` is its number, `{query}` the query; `_` stands for a space |
+//! | `--format json\|structured\|markdown\|lines` | their format, `json` by default |
+//! | `--tool NAME` | the name of the tool, `search_docs` by default |
+//! | `--plain` | the tool is not annotated as read-only |
+//! | `--also NAME` | a second tool like it, whose calls are all refused |
+//! | `--adapter` | the tool is the endpoint of an MCP-AQL adapter with one operation, `search_notes` |
+//! | `--changes late\|writes\|renamed:FILE` | as soon as the file exists, the tool appears, is annotated as writing, or is renamed to `find_docs`; the first two changes are announced |
+//! | `--endless BYTES` | the list of tools is endless, with pages of this size |
+//! | `--schema BYTES` | the size of the tool's schema |
+//! | `--start ok\|never\|crash\|garbage\|error:TEXT\|slow:MS` | the outcome of `initialize` |
+//! | `--call ok\|hang\|exit\|garbage\|stop-reading\|shape\|slow:MS\|error:TEXT\|tool-error:TEXT\|huge:BYTES\|huge-id-last:BYTES` | the outcome of `tools/call` |
+//! | `--delay MS` | the time that failing calls take |
+//! | `--noise BYTES` | a notification of this size precedes each answer |
+//! | `--block` | answers contain a block of an unknown type |
+//! | `--times N` | the number of calls that fail before the others are answered; the file of `--count` counts across starts |
 //! | `--count FILE` | |
-//! | `--log FILE` | every line that comes in is added to it |
-//! | `--pids FILE` | its own process number, and that of what it starts, are added to it |
-//! | `--child` | starts a process that does not end by itself, nor when it is asked to |
-//! | `--daemon` | starts such a process in a session of its own, whose parent ends |
-//! | `--detached` | starts such a process in a session of its own, with an empty environment |
-//! | `--stays` | does not end when its input does |
-//! | `--stderr BYTES` | writes so much to standard error first |
-//! | `--show-env FILE` | writes its environment to it |
+//! | `--log FILE` | every received line is appended to the file |
+//! | `--pids FILE` | the ids of the process and its children are appended to the file |
+//! | `--child` | starts a process that neither exits nor reacts to signals |
+//! | `--daemon` | starts such a process in its own session, with a parent that exits |
+//! | `--detached` | starts such a process in its own session, with an empty environment |
+//! | `--stays` | does not exit at the end of its input |
+//! | `--stderr BYTES` | first writes this many bytes to standard error |
+//! | `--show-env FILE` | writes its environment to the file |
 
-#![expect(clippy::indexing_slicing, reason = "a `Value` that has no such member gives null")]
+#![expect(
+    clippy::indexing_slicing,
+    reason = "indexing a `Value` returns null for a missing member"
+)]
 
 mod http;
 
@@ -50,10 +53,10 @@ use serde_json::{Value, json};
 
 pub use http::{HttpScript, serve_http, serve_http_over};
 
-/// The variable with the script of a server.
+/// The environment variable with the script of a server.
 pub const SCRIPT: &str = "UPSTREAM_SCRIPT";
 
-/// What a server does.
+/// The behaviour of a server.
 #[derive(Debug, Clone)]
 pub struct Script {
     results: usize,
@@ -117,7 +120,7 @@ impl Default for Script {
     }
 }
 
-/// What becomes of the tool.
+/// A change of the tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Change {
     Late,
@@ -139,10 +142,10 @@ impl Change {
 }
 
 impl Script {
-    /// Reads options.
+    /// Parses options.
     ///
     /// # Errors
-    /// The one that is not understood.
+    /// The option that is invalid.
     pub fn read(words: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self, String> {
         let mut script = Self::default();
         let mut words = words.into_iter();
@@ -191,7 +194,7 @@ impl Script {
         Ok(script)
     }
 
-    /// The results of a query, in the words of MCP.
+    /// Returns the results of a query as MCP content.
     fn results(&self, query: &str) -> Value {
         let texts = (1..=self.results).map(|i| {
             let mut text = self.text.replace("{i}", &i.to_string()).replace("{query}", query);
@@ -228,17 +231,17 @@ impl Script {
         }
     }
 
-    /// Whether the tool has changed in this way.
+    /// Returns whether the tool has changed in this way.
     fn has(&self, change: Change) -> bool {
         self.changes.as_ref().is_some_and(|(it, file)| *it == change && file.exists())
     }
 
-    /// The name of the tool as it is now.
+    /// Returns the current name of the tool.
     fn tool(&self) -> &str {
         if self.has(Change::Renamed) { "find_docs" } else { &self.tool }
     }
 
-    /// The tools.
+    /// Returns the list of tools.
     fn tools(&self) -> Value {
         let is_late = self.changes.as_ref().is_some_and(|(change, _)| *change == Change::Late);
         if is_late && !self.has(Change::Late) {
@@ -274,14 +277,14 @@ impl Script {
         json!({"tools": names.map(tool).collect::<Vec<_>>()})
     }
 
-    /// What a call is refused with, whatever the script says of calls.
+    /// Returns the error of a call of an unknown tool, regardless of the script.
     fn refusal(&self, id: &Value, tool: &str) -> Option<String> {
         let refused = json!({"code": -32602, "message": "unknown tool s3cret"});
         let is_known = tool == self.tool();
         (!is_known).then(|| json!({"jsonrpc": "2.0", "id": id, "error": refused}).to_string())
     }
 
-    /// What the adapter answers.
+    /// Returns the adapter's answer to an operation.
     fn operation(&self, params: &Value) -> Value {
         let arguments = &params["arguments"];
         let data = match arguments["operation"].as_str() {
@@ -303,7 +306,7 @@ impl Script {
         json!({"content": [{"type": "text", "text": reply.to_string()}]})
     }
 
-    /// The result of a call that goes well.
+    /// Returns the result of a successful call.
     fn result(&self, params: &Value) -> Value {
         let mut result = match self.is_adapter {
             true => self.operation(params),
@@ -318,7 +321,7 @@ impl Script {
     }
 }
 
-/// What results are filled up with.
+/// Filler text that brings results to a size.
 #[derive(Debug, Clone, Copy)]
 struct Fill {
     bytes: usize,
@@ -331,7 +334,7 @@ impl Fill {
         Some(Self { bytes: bytes.parse().ok()?, seed: seed.parse().ok()? })
     }
 
-    /// Words that look random, and are the same in every run.
+    /// Appends words that look random but are the same in every run.
     fn add_to(self, text: &mut String, number: usize) {
         const SYLLABLES: [&str; 16] = [
             "ban", "cor", "del", "fin", "gar", "hol", "jun", "kel", "lor", "mir", "nov", "pel",
@@ -350,8 +353,8 @@ impl Fill {
     }
 }
 
-/// Serves, and ends the process, if it was started to: call it first in `main`, or in a test that is there
-/// for it.
+/// Serves and ends the process if the script variable is set. Call it first in `main`, or in a test
+/// that exists for this purpose.
 pub fn serve_if_asked() {
     if let Ok(script) = std::env::var(SCRIPT) {
         match Script::read(script.split_whitespace()) {
@@ -365,7 +368,7 @@ pub fn serve_if_asked() {
 fn add_to(file: Option<&PathBuf>, text: &str) {
     let file = file.and_then(|file| OpenOptions::new().create(true).append(true).open(file).ok());
     if let Some(mut file) = file {
-        // One write a line: several processes may add to it.
+        // A single write per line, because several processes may append to the file.
         let _ = file.write_all(format!("{text}\n").as_bytes());
     }
 }
@@ -381,7 +384,7 @@ fn millis(text: &str) -> Duration {
 }
 
 fn write(line: &str) {
-    // Its `print!` would be caught where a test is the server.
+    // `print!` would be captured if a test is the server.
     let mut out = std::io::stdout().lock();
     let _ = out
         .write_all(line.as_bytes())
@@ -393,16 +396,16 @@ fn answer(id: &Value, result: &Value) -> String {
     json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
 }
 
-/// A result of so many bytes, and more. Not written by `serde_json`, which takes most of a second for 20 MB
-/// where it is not optimized.
+/// Returns a result of slightly more than this many bytes. `serde_json` without optimization would
+/// take most of a second for 20 MB.
 fn large(bytes: usize) -> String {
     format!(r#"{{"content":[{{"type":"text","text":"{}"}}]}}"#, "x".repeat(bytes))
 }
 
-/// A notification of so many bytes, and more.
+/// Returns a notification of slightly more than this many bytes.
 fn noise(bytes: usize) -> String {
     let params = json!({"level": "info", "data": "x".repeat(bytes)});
-    // Its method first, as most write it: `serde_json` sorts the members.
+    // The method comes first, as most servers write it; `serde_json` would sort the members.
     format!(r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{params}}}"#)
 }
 
@@ -415,7 +418,7 @@ fn error(id: &Value, text: &str) -> String {
     json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string()
 }
 
-/// Serves on standard input and output until the input ends.
+/// Serves on standard input and output until the end of the input.
 pub fn serve(script: &Script) {
     add_to(script.pids.as_ref(), &std::process::id().to_string());
     for (is_wanted, command) in [
@@ -446,7 +449,7 @@ pub fn serve(script: &Script) {
         _ => {}
     }
     let script = Arc::new(script.clone());
-    tell_of_changes(&script);
+    announce_changes(&script);
     let wrong = Arc::new(Mutex::new(0));
     for line in std::io::stdin().lock().lines() {
         let Ok(line) = line else { break };
@@ -481,7 +484,7 @@ pub fn serve(script: &Script) {
                     sleep_for_ever();
                 }
                 let script = Arc::clone(&script);
-                // A slow call holds up no other.
+                // A slow call does not delay others.
                 std::thread::spawn(move || call(&script, is_wrong, &id, &params));
             }
             "ping" => write(&answer(id, &json!({}))),
@@ -493,9 +496,9 @@ pub fn serve(script: &Script) {
     }
 }
 
-/// Starts a shell that ignores what asks it to end, and writes its number into a file.
+/// Starts a shell that ignores termination signals and writes its process id to a file.
 fn start_child(command: &[&str], pids: Option<&Path>) {
-    // The shell itself says who it is, when it ignores what is ignored.
+    // The shell writes its id itself, after the signals are ignored.
     let file = pids.unwrap_or(Path::new("/dev/null"));
     let say =
         format!("trap '' TERM HUP INT; echo $$ >> '{}'; while :; do sleep 1; done", file.display());
@@ -506,12 +509,12 @@ fn start_child(command: &[&str], pids: Option<&Path>) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    // No process waits for it.
+    // The child is not waited for.
     drop(child);
 }
 
-/// Tells the client once its tools have changed.
-fn tell_of_changes(script: &Arc<Script>) {
+/// Notifies the client after its tools have changed.
+fn announce_changes(script: &Arc<Script>) {
     if script.changes.as_ref().is_some_and(|(change, _)| *change != Change::Renamed) {
         let script = Arc::clone(script);
         std::thread::spawn(move || {
@@ -526,7 +529,7 @@ fn tell_of_changes(script: &Arc<Script>) {
     }
 }
 
-/// Whether this call is one of those that go wrong.
+/// Returns whether this call is one of those that fail.
 fn goes_wrong(script: &Script, wrong: &Mutex<usize>) -> bool {
     let Some(times) = script.times else { return true };
     if let Some(file) = &script.count {

@@ -1,4 +1,4 @@
-//! A server for tests, on standard input and output: `mcp-aql-upstreams --call hang`.
+//! A scripted server on standard input and output: `mcp-aql-upstreams --call hang`.
 
 use std::process::ExitCode;
 

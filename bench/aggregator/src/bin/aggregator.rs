@@ -1,5 +1,5 @@
-//! `aggregator CONFIGURATION`: the aggregator on standard input and output, as the command serves it, from
-//! when its servers are ready.
+//! `aggregator CONFIGURATION`: serves the aggregator on standard input and output as the command
+//! does, but only after all servers have started.
 
 use mcp_aql_aggregator::{Aggregator, Config, plain};
 use mcp_aql_aggregator_bench::Result;

@@ -1,12 +1,13 @@
-//! Tells how good the ranking is, on judged collections: `JUDGED_COLLECTIONS=DIR cargo run --release --bin
-//! quality` in `bench/aggregator`.
+//! Measures the ranking quality on judged collections: `JUDGED_COLLECTIONS=DIR cargo run --release
+//! --bin quality` in `bench/aggregator`.
 //!
-//! `DIR` has two classic ones in the form in which they are handed around, `cranfield/cran.all`,
-//! `cran.qry`, `cranqrel` and `cacm/cacm.all`, `query.text`, `qrels.text`. The constants of the ranking were
-//! last chosen on Cranfield alone. But the first ones (`K1`, `B`, `UNSEEN`, `RANK`), which stayed, had been
-//! picked on Cranfield, CACM and CISI together, and both collections decided below how many words copies
-//! are judged more strictly (`SHORT`), so CACM is not quite unseen. How far a server's order is trusted where
-//! little tells (`PRIOR`), and what texts without a word of the query get (`FLOOR`), were not tuned.
+//! `DIR` holds two classic collections in their usual distribution format: `cranfield/cran.all`,
+//! `cran.qry`, `cranqrel`, and `cacm/cacm.all`, `query.text`, `qrels.text`. The ranking constants
+//! were last tuned on Cranfield alone. The first ones (`K1`, `B`, `UNSEEN`, `RANK`), which stayed,
+//! had been chosen on Cranfield, CACM and CISI together, and both collections decided below how
+//! many words copies are judged more strictly (`SHORT`). CACM is therefore not entirely unseen. The
+//! trust in a server's own order when there is little evidence (`PRIOR`) and the score of texts
+//! without a query word (`FLOOR`) were not tuned.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -28,10 +29,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Whether all goals are met.
+/// Returns whether all goals are met.
 fn run() -> Result<bool> {
     let folder = std::env::var_os("JUDGED_COLLECTIONS")
-        .ok_or("JUDGED_COLLECTIONS names no folder: see the head of this program")?;
+        .ok_or("JUDGED_COLLECTIONS is not set: see the comment at the top of this program")?;
     let folder = Path::new(&folder);
     let cranfield = Collection::cranfield(folder)?;
     let cacm = Collection::cacm(folder)?;

@@ -1,6 +1,6 @@
-//! `query_memory SERVER`: tells how many bytes a query takes at most while 10 servers give 100 results of
-//! 1 KB each: from the client's line to the line of the answer, with the answers of the servers, their
-//! results, and what ranking takes.
+//! `query_memory SERVER`: measures the peak memory of a query to 10 servers that each return 100
+//! results of 1 KB. The measurement covers everything from the client's request line to the reply
+//! line: the servers' answers, the parsed results, and ranking.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -15,7 +15,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 static MEMORY: PeakAlloc = PeakAlloc;
 
 const SERVERS: usize = 10;
-/// So many queries, of which the one that takes most counts. The first ones make what is made once.
+/// The number of warm-up queries and of measured ones; the highest measured peak counts. The
+/// warm-up covers one-time allocations.
 const QUERIES: (usize, usize) = (3, 20);
 
 fn main() -> Result {
@@ -44,7 +45,7 @@ fn main() -> Result {
 async fn peak(client: DuplexStream) -> Result<usize> {
     let (read, mut write) = tokio::io::split(client);
     let mut lines = BufReader::new(read);
-    // The client's own line is none of the aggregator's.
+    // The client's own buffer is allocated up front, so that it does not count as the aggregator's.
     let mut line = Vec::with_capacity(1 << 20);
     write.write_all(INITIALIZE.as_bytes()).await?;
     receive(&mut lines, &mut line).await?;

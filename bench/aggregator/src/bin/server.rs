@@ -1,4 +1,4 @@
-//! A server for the aggregator, as the variable `UPSTREAM_SCRIPT` says.
+//! A scripted MCP server; the variable `UPSTREAM_SCRIPT` holds the script.
 
 fn main() {
     mcp_aql_upstreams::serve_if_asked();

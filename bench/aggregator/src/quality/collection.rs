@@ -1,45 +1,45 @@
-//! Collections with judgements, as they are handed around: one file of documents, one of queries, one
-//! of which documents answer which query.
+//! Judged collections in their usual distribution format: one file of documents, one of queries,
+//! and one that says which documents are relevant to which query.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
 use mcp_aql_bench::Result;
 
-/// Documents, and questions whose answers are known.
+/// Documents and queries with known relevant documents.
 #[derive(Debug)]
 pub struct Collection {
-    /// What to call it.
+    /// The display name.
     pub name: &'static str,
-    /// The texts.
+    /// The document texts.
     pub documents: Vec<String>,
-    /// The questions that have an answer.
+    /// The queries that have at least one relevant document.
     pub queries: Vec<Query>,
-    /// Pairs of documents that are copies of one another, by their places.
+    /// Pairs of documents that are copies of each other, by index.
     pub copies: HashSet<(usize, usize)>,
 }
 
-/// A question.
+/// A judged query.
 #[derive(Debug)]
 pub struct Query {
-    /// What is asked.
+    /// The query text.
     pub text: String,
-    /// The documents that answer it, by their places.
+    /// The relevant documents, by index.
     pub relevant: HashSet<usize>,
 }
 
-/// Where the parts of a collection are, below a common folder.
+/// The files of a collection below a common folder.
 #[derive(Debug, Clone, Copy)]
 struct Files {
     name: &'static str,
     documents: &'static str,
     queries: &'static str,
     judgements: &'static str,
-    /// Fields of a document that are its text.
+    /// The fields that make up a document's text.
     fields: &'static [char],
-    /// Whether judgements number the queries from 1, whatever these call themselves.
+    /// Whether judgements number the queries from 1 instead of using their own numbers.
     numbered: bool,
-    /// Documents that are copies of one another, by their numbers.
+    /// Documents that are copies of each other, by number.
     copies: &'static [(u32, u32)],
 }
 
@@ -48,13 +48,13 @@ const CRANFIELD: Files = Files {
     documents: "cranfield/cran.all",
     queries: "cranfield/cran.qry",
     judgements: "cranfield/cranqrel",
-    // The text begins with the title.
+    // The abstract field includes the title.
     fields: &['W'],
     numbered: true,
-    // NACA's technical note 2137 and its report 1051, of one author, "An analysis of base pressure at
-    // supersonic speeds [velocities] and comparison with experiment": the report is the note once more. Of
-    // its 235 words 227 stand in the note in the same order, and two of the other eight are misprints
-    // of the note's (`anh`, `numger`).
+    // NACA's technical note 2137 and its report 1051, by one author, "An analysis of base pressure
+    // at supersonic speeds [velocities] and comparison with experiment". The report repeats the
+    // note: 227 of its 235 words occur in the note in the same order, and two of the other eight
+    // are misprints in the note (`anh`, `numger`).
     copies: &[(179, 188)],
 };
 
@@ -103,7 +103,8 @@ impl Collection {
             let (Some(Ok(query)), Some(Ok(document))) = (columns.next(), columns.next()) else {
                 continue;
             };
-            // Cranfield's third column is a grade, below 1 where a document was looked at and refused.
+            // Cranfield's third column is a grade. A grade below 1 means that the document was
+            // judged irrelevant.
             let refused = files.numbered && matches!(columns.next(), Some(Ok(grade)) if grade < 1);
             let place = u32::try_from(document).ok().and_then(|number| places.get(&number));
             if let (false, Some(place)) = (refused, place) {
@@ -129,7 +130,7 @@ impl Collection {
 
 type Fields = BTreeMap<char, String>;
 
-/// Entries of `.I NUMBER` and fields of `.X`.
+/// Parses entries that start with `.I NUMBER` and consist of fields that start with `.X`.
 fn entries(text: &str) -> Vec<(u32, Fields)> {
     let mut entries: Vec<(u32, Fields)> = Vec::new();
     let mut field = ' ';

@@ -1,4 +1,4 @@
-//! Whether copies are found, and nothing else is taken for one.
+//! Measures whether copies are found and distinct texts are kept apart.
 
 use std::collections::HashSet;
 
@@ -7,20 +7,20 @@ use mcp_aql_aggregator::rank::{Candidate, RankOptions, rank};
 use super::lines::Goal;
 use crate::random::Random;
 
-/// What became of copies.
+/// The outcome of a search for copies.
 #[derive(Debug, Clone, Default)]
 pub struct Copies {
-    /// What was done to the copies, the part of them that was found, and how many should be.
+    /// For each kind of change: its name, the share of copies found, and the goal.
     pub found: Vec<(String, f64, Goal)>,
-    /// Pairs of different texts.
+    /// The number of pairs of distinct texts.
     pub pairs: usize,
-    /// Those that were taken for copies and are none.
+    /// The number of distinct pairs that were wrongly joined.
     pub wrong: usize,
 }
 
 type Change = fn(&str, &[&str], &mut Random) -> String;
 
-/// Ways to change a text of which so much stays.
+/// Changes to a text that keep most of it.
 const CHANGES: &[(&str, Goal, Change)] = &[
     ("case, spaces and markdown", Goal::AtLeast(1.0), |text, _, _| {
         format!("**{}**\n", text.to_uppercase().split_whitespace().collect::<Vec<_>>().join("  "))
@@ -47,7 +47,8 @@ const CHANGES: &[(&str, Goal, Change)] = &[
     }),
 ];
 
-/// Replaces, drops or adds a word, with equal chances, at so many places.
+/// Replaces, drops or adds a word, with equal probability, at a random share `part` of the
+/// positions.
 fn edited(text: &str, words: &[&str], random: &mut Random, part: f64) -> String {
     let original: Vec<&str> = text.split_whitespace().collect();
     let edits = (original.len() as f64 * part).ceil() as usize;
@@ -68,8 +69,8 @@ fn edited(text: &str, words: &[&str], random: &mut Random, part: f64) -> String 
     out.join(" ")
 }
 
-/// Looks for copies of texts among the texts, all as results of different servers. Some of them are known to
-/// be copies.
+/// Looks for copies among the texts and changed versions of them, all as results of different
+/// servers. The pairs in `known` are real copies.
 pub fn copies(texts: &[&str], known: &HashSet<(usize, usize)>) -> Copies {
     let words: Vec<&str> = texts.iter().flat_map(|text| text.split_whitespace()).collect();
     let mut found = Vec::new();
@@ -87,7 +88,7 @@ pub fn copies(texts: &[&str], known: &HashSet<(usize, usize)>) -> Copies {
     Copies { found, pairs: texts.len() * (texts.len() - 1) / 2 - known.len(), wrong }
 }
 
-/// Pairs that ended up in one hit.
+/// Returns the pairs that were joined into one hit.
 fn joined(texts: &[&str]) -> HashSet<(usize, usize)> {
     let candidates: Vec<Candidate<'_>> = texts
         .iter()

@@ -1,22 +1,22 @@
-//! Search engines as servers have them, and the one that has everything.
+//! Simulated search engines of the servers, and the index of the central engine.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 
 use frostem::{Algorithm, Stemmer};
 
-/// Words that Lucene's English analyser leaves out.
+/// The stop words of Lucene's English analyser.
 const STOP_WORDS: &str = "a an and are as at be but by for if in into is it no not of on or such that \
                           the their then there these they this to was will with";
 
-/// Words of a text, by number, with how often it has each.
+/// The words of a text, by number, with their counts.
 #[derive(Debug, Default)]
 pub struct Bag {
     counts: Vec<(u32, f64)>,
     length: f64,
 }
 
-/// The words of all texts.
+/// The vocabulary of all texts.
 pub struct Words {
     numbers: HashMap<String, u32>,
     stemmer: Stemmer,
@@ -29,7 +29,7 @@ impl Default for Words {
 }
 
 impl Words {
-    /// Cuts a text: runs of letters and digits, in lower case, without stop words, stemmed.
+    /// Tokenizes a text: runs of letters and digits, in lower case, without stop words, stemmed.
     pub fn bag(&mut self, text: &str) -> Bag {
         let mut counts: BTreeMap<u32, f64> = BTreeMap::new();
         let mut length = 0.0;
@@ -54,30 +54,30 @@ impl Bag {
     }
 }
 
-/// How a server orders what it finds.
+/// A server's ranking function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Engine {
-    /// BM25 as in the textbook: k1 1.2, b 0.75.
+    /// Textbook BM25: k1 1.2, b 0.75.
     Bm25,
-    /// Cosine of tf-idf.
+    /// The cosine of tf-idf vectors.
     TfIdf,
-    /// How often the words come.
+    /// The number of occurrences of the query's words.
     Count,
-    /// Whatever has a word, in no order.
+    /// Any document with a query word, in no particular order.
     Unranked,
 }
 
-/// What one server has, or all of them.
+/// The index of one server, or of all documents.
 #[derive(Debug)]
 pub struct Index<'a> {
-    /// Places of documents, with their words.
+    /// Document indices with their words.
     documents: Vec<(usize, &'a Bag)>,
     having: HashMap<u32, f64>,
     average: f64,
 }
 
 impl<'a> Index<'a> {
-    /// An index of these documents.
+    /// Builds an index of the documents at `places`.
     pub fn new(bags: &'a [Bag], places: impl IntoIterator<Item = usize>) -> Self {
         let documents: Vec<_> =
             places.into_iter().filter_map(|place| Some((place, bags.get(place)?))).collect();
@@ -91,7 +91,7 @@ impl<'a> Index<'a> {
         Self { average: total / documents.len().max(1) as f64, documents, having }
     }
 
-    /// The best documents for a query, by their places.
+    /// Returns the indices of the best documents for a query.
     pub fn search(&self, engine: Engine, query: &Bag, most: usize) -> Vec<usize> {
         let mut found: Vec<(f64, usize)> = self
             .documents
@@ -106,7 +106,7 @@ impl<'a> Index<'a> {
         found.into_iter().map(|(_, place)| place).take(most).collect()
     }
 
-    /// Which of some documents is most like this one.
+    /// Returns the position in `among` of the document most similar to `document`.
     pub fn nearest(&self, document: usize, among: &[usize]) -> usize {
         let bag = |place: usize| self.documents.get(place).map(|(_, bag)| *bag);
         let Some(query) = bag(document) else { return 0 };

@@ -1,44 +1,44 @@
-//! What is printed.
+//! The lines of the quality report.
 
 use super::{Collection, copies, merged, orders};
 
-/// Texts among which copies are looked for: 79,800 pairs.
+/// The number of texts among which copies are searched: 79,800 pairs.
 const TEXTS: usize = 400;
-/// Those have so many words at least, so that half of one is still a text.
+/// The minimum number of words of these texts, so that half of one is still a text.
 const WORDS: usize = 40;
 
-/// What is wanted of a figure.
+/// The goal of a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Goal {
-    /// No less than this.
+    /// At least this value.
     AtLeast(f64),
-    /// No more than this.
+    /// At most this value.
     AtMost(f64),
-    /// Nothing: it is there for information.
+    /// No goal; the figure is informational.
     None,
 }
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// nDCG.
     Gain,
-    /// Parts of a whole.
+    /// A share of a whole.
     Part,
-    /// So many times as much.
+    /// A factor.
     Times,
-    /// Things.
+    /// A count.
     Count,
 }
 
-/// One figure.
+/// One line of the report.
 #[derive(Debug, Clone)]
 pub struct Line {
-    /// What it is.
+    /// The description of the figure.
     pub what: String,
     value: f64,
     unit: Unit,
-    /// What is wanted.
+    /// The goal of the figure.
     pub goal: Goal,
 }
 
@@ -47,7 +47,7 @@ impl Line {
         Self { what, value, unit, goal }
     }
 
-    /// Whether what is wanted is there.
+    /// Returns whether the goal is met.
     pub fn is_met(&self) -> bool {
         match self.goal {
             Goal::AtLeast(least) => self.value >= least,
@@ -56,12 +56,12 @@ impl Line {
         }
     }
 
-    /// The figure for people.
+    /// Returns the figure as text.
     pub fn figure(&self) -> String {
         self.show(self.value)
     }
 
-    /// The goal for people.
+    /// Returns the goal as text.
     pub fn goal(&self) -> String {
         match self.goal {
             Goal::AtLeast(least) => format!("≥ {}", self.show(least)),
@@ -80,7 +80,7 @@ impl Line {
     }
 }
 
-/// How well results are merged, beside one index that has everything.
+/// Reports how well results are merged compared with one index of all documents.
 pub fn merged_lines(collection: &Collection, of_central: f64) -> Vec<Line> {
     let mut lines = Vec::new();
     for servers in [4, 10] {
@@ -97,7 +97,7 @@ pub fn merged_lines(collection: &Collection, of_central: f64) -> Vec<Line> {
         let times = merged.ours / merged.round_robin;
         line("nDCG@10, of that in turns", times, Unit::Times, Goal::AtLeast(1.3));
         if servers == 10 {
-            // Some 150 results.
+            // About 150 results.
             line("results in a pool", merged.pool, Unit::Count, Goal::None);
             line("bytes of 30 hits, of the pool", merged.size, Unit::Part, Goal::AtMost(0.4));
             line("relevant ones kept", merged.kept, Unit::Part, Goal::AtLeast(0.7));
@@ -108,7 +108,7 @@ pub fn merged_lines(collection: &Collection, of_central: f64) -> Vec<Line> {
     lines
 }
 
-/// Whether copies are found among texts of a collection.
+/// Reports whether copies are found among the texts of a collection.
 pub fn copies_lines(collection: &Collection) -> Vec<Line> {
     let long = collection.documents.iter().map(String::as_str).enumerate();
     let long = long.filter(|(_, text)| text.split_whitespace().count() >= WORDS);
@@ -134,7 +134,7 @@ pub fn copies_lines(collection: &Collection) -> Vec<Line> {
     lines
 }
 
-/// Whether the order of arrival changes an answer.
+/// Reports whether the order of arrival changes an answer.
 pub fn orders_line(collection: &Collection) -> Line {
     const ORDERS: usize = 1_000;
     let what = format!("{}: different answers over {ORDERS} orders of arrival", collection.name);

@@ -1,4 +1,4 @@
-//! How good the answers are, on collections whose answers people have judged.
+//! Ranking quality on collections with human relevance judgements.
 
 mod collection;
 mod copies;
@@ -18,31 +18,31 @@ pub use lines::{Goal, Line, Unit, copies_lines, merged_lines, orders_line};
 pub use orders::orders;
 pub use split::{RESULTS, Split};
 
-/// Hits that are looked at.
+/// The number of hits that count for nDCG.
 const DEPTH: usize = 10;
-/// Hits that are returned.
+/// The number of hits returned.
 const RETURNED: usize = 30;
 
-/// Means over all queries and all ways to spread a collection over so many servers.
+/// Means over all queries and all distributions of a collection over the servers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Merged {
-    /// nDCG@10 of ours.
+    /// nDCG@10 of the aggregator's ranking.
     pub ours: f64,
-    /// Of one BM25 index of everything.
+    /// nDCG@10 of one BM25 index of all documents.
     pub central: f64,
-    /// Of the servers' own orders, in turns.
+    /// nDCG@10 of taking the servers' results in turns.
     pub round_robin: f64,
-    /// The part of the pool's bytes that 30 hits have.
+    /// The share of the pool's bytes that the 30 hits have.
     pub size: f64,
-    /// The part of the pool's relevant documents that are among them.
+    /// The share of the pool's relevant documents that are among the hits.
     pub kept: f64,
-    /// The same of the first 30 in turns.
+    /// The same share for the first 30 results in turns.
     pub kept_round_robin: f64,
-    /// How many documents a pool has.
+    /// The number of documents in a pool.
     pub pool: f64,
 }
 
-/// Merges what so many servers return for every query.
+/// Merges the results of `servers` servers for every query.
 pub fn merged(collection: &Collection, servers: usize) -> Merged {
     let mut words = Words::default();
     let bags: Vec<Bag> = collection.documents.iter().map(|text| words.bag(text)).collect();
@@ -73,7 +73,7 @@ pub fn merged(collection: &Collection, servers: usize) -> Merged {
                 let kept = |places: HashSet<usize>| {
                     places.intersection(&query.relevant).count() as f64 / relevant as f64
                 };
-                // What is joined to another is not seen, so it does not count.
+                // A document joined to another one is not visible, so it does not count.
                 means.kept += kept(hits.iter().filter_map(|hit| hit.first().copied()).collect());
                 means.kept_round_robin += kept(turns.iter().take(RETURNED).copied().collect());
                 with_relevant += 1.0;
@@ -95,7 +95,7 @@ pub fn merged(collection: &Collection, servers: usize) -> Merged {
     means
 }
 
-/// What the servers returned, with the place of each in the collection.
+/// Returns the servers' results as candidates, with the index of each in the collection.
 fn candidates<'a>(
     collection: &'a Collection,
     lists: &[Vec<usize>],
@@ -112,7 +112,7 @@ fn candidates<'a>(
     found
 }
 
-/// Our hits, each as the documents that it stands for, its own first.
+/// Returns the aggregator's hits, each as the documents joined in it, the visible one first.
 fn merge(collection: &Collection, query: &Query, lists: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let (candidates, places) = candidates(collection, lists);
     let Ranked { hits, .. } =
@@ -123,7 +123,7 @@ fn merge(collection: &Collection, query: &Query, lists: &[Vec<usize>]) -> Vec<Ve
         .collect()
 }
 
-/// The first of each server, then the second of each, each document once.
+/// Takes the first result of each server, then the second of each, each document once.
 fn in_turns(lists: &[Vec<usize>]) -> Vec<usize> {
     let mut seen = HashSet::new();
     (0..RESULTS)
@@ -132,8 +132,8 @@ fn in_turns(lists: &[Vec<usize>]) -> Vec<usize> {
         .collect()
 }
 
-/// nDCG@10 with gains of 0 and 1, against the best order of the whole collection. A hit counts by the
-/// document that is shown.
+/// Computes nDCG@10 with gains of 0 and 1 against the ideal order of the whole collection. A hit
+/// counts by the document that is visible.
 fn ndcg<'a>(hits: impl Iterator<Item = &'a [usize]>, query: &Query) -> f64 {
     let gain = |at: usize| 1.0 / (at as f64 + 2.0).log2();
     let found: f64 = hits

@@ -1,4 +1,4 @@
-//! Whether the order in which answers arrive changes anything.
+//! Measures whether the order of arrival changes an answer.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,8 @@ use super::engine::{Bag, Words};
 use super::{Collection, RETURNED, Split, candidates};
 use crate::random::Random;
 
-/// How many different answers the results of ten servers come to, over so many orders in which they arrive.
+/// Counts the distinct answers to the results of ten servers over `orders` random orders of
+/// arrival.
 pub fn orders(collection: &Collection, orders: usize) -> usize {
     let mut words = Words::default();
     let bags: Vec<Bag> = collection.documents.iter().map(|text| words.bag(text)).collect();

@@ -1,35 +1,36 @@
-//! One collection on several servers.
+//! Distribution of one collection over several servers.
 
 use super::engine::{Bag, Engine, Index};
 use crate::random::Random;
 
-/// What a server returns for a query.
+/// The number of results that a server returns for a query.
 pub const RESULTS: usize = 15;
 
-/// How documents come to servers.
+/// The strategy that assigns documents to servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Spread {
-    /// Anywhere.
+    /// Uniformly at random.
     Random,
-    /// Each server has half as many as the one before, down to a tenth of its share.
+    /// Each server gets half as many documents as the one before, down to a tenth of its share.
     Skewed,
-    /// Next to what is most like them.
+    /// Next to the most similar seed document.
     Topical,
-    /// Anywhere, and three of ten in a second place too.
+    /// Uniformly at random, with three of ten documents on a second server too.
     Overlapping,
 }
 
 const SPREADS: [Spread; 4] = [Spread::Random, Spread::Skewed, Spread::Topical, Spread::Overlapping];
 
-/// Servers with a collection between them.
+/// Servers that hold a collection between them.
 #[derive(Debug)]
 pub struct Split<'a> {
     servers: Vec<(Engine, Index<'a>)>,
 }
 
 impl<'a> Split<'a> {
-    /// All ways to spread documents over so many servers: each with servers that all rank by BM25, and
-    /// with servers that rank in different ways or not at all.
+    /// Returns all distributions of the documents over `servers` servers. Each comes once with
+    /// servers that all rank by BM25 and once with servers that use different ranking functions or
+    /// none.
     pub fn all(bags: &'a [Bag], servers: usize) -> Vec<Self> {
         const MIXED: [Engine; 4] = [Engine::Bm25, Engine::TfIdf, Engine::Count, Engine::Unranked];
         let mut splits = Vec::new();
@@ -48,7 +49,7 @@ impl<'a> Split<'a> {
         splits
     }
 
-    /// What each server returns.
+    /// Returns each server's results.
     pub fn ask(&self, query: &Bag) -> Vec<Vec<usize>> {
         self.servers.iter().map(|(engine, index)| index.search(*engine, query, RESULTS)).collect()
     }
@@ -64,7 +65,7 @@ fn places(spread: Spread, bags: &[Bag], servers: usize, random: &mut Random) -> 
     let shares: Vec<f64> =
         (0..servers).map(|server| 0.5_f64.powf(server as f64).max(0.1)).collect();
     let seeds: Vec<usize> = (0..servers).map(|_| random.below(bags.len())).collect();
-    // The nearest seed, by words that few documents have.
+    // The index weighs rare words higher, so the nearest seed shares rare words.
     let all = Index::new(bags, 0..bags.len());
     for document in 0..bags.len() {
         match spread {

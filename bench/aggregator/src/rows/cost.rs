@@ -1,5 +1,5 @@
-//! What the aggregator adds to the slowest of ten warm servers: the same ten are asked by a client that
-//! writes ready-made lines to all of them and waits until each has answered.
+//! Measures the time that the aggregator adds to the slowest of ten warm servers. As the baseline,
+//! a client writes prepared lines to the same ten servers and waits for all answers.
 
 use std::time::Instant;
 
@@ -7,19 +7,19 @@ use mcp_aql_bench::Turns;
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Row, Target, Unit};
 
-use super::{alone, asked, percentile};
+use super::{percentile, single_row, timed_query};
 use crate::programs::{Program, configuration, search};
 use crate::{Result, Setup};
 
 const SERVERS: usize = 10;
-/// What may be added, in 95 of 100 queries.
-const MOST: f64 = 5e6;
+/// The limit for the 95th percentile of the added time, in nanoseconds.
+const MAX_ADDED_NANOS: f64 = 5e6;
 
 pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let mut rows = warm(setup, "cost", "10 results of 1 KB each", |seed| {
         format!("--results 10 --fill 1000:{seed}")
     })?;
-    // The others have long been there when the last one answers.
+    // The other nine servers answer long before the slow one does.
     rows.extend(warm(setup, "cost-slow", "the same, one of them after 30 ms", |seed| {
         let slow = if seed == 0 { "--call slow:30" } else { "" };
         format!("--results 10 --fill 1000:{seed} {slow}")
@@ -68,12 +68,12 @@ fn warm(
             turns,
             target: Target::None,
         },
-        alone(name, added, Unit::Nanoseconds, p95, Target::Below(MOST)),
+        single_row(name, added, Unit::Nanoseconds, p95, Target::Below(MAX_ADDED_NANOS)),
     ])
 }
 
 fn ask(aggregator: &mut Program) -> Result<f64> {
-    let (time, statuses) = asked(aggregator)?;
+    let (time, statuses) = timed_query(aggregator)?;
     if statuses != ["ok"; SERVERS] {
         return Err(format!("servers failed: {statuses:?}").into());
     }

@@ -1,43 +1,45 @@
-//! Queries to ten servers of which one hangs, one dies of every call, and one answers with 20 MB.
+//! Measures queries to ten servers of which one hangs, one exits on every call, and one answers
+//! with 20 MB.
 
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Target, Unit};
 
-use super::{alone, asked, percentile};
+use super::{percentile, single_row, timed_query};
 use crate::programs::{Program, configuration};
 use crate::{Result, Setup};
 
-/// The faulty ones come last.
+/// The number of healthy servers; the faulty ones come last.
 const FINE: usize = 7;
 const FAULTY: [&str; 3] = ["--call hang", "--call exit", "--call huge:20000000"];
-/// Failures in a row that open a breaker.
+/// The number of consecutive failures that open a circuit breaker.
 const FAILURES: usize = 3;
-/// What 90 of 100 queries may take at first, while the server that hangs is waited for,
-const MOST: f64 = 3.1e9;
-/// and when the faulty ones are left alone.
-const MOST_OPEN: f64 = 50e6;
+/// The limit for the 90th percentile while queries wait for the hanging server, in nanoseconds.
+const MAX_NANOS: f64 = 3.1e9;
+/// The limit for the 90th percentile while the breakers of the faulty servers are open, in
+/// nanoseconds.
+const MAX_OPEN_NANOS: f64 = 50e6;
 
 pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let fine: Vec<_> = (0..FINE).map(|seed| format!("--results 10 --fill 1000:{seed}")).collect();
     let scripts = fine.iter().map(String::as_str).chain(FAULTY);
     let configuration = configuration(&setup.server, scripts);
     let (mut first, mut open) = (Vec::new(), Vec::new());
-    // Three queries of three seconds each.
+    // Each round starts with three queries of three seconds.
     for _ in 0..setup.rounds.min(7) {
         let mut aggregator = Program::aggregator(&setup.aggregator, &configuration)?;
         for _ in 0..FAILURES {
-            let (time, told) = ask(&mut aggregator)?;
-            let [hangs, dies, large] = &told;
+            let (time, statuses) = ask(&mut aggregator)?;
+            let [hangs, dies, large] = &statuses;
             let is_dead = ["exited", "still starting", "failed to start"].contains(&dies.as_str());
             if hangs != "timeout after 3s" || !is_dead || large != "response too large" {
-                return Err(format!("other failures: {told:?}").into());
+                return Err(format!("other failures: {statuses:?}").into());
             }
             first.push(time);
         }
         for _ in 0..setup.queries / 5 {
-            let (time, told) = ask(&mut aggregator)?;
-            if told != ["circuit open"; 3].map(str::to_owned) {
-                return Err(format!("other failures: {told:?}").into());
+            let (time, statuses) = ask(&mut aggregator)?;
+            if statuses != ["circuit open"; 3].map(str::to_owned) {
+                return Err(format!("other failures: {statuses:?}").into());
             }
             open.push(time);
         }
@@ -45,20 +47,20 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let what = |state: &str, count| {
         format!("1 hung, 1 crashing, 1 with 20 MB of 10 servers{state}: P90 of {count} queries")
     };
-    let row = |name, state, times: &[f64], most| {
+    let row = |name, state, times: &[f64], limit| {
         let p90 = vec![percentile(times, 0.9)];
         let what = what(state, times.len());
-        alone(name, what, Unit::Nanoseconds, p90, Target::Below(most))
+        single_row(name, what, Unit::Nanoseconds, p90, Target::Below(limit))
     };
     Ok(Outcome::Rows(vec![
-        row("faults", "", &first, MOST),
-        row("faults-open", ", left alone", &open, MOST_OPEN),
+        row("faults", "", &first, MAX_NANOS),
+        row("faults-open", ", breakers open", &open, MAX_OPEN_NANOS),
     ]))
 }
 
-/// How long a query takes, and what became of the faulty servers.
+/// Returns the duration of a query and the statuses of the faulty servers.
 fn ask(aggregator: &mut Program) -> Result<(f64, [String; 3])> {
-    let (time, statuses) = asked(aggregator)?;
+    let (time, statuses) = timed_query(aggregator)?;
     let (fine, faulty) = statuses.split_at_checked(FINE).ok_or("servers are missing")?;
     if fine != ["ok"; FINE] {
         return Err(format!("servers failed: {statuses:?}").into());

@@ -1,4 +1,4 @@
-//! What memory a query takes, from its line to that of the answer.
+//! Measures the peak memory of a query, from its request line to the reply line.
 
 use std::process::Command;
 
@@ -7,10 +7,10 @@ use mcp_aql_bench::table::{Target, Unit};
 
 use crate::{Result, Setup};
 
-/// What a query may take.
-const MOST: f64 = 4.0 * 1024.0 * 1024.0;
+/// The limit for the peak memory of a query, in bytes.
+const MAX_BYTES: f64 = 4.0 * 1024.0 * 1024.0;
 
-/// A process of its own counts, since counting slows everything that allocates.
+/// Measures the peak in a process of its own, because counting slows down every allocation.
 fn peak(setup: &Setup) -> Result<f64> {
     let output = Command::new(&setup.query_memory).arg(&setup.server).output()?;
     if !output.status.success() {
@@ -22,5 +22,11 @@ fn peak(setup: &Setup) -> Result<f64> {
 pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let what = "memory of a query at most: 10 servers, 100 results of 1 KB each".to_owned();
     let peaks = (0..setup.rounds.min(5)).map(|_| peak(setup)).collect::<Result<Vec<_>>>()?;
-    Ok(Outcome::Rows(vec![super::alone("memory", what, Unit::Bytes, peaks, Target::Below(MOST))]))
+    Ok(Outcome::Rows(vec![super::single_row(
+        "memory",
+        what,
+        Unit::Bytes,
+        peaks,
+        Target::Below(MAX_BYTES),
+    )]))
 }

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements of the benchmark.
 
 mod cost;
 mod faults;
@@ -15,7 +15,7 @@ use crate::{Result, Setup};
 
 type Measurement = fn(&Setup) -> Result<Outcome>;
 
-/// All but the rankings, with their names, which begin the names of their rows.
+/// All measurements except ranking, by name. The names are prefixes of their rows' names.
 const ALL: &[(&str, Measurement)] =
     &[("memory", memory::run), ("cost", cost::run), ("faults", faults::run)];
 
@@ -24,7 +24,7 @@ const ALL: &[(&str, Measurement)] =
 /// # Errors
 /// When an answer is wrong.
 pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
-    let mut table = Table::new(setup.rounds, "shared with whatever else runs");
+    let mut table = Table::new(setup.rounds, "shared with other processes");
     for count in setup.results {
         let name = format!("rank-{count}");
         if name.contains(filter) {
@@ -41,8 +41,8 @@ pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Tab
     Ok(table)
 }
 
-/// How long a query takes, in nanoseconds, and what became of the servers.
-fn asked(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
+/// Returns the duration of a query in nanoseconds and the status of each server.
+fn timed_query(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
     let query = query();
     let clock = Instant::now();
     aggregator.send(&query)?;
@@ -52,13 +52,13 @@ fn asked(aggregator: &mut Program) -> Result<(f64, Vec<String>)> {
     Ok((elapsed.as_nanos() as f64, statuses))
 }
 
-/// A row of one figure, which has no peer.
-fn alone(name: &str, what: String, unit: Unit, ours: Vec<f64>, target: Target) -> Row {
+/// Builds a row with a single figure and no peer.
+fn single_row(name: &str, what: String, unit: Unit, ours: Vec<f64>, target: Target) -> Row {
     let turns = mcp_aql_bench::Turns { ours, peer: Vec::new() };
     Row { name: name.to_owned(), what, unit, turns, target }
 }
 
-/// The value below which this part of them lies.
+/// Returns the value below which the share `part` of the values lies.
 fn percentile(values: &[f64], part: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

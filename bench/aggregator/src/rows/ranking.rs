@@ -1,4 +1,4 @@
-//! How fast results are ranked, and copies joined.
+//! Measures the speed of ranking results and joining copies.
 
 use std::time::Instant;
 
@@ -11,16 +11,16 @@ use crate::peers::{self, HITS};
 use crate::texts::{QUERY, results};
 use crate::{Result, Setup};
 
-/// The size of a result.
+/// The size of a result, in bytes.
 const BYTES: usize = 2_300;
-/// Servers that the results come from.
+/// The number of servers that the results come from.
 const SERVERS: usize = 10;
-/// What ranking and joining copies may take, by how many results there are.
+/// The limits for ranking and joining copies in nanoseconds, by number of results.
 const GOALS: &[(usize, f64)] = &[(100, 3e6), (10_000, 200e6)];
-/// Peers take ten times as long, at least.
+/// The limit for the ratio to a peer's time: peers take at least ten times as long.
 const RATIO: f64 = 0.1;
 
-/// Results as ten servers would have given them.
+/// Returns the results as candidates from ten servers.
 fn candidates(texts: &[String]) -> Vec<Candidate<'_>> {
     let places = texts.iter().enumerate();
     places
@@ -43,7 +43,7 @@ pub(super) fn run(setup: &Setup, name: &str, count: usize) -> Result<Outcome> {
             Ok(ranked.hits.iter().map(|hit| hit.candidate).collect())
         })
     };
-    // Seconds each, where there are many.
+    // A round with many results takes seconds.
     let rounds = if count > 1_000 { setup.rounds.min(5) } else { setup.rounds };
     let row = |peer: &str, turns| Row {
         name: format!("{name}-{peer}"),
@@ -70,7 +70,7 @@ pub(super) fn run(setup: &Setup, name: &str, count: usize) -> Result<Outcome> {
     Ok(Outcome::Rows(rows))
 }
 
-/// The time of one answer, whose first hit is known.
+/// Measures one answer and checks its first hit, which is known.
 fn timed(best: usize, answer: impl FnOnce() -> Result<Vec<usize>>) -> Result<f64> {
     let clock = Instant::now();
     let hits = std::hint::black_box(answer()?);

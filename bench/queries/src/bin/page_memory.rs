@@ -1,4 +1,4 @@
-//! Tells how many bytes a page takes at most, from the request to the reply, among so many rows:
+//! Prints the peak memory of a page in bytes, from the request to the reply, for a given number of rows:
 //! `page_memory ROWS`.
 
 use std::io::Write as _;
@@ -50,7 +50,7 @@ fn main() -> mcp_aql_queries_bench::Result {
         }
         Ok(peak)
     };
-    // What is made once is made here.
+    // Values that are initialized once are initialized here.
     page()?;
     writeln!(std::io::stdout(), "{}", page()?)?;
     Ok(())

@@ -1,4 +1,4 @@
-//! A reply that shows a part of its rows.
+//! Measures a reply with some fields of each row.
 
 use serde_json::{Value, json};
 
@@ -7,19 +7,19 @@ use crate::sales::{Sale, query};
 use crate::{Result, Setup};
 
 const ROWS: usize = 100;
-const SHOWN: [&str; 3] = ["sale_id", "status", "sold_at"];
-/// Replies in a turn.
+const SELECTED_FIELDS: [&str; 3] = ["sale_id", "status", "sold_at"];
+/// Replies per turn.
 const REPLIES: usize = 200;
 
-/// What is left of a row.
+/// The selected fields of a row.
 fn cut(mut row: Value) -> Value {
     if let Value::Object(members) = &mut row {
-        members.retain(|name, _| SHOWN.contains(&name.as_str()));
+        members.retain(|name, _| SELECTED_FIELDS.contains(&name.as_str()));
     }
     row
 }
 
-/// The rows as JSON, cut down, as the query's reply has them.
+/// The rows as JSON with the selected fields, as in the query's reply.
 fn by_json(sales: &[Sale]) -> Result<Vec<u8>> {
     let items: Vec<Value> =
         sales.iter().map(|sale| Ok(cut(serde_json::to_value(sale)?))).collect::<Result<_>>()?;
@@ -28,7 +28,7 @@ fn by_json(sales: &[Sale]) -> Result<Vec<u8>> {
 
 pub(super) fn run(setup: &Setup, large: &Large) -> Result<Outcome> {
     let sales = large.sales.get(..ROWS).ok_or("too few rows")?;
-    let params = json!({ "fields": SHOWN, "first": ROWS });
+    let params = json!({ "fields": SELECTED_FIELDS, "first": ROWS });
     let query = query(&params, &large.key)?;
     let ours = || {
         let page = query.run(sales).map_err(|error| format!("{error:?}"))?;

@@ -1,4 +1,4 @@
-//! Two fields filtered: how many rows match, and the first page of them.
+//! Measures a filter on two fields: the number of matching rows and the first page.
 
 use chrono::{DateTime, Days, Utc};
 use rusqlite::{Connection, ToSql};
@@ -17,7 +17,7 @@ fn ours(large: &Large, params: &Value) -> Result<Answer> {
     Ok((page.page_info.total_count.unwrap_or_default(), first))
 }
 
-/// One scan counts; the page stops as soon as it is full.
+/// One scan counts the rows. The page stops when it is full.
 fn theirs(connection: &Connection, condition: &str, values: &[&dyn ToSql]) -> Result<Answer> {
     let count = format!("SELECT count(*) FROM sales WHERE {condition}");
     let page = format!("SELECT sale_id FROM sales WHERE {condition} ORDER BY sale_id LIMIT {PAGE}");

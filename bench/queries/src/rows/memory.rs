@@ -1,4 +1,4 @@
-//! What memory a page takes, from the request's bytes to the reply's, beside rows that are there.
+//! Measures the memory of a page, from the request's bytes to the reply's, over existing rows.
 
 use std::process::Command;
 
@@ -11,7 +11,7 @@ use crate::{Result, Setup};
 /// Rows in the small collection.
 const FEW: usize = 1_000;
 
-/// A process of its own counts, since counting slows everything that allocates.
+/// Runs in a separate process, because counting slows every allocation down.
 fn peak(setup: &Setup, rows: usize) -> Result<f64> {
     let output = Command::new(&setup.page_memory).arg(rows.to_string()).output()?;
     if !output.status.success() {
@@ -25,7 +25,7 @@ pub(super) fn run(setup: &Setup, _: &Large) -> Result<Outcome> {
         name: "memory".to_owned(),
         what: format!("memory of a page, among {} rows; among {FEW}", setup.rows),
         unit: Unit::Bytes,
-        // What is allocated does not depend on the machine's mood.
+        // Allocations do not depend on the load of the machine, so few rounds suffice.
         turns: in_turns(setup.rounds.min(3), || peak(setup, setup.rows), || peak(setup, FEW))?,
         target: Target::AtMost(1.1),
     }]))

@@ -1,4 +1,4 @@
-//! What is measured.
+//! The measurements of queries.
 
 mod fields;
 mod filter;
@@ -17,7 +17,7 @@ use mcp_aql_bench::table::{Row, Table, Target, Unit};
 use crate::sales::{Sale, sales};
 use crate::{Result, Setup};
 
-/// What all measurements in memory share.
+/// The data that all in-memory measurements share.
 #[derive(Debug)]
 pub(crate) struct Large {
     sales: Vec<Sale>,
@@ -26,7 +26,7 @@ pub(crate) struct Large {
 
 type Measurement = fn(&Setup, &Large) -> Result<Outcome>;
 
-/// All measurements with their names, which begin the names of their rows.
+/// All measurements by name. The names of their rows start with it.
 const ALL: &[(&str, Measurement)] = &[
     ("filter", filter::run),
     ("group", group::run),
@@ -37,10 +37,10 @@ const ALL: &[(&str, Measurement)] = &[
     ("push-down-postgres", pushdown::postgres),
 ];
 
-/// Measures everything whose name contains `filter`.
+/// Runs every measurement whose name contains `filter`.
 ///
 /// # Errors
-/// When two answers differ, or there is none.
+/// Returns an error if two answers differ, or if there is no answer.
 pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Table> {
     let mut table = Table::new(setup.rounds, "shared with whatever else runs");
     let large = Large { sales: sales(setup.rows), key: CursorKey::random() };
@@ -53,7 +53,7 @@ pub fn measure(setup: &Setup, filter: &str, report: &dyn Fn(&str)) -> Result<Tab
     Ok(table)
 }
 
-/// The time of one answer.
+/// Returns the time of one answer in nanoseconds.
 fn nanos<T>(answer: impl FnOnce() -> Result<T>) -> Result<f64> {
     let clock = Instant::now();
     let answer = std::hint::black_box(answer()?);
@@ -62,7 +62,7 @@ fn nanos<T>(answer: impl FnOnce() -> Result<T>) -> Result<f64> {
     Ok(elapsed.as_nanos() as f64)
 }
 
-/// Two ways to one answer.
+/// Compares two ways to compute an answer.
 fn compared<T>(
     setup: &Setup,
     name: &str,
@@ -80,7 +80,7 @@ fn compared<T>(
     })
 }
 
-/// Two answers to one question.
+/// Returns an error if two answers differ.
 fn same<T: PartialEq + std::fmt::Debug>(ours: &T, peer: &T) -> Result {
     if ours == peer { Ok(()) } else { Err(format!("{ours:?} is not {peer:?}").into()) }
 }

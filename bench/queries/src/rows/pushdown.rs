@@ -1,4 +1,4 @@
-//! A page deep in a database, beside the first: keyset paging, in the order of an index.
+//! Measures a deep page in a database against the first one: keyset paging in the order of an index.
 
 use std::cmp::Reverse;
 
@@ -12,10 +12,10 @@ use crate::loops::PAGE;
 use crate::sales::{Sale, uncounted};
 use crate::{Result, Setup, postgres as postgres_sales, sqlite as sqlite_sales};
 
-/// Pages in a turn.
+/// Pages per turn.
 const PAGES: usize = 50;
 
-/// The row of one database; `answer` asks it.
+/// Returns the row of one database, which `answer` queries.
 fn run(
     setup: &Setup,
     large: &Large,
@@ -44,14 +44,14 @@ fn run(
     Ok(Outcome::Rows(vec![row]))
 }
 
-/// The numbers of the sales on a page.
+/// Returns the numbers of the sales on a page.
 fn numbers(page: &Page<Record<Sale>>) -> Result<Vec<u64>> {
     let reply = serde_json::to_value(page)?;
     let items = reply.get("items").and_then(Value::as_array).ok_or("no items")?;
     Ok(items.iter().filter_map(|item| item.get("sale_id")?.as_u64()).collect())
 }
 
-/// The numbers that have to be on a page.
+/// Returns the expected numbers of a page.
 fn expected(sales: &[Sale], page: usize) -> Vec<u64> {
     let mut sorted: Vec<_> =
         sales.iter().map(|sale| (Reverse(sale.sold_at), sale.sale_id)).collect();

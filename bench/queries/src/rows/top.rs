@@ -1,4 +1,4 @@
-//! The first page of an order.
+//! Measures the first page of a sorted collection.
 
 use serde_json::{Value, json};
 

@@ -1,13 +1,13 @@
-//! The operators of filters, as the published type of the filter names them.
+//! Checks of filter operators that the type of a filter names.
 
 use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
 use super::{filter_fields, filtered, having, params_with};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::pages;
 use crate::run::{Run, do_all};
 use crate::values::Shape;
@@ -22,8 +22,8 @@ fn operators<'a>(key: Shape<'a>) -> Vec<&'a str> {
     list.split(',').map(str::trim).filter(|name| !name.is_empty()).collect()
 }
 
-/// How two values of one field compare, where they have one order everywhere: numbers, and days and
-/// instants of one form.
+/// Compares two values of one field. Returns `None` unless every adapter orders them alike: numbers, and
+/// dates and instants in one format.
 fn compared(one: &Value, other: &Value) -> Option<Ordering> {
     match (one, other) {
         (Value::Number(one), Value::Number(other)) => one.as_f64()?.partial_cmp(&other.as_f64()?),
@@ -39,7 +39,7 @@ fn compared(one: &Value, other: &Value) -> Option<Ordering> {
     }
 }
 
-/// Whether a value is one that an operator lets through; nothing where that is not certain.
+/// Whether an operator selects a value; `None` if that depends on the adapter.
 fn passes(operator: &str, value: &Value, wanted: &Value) -> Option<bool> {
     let order = || compared(value, wanted);
     Some(match operator {
@@ -53,26 +53,27 @@ fn passes(operator: &str, value: &Value, wanted: &Value) -> Option<bool> {
     })
 }
 
-/// A filter, and which items it must let through by their values of a field; nothing where that is not certain.
+/// A filter, and whether it must select each item, by the item's value of the field; `None` if that depends
+/// on the adapter.
 struct Case {
     filter: Value,
     expected: Vec<Option<bool>>,
 }
 
-/// A key of a filter with the values that items have under its name.
+/// A key of a filter with the values of the items' field of the same name.
 struct Key<'a> {
     name: &'a str,
     operators: Vec<&'a str>,
     /// The value of each item.
     values: Vec<&'a Value>,
-    /// Two of the values that differ.
+    /// Two different values.
     two: [&'a Value; 2],
-    /// A value that has others on both sides of it, where there are three.
+    /// A value between two others, if there are three.
     middle: &'a Value,
 }
 
 impl<'a> Key<'a> {
-    /// A key, where it has plain values and at least two of them differ.
+    /// Creates the key if the items have at least two different plain values.
     fn new(key: Shape<'a>, items: &'a [Value]) -> Option<Self> {
         let name = key.name()?;
         let values: Vec<_> =
@@ -92,13 +93,13 @@ impl<'a> Key<'a> {
         Some(Self { name, operators: operators(key), values, two: [one, other], middle })
     }
 
-    /// A filter that must let the items through for whose values this is true.
+    /// Creates a case whose filter must select the items with values for which `passes` returns true.
     fn case(&self, filter: Value, passes: impl Fn(&Value) -> Option<bool>) -> Case {
         let passes = |value: &&Value| if value.is_null() { None } else { passes(value) };
         Case { filter, expected: self.values.iter().map(passes).collect() }
     }
 
-    /// A filter for each operator.
+    /// The cases of all operators.
     fn of_operators(&self) -> Vec<Case> {
         let (name, wanted) = (self.name, self.middle);
         let operators = self.operators.iter().copied();
@@ -116,13 +117,13 @@ impl<'a> Key<'a> {
             .collect()
     }
 
-    /// A filter in one of the forms that ask for either of two values.
+    /// The case of a filter that selects either of two values.
     fn either(&self, filter: Value) -> Case {
         self.case(filter, |value| Some(self.two.contains(&value)))
     }
 }
 
-/// The list or search whose filters are compared, and all that it shows without a filter.
+/// The operation whose filters are compared, and all items that it returns without a filter.
 struct Filtered<'a> {
     run: &'a Run,
     operation: &'a Operation,
@@ -132,8 +133,8 @@ struct Filtered<'a> {
 }
 
 impl Filtered<'_> {
-    /// How many items are there or missing by mistake, and the call that shows it. The call may have failed:
-    /// then nothing was let through.
+    /// Returns the number of items that are missing or wrongly selected, and the call. If the call failed,
+    /// no item was selected.
     async fn mistakes(&self, case: &Case) -> Option<(usize, Exchange)> {
         let mut params = self.params.clone();
         params.insert("filter".to_owned(), case.filter.clone());
@@ -144,7 +145,7 @@ impl Filtered<'_> {
         Some((self.items.iter().zip(&case.expected).filter(is_wrong).count(), exchange))
     }
 
-    /// Compares what a filter lets through with what it must.
+    /// Compares the selected items with the expected ones.
     async fn compare(&self, name: &str, case: Case) {
         let Some((wrong, exchange)) = self.mistakes(&case).await else { return };
         self.cases.expect(wrong == 0, || {
@@ -152,16 +153,16 @@ impl Filtered<'_> {
                 &exchange,
                 format!("{}: filter.{name}", self.operation.name),
                 format!(
-                    "the items that {} lets through; {wrong} of {} are there or missing by mistake",
+                    "the items that {} selects; {wrong} of {} are missing or wrongly selected",
                     case.filter,
                     self.items.len()
                 ),
-                "let every operator compare as it is called, and name only those that are taken",
+                "implement every operator that the type names, and name only supported ones",
             )
         });
     }
 
-    /// Whether a list stands for its values: a list of one value lets the same items through as the value.
+    /// Whether the filter treats a list of one value like the value.
     async fn takes_lists(&self, key: &Key<'_>) -> bool {
         for wanted in key.two {
             let case = key.case(json!({ key.name: [wanted] }), |value| Some(value == wanted));
@@ -192,7 +193,7 @@ pub(super) async fn filter_operators(run: &Run, cases: &Cases) {
             keys.into_iter().filter_map(|key| Key::new(key, &items)).take(MAX_KEYS).collect();
         if keys.is_empty() {
             return cases.skip(Skip::Scarce(format!(
-                "`{}` shows no two items that differ in a key of its filter",
+                "two items of `{}` that differ in a key of its filter",
                 operation.name
             )));
         }

@@ -1,19 +1,19 @@
-//! What `introspect` answers to what was not asked while learning.
+//! Checks of `introspect` replies beyond those that learning reads.
 
 use serde_json::{Value, json};
 
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
 use crate::forms;
-use crate::learn::Category;
 use crate::run::Run;
 
-/// A name that nothing has.
-const NOBODY: &str = "conformance_probe_of_nothing";
+/// A name of nothing.
+const UNKNOWN_NAME: &str = "conformance_probe_of_nothing";
 
 pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     let params = json!({ "query": "operations", "name": "introspect" });
     let exchange = run.introspect(params).await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     let details = exchange.data().and_then(|data| data.get("operation")).unwrap_or(&Value::Null);
@@ -29,7 +29,7 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
     let is_text =
         |name: &str| parameter(name).and_then(|it| it.get("type")).is_some_and(|it| it == "string");
     let words = parameter("query").and_then(|it| it.get("enum")).and_then(Value::as_array);
-    // Without an enum, the description may name the words.
+    // Without an enum, the description may list the values.
     let has_words = words.is_none_or(|words| {
         ["operations", "types"].iter().all(|word| words.iter().any(|it| it == word))
     });
@@ -46,15 +46,15 @@ pub(super) async fn introspect_itself(run: &Run, cases: &Cases) {
             "introspect",
             "details of a READ operation with a required string `query`, one of operations and \
              types, and an optional string `name`",
-            "describe `introspect` as any other operation, by what it really takes",
+            "describe `introspect` like any other operation, with its real parameters",
         )
     });
 }
 
 pub(super) async fn unknown_name(run: &Run, cases: &Cases) {
     for (query, member) in [("operations", "operation"), ("types", "type")] {
-        let exchange = run.introspect(json!({ "query": query, "name": NOBODY })).await;
-        if let Some(lost) = exchange.lost() {
+        let exchange = run.introspect(json!({ "query": query, "name": UNKNOWN_NAME })).await;
+        if let Some(lost) = exchange.no_response() {
             cases.skip(Skip::CutShort(lost.to_string()));
             continue;
         }
@@ -64,14 +64,14 @@ pub(super) async fn unknown_name(run: &Run, cases: &Cases) {
                 &exchange,
                 format!("introspect {query}"),
                 format!("{{\"success\": true, \"data\": {{\"{member}\": null}}}}"),
-                "answer with null for a name that does not exist: it is no error to ask",
+                "return null for an unknown name: the query is not an error",
             )
         });
     }
 }
 
 pub(super) async fn bad_query(run: &Run, cases: &Cases) {
-    bare_failure(run, json!({ "query": NOBODY }), "naming the values that `query` takes", cases)
+    bare_failure(run, json!({ "query": UNKNOWN_NAME }), "naming the values of `query`", cases)
         .await;
 }
 
@@ -81,16 +81,16 @@ pub(super) async fn missing_query(run: &Run, cases: &Cases) {
 
 async fn bare_failure(run: &Run, params: Value, how: &str, cases: &Cases) {
     let exchange = run.introspect(params).await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     let body = exchange.body().cloned().unwrap_or_default();
-    forms::BARE_FAILURE.check(&body, cases, |told| {
+    forms::BARE_FAILURE.check(&body, cases, |reported| {
         Finding::of(
             &exchange,
             "introspect",
-            format!("a failure whose error has `code` and `message` and nothing else ({told})"),
-            format!("answer with a structured failure, {how}; leave `details` out of it"),
+            format!("a failure whose error has `code` and `message` only ({reported})"),
+            format!("return a structured failure without `details`, {how}"),
         )
     });
 }
@@ -113,7 +113,7 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
         let arguments = json!({ "operation": "introspect", "params": params });
         let there = run.send_on(&other, &run.adapter.introspect, arguments).await;
         for (exchange, place) in [(here, "later"), (there, "in another session")] {
-            if let Some(lost) = exchange.lost() {
+            if let Some(lost) = exchange.no_response() {
                 cases.skip(Skip::CutShort(lost.to_string()));
                 continue;
             }
@@ -121,9 +121,9 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
             cases.expect(lasting(&now) == lasting(before), || {
                 Finding::of(
                     &exchange,
-                    format!("introspect, asked again {place}"),
+                    format!("introspect, repeated {place}"),
                     format!("the same as before: {before}"),
-                    "make the answers once, when the adapter starts, in one order",
+                    "build the replies once at startup, in a fixed order",
                 )
             });
         }
@@ -131,7 +131,7 @@ pub(super) async fn stable(run: &Run, cases: &Cases) {
     other.close().await;
 }
 
-/// A reply without what belongs to one session alone.
+/// Removes the parts of a reply that belong to one session.
 fn lasting(reply: &Value) -> Value {
     let mut reply = reply.clone();
     if let Some(Value::Object(protocol)) = reply.pointer_mut("/data/_protocol") {

@@ -1,15 +1,15 @@
-//! What lists and details say, put beside each other.
+//! Checks of the content of lists and details, compared with each other.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
-use crate::learn::{Operation, Parameter};
 use crate::run::Run;
 use crate::values::Shape;
 
-/// The types of JSON itself, which no list needs.
+/// The types of JSON, which need not be listed.
 const PLAIN: [&str; 8] =
     ["string", "integer", "number", "boolean", "array", "object", "null", "any"];
 
@@ -23,7 +23,7 @@ const STANDARD: [&str; 6] = [
     "EndpointPermissions",
 ];
 
-/// The limits, with the least and the most that they may be.
+/// The limits with their minimum and maximum.
 const LIMITS: [(&str, u64, u64); 5] = [
     ("max_request_size", 64 << 10, 10 << 20),
     ("max_response_size", 1 << 20, 100 << 20),
@@ -46,12 +46,12 @@ pub(super) fn introspect_listed(run: &Run, cases: &Cases) {
                 .map(|operation| operation.name.as_str())
                 .collect::<Vec<_>>(),
             "an entry for `introspect`",
-            "list `introspect` as what it is: a READ operation like any other",
+            "list `introspect` as a READ operation like any other",
         )
     });
 }
 
-/// The names of types in a text such as `Task`, `Page<Task>` or `string or Task`: what starts with a
+/// The names of types in a text such as `Task`, `Page<Task>` or `string or Task`: words that start with a
 /// capital letter.
 fn named(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -67,7 +67,7 @@ pub(super) fn types_resolve(run: &Run, cases: &Cases) {
                 subject,
                 text,
                 format!("only types that `introspect` lists with query=types, not {unknown:?}"),
-                "list the type, or name the one that is meant as the list does",
+                "list the type, or use the name that the list has",
             )
         });
     };
@@ -110,7 +110,7 @@ pub(super) fn standard_types(run: &Run, cases: &Cases) {
                 name,
                 run.adapter.types.iter().map(|of| of.name.as_str()).collect::<Vec<_>>(),
                 format!("`{name}` among the types"),
-                "list the types of the protocol beside your own",
+                "list the types of the protocol as well",
             )
         });
     }
@@ -131,7 +131,7 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
                 &operation.name,
                 operation.details().clone(),
                 "at least one entry in `examples`",
-                "show one request that works as it stands",
+                "show at least one complete request",
             )
         });
         for example in shown(operation) {
@@ -140,7 +140,7 @@ pub(super) fn examples(run: &Run, cases: &Cases) {
                     &operation.name,
                     example.clone(),
                     format!("every required parameter, `{}` too", missing.name),
-                    "show requests that work as they stand",
+                    "show complete requests",
                 ));
             }
         }
@@ -151,24 +151,23 @@ pub(super) fn examples_fit(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         for example in shown(operation) {
             let Some(request) = example.get("request").and_then(Value::as_object) else { continue };
-            let told = unfit(run, operation, request);
-            cases.expect(told.is_none(), || {
+            let reported = unfit(run, operation, request);
+            cases.expect(reported.is_none(), || {
                 Finding::shown(
                     &operation.name,
                     example.clone(),
-                    told.clone().unwrap_or_default(),
-                    "mend the example, or the parameters that introspection shows; one of them is \
-                     not what the operation takes",
+                    reported.clone().unwrap_or_default(),
+                    "correct the example or the documented parameters: they contradict each other",
                 )
             });
         }
     }
     if run.adapter.operations.iter().all(|operation| shown(operation).next().is_none()) {
-        cases.not_applicable("no operation shows an example");
+        cases.not_applicable("no operation documents an example");
     }
 }
 
-/// What of an example is not as the operation has it.
+/// The expectation that an example violates, if any.
 fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Option<String> {
     if request.get("operation").and_then(Value::as_str) != Some(&operation.name) {
         return Some(format!("`operation` is `{}`", operation.name));
@@ -179,16 +178,16 @@ fn unfit(run: &Run, operation: &Operation, request: &Map<String, Value>) -> Opti
     given.retain(|(name, _)| !name.starts_with('_'));
     for (name, value) in &given {
         let Some(parameter) = operation.parameter(name) else {
-            return Some(format!("only parameters that are documented, not `{name}`"));
+            return Some(format!("documented parameters only, not `{name}`"));
         };
         if !fits(run, parameter, value) {
-            return Some(format!("a value for `{name}` as {}", told(parameter)));
+            return Some(format!("a value for `{name}` as {}", definition(parameter)));
         }
     }
     None
 }
 
-/// A required parameter that an example leaves out.
+/// A required parameter that an example omits.
 fn lacking<'a>(operation: &'a Operation, example: &Value) -> Option<&'a Parameter> {
     let request = example.get("request")?.as_object()?;
     let nested = request.get("params").and_then(Value::as_object);
@@ -198,8 +197,8 @@ fn lacking<'a>(operation: &'a Operation, example: &Value) -> Option<&'a Paramete
     })
 }
 
-/// Whether an example's value is one that the parameter takes. An object of a named type is held against
-/// the names of its members alone: what else they take, operators of a filter say, stands in prose.
+/// Whether an example's value is valid for the parameter. For objects of named types, only the names of the
+/// members are checked: prose may allow more values, for instance operators of a filter.
 fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
     let fields = run.adapter.types.iter().find(|known| known.name == parameter.kind);
     let fields = fields.and_then(|known| known.reply.pointer("/data/type/fields")?.as_array());
@@ -211,23 +210,23 @@ fn fits(run: &Run, parameter: &Parameter, value: &Value) -> bool {
     }
 }
 
-/// A parameter as introspection shows it, without what is told in prose.
-fn told(parameter: &Parameter) -> Value {
+/// The parameter as introspection documents it, without its description.
+fn definition(parameter: &Parameter) -> Value {
     let mut raw = parameter.raw.clone();
     raw.remove("description");
     Value::Object(raw)
 }
 
 pub(super) fn descriptions(run: &Run, cases: &Cases) {
-    let is_told = |text: &str| !text.trim().is_empty();
+    let is_reported = |text: &str| !text.trim().is_empty();
     for operation in &run.adapter.operations {
         let expect = |subject: String, text: &str| {
-            cases.expect(is_told(text), || {
+            cases.expect(is_reported(text), || {
                 Finding::shown(
                     subject,
                     text,
                     "a description",
-                    "say in a sentence what it is for: models choose by that",
+                    "describe the purpose in one sentence: models choose by it",
                 )
             });
         };
@@ -247,20 +246,20 @@ pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
         for parameter in &operation.parameters {
             let Some(default) = parameter.member("default") else { continue };
             is_any = true;
-            // A default of null says that there is none.
+            // A default of null stands for a missing default.
             let fits = Shape::of(&run.adapter, parameter).accepts(default) || default.is_null();
             cases.expect(fits && !parameter.required, || {
                 Finding::shown(
                     format!("{}: {}", operation.name, parameter.name),
                     Value::Object(parameter.raw.clone()),
-                    "a default that the parameter itself takes, of a parameter that is not required",
-                    "mend the default, the type or the constraints; drop the default of what is required",
+                    "a valid default of an optional parameter",
+                    "correct the default, the type or the constraints; remove the default of a required parameter",
                 )
             });
         }
     }
     if !is_any {
-        cases.not_applicable("no parameter shows a default");
+        cases.not_applicable("no parameter documents a default");
     }
 }
 
@@ -272,7 +271,7 @@ pub(super) fn limits_stated(run: &Run, cases: &Cases) {
                 format!("_protocol.limits.{name}"),
                 limits.clone(),
                 format!("`{name}` in `_protocol.limits`"),
-                "publish the five limits, so that clients need not find them out by failing",
+                "publish the five limits, so that clients do not find them by trial and error",
             )
         });
     }
@@ -295,7 +294,7 @@ pub(super) fn limits_in_range(run: &Run, cases: &Cases) {
         });
     }
     if !is_any {
-        cases.not_applicable("no limits are published");
+        cases.not_applicable("no limits are stated");
     }
 }
 
@@ -306,12 +305,12 @@ pub(super) fn concurrency_stated(run: &Run, cases: &Cases) {
             "_protocol.concurrency",
             run.adapter.protocol().clone(),
             format!("`concurrency` in `_protocol`: one of {}", CONCURRENCY.join(", ")),
-            "publish which calls may overlap, so that clients know what to wait for",
+            "state the category, so that clients know which calls may overlap",
         )
     });
 }
 
-pub(super) fn concurrency_word(run: &Run, cases: &Cases) {
+pub(super) fn concurrency_value(run: &Run, cases: &Cases) {
     let Some(stated) = run.adapter.protocol().get("concurrency") else {
         return cases.not_applicable("`_protocol` does not state the concurrency category");
     };
@@ -321,7 +320,7 @@ pub(super) fn concurrency_word(run: &Run, cases: &Cases) {
             "_protocol.concurrency",
             stated.clone(),
             format!("one of {}", CONCURRENCY.join(", ")),
-            "use the protocol's own word for the category",
+            "use the protocol's name of the category",
         )
     });
 }
@@ -337,8 +336,8 @@ pub(super) fn strict_mode_hidden(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("introspect {name}"),
                 reply.clone(),
-                "no `strict_mode`, neither as a member nor as the name of a parameter",
-                "keep the setting to yourself: clients must not learn that refusals can be switched off",
+                "`strict_mode` neither as a member nor as the name of a parameter",
+                "hide the setting: clients must not learn that validation can be relaxed",
             )
         });
     }

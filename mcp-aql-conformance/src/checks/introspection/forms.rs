@@ -1,21 +1,21 @@
-//! The forms of lists and details.
+//! Checks of the form of lists and details.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{self, Form, is_snake_case};
-use crate::learn::Operation;
 use crate::run::Run;
 
-/// What introspection gives, whatever its form: the list under that name, or nothing.
+/// The list of this name in a reply, or an empty list.
 fn list<'a>(reply: &'a Value, name: &str) -> &'a [Value] {
     let list = reply.pointer("/data").and_then(|data| data.get(name)?.as_array());
     list.map_or(&[], Vec::as_slice)
 }
 
-/// The name of an entry, or its place.
+/// The name of an entry, or its index.
 fn entry(index: usize, value: &Value) -> String {
     match value.get("name").and_then(Value::as_str) {
         Some(name) => name.to_owned(),
@@ -23,7 +23,7 @@ fn entry(index: usize, value: &Value) -> String {
     }
 }
 
-/// Each reply that details were asked with, by what they are about.
+/// The replies with details: subject, kind and reply.
 fn details(run: &Run) -> impl Iterator<Item = (&str, &str, &Value)> {
     let operations =
         run.adapter.operations.iter().map(|it| (it.name.as_str(), "operation", &it.reply));
@@ -42,11 +42,11 @@ pub(super) fn list_form(run: &Run, cases: &Cases) {
         )
     });
     for (index, value) in listed.iter().enumerate() {
-        forms::LISTED_OPERATION.check(value, cases, |told| {
+        forms::LISTED_OPERATION.check(value, cases, |reported| {
             Finding::shown(
                 entry(index, value),
                 value.clone(),
-                told,
+                reported,
                 "give each entry of `data.operations` exactly `name`, `semantic_category`, \
                  `endpoint` and `description`; everything else belongs in the details",
             )
@@ -59,12 +59,7 @@ pub(super) fn unique_names(run: &Run, cases: &Cases) {
         let mut seen = BTreeSet::new();
         for name in names {
             cases.expect(seen.insert(name), || {
-                Finding::shown(
-                    format!("{what} `{name}`"),
-                    name,
-                    "each name once",
-                    "give each a name of its own, and list it once",
-                )
+                Finding::shown(format!("{what} `{name}`"), name, "unique names", "use unique names")
             });
         }
     };
@@ -86,12 +81,12 @@ pub(super) fn success_form(run: &Run, cases: &Cases) {
         ("types", "list", &run.adapter.types_reply),
     ];
     for (name, _, reply) in lists.into_iter().chain(details(run)) {
-        SUCCESS.check(reply, cases, |told| {
+        SUCCESS.check(reply, cases, |reported| {
             Finding::shown(
                 format!("introspect {name}"),
                 reply.clone(),
-                told,
-                "answer `introspect` with {\"success\": true, \"data\": {…}}: no `warnings`, no `_meta`",
+                reported,
+                "return {\"success\": true, \"data\": {…}} from `introspect`, without `warnings` and `_meta`",
             )
         });
     }
@@ -99,12 +94,12 @@ pub(super) fn success_form(run: &Run, cases: &Cases) {
 
 pub(super) fn protocol_form(run: &Run, cases: &Cases) {
     let protocol = run.adapter.protocol();
-    forms::PROTOCOL.check(protocol, cases, |told| {
+    forms::PROTOCOL.check(protocol, cases, |reported| {
         Finding::shown(
             "_protocol",
             protocol.clone(),
-            told,
-            "put `_protocol` beside `operations`, with `version` of the protocol you implement, \
+            reported,
+            "put `_protocol` beside `operations`, with the implemented `version` of the protocol, \
              such as \"1.0.0-draft\"",
         )
     });
@@ -121,7 +116,7 @@ pub(super) fn protocol_words(run: &Run, cases: &Cases) {
                 format!("_protocol.{name}"),
                 found.clone(),
                 format!("one of {}", words.join(", ")),
-                "use the protocol's own word; the mode with a tool for each family is `semantic`",
+                "use the protocol's value; the mode with a tool per family is `semantic`",
             )
         });
     }
@@ -135,13 +130,13 @@ pub(super) fn protocol_stated(run: &Run, cases: &Cases) {
                 format!("_protocol.{name}"),
                 run.adapter.protocol().clone(),
                 format!("`{name}` in `_protocol`"),
-                "say which level of conformance you claim, and which endpoint mode is on",
+                "state the claimed conformance level and the active endpoint mode",
             )
         });
     }
 }
 
-/// The members of `_protocol` that have words of the protocol.
+/// The members of `_protocol` with fixed values.
 const WORDS: [(&str, &[&str]); 2] =
     [("conformance", &["level-1", "level-2"]), ("mode", &["semantic", "single", "all"])];
 
@@ -160,8 +155,8 @@ pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("introspect {name}"),
                 reply.clone(),
-                format!("`data` with `{member}` alone, without {surplus:?}"),
-                "carry `_protocol` in the list of operations and nowhere else",
+                format!("`data` with `{member}` only, without {surplus:?}"),
+                "include `_protocol` in the list of operations only",
             )
         });
     }
@@ -170,11 +165,11 @@ pub(super) fn no_protocol_elsewhere(run: &Run, cases: &Cases) {
 pub(super) fn details_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let details = operation.details();
-        forms::OPERATION.check(details, cases, |told| {
+        forms::OPERATION.check(details, cases, |reported| {
             Finding::shown(
                 &operation.name,
                 details.clone(),
-                told,
+                reported,
                 "give `data.operation` the eight required members, and of optional ones only \
                  examples, computed_fields, aggregation_support, relationship_capabilities, lifecycle",
             )
@@ -195,7 +190,7 @@ pub(super) fn list_agrees_with_details(run: &Run, cases: &Cases) {
                     format!("{}: {member}", operation.name),
                     details.get(member).cloned().unwrap_or_default(),
                     format!("the same as in the list: {:?}", operation.listed.get(member)),
-                    "make the list and the details from one definition of the operation",
+                    "generate the list and the details from one definition of the operation",
                 )
             });
         }
@@ -206,13 +201,13 @@ pub(super) fn parameter_form(run: &Run, cases: &Cases) {
     for operation in &run.adapter.operations {
         let parameters = operation.details().get("parameters").and_then(Value::as_array);
         for (index, value) in parameters.into_iter().flatten().enumerate() {
-            forms::PARAMETER.check(value, cases, |told| {
+            forms::PARAMETER.check(value, cases, |reported| {
                 Finding::shown(
                     format!("{}: {}", operation.name, entry(index, value)),
                     value.clone(),
-                    told,
+                    reported,
                     "describe a parameter with `name`, `type`, `required` and the optional \
-                     members of the protocol; put anything else into `description`",
+                     members of the protocol; move anything else into `description`",
                 )
             });
         }
@@ -235,22 +230,22 @@ pub(super) fn lifecycle_form(run: &Run, cases: &Cases) {
     feature(run, cases, "lifecycle", forms::LIFECYCLE);
 }
 
-/// A member that only some operations have.
+/// Checks a member that only some operations have.
 fn feature(run: &Run, cases: &Cases, member: &str, form: Form) {
     let with = |operation: &&Operation| operation.details().get(member).is_some();
     for operation in run.adapter.operations.iter().filter(with) {
         let value = operation.details().get(member).unwrap_or(&Value::Null);
-        form.check(value, cases, |told| {
+        form.check(value, cases, |reported| {
             Finding::shown(
                 format!("{}: {member}", operation.name),
                 value.clone(),
-                told,
-                format!("keep to the members that the protocol gives `{member}`"),
+                reported,
+                format!("use only the members that the protocol defines for `{member}`"),
             )
         });
     }
     if !run.adapter.operations.iter().any(|operation| with(&operation)) {
-        cases.not_applicable(format!("no operation shows `{member}`"));
+        cases.not_applicable(format!("no operation has `{member}`"));
     }
 }
 
@@ -261,16 +256,16 @@ pub(super) fn types_form(run: &Run, cases: &Cases) {
             "introspect types",
             reply.clone(),
             "a list in `data.types`",
-            "answer `introspect` with query=types with {\"success\": true, \"data\": {\"types\": […]}}",
+            "return {\"success\": true, \"data\": {\"types\": […]}} from `introspect` with query=types",
         )
     });
     for (index, value) in list(reply, "types").iter().enumerate() {
-        forms::TYPE_INFO.check(value, cases, |told| {
+        forms::TYPE_INFO.check(value, cases, |reported| {
             Finding::shown(
                 entry(index, value),
                 value.clone(),
-                told,
-                "give each entry of `data.types` `name`, `kind` and perhaps `description`; values, \
+                reported,
+                "give each entry of `data.types` `name`, `kind` and optional `description`; values, \
                  fields and members belong in the details",
             )
         });
@@ -282,24 +277,24 @@ pub(super) fn type_details_form(run: &Run, cases: &Cases) {
         let details = of.reply.pointer("/data/type").unwrap_or(&Value::Null);
         let kind = details.get("kind").and_then(Value::as_str).unwrap_or_default();
         let agrees = ["name", "kind"].iter().all(|it| of.listed.get(it) == details.get(it));
-        let mend = "answer for one type with its `name` and `kind` as listed, and: `values` of an \
-                    enum, `fields` of an object, `members` of a union, nothing of a scalar";
+        let mend = "return `name` and `kind` of a type as listed, with `values` for an enum, `fields` for an \
+                    object, `members` for a union and nothing else for a scalar";
         match forms::type_details(kind) {
             Some(form) if agrees => {
-                form.check(details, cases, |told| {
-                    Finding::shown(&of.name, details.clone(), told, mend)
+                form.check(details, cases, |reported| {
+                    Finding::shown(&of.name, details.clone(), reported, mend)
                 });
             }
             _ => cases.fail(Finding::shown(
                 &of.name,
                 details.clone(),
-                "the name and the kind that the list of types has",
+                "the name and the kind as in the list of types",
                 mend,
             )),
         }
     }
     if run.adapter.types.is_empty() {
-        cases.skip(Skip::NoFixture("no type is listed".to_owned()));
+        cases.skip(Skip::NoFixture("a listed type".to_owned()));
     }
 }
 
@@ -312,7 +307,7 @@ pub(super) fn snake_case(run: &Run, cases: &Cases) {
                     format!("{}: {name}", operation.name),
                     name,
                     "a name that matches ^[a-z][a-z0-9_]*$",
-                    "publish names in snake_case; other spellings may be taken as aliases",
+                    "publish names in snake_case; other spellings may be aliases",
                 )
             });
         }

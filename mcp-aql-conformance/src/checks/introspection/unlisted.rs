@@ -1,30 +1,31 @@
-//! Operations that exist and are not in the list of operations.
+//! Checks for operations that exist but are not listed.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
 use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
 use crate::forms::is_snake_case;
-use crate::learn::{Category, sounds_changing, starts_with_verb};
 use crate::resources::singular;
 use crate::run::{Run, do_all};
+use crate::verbs::{sounds_changing, starts_with_verb};
 
 /// The maximum number of names that are looked up.
 const MAX_CANDIDATES: usize = 600;
 /// The verbs that usually come with the same noun.
 const VERBS: [&str; 6] = ["create", "get", "list", "search", "update", "delete"];
-/// Operations that accompany those with a `lifecycle`.
+/// Operations that usually accompany those with a `lifecycle`.
 const EXECUTIONS: [&str; 4] =
     ["get_execution", "list_executions", "cancel_execution", "retry_execution"];
 
-/// The words of a text that can be names of operations.
+/// The words of a text that may be names of operations.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !(letter.is_ascii_alphanumeric() || letter == '_'))
         .filter(|word| word.contains('_') && is_snake_case(word) && starts_with_verb(word))
 }
 
-/// The words of all texts inside a value.
+/// The words of all texts in a value.
 fn words_in<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
     match value {
         Value::String(text) => found.extend(words(text)),
@@ -34,7 +35,7 @@ fn words_in<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
     }
 }
 
-/// The forms that a noun usually has in names: `bed`, `beds`.
+/// The usual forms of a noun in names: `bed`, `beds`.
 fn noun_forms(noun: &str) -> [String; 4] {
     let one = singular(noun);
     let plural = match one.strip_suffix('y') {
@@ -44,8 +45,8 @@ fn noun_forms(noun: &str) -> [String; 4] {
     [noun.to_owned(), format!("{one}es"), plural, one]
 }
 
-/// Names that operations may have without being listed: those that tools, descriptions, examples and types
-/// mention, and those that usually accompany the listed ones.
+/// Names of possibly unlisted operations: those that tools, descriptions, examples and types mention, and
+/// those that usually accompany the listed ones.
 fn candidates(run: &Run, refusal: &Value) -> BTreeSet<String> {
     let adapter = &run.adapter;
     let mut mentioned = BTreeSet::new();
@@ -82,10 +83,10 @@ pub(super) async fn list_complete(run: &Run, cases: &Cases) {
     do_all(names.into_iter().map(|name| look_up(run, name, cases))).await;
 }
 
-/// Looks one name up in introspection, and then as an operation of the tool that reads.
+/// Looks up a name in introspection and calls it as an operation of the READ tool.
 async fn look_up(run: &Run, name: String, cases: &Cases) {
     let exchange = run.introspect(json!({ "query": "operations", "name": name })).await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     let details = exchange.data().and_then(|data| data.get("operation"));
@@ -94,15 +95,17 @@ async fn look_up(run: &Run, name: String, cases: &Cases) {
         Finding::of(
             exchange,
             &name,
-            format!("`{name}` in the list of operations, or no such operation"),
-            "make the list from the operations that are registered, and leave none out",
+            format!(
+                "`{name}` in the list of operations, or a failure, because the operation does not exist"
+            ),
+            "generate the list from all registered operations",
         )
     };
     if is_described {
         return cases.fail(finding(&exchange));
     }
-    // The call has to be refused for its parameter. Should an adapter run it nevertheless, it must be one
-    // that only reads, or the run may change anything.
+    // The call has an invalid parameter and must fail. In case an adapter runs it, it must be a READ
+    // operation unless the run may change anything.
     let may_run = Category::ALL.into_iter().all(|category| run.may(category));
     if sounds_changing(&name) && !may_run {
         return cases.pass();
@@ -120,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_in_texts() {
+    fn finds_names_in_texts() {
         let value = json!({
             "text": "Follow `get_bed`, then call delete_bed(…), not made_up or mcp_aql_read.",
             "list": [{ "operation": "search_beds" }, "bed_id", "created_at"],
@@ -131,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn nouns_have_their_plural() {
+    fn returns_plural_forms_of_nouns() {
         assert!(noun_forms("bed").contains(&"beds".to_owned()));
         assert!(noun_forms("entries").contains(&"entry".to_owned()));
         assert!(noun_forms("box").contains(&"boxes".to_owned()));

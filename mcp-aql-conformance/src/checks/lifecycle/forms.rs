@@ -1,12 +1,13 @@
-//! The forms of states, as every call shows them.
+//! Checks of the form of execution states in all replies.
 
 use serde_json::Value;
 
 use super::{CORE, is_on_one, lifecycle};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
+use crate::category::Category;
 use crate::forms::{CODE, Form, INSTANT, may, must};
-use crate::learn::{Category, Operation};
 use crate::run::Run;
 
 const STATE: Form = Form::Open(&[
@@ -22,7 +23,7 @@ const ERROR: Form = Form::Object(&[
     may("details", Form::Open(&[])),
 ]);
 
-/// The state that an operation on executions has answered, or one that begins some.
+/// The execution state in a reply of an operation that starts executions or acts on them.
 fn state<'v>(run: &Run, exchange: &'v Exchange, cases: &Cases) -> Option<&'v Value> {
     let has_any = |operation: &Operation| lifecycle(operation).is_some();
     if !run.adapter.operations.iter().any(has_any) {
@@ -31,7 +32,7 @@ fn state<'v>(run: &Run, exchange: &'v Exchange, cases: &Cases) -> Option<&'v Val
     }
     let operation = run.adapter.operation(exchange.operation())?;
     let data = exchange.data().filter(|_| has_any(operation) || is_on_one(operation))?;
-    // A batch has no data of its own, and a log of an execution is no state.
+    // A batch has no data of its own, and the log of an execution is not a state.
     (data.is_object() && (has_any(operation) || data.get("status").is_some())).then_some(data)
 }
 
@@ -46,7 +47,7 @@ pub(super) fn core_states(run: &Run, cases: &Cases) {
                 &operation.name,
                 serde_json::json!(documented),
                 "the states pending, running, completed, failed and cancelled among `lifecycle.states`",
-                "use the states of the protocol; add your own beside them",
+                "support the states of the protocol beside custom ones",
             )
         });
     }
@@ -62,7 +63,7 @@ pub(super) fn stated(run: &Run, exchange: &Exchange, cases: &Cases) {
             && !matches!(operation.name.as_str(), "execute_agent" | "confirm_operation")
     };
     if !run.adapter.operations.iter().any(begins) {
-        return cases.not_applicable("there is no EXECUTE operation that begins something");
+        return cases.not_applicable("no EXECUTE operation starts executions");
     }
     let operation =
         run.adapter.operation(exchange.operation()).filter(|operation| begins(operation));
@@ -75,7 +76,7 @@ pub(super) fn stated(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             &operation.name,
             "`lifecycle` in the details of the operation, with `states`",
-            "document which states there are, and whether one can cancel, retry and see progress",
+            "document the states and the support for cancelling, retrying and progress",
         )
     });
 }
@@ -87,7 +88,7 @@ pub(super) fn state_form(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             expected,
-            "answer with the state of the execution as `data`, in the protocol's form",
+            "return the state of the execution as `data`, in the protocol's form",
         )
     });
 }
@@ -103,17 +104,17 @@ pub(super) fn progress_form(run: &Run, exchange: &Exchange, cases: &Cases) {
     let percentage = number("percentage").is_some_and(|percent| (0.0..=100.0).contains(&percent));
     let counted =
         number("current").zip(number("total")).is_some_and(|(at, of)| at >= 0.0 && at <= of);
-    let told = progress.get("message").is_some_and(Value::is_string);
-    // What is there has to be right as well.
+    let reported = progress.get("message").is_some_and(Value::is_string);
+    // All present members must be valid.
     let is_right = (progress.get("percentage").is_none() || percentage)
         && (progress.get("total").is_none() || counted)
-        && (progress.get("message").is_none() || told);
-    cases.expect(is_right && (percentage || counted || told), || {
+        && (progress.get("message").is_none() || reported);
+    cases.expect(is_right && (percentage || counted || reported), || {
         Finding::of(
             exchange,
             exchange.operation(),
             "`progress` with a `percentage` from 0 to 100, with `current` up to `total`, or with a `message`",
-            "tell how far an execution is in one of these ways",
+            "report the progress of an execution in one of these forms",
         )
     });
 }
@@ -129,7 +130,7 @@ pub(super) fn error_form(run: &Run, exchange: &Exchange, cases: &Cases) {
             exchange,
             exchange.operation(),
             format!("`error` with `code` and `message`: {expected}"),
-            "say why an execution has failed as any other failure does",
+            "report the cause in the form of other failures",
         )
     });
 }

@@ -1,15 +1,15 @@
-//! What is required and not there, and in what order faults are told.
+//! Checks of missing parameters and of the order in which faults are reported.
 
 use serde_json::{Map, Value};
 
 use super::{all, is_harmless, refused, refuses, subject, with};
+use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, arguments, do_all};
 use crate::values::{self, Fault};
 
-/// Calls every operation that has required parameters without one of them at a time.
+/// Calls every operation without one of its required parameters at a time.
 async fn without_each(run: &Run, cases: &Cases, look: impl Fn(&Operation, &Parameter, &Exchange)) {
     let look = &look;
     let calls = all(run, cases).into_iter().flat_map(|(operation, params)| {
@@ -43,12 +43,12 @@ fn none_required(run: &Run, cases: &Cases) {
 pub(super) async fn missing_required(run: &Run, cases: &Cases) {
     without_each(run, cases, |operation, parameter, exchange| {
         let name = &parameter.name;
-        let is_told = exchange.failure().is_some_and(|failure| {
+        let is_reported = exchange.failure().is_some_and(|failure| {
             failure.code == "VALIDATION_MISSING_PARAM"
                 && failure.message.contains(name.as_str())
-                && failure.details.get("param_name").is_some_and(|told| told == name)
+                && failure.details.get("param_name").is_some_and(|reported| reported == name)
         });
-        cases.expect(is_told, || {
+        cases.expect(is_reported, || {
             Finding::of(
                 exchange,
                 subject(operation, parameter),
@@ -56,8 +56,7 @@ pub(super) async fn missing_required(run: &Run, cases: &Cases) {
                     "VALIDATION_MISSING_PARAM with `{name}` in its message and in \
                      `details.param_name`"
                 ),
-                "look for all required parameters before anything else, or show this one as \
-                 `required: false`",
+                "check all required parameters first, or document this one with `required: false`",
             )
         });
     })
@@ -66,27 +65,28 @@ pub(super) async fn missing_required(run: &Run, cases: &Cases) {
 
 pub(super) async fn missing_text(run: &Run, cases: &Cases) {
     without_each(run, cases, |operation, parameter, exchange| {
-        // Another code is a finding of the check above.
+        // Another check reports other codes.
         let Some(failure) = exchange.failure() else { return };
         if failure.code != "VALIDATION_MISSING_PARAM" {
             return;
         }
         let start = format!("Missing required parameter '{}'", parameter.name);
-        let is_told = failure.message.starts_with(&start) && failure.message.contains("Expected: ");
-        cases.expect(is_told, || {
+        let is_reported =
+            failure.message.starts_with(&start) && failure.message.contains("Expected: ");
+        cases.expect(is_reported, || {
             Finding::of(
                 exchange,
                 subject(operation, parameter),
                 format!("a message like \"{start}. Expected: {} (…)\"", parameter.kind),
-                "tell the type, and what the parameter is for",
+                "state the type and the purpose of the parameter",
             )
         });
     })
     .await;
 }
 
-/// The beginning of a description: its first sentence as far as the first punctuation, and at most the words
-/// that fit a short message.
+/// The first sentence of a description up to its first punctuation, shortened to whole words of a short
+/// message.
 fn beginning(description: &str) -> &str {
     const MAX_BYTES: usize = 40;
     let line = description.trim().lines().next().unwrap_or_default();
@@ -102,7 +102,7 @@ fn beginning(description: &str) -> &str {
 
 pub(super) async fn missing_description(run: &Run, cases: &Cases) {
     without_each(run, cases, |operation, parameter, exchange| {
-        // Another code is a finding of `parameters.missing_required`.
+        // The check `parameters.missing_required` reports other codes.
         let Some(failure) = exchange.failure() else { return };
         let description = parameter.member("description").and_then(Value::as_str);
         let wanted = beginning(description.unwrap_or_default());
@@ -118,22 +118,22 @@ pub(super) async fn missing_description(run: &Run, cases: &Cases) {
                     "a message like \"Missing required parameter '{}'. Expected: {} ({wanted} …)\"",
                     parameter.name, parameter.kind
                 ),
-                "put the parameter's description into the message as introspection shows it",
+                "include the parameter's description from introspection in the message",
             )
         });
     })
     .await;
 }
 
-/// The parameter that a call is said to miss, where introspection shows it as optional.
+/// The parameter that a call is reported to lack although introspection shows it as optional.
 pub(super) fn optional<'a>(operation: &'a Operation, exchange: &Exchange) -> Option<&'a str> {
     let failure = exchange.failure().filter(|it| it.code == "VALIDATION_MISSING_PARAM")?;
     let missed = operation.parameter(failure.details.get("param_name")?.as_str()?)?;
     (!missed.required).then_some(missed.name.as_str())
 }
 
-/// Looks at calls with all that is required and nothing else: what one optional parameter may need besides,
-/// introspection has no words for.
+/// Examines calls with exactly the required parameters. Introspection cannot express that an optional
+/// parameter requires another one.
 pub(super) fn required_agree(run: &Run, exchange: &Exchange, cases: &Cases) {
     let params = exchange.arguments.get("params").and_then(Value::as_object);
     let Some((operation, params)) = run.adapter.operation(exchange.operation()).zip(params) else {
@@ -152,8 +152,8 @@ pub(super) fn required_agree(run: &Run, exchange: &Exchange, cases: &Cases) {
         Finding::of(
             exchange,
             format!("{}: {missed}", operation.name),
-            format!("no want of `{missed}`: introspection shows it as optional"),
-            "show the parameter as `required: true`, or do without it",
+            format!("`{missed}` not to be required, because introspection shows it as optional"),
+            "document the parameter with `required: true`, or make it optional",
         )
     });
 }
@@ -167,7 +167,7 @@ pub(super) async fn null_required(run: &Run, cases: &Cases) {
         })
     });
     let jobs = calls
-        // One that may be null says so by its type.
+        // The type of a nullable parameter says so.
         .filter(|(_, parameter, _)| !parameter.kind.contains("null") && parameter.kind != "any")
         .map(|(operation, parameter, params)| async move {
             let sent = arguments(&operation.name, params);
@@ -182,7 +182,7 @@ pub(super) async fn null_required(run: &Run, cases: &Cases) {
                         "VALIDATION_MISSING_PARAM or VALIDATION_INVALID_TYPE that names `{}`",
                         parameter.name
                     ),
-                    "refuse null like a missing value, or like one of a wrong type",
+                    "reject null like a missing value or a value of a wrong type",
                 )
             });
         });
@@ -209,8 +209,8 @@ pub(super) async fn null_optional(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                "what happens without the parameter, or a VALIDATION failure",
-                "decide what null means for this parameter, and say so in its description",
+                "the same reply as without the parameter, or a VALIDATION failure",
+                "define the meaning of null for this parameter, and document it",
             )
         });
     });
@@ -233,7 +233,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
                     &exchange,
                     &operation.name,
                     format!("{code}: {what}"),
-                    "check in this order: what is required, types, unknown names, constraints",
+                    "check in this order: required parameters, types, unknown names, constraints",
                 )
             });
         })
@@ -241,7 +241,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Parameters with two faults each, the code of the one that is told, and why.
+/// Parameters with two faults each, the code of the fault to report, and a description.
 fn mixtures(
     run: &Run,
     operation: &Operation,

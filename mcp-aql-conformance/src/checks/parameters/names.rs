@@ -1,26 +1,27 @@
-//! Names that an operation does not have.
+//! Checks of unknown parameter names.
 
 use serde_json::{Value, json};
 
 use super::{all, is_harmless, refused, subject, with};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Operation;
 use crate::run::{Run, arguments, do_all};
 use crate::values::{Fault, STANDARD, Shape};
 
-/// More names that mean the same nearly everywhere.
+/// Further names with a common meaning.
 const USUAL: [&str; 3] = ["page", "page_size", "dry_run"];
 
-/// Whether a failure says that these names are unknown.
+/// Whether a failure reports these names as unknown.
 fn tells_unknown(exchange: &Exchange, names: &[&str]) -> bool {
     exchange.failure().is_some_and(|failure| {
-        let told = failure.details.get("unknown_params").and_then(Value::as_array);
+        let reported = failure.details.get("unknown_params").and_then(Value::as_array);
         failure.code == "VALIDATION_UNKNOWN_PARAM"
             && failure.details.get("valid_params").is_some_and(Value::is_array)
             && names.iter().all(|name| {
                 failure.message.contains(name)
-                    && told.is_some_and(|told| told.iter().any(|told| told == name))
+                    && reported
+                        .is_some_and(|reported| reported.iter().any(|reported| reported == name))
             })
     })
 }
@@ -44,8 +45,8 @@ async fn unknown(run: &Run, cases: &Cases, is_nested: bool) {
                     "VALIDATION_UNKNOWN_PARAM that names `{name}`, with `operation`, \
                      `unknown_params` and `valid_params` in its details"
                 ),
-                "compare what was sent with the documented names, in `params` and beside \
-                 `operation`, before the operation runs",
+                "reject names that are not documented, in `params` and beside `operation`, before the operation \
+                 runs",
             )
         });
     });
@@ -68,7 +69,7 @@ pub(super) async fn unknown_all_named(run: &Run, cases: &Cases) {
         params.extend([(first.clone(), json!(1)), (second.clone(), json!(1))]);
         let sent = arguments(&operation.name, params);
         let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-        // Where not even one is told, the check above finds that.
+        // The check above reports replies without any name.
         if exchange.code() != Some("VALIDATION_UNKNOWN_PARAM") {
             return;
         }
@@ -77,7 +78,7 @@ pub(super) async fn unknown_all_named(run: &Run, cases: &Cases) {
                 &exchange,
                 &operation.name,
                 format!("both `{first}` and `{second}`, in the message and in `unknown_params`"),
-                "gather all unknown names before you answer",
+                "collect all unknown names before the reply",
             )
         });
     });
@@ -99,9 +100,8 @@ pub(super) async fn reserved_prefix(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     &operation.name,
-                    format!("`{name}` to be passed over"),
-                    "leave names that start with `_` out when unknown names are looked for: they are \
-                     metadata",
+                    format!("`{name}` to be ignored"),
+                    "ignore names that start with `_` in the check for unknown names: they are metadata",
                 )
             });
         }
@@ -120,7 +120,7 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
         all.extend(names.iter().map(|name| ((*name).to_owned(), plausible(name))));
         let sent = arguments(&operation.name, all);
         let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-        // One call tells of all of them where all are named; else each is tried.
+        // One call tests all names if the reply names all; otherwise each name needs its own call.
         for name in names {
             if tells_unknown(&exchange, &[name]) {
                 cases.pass();
@@ -136,9 +136,9 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
                     &exchange,
                     format!("{}: {name}", operation.name),
                     format!(
-                        "VALIDATION_UNKNOWN_PARAM for `{name}`, which introspection does not show"
+                        "VALIDATION_UNKNOWN_PARAM for `{name}`, which introspection does not document"
                     ),
-                    "show the parameter in introspection if it is honoured, refuse it if it is not",
+                    "document the parameter if it is supported, and reject it otherwise",
                 )
             });
         }
@@ -146,7 +146,7 @@ pub(super) async fn undocumented(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// A value with which it would be taken where it is known.
+/// A value that an operation with this parameter would accept.
 fn plausible(name: &str) -> Value {
     match name {
         "filter" => json!({}),
@@ -164,11 +164,11 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
     for (operation, params) in all(run, cases) {
         for parameter in operation.parameters.iter().filter(|parameter| !parameter.required) {
             let Some(camel) = camel(operation, &parameter.name) else { continue };
-            // Of a wrong type: taken in earnest, it is refused as well.
+            // A value of a wrong type is rejected even if the spelling is accepted.
             let wrong = Shape::of(&run.adapter, parameter).wrong();
             let wrong = wrong.into_iter().find(|wrong| wrong.fault == Fault::Type);
             let Some(wrong) = wrong else { continue };
-            // What the configuration names is not left out: the default could hit more.
+            // Configured parameters are not omitted because the default could affect more data.
             let is_named = params.contains_key(&parameter.name);
             let mut params = if is_named {
                 params.clone()
@@ -189,30 +189,29 @@ pub(super) async fn camel_case(run: &Run, cases: &Cases) {
                 .any(|one| !one.required && camel(operation, &one.name).is_some())
     };
     if !run.adapter.operations.iter().any(has_any) {
-        cases.not_applicable("no optional parameter has a name of two words");
+        cases.not_applicable("no optional parameter has a name of several words");
     }
     let jobs = calls.into_iter().map(|(operation, parameter, params, is_named)| async move {
         let sent = arguments(&operation.name, params);
         let Some(exchange) = refused(run, operation, sent, cases).await else { return };
-        let is_refused =
-            exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
+        let is_refused = exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"));
         if is_named && !is_refused {
-            // The spelling beside it may have been honoured, and gone before this one.
+            // The operation may have used the other spelling first.
             return cases.skip(Skip::Unsafe(operation.name.clone()));
         }
         cases.expect(is_refused, || {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                "VALIDATION_UNKNOWN_PARAM, or VALIDATION_INVALID_TYPE where the spelling is honoured",
-                "refuse the spelling like any unknown name, or take it for the name in snake_case",
+                "VALIDATION_UNKNOWN_PARAM, or VALIDATION_INVALID_TYPE if the spelling is accepted",
+                "reject the spelling like any unknown name, or treat it like the snake_case name",
             )
         });
     });
     do_all(jobs).await;
 }
 
-/// The spelling in camel case, where there is one that is no parameter itself.
+/// The camelCase spelling of a name, unless it equals the name or is a parameter itself.
 fn camel(operation: &Operation, name: &str) -> Option<String> {
     let mut words = name.split('_').filter(|word| !word.is_empty());
     let mut camel = words.next()?.to_owned();

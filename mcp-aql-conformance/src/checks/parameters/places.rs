@@ -1,10 +1,10 @@
-//! Where parameters may stand.
+//! Checks of the places where parameters are accepted.
 
 use serde_json::{Map, Value, json};
 
 use super::{all, refused, refuses, subject, unfit};
+use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::{Operation, Parameter};
 use crate::run::{Run, do_all};
 use crate::values::{self, Fault, Shape};
 
@@ -25,7 +25,7 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 &operation.name,
-                "no VALIDATION failure: these are its required parameters, in `params`",
+                "no VALIDATION failure: because `params` has all required parameters",
                 "look for each parameter in `params` first",
             )
         });
@@ -33,32 +33,32 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
     do_all(jobs).await;
 }
 
-/// Where there is no other READ operation, `introspect` shows where parameters are looked for.
+/// Tests `introspect` if there is no other READ operation.
 async fn nested_in_introspect(run: &Run, cases: &Cases) {
     let exchange = run.introspect(json!({ "query": "operations" })).await;
-    if let Some(lost) = exchange.lost() {
+    if let Some(lost) = exchange.no_response() {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     cases.expect(exchange.succeeded(), || {
         Finding::of(
             &exchange,
             "introspect",
-            "a success: `query` is in `params`",
+            "a success, because `query` is in `params`",
             "look for each parameter in `params` first",
         )
     });
 }
 
-/// Whether one of these values was made up here.
+/// Whether one of these values was generated.
 fn has_made_up(run: &Run, operation: &Operation, params: &Map<String, Value>) -> bool {
     operation.parameters.iter().any(|parameter| {
         params
             .get(&parameter.name)
-            .is_some_and(|value| values::is_made_up(run, operation, parameter, value))
+            .is_some_and(|value| values::is_generated(run, operation, parameter, value))
     })
 }
 
-/// A parameter with a value of a wrong type: the reply tells whether it was looked at.
+/// A parameter with a value of a wrong type. A rejection shows that the value was read.
 fn marked<'a>(run: &'a Run, operation: &'a Operation) -> Option<(&'a Parameter, Value)> {
     operation.parameters.iter().find_map(|parameter| {
         let wrong = values::wrong(run, operation, parameter);
@@ -67,7 +67,7 @@ fn marked<'a>(run: &'a Run, operation: &'a Operation) -> Option<(&'a Parameter, 
     })
 }
 
-/// `operation`, with these parameters beside it.
+/// Arguments with the parameters beside `operation`.
 fn flat(operation: &str, params: Map<String, Value>) -> Map<String, Value> {
     let mut arguments = params;
     arguments.insert("operation".to_owned(), json!(operation));
@@ -88,7 +88,7 @@ pub(super) async fn top_level(run: &Run, cases: &Cases) {
                 &exchange,
                 subject(operation, parameter),
                 format!(
-                    "VALIDATION_INVALID_TYPE for `{}`: its value stands beside `operation`",
+                    "VALIDATION_INVALID_TYPE for `{}`: whose value is beside `operation`",
                     parameter.name
                 ),
                 "look for a parameter in `params`, and then beside `operation`",
@@ -119,7 +119,7 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
                     &exchange,
                     subject(operation, parameter),
                     format!("VALIDATION_INVALID_TYPE for the `{}` in `params`", parameter.name),
-                    "take the value in `params` where there are two",
+                    "prefer the value in `params` if there are two",
                 )
             });
         }
@@ -135,15 +135,15 @@ pub(super) async fn nested_wins(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 subject(operation, parameter),
-                format!("the `{}` beside `operation` to be passed over", parameter.name),
-                "take the value in `params` where there are two",
+                format!("the `{}` beside `operation` to be ignored", parameter.name),
+                "prefer the value in `params` if there are two",
             )
         });
     });
     do_all(jobs).await;
 }
 
-pub(super) async fn params_no_object(run: &Run, cases: &Cases) {
+pub(super) async fn params_not_object(run: &Run, cases: &Cases) {
     let jobs = all(run, cases).into_iter().flat_map(|(operation, _)| {
         [json!("conformance"), json!(7), json!([]), json!(true)].map(|params| async move {
             let sent = json!({ "operation": operation.name, "params": params });
@@ -153,7 +153,7 @@ pub(super) async fn params_no_object(run: &Run, cases: &Cases) {
                     &exchange,
                     &operation.name,
                     "a failure VALIDATION_INVALID_TYPE for `params`",
-                    "look whether `params` is an object before anything in it is looked up",
+                    "check that `params` is an object before reading its members",
                 )
             });
         })

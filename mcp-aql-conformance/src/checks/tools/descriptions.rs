@@ -1,12 +1,13 @@
-//! What a model reads of a tool.
+//! Checks of tool descriptions, which models read.
 
 use std::collections::BTreeSet;
 
 use super::operations_of;
 use crate::cases::{Cases, Finding};
+use crate::category::Mode;
 use crate::forms::is_snake_case;
-use crate::learn::{Mode, starts_with_verb};
 use crate::run::Run;
+use crate::verbs::starts_with_verb;
 
 pub(super) fn introspect_named(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {
@@ -16,14 +17,14 @@ pub(super) fn introspect_named(run: &Run, cases: &Cases) {
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
                 "a description with a call of `introspect` and its parameter `query`",
-                "write how to discover what there is: \
+                "explain how to discover the operations: \
                  { operation: \"introspect\", params: { query: \"operations\" } }",
             )
         });
     }
 }
 
-/// What the template of a description asks for: these labels, in this order, each in one of its forms.
+/// The labels of the protocol's template for descriptions in their order, each with its alternatives.
 fn labels(mode: Mode) -> &'static [&'static [&'static str]] {
     match mode {
         Mode::Single => &[&["Supported operation categories:"], &["Quick start:"]],
@@ -50,8 +51,7 @@ pub(super) fn description_parts(run: &Run, cases: &Cases) {
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
                 format!("a description with {missing:?}"),
-                "follow the protocol's template: what the tool is for, its operations, examples, \
-                 how to discover more",
+                "follow the protocol's template: purpose, operations, examples, and how to discover more",
             )
         });
     }
@@ -69,18 +69,18 @@ pub(super) fn description_labels(run: &Run, cases: &Cases) {
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
                 format!("these labels in this order: {:?}", labels(run.adapter.mode)),
-                "word the labels as the protocol's template has them",
+                "use the labels of the protocol's template",
             )
         });
     }
 }
 
-/// The words of a text that can be names of operations.
+/// The words of a text that may be names of operations.
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
-/// Whether a word is the name of an operation, or has the form of one.
+/// Whether a word is the name of an operation or has the form of one.
 fn is_operation(run: &Run, word: &str) -> bool {
     run.adapter.operation(word).is_some()
         || (word.contains('_') && is_snake_case(word) && starts_with_verb(word))
@@ -104,10 +104,10 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
                 format!(
-                    "after \"Supported operations:\" what introspection lists for this tool; \
+                    "after \"Supported operations:\" the operations that introspection lists for this tool; \
                      missing: {missing:?}, not of this tool: {others:?}"
                 ),
-                "make the description from the operations themselves",
+                "generate the description from the operations",
             )
         });
     }
@@ -125,8 +125,8 @@ pub(super) fn empty_families(run: &Run, cases: &Cases) {
             Finding::shown(
                 format!("tool `{}`", tool.name),
                 tool.description.clone(),
-                "a description that says that there are no operations",
-                "write `Supported operations: none.`, so that nobody tries",
+                "a description that says that the tool has no operations",
+                "write `Supported operations: none.`, so that models do not try",
             )
         });
     }

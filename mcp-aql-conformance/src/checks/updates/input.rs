@@ -1,4 +1,4 @@
-//! What `input` may be.
+//! Checks of the form and the validation of `input`.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{only, subjects};
 use crate::cases::{Cases, Finding, Skip};
-use crate::learn::Category;
+use crate::category::Category;
 use crate::resources::same;
 use crate::run::Run;
 use crate::values::Fault;
@@ -14,7 +14,7 @@ use crate::values::Fault;
 pub(super) fn input_documented(run: &Run, cases: &Cases) {
     let mut operations = run.adapter.of(Category::Update).peekable();
     if operations.peek().is_none() {
-        return cases.not_applicable("there is no UPDATE operation");
+        return cases.not_applicable("the adapter has no UPDATE operation");
     }
     for operation in operations {
         let is_object = |kind: &str| {
@@ -29,8 +29,8 @@ pub(super) fn input_documented(run: &Run, cases: &Cases) {
             Finding::shown(
                 &operation.name,
                 operation.details().get("parameters").cloned().unwrap_or_default(),
-                "a required parameter `input` of type object, beside what says which thing",
-                "take all fields to change inside `input`, and say so in the details",
+                "a required parameter `input` of type object, besides the identifier",
+                "accept all changed fields inside `input`, and document that in the details",
             )
         });
     }
@@ -61,15 +61,15 @@ pub(super) async fn input_type(run: &Run, cases: &Cases) {
                 continue;
             };
             let code = exchange.code();
-            // A null is also a way to say nothing.
+            // A null may also count as absent.
             let holds = code == Some("VALIDATION_INVALID_TYPE")
                 || (input.is_null() && code == Some("VALIDATION_MISSING_PARAM"));
             cases.expect(holds, || {
                 Finding::of(
                     &exchange,
                     &subject.update.name,
-                    "a failure VALIDATION_INVALID_TYPE that names `input`, which is to be an object",
-                    "look at the type of `input` before anything inside of it",
+                    "a failure VALIDATION_INVALID_TYPE that names `input`, which must be an object",
+                    "check the type of `input` before its members",
                 )
             });
         }
@@ -82,8 +82,8 @@ pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
             cases.fail(Finding::shown(
                 &subject.update.name,
                 subject.update.details().get("parameters").cloned().unwrap_or_default(),
-                "a parameter `input`, inside of which the fields to change are",
-                "take all fields to change inside `input`, and the identifier beside it",
+                "a parameter `input` with the changed fields",
+                "accept all changed fields inside `input`, and the identifier beside it",
             ));
             continue;
         }
@@ -103,8 +103,8 @@ pub(super) async fn flat_refused(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     subject.field(name),
-                    format!("a failure, and `{name}` unchanged: it stands beside `input`"),
-                    "change nothing but what `input` holds, and refuse the rest as unknown parameters",
+                    format!("a failure and `{name}` unchanged, because it is beside `input`"),
+                    "change only fields inside `input`, and reject others as unknown parameters",
                 )
             });
         }
@@ -122,50 +122,53 @@ pub(super) async fn identifier_inside(run: &Run, cases: &Cases) {
                 &exchange,
                 &subject.update.name,
                 format!("a failure VALIDATION_UNKNOWN_FIELD that names `{id}`"),
-                "refuse the identifier inside `input`: it says which thing, and is nothing to change",
+                "reject the identifier inside `input`: it cannot be changed",
             )
         });
     }
 }
 
 pub(super) async fn unknown_field(run: &Run, cases: &Cases) {
-    const NOBODY: &str = "conformance_probe";
+    const UNKNOWN_FIELD: &str = "conformance_probe";
     for subject in subjects(run, cases).await {
-        let mut inputs = vec![only(NOBODY, json!("x"))];
+        let mut inputs = vec![only(UNKNOWN_FIELD, json!("x"))];
         let nested = subject
             .thing
             .resource
             .changeable(run)
             .into_iter()
             .filter(|field| !field.shape.fields().is_empty());
-        inputs.extend(nested.map(|field| only(field.name, only(NOBODY, json!("x")))));
+        inputs.extend(nested.map(|field| only(field.name, only(UNKNOWN_FIELD, json!("x")))));
         for input in inputs {
             let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
                 continue;
             };
             let holds = exchange.failure().is_some_and(|failure| {
-                failure.code == "VALIDATION_UNKNOWN_FIELD" && failure.message.contains(NOBODY)
+                failure.code == "VALIDATION_UNKNOWN_FIELD"
+                    && failure.message.contains(UNKNOWN_FIELD)
             });
             cases.expect(holds, || {
                 Finding::of(
                     &exchange,
                     &subject.update.name,
-                    format!("a failure VALIDATION_UNKNOWN_FIELD whose message names '{NOBODY}'"),
-                    "refuse what is no field of the thing, at every depth, rather than leave it unheard",
+                    format!(
+                        "a failure VALIDATION_UNKNOWN_FIELD whose message names '{UNKNOWN_FIELD}'"
+                    ),
+                    "reject unknown fields at every depth instead of ignoring them",
                 )
             });
         }
     }
 }
 
-/// How a value of a field can be wrong, one of each way.
+/// Invalid values of a field, one for each fault.
 fn wrongs(field: crate::resources::Field<'_>) -> Vec<(Fault, Value)> {
     let mut faults = BTreeSet::new();
     field
         .shape
         .wrong()
         .into_iter()
-        // Updates take parts of objects: what is missing there is right here.
+        // Updates may contain parts of objects, so missing members are valid.
         .filter(|wrong| {
             wrong.fault != Fault::Member && !(wrong.fault == Fault::Type && wrong.value.is_object())
         })
@@ -196,14 +199,14 @@ pub(super) async fn values_checked(run: &Run, cases: &Cases) {
                         &exchange,
                         subject.field(field.name),
                         format!("a failure {expected} that names `{}`", field.name),
-                        "check values inside `input` by what the type of the field says",
+                        "validate values inside `input` by the type of the field",
                     )
                 });
             }
         }
         if !has_any {
             cases.skip(Skip::NoFixture(format!(
-                "a field of `{}` with a known type: describe them in a type that `input` names",
+                "a field of `{}` with a known type: document the fields in a type that `input` names",
                 subject.update.name
             )));
         }
@@ -228,7 +231,7 @@ pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
             let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
                 continue;
             };
-            // That it is not refused is found elsewhere.
+            // Other checks report the missing rejection.
             if exchange.failure().is_none() {
                 continue;
             }
@@ -239,8 +242,8 @@ pub(super) async fn nothing_on_failure(run: &Run, cases: &Cases) {
                 ..Finding::of(
                     &exchange,
                     subject.field(name),
-                    format!("`{name}` as before, {}: the call was refused", there(&now)),
-                    "check all of `input` before the first field is changed",
+                    format!("`{name}` unchanged ({}), because the call was rejected", there(&now)),
+                    "validate the whole `input` before changing the first field",
                 )
             });
         }

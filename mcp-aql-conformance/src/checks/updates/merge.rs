@@ -1,4 +1,4 @@
-//! What an update does to what is stored.
+//! Checks of how updates merge into stored items.
 
 use serde_json::{Map, Value, json};
 
@@ -13,10 +13,10 @@ fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
     object.get(name).unwrap_or(&Value::Null)
 }
 
-pub(super) async fn answer_true(run: &Run, cases: &Cases) {
+pub(super) async fn result_matches(run: &Run, cases: &Cases) {
     for subject in subjects(run, cases).await {
         let Some(now) = run.stored(&subject.thing, cases).await else { continue };
-        // A field with a value: an answer may leave out fields without one.
+        // A field with a value, because results may omit fields without one.
         let field = subject.thing.resource.changeable(run).into_iter().find_map(|field| {
             let value = now.get(field.name).filter(|value| !value.is_null())?;
             Some((field.name, field.other(value)?))
@@ -37,7 +37,7 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
             .filter_map(|field| Some((field.name, field.other(member(&now, field.name))?)));
         let news: Vec<_> = news.collect();
         if news.is_empty() {
-            // It says why.
+            // The call records the reason for the skip.
             subject.change(run, cases).await;
         }
         let all: Map<_, _> =
@@ -48,7 +48,7 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
         let inputs = if tried.succeeded() {
             vec![all]
         } else {
-            // Together they break some rule, perhaps.
+            // The values may violate a rule together, so each is tried on its own.
             all.into_iter().map(|one| Map::from_iter([one])).collect()
         };
         for input in inputs {
@@ -60,10 +60,8 @@ pub(super) async fn overwrites(run: &Run, cases: &Cases) {
                     ..Finding::of(
                         &exchange,
                         subject.field(name),
-                        format!(
-                            "`{name}` with the new value, {value}, when it is read after the update"
-                        ),
-                        "store what `input` holds",
+                        format!("`{name}` with the new value {value} after the update"),
+                        "store the values in `input`",
                     )
                 });
             }
@@ -76,7 +74,7 @@ pub(super) async fn preserves(run: &Run, cases: &Cases) {
         let Some(mut now) = run.stored(&subject.thing, cases).await else { continue };
         let kind = subject.thing.resource;
         let watched = kind.settable(run);
-        // When it was created is nothing that changes either.
+        // The time of creation does not change either.
         let created = kind.unchangeable(run).into_iter().filter(|name| name.starts_with("created"));
         let watched: Vec<_> = watched.into_iter().chain(created).chain([kind.id.clone()]).collect();
         for field in kind.changeable(run) {
@@ -92,8 +90,8 @@ pub(super) async fn preserves(run: &Run, cases: &Cases) {
                 ..Finding::of(
                     &exchange,
                     subject.field(field.name),
-                    format!("all other fields as they were; before the update there was {now}"),
-                    "change the fields that are in `input`, and leave those that are not",
+                    format!("all other fields unchanged; the item before the update was {now}"),
+                    "change only the fields in `input`",
                 )
             });
             now = after;
@@ -101,8 +99,7 @@ pub(super) async fn preserves(run: &Run, cases: &Cases) {
     }
 }
 
-/// Objects among the fields: what to do first so that there is something to merge into, what to merge, and
-/// what comes of it.
+/// A merge test of an object field: the value to store first, the value to merge, and the expected result.
 struct Merge<'a> {
     field: &'a str,
     first: Option<Value>,
@@ -110,7 +107,7 @@ struct Merge<'a> {
     expected: Value,
 }
 
-/// What is free-form is given keys of ours.
+/// The merge test of a free-form object.
 fn free(field: &str) -> Merge<'_> {
     let whole = json!({ "probe": { "kept": 1, "list": [1, 2], "deep": { "kept": "x", "changed": "y" } }, "beside": true });
     let merged = json!({ "probe": { "list": [3], "deep": { "changed": "z" } } });
@@ -118,7 +115,7 @@ fn free(field: &str) -> Merge<'_> {
     Merge { field, first: Some(only(field, whole)), merged: only(field, merged), expected }
 }
 
-/// Replaces one entry of a map whose values have a type.
+/// The merge test of a map with typed values: it replaces one entry.
 fn map<'a>(field: Field<'a>, values: Shape<'_>) -> Option<Merge<'a>> {
     let value = |turn| whole(values).filter(|_| turn == 1).or_else(|| values.made(turn));
     let (first, other) = (value(1)?, values.made(2)?);
@@ -132,7 +129,7 @@ fn map<'a>(field: Field<'a>, values: Shape<'_>) -> Option<Merge<'a>> {
     })
 }
 
-/// Of what has fields, one is changed.
+/// The merge test of an object with documented fields: it changes one of them.
 fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
     let there = now.as_object()?;
     let inner = field.shape.fields();
@@ -141,7 +138,7 @@ fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
         Some((name, other(*inner, there.get(name)?)?))
     })?;
     if there.values().filter(|value| !value.is_null()).count() < 2 {
-        // So that something else could be lost, it has to be there.
+        // A second field must be present to detect its loss.
         let (beside, more) = inner.iter().find_map(|inner| {
             let beside = inner.name().filter(|beside| *beside != name)?;
             Some((beside, whole(*inner)?))
@@ -166,19 +163,19 @@ fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
     })
 }
 
-/// A value for something inside of an object, with all that it takes.
+/// A complete value for a field of an object.
 fn whole(shape: Shape<'_>) -> Option<Value> {
     whole_within(shape, 0)
 }
 
-/// Types may hold themselves: so deep, and not deeper.
+/// Types may be recursive, so the depth is limited.
 fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
-    const DEEPEST: usize = 3;
+    const MAX_DEPTH: usize = 3;
     let fields = shape.fields();
     if fields.is_empty() {
         return shape.made(1);
     }
-    if depth >= DEEPEST {
+    if depth >= MAX_DEPTH {
         return None;
     }
     let members = fields
@@ -187,12 +184,13 @@ fn whole_within(shape: Shape<'_>, depth: usize) -> Option<Value> {
     Some(Value::Object(members.collect())).filter(|made| shape.accepts(made))
 }
 
-/// Says why a check had no field to work with: no such field is documented, or none is documented at all.
+/// Skips the check or marks it as not applicable if no suitable field is documented.
 fn without(run: &Run, subjects: &[Subject<'_>], has_any: bool, what: &str, cases: &Cases) {
-    let untold = subjects.iter().find(|subject| subject.thing.resource.changeable(run).is_empty());
-    match untold {
+    let undocumented =
+        subjects.iter().find(|subject| subject.thing.resource.changeable(run).is_empty());
+    match undocumented {
         Some(subject) => cases.skip(Skip::NoFixture(format!(
-            "fields that `{}` changes: describe them in a type that `input` names",
+            "fields that `{}` changes: document them in a type that `input` names",
             subject.update.name
         ))),
         None if !subjects.is_empty() && !has_any => {
@@ -224,7 +222,7 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
             let Some(merge) = merge else {
                 if is_object {
                     cases.skip(Skip::NoFixture(format!(
-                        "a {} with an object in `{}`, with two fields or more",
+                        "a {} with an object of at least two fields in `{}`",
                         subject.thing.resource.name, field.name
                     )));
                 }
@@ -236,7 +234,7 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
     without(run, &subjects, has_object, "is an object", cases);
 }
 
-/// What there is of a thing, with something in a field that is an object.
+/// Reads an item, after storing an object in a field of it.
 async fn filled(
     run: &Run,
     subject: &Subject<'_>,
@@ -270,10 +268,10 @@ async fn expect_merged(run: &Run, subject: &Subject<'_>, merge: Merge<'_>, cases
             &exchange,
             subject.field(merge.field),
             format!(
-                "`{}` as {}: what is not named inside of it survives",
+                "`{}` as {}, because members that are not named do not change",
                 merge.field, merge.expected
             ),
-            "merge objects key by key, at every depth; replace nothing but what is no object",
+            "merge objects key by key, at every depth; replace other values",
         )
     });
 }
@@ -294,7 +292,7 @@ pub(super) async fn arrays_whole(run: &Run, cases: &Cases) {
             let fits = |list: &Value| field.shape.accepts(list);
             let Some((long, short)) = lists.filter(|(long, short)| fits(long) && fits(short))
             else {
-                cases.skip(Skip::NoFixture(format!("two lists that `{}` may be", field.name)));
+                cases.skip(Skip::NoFixture(format!("two valid lists for `{}`", field.name)));
                 continue;
             };
             if subject.changed(run, only(field.name, long.clone()), cases).await.is_none() {
@@ -307,8 +305,8 @@ pub(super) async fn arrays_whole(run: &Run, cases: &Cases) {
                 ..Finding::of(
                     &exchange,
                     subject.field(field.name),
-                    format!("`{}` as {short}, in place of {long}", field.name),
-                    "put the new list in the place of the old one; do not add or merge what it holds",
+                    format!("`{}` as {short}, instead of {long}", field.name),
+                    "replace the old list; do not append or merge its items",
                 )
             });
         }
@@ -357,9 +355,9 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
             let Some(after) = run.stored(&subject.thing, cases).await else { continue };
             let is_gone = member(&after, field.name).is_null();
             if !is_gone && !kind.is_typed(run, field.name) {
-                // It can be left out when one is created, and may get a value then.
+                // The field may be optional on creation only.
                 cases.skip(Skip::NoFixture(format!(
-                    "a field that may be absent: no type says so of `{}`, and its null is not taken",
+                    "a field that may be absent: no type documents that for `{}`, and its null is rejected",
                     field.name
                 )));
                 continue;
@@ -369,8 +367,11 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
                 ..Finding::of(
                     &exchange,
                     subject.field(field.name),
-                    format!("no `{}` any more: it may be absent, and null removes", field.name),
-                    "tell a null apart from a field that is left out, and remove the field",
+                    format!(
+                        "an item without `{}`, because null removes optional fields",
+                        field.name
+                    ),
+                    "distinguish null from omitted fields, and remove the field",
                 )
             });
         }
@@ -378,7 +379,7 @@ pub(super) async fn null_removes(run: &Run, cases: &Cases) {
     without(run, &subjects, has_any, "can be absent", cases);
 }
 
-/// A null removes an optional field of an object. False where there is nothing that could be removed.
+/// Checks that null removes an optional field of an object. Returns false if there is no such field.
 async fn removes_inside(
     run: &Run,
     subject: &Subject<'_>,
@@ -388,7 +389,7 @@ async fn removes_inside(
 ) -> bool {
     let Some((name, value)) = inner.name().zip(whole(inner)) else { return false };
     let Some(now) = run.stored(&subject.thing, cases).await else { return false };
-    // Into what is not there it could not be put by itself.
+    // A missing object may not accept a single field.
     if !member(&now, outer).is_object() {
         return false;
     }
@@ -403,19 +404,19 @@ async fn removes_inside(
         ..Finding::of(
             &exchange,
             subject.field(&format!("{outer}.{name}")),
-            format!("no `{name}` inside of `{outer}` any more, and the rest of it"),
-            "remove what is null inside of objects too, and nothing beside it",
+            format!("`{outer}` without `{name}` and with its other fields"),
+            "remove fields that are null inside objects too, and keep the others",
         )
     });
     true
 }
 
-/// The form of the values of a map, where introspection shows one.
+/// The documented form of the values of a map.
 fn values_of(field: Field<'_>) -> Option<Shape<'_>> {
     field.shape.items().filter(|_| field.shape.word() == "object")
 }
 
-/// A null removes an entry of a map.
+/// Checks that null removes an entry of a map.
 async fn removes_entry(
     run: &Run,
     subject: &Subject<'_>,
@@ -438,13 +439,13 @@ async fn removes_entry(
         ..Finding::of(
             &exchange,
             subject.field(name),
-            format!("no `gone` in `{name}` any more, and `stays` beside it"),
-            "remove the entry that is null, and keep the others",
+            format!("`{name}` without `gone` and with `stays`"),
+            "remove entries that are null, and keep the others",
         )
     });
 }
 
-/// A null removes a key of a free-form object too.
+/// Checks that null removes a key of a free-form object.
 async fn removes_key(run: &Run, subject: &Subject<'_>, name: &str, cases: &Cases) {
     let first = only(name, json!({ "gone": { "inner": 1, "stays": 2 }, "stays": 1 }));
     if subject.changed(run, first, cases).await.is_none() {
@@ -464,8 +465,8 @@ async fn removes_key(run: &Run, subject: &Subject<'_>, name: &str, cases: &Cases
             ..Finding::of(
                 &exchange,
                 subject.field(name),
-                format!("no `{}` in `{name}` any more, and what is beside it", path.trim_start_matches('/')),
-                "remove what is null inside of objects too, at every depth, instead of storing the null",
+                format!("`{1}` without `{0}` and with its other members", path.trim_start_matches('/'), name),
+                "remove members that are null inside objects too, at every depth, instead of storing null",
             )
         });
     }

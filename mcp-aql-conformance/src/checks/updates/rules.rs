@@ -1,4 +1,4 @@
-//! Fields that not everybody may change, and versions.
+//! Checks of read-only fields, append-only lists and versions.
 
 use serde_json::{Value, json};
 
@@ -8,13 +8,13 @@ use crate::cases::{Cases, Finding, Skip};
 use crate::resources::{fields_of, other, same};
 use crate::run::Run;
 
-/// What is found in an object under one of the usual names of its version.
+/// The version in an object, with the name of its member.
 fn version(object: &Value) -> Option<(&'static str, &Value)> {
     ["_version", "_etag"].into_iter().find_map(|name| Some((name, object.get(name)?)))
 }
 
-/// Tries to change each field that only the adapter writes: the field, the call, the value that was sent
-/// and what there is then.
+/// Tries to change each read-only field. Returns the field, the exchange, the submitted value, and the
+/// value after the call.
 async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Value)> {
     let mut tried = Vec::new();
     let subjects = subjects(run, cases).await;
@@ -31,7 +31,7 @@ async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Val
             let shape = shapes.iter().find(|field| field.name == name).map(|field| field.shape);
             let fitting = shape.and_then(|shape| other(shape, current));
             let value = match current {
-                // Far off, for what is counted up may come to the next number by itself.
+                // A distant number, because counters may reach the next one by themselves.
                 Value::Number(_) => json!(987_654_321),
                 Value::Bool(flag) => json!(!flag),
                 _ => fitting.unwrap_or_else(|| json!("conformance")),
@@ -50,7 +50,7 @@ async fn trespass(run: &Run, cases: &Cases) -> Vec<(String, Exchange, Value, Val
         }
     }
     if had_subjects && !has_any {
-        cases.not_applicable("no field is known that only the adapter writes");
+        cases.not_applicable("no read-only field is known");
     }
     tried
 }
@@ -62,8 +62,8 @@ pub(super) async fn read_only(run: &Run, cases: &Cases) {
             ..Finding::of(
                 &exchange,
                 subject,
-                "the field as the adapter has written it, for no update names it",
-                "refuse what only the adapter writes inside `input`",
+                "an unchanged field, because it is read-only",
+                "reject read-only fields inside `input`",
             )
         });
     }
@@ -77,7 +77,7 @@ pub(super) async fn read_only_refused(run: &Run, cases: &Cases) {
                 &exchange,
                 subject,
                 "a failure VALIDATION_READ_ONLY_FIELD or VALIDATION_UNKNOWN_FIELD",
-                "refuse what only the adapter writes, rather than leave it unheard",
+                "reject read-only fields instead of ignoring them",
             )
         });
     }
@@ -97,7 +97,7 @@ pub(super) async fn append_only(run: &Run, cases: &Cases) {
                 .and_then(|field| field.shape.items());
             let made = |turn| item.map_or(Some(json!("conformance")), |item| item.made(turn));
             let Some((first, second)) = made(1).zip(made(2)) else {
-                cases.skip(Skip::NoFixture(format!("something to add to `{name}`")));
+                cases.skip(Skip::NoFixture(format!("an entry to add to `{name}`")));
                 continue;
             };
             let Some(now) = run.stored(&subject.thing, cases).await else { continue };
@@ -117,24 +117,24 @@ pub(super) async fn append_only(run: &Run, cases: &Cases) {
                 Finding::of(
                     &exchange,
                     subject.field(&name),
-                    "a failure VALIDATION_APPEND_ONLY, and the list as it was: it may only grow",
-                    "take no list that lacks what is there already",
+                    "a failure VALIDATION_APPEND_ONLY and an unchanged list, because it may only grow",
+                    "reject lists that lack stored entries",
                 )
             });
         }
     }
     if had_subjects && !has_any {
-        cases.not_applicable("no list is said to be append-only");
+        cases.not_applicable("no append-only list is configured");
     }
 }
 
-/// Those of the things that can be changed on the condition of their version.
+/// The items with an UPDATE operation that supports `if_match`.
 async fn conditional<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
     let mut subjects = subjects(run, cases).await;
     let had_subjects = !subjects.is_empty();
     subjects.retain(|subject| subject.update.parameter("if_match").is_some());
     if had_subjects && subjects.is_empty() {
-        cases.not_applicable("no UPDATE operation takes `if_match`");
+        cases.not_applicable("no UPDATE operation supports `if_match`");
     }
     subjects
 }
@@ -144,7 +144,7 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
         let Some((name, value, now)) = subject.change(run, cases).await else { continue };
         let Some((_, right)) = version(&now) else {
             cases.skip(Skip::NoFixture(format!(
-                "a `_version` or `_etag` of what `{}` changes",
+                "a `_version` or `_etag` of the items that `{}` changes",
                 subject.update.name
             )));
             continue;
@@ -159,8 +159,8 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
             Finding::of(
                 &refused,
                 &subject.update.name,
-                format!("a failure CONFLICT_VERSION_MISMATCH and nothing changed: the version is {right}"),
-                "compare `if_match` with the stored version in the same step in which you write",
+                format!("a failure CONFLICT_VERSION_MISMATCH and no change, because the version is {right}"),
+                "compare `if_match` with the stored version and write in one atomic step",
             )
         });
         let Some(taken) = subject.call(run, with(right.clone()), cases).await else { continue };
@@ -168,8 +168,8 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
             Finding::of(
                 &taken,
                 &subject.update.name,
-                "a success: `if_match` is the version that was read",
-                "take the version as it is shown in `_version` or `_etag`",
+                "a success, because `if_match` is the version that was read",
+                "accept the version as returned in `_version` or `_etag`",
             )
         });
     }
@@ -187,15 +187,15 @@ pub(super) async fn if_match_null(run: &Run, cases: &Cases) {
             Finding::of(
                 &exchange,
                 &subject.update.name,
-                "a VALIDATION failure, and nothing changed: the caller has lost the version",
-                "refuse null, or compare it as a version that nothing has: a caller who sends \
-                 `if_match` wants a condition",
+                "a VALIDATION failure, and no change, because the caller sent no version",
+                "reject null, or treat it as a version that never matches: a caller who sends `if_match` wants \
+                 a condition",
             )
         });
     }
 }
 
-/// A version that it is not, in the same form.
+/// A different version of the same form.
 fn another(version: &Value) -> Value {
     match version {
         Value::Number(number) => json!(number.as_i64().unwrap_or_default().wrapping_add(1000)),
@@ -219,7 +219,7 @@ pub(super) async fn version_shown(run: &Run, cases: &Cases) {
     let takes =
         run.adapter.operations.iter().any(|operation| operation.parameter("if_match").is_some());
     if !claims && !takes {
-        return cases.not_applicable("nothing says that things have versions");
+        return cases.not_applicable("no version is documented");
     }
     for subject in conditional(run, cases).await {
         let Some((name, value, now)) = subject.change(run, cases).await else { continue };
@@ -228,8 +228,8 @@ pub(super) async fn version_shown(run: &Run, cases: &Cases) {
             cases.fail(Finding::shown(
                 &subject.update.name,
                 now,
-                "`_version` or `_etag` in what is read",
-                "show the version: without it nobody can say `if_match`",
+                "`_version` or `_etag` in the item",
+                "return the version: clients need it for `if_match`",
             ));
             continue;
         }
@@ -243,10 +243,10 @@ pub(super) async fn version_shown(run: &Run, cases: &Cases) {
                 &exchange,
                 &subject.update.name,
                 format!(
-                    "another version than {} after the update",
+                    "a version other than {} after the update",
                     before.clone().unwrap_or_default()
                 ),
-                "give what was changed another version, each time",
+                "change the version with every update",
             )
         });
     }

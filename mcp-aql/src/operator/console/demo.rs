@@ -1,4 +1,4 @@
-//! A desk with agents that never were, for tests and for `scripts/console.py`.
+//! An operator backend with invented agents, for tests and for `scripts/console.py`.
 
 use std::io::Read as _;
 use std::sync::Mutex;
@@ -7,16 +7,16 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
 use super::super::{
-    AgentView, BlockView, Code, Desk, Operator, Overview, RequestKind, RequestView, Void,
+    AgentView, BlockView, Code, Operator, OperatorBackend, Overview, RequestKind, RequestView, Void,
 };
 use super::*;
 use crate::error::OperationError;
 use crate::sync::lock;
 
-/// The desk's state; what is decided shows in it.
-pub(super) struct Demo {
+/// The state of the demo. Decisions change it.
+pub(super) struct DemoBackend {
     state: Mutex<Overview>,
-    /// For tests: every question fails.
+    /// Set by tests to make every query fail.
     pub(super) broken: std::sync::atomic::AtomicBool,
 }
 
@@ -25,14 +25,14 @@ pub(super) const CODE: &str = "K7QP-2M4X-9TRD-0HZ3-WWA8-6NJE-51VC-PYBG-F4S2-QX7M
 pub(super) const HOSTILE: &str = "<img src=x onerror=\"document.title='owned'\"><script>alert(1)</script> \
     \u{202e}gpj.exe\u{202c} &amp; 'quoted'";
 
-impl Demo {
+impl DemoBackend {
     pub(super) fn new(now: DateTime<Utc>) -> Arc<Self> {
         let broken = std::sync::atomic::AtomicBool::new(false);
         Arc::new(Self { state: Mutex::new(state(now)), broken })
     }
 
     pub(super) fn operator(self: &Arc<Self>) -> Operator {
-        Operator(Arc::clone(self) as Arc<dyn Desk>)
+        Operator(Arc::clone(self) as Arc<dyn OperatorBackend>)
     }
 
     fn lock(&self) -> Result<std::sync::MutexGuard<'_, Overview>, OperationError> {
@@ -48,7 +48,7 @@ impl Demo {
     }
 }
 
-impl Desk for Demo {
+impl OperatorBackend for DemoBackend {
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>> {
         Box::pin(async { self.lock().map(|state| state.clone()) })
     }
@@ -281,14 +281,14 @@ fn state(now: DateTime<Utc>) -> Overview {
     }
 }
 
-/// What `scripts/console.py` runs unless it is told otherwise: with `CONSOLE_DEMO` set this prints a link
-/// on its terminal and serves until its standard input ends. Without, it ends at once.
+/// The default program of `scripts/console.py`. With `CONSOLE_DEMO` set, it prints a link on its terminal and
+/// serves until its standard input ends. Otherwise it ends immediately.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn serves_until_it_is_left() {
     let stays = std::env::var_os("CONSOLE_DEMO").is_some();
     let folder = std::env::temp_dir().join(crate::vocab::new_id("console"));
     let options = ConsoleOptions::new().announce(stays).state_dir(&folder);
-    let demo = Demo::new(Utc::now());
+    let demo = DemoBackend::new(Utc::now());
     let console = Console::start(demo.operator(), options).await.unwrap();
     let links = Console::login_links(&folder).unwrap();
     let address = format!("http://{}/login?once=", console.address());

@@ -1,10 +1,10 @@
-//! The operator console: a web page on loopback for the people who watch.
+//! The operator console: a web page on loopback for operators.
 
+mod console_file;
 #[cfg(test)]
 mod demo;
-mod guard;
-mod links;
-mod record;
+mod login_link;
+mod request_guard;
 mod routes;
 mod sessions;
 #[cfg(test)]
@@ -21,21 +21,21 @@ use chrono::Utc;
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use self::links::{AT_START, Key, Links, ON_DEMAND};
-pub use self::record::ConsoleLink;
-use self::record::Record;
+use self::console_file::ConsoleFile;
+pub use self::console_file::ConsoleLink;
+use self::login_link::{Key, Links, ON_DEMAND_TTL, STARTUP_TTL};
 use self::sessions::Sessions;
 use super::{ChannelError, HumanChannel, HumanRequest, Operator, terminal};
 use crate::future::BoxFuture;
 use crate::main_error::{Error, Result};
 
-/// How long a browser may take to send a request, to read its answer, and to do nothing on a connection.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// The time limit of a browser for sending a request, reading the response, and keeping a connection idle.
+const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What the audit log calls decisions that were made here.
+/// The console's name in the audit log.
 pub(crate) const NAME: &str = "console";
 
-/// How the operator console is run.
+/// The options of the operator console.
 ///
 /// ```
 /// use std::time::Duration;
@@ -64,7 +64,7 @@ impl Default for ConsoleOptions {
 }
 
 impl ConsoleOptions {
-    /// Any free port; the login link goes to the terminal.
+    /// Creates options for any free port, with a login link on the terminal.
     pub fn new() -> Self {
         Self {
             port: 0,
@@ -75,47 +75,47 @@ impl ConsoleOptions {
         }
     }
 
-    /// Listens on this port of `127.0.0.1`. Default: 0, any that is free.
+    /// Sets the port of `127.0.0.1`. Default: 0, any free port.
     pub fn port(mut self, port: u16) -> Self {
         self.port = port;
         self
     }
 
-    /// Keeps a file there, for its owner's eyes only, with which [`Console::login_links`] makes more
-    /// links. Default: none, and then there are no links but the one on the terminal and those of
-    /// [`Console::link`].
+    /// Sets a directory for a file, readable by its owner only, with which [`Console::login_links`] creates
+    /// further links. Default: none. Then only the link on the terminal and those of [`Console::link`] are
+    /// available.
     pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
         self.state_dir = Some(folder.into());
         self
     }
 
-    /// The command that prints a link ([`Console::login_links`]), for the page that tells how to sign
+    /// Sets the command that prints a link ([`Console::login_links`]), for the page that explains how to sign
     /// in.
     pub fn login_command(mut self, command: impl Into<String>) -> Self {
         self.login_command = Some(command.into());
         self
     }
 
-    /// Signs a browser out that has asked nothing for so long; an open page asks every second. Default:
-    /// one hour.
+    /// Sets the time without requests after which a browser is signed out; an open page sends a request every
+    /// second. Default: one hour.
     pub fn session_timeout(mut self, after: Duration) -> Self {
         self.session_timeout = after;
         self
     }
 
-    /// Prints a login link on the terminal from which the process was started, if there is one; never
-    /// to standard output or standard error, which an agent may read. Default: on.
+    /// Sets whether to print a login link on the terminal from which the process was started, if there is one.
+    /// The link is never printed to standard output or standard error, which an agent may read. Default: on.
     pub fn announce(mut self, on: bool) -> Self {
         self.announce = on;
         self
     }
 }
 
-/// The operator console: a web page on its own port of `127.0.0.1` that shows what goes on and takes
-/// decisions. It is there until this is dropped.
+/// The operator console: a web page on its own port of `127.0.0.1` that shows the state of the adapter and
+/// accepts decisions. It is available until this value is dropped.
 ///
-/// Signing in takes a one-time link. The page works without a network, in any browser of the last years,
-/// and with the keyboard alone.
+/// Signing in requires a one-time link. The page works without a network, in current browsers, and with the
+/// keyboard alone.
 ///
 /// ```no_run
 /// use mcp_aql::operator::{Console, ConsoleOptions, Operator};
@@ -130,25 +130,25 @@ impl ConsoleOptions {
 pub struct Console {
     shared: Arc<Shared>,
     address: SocketAddr,
-    // Goes first: whoever still finds the file finds the console too.
-    _record: Option<Record>,
+    // Dropped first: as long as the file exists, the console is reachable.
+    _record: Option<ConsoleFile>,
     _stop: DropGuard,
     _reached: Option<Reached>,
 }
 
-/// How many consoles of an adapter there are that somebody can sign in to.
+/// The number of an adapter's consoles that people can sign in to.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Reach(Arc<AtomicUsize>);
+pub(crate) struct ConsoleCount(Arc<AtomicUsize>);
 
-impl Reach {
+impl ConsoleCount {
     fn enter(&self) -> Reached {
         self.0.fetch_add(1, Ordering::Relaxed);
         Reached(self.clone())
     }
 }
 
-/// One of them.
-struct Reached(Reach);
+/// One counted console.
+struct Reached(ConsoleCount);
 
 impl Drop for Reached {
     fn drop(&mut self) {
@@ -156,7 +156,7 @@ impl Drop for Reached {
     }
 }
 
-/// What requests need.
+/// State shared by requests.
 struct Shared {
     operator: Operator,
     port: u16,
@@ -167,23 +167,23 @@ struct Shared {
 }
 
 impl Console {
-    /// Starts the console of this operator.
+    /// Starts a console for this operator.
     ///
     /// # Errors
-    /// [`Error::Io`] when the port is taken, or the state directory cannot be written to.
+    /// [`Error::Io`] if the port is in use, or the state directory is not writable.
     pub async fn start(operator: Operator, options: ConsoleOptions) -> Result<Self> {
         let mut console = Self::listening(operator, &options).await?;
         if options.announce {
             console.announce(&options).await?;
         }
-        // Whoever has the console can make links.
+        // The owner of the console can create links.
         console.reached();
         Ok(console)
     }
 
-    /// People can sign in from here on.
+    /// Marks the console as one that people can sign in to.
     fn reached(&mut self) {
-        self._reached = self.shared.operator.0.reach().map(Reach::enter);
+        self._reached = self.shared.operator.0.reach().map(ConsoleCount::enter);
     }
 
     async fn listening(operator: Operator, options: &ConsoleOptions) -> Result<Self> {
@@ -192,9 +192,11 @@ impl Console {
         let key = Key::random().map_err(io::Error::other)?;
         let record = match &options.state_dir {
             None => None,
-            Some(folder) => Some(Record::write(folder, address.port(), &key).map_err(|error| {
-                told(&error, format_args!("'{}' cannot be written to", folder.display()))
-            })?),
+            Some(folder) => {
+                Some(ConsoleFile::write(folder, address.port(), &key).map_err(|error| {
+                    told(&error, format_args!("'{}' cannot be written to", folder.display()))
+                })?)
+            }
         };
         let shared = Arc::new(Shared {
             operator,
@@ -206,33 +208,33 @@ impl Console {
         });
         let stopped = CancellationToken::new();
         let router = routes::router(Arc::clone(&shared));
-        let bounds = (crate::mcp::CONSOLE_CONNECTIONS, PATIENCE);
+        let bounds = (crate::mcp::CONSOLE_CONNECTIONS, BROWSER_TIMEOUT);
         tokio::spawn(crate::mcp::serve_connections(listener, router, bounds, stopped.clone()));
         tracing::info!(%address, "the operator console listens");
         let stop = stopped.drop_guard();
         Ok(Self { shared, address, _record: record, _stop: stop, _reached: None })
     }
 
-    /// Where it listens.
+    /// Returns the address of the console.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// A one-time link to sign in with, good for two minutes. Show it to people only.
+    /// Creates a one-time login link, valid for two minutes. Show it to people only.
     ///
     /// # Errors
-    /// [`Error::Io`] when the system gives no random numbers.
+    /// [`Error::Io`] if the system's random number generator fails.
     pub fn link(&self) -> Result<String> {
-        let link = self.shared.key.link(self.address.port(), Utc::now(), ON_DEMAND);
+        let link = self.shared.key.link(self.address.port(), Utc::now(), ON_DEMAND_TTL);
         Ok(link.map_err(io::Error::other)?)
     }
 
-    /// One-time links to the consoles that run with this [state directory](ConsoleOptions::state_dir),
-    /// the youngest first: for a command that the operator runs. Files of consoles that are gone are
-    /// removed.
+    /// Returns one-time login links to the consoles that run with this
+    /// [state directory](ConsoleOptions::state_dir), newest first. Used by commands of the operator. Removes the
+    /// files of consoles that have ended.
     ///
     /// # Errors
-    /// When the directory, or a file in it, cannot be read. One that does not exist has no consoles.
+    /// The directory, or a file in it, cannot be read. A missing directory has no consoles.
     ///
     /// ```no_run
     /// use mcp_aql::operator::Console;
@@ -244,12 +246,12 @@ impl Console {
     /// # Ok(()) }
     /// ```
     pub fn login_links(state_dir: impl AsRef<Path>) -> io::Result<Vec<ConsoleLink>> {
-        record::links(state_dir.as_ref())
+        console_file::links(state_dir.as_ref())
     }
 
-    /// Whether there was a terminal to print a link on.
+    /// Prints a link on the terminal. Returns whether there is one.
     async fn announce(&self, options: &ConsoleOptions) -> Result<bool> {
-        let link = self.shared.key.link(self.address.port(), Utc::now(), AT_START);
+        let link = self.shared.key.link(self.address.port(), Utc::now(), STARTUP_TTL);
         let link = link.map_err(io::Error::other)?;
         let text = format!("\nOperator console, for one use within ten minutes:\n  {link}\n");
         let printed = terminal::print(text).await;
@@ -277,9 +279,9 @@ impl std::fmt::Debug for Console {
     }
 }
 
-/// Requests that wait on the page of a console, which asks for them itself.
+/// The channel of the console. Its page polls for requests.
 #[derive(Debug)]
-pub(crate) struct ConsoleChannel(pub(crate) Reach);
+pub(crate) struct ConsoleChannel(pub(crate) ConsoleCount);
 
 impl HumanChannel for ConsoleChannel {
     fn name(&self) -> &'static str {
@@ -296,8 +298,8 @@ impl HumanChannel for ConsoleChannel {
 }
 
 impl crate::Adapter {
-    /// Starts the operator console, if the adapter has one. It is there until what this gives is
-    /// dropped. It reaches people if they were shown a link, or can have one made.
+    /// Starts the operator console, if the adapter has one. It runs until the returned value is dropped. It
+    /// reaches people if a link was printed, or can be created.
     pub(crate) async fn start_console(&self) -> Result<Option<Console>> {
         let safety = self.inner.settings.safety.as_ref();
         let options = safety.and_then(crate::safety_loop::SafetyLoop::console_options);
@@ -315,7 +317,7 @@ impl crate::Adapter {
     }
 }
 
-/// Requests show on the page as the operator's desk has them; there is nothing to send.
+/// Does nothing, because the page polls the operator's requests.
 impl HumanChannel for Console {
     fn name(&self) -> &'static str {
         NAME

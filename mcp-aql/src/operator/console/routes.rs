@@ -1,4 +1,4 @@
-//! The console's pages and what they ask for.
+//! The console's pages and its API.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::sessions::Attempt;
-use super::{NAME, Shared, guard};
+use super::{NAME, Shared, request_guard};
 use crate::error::OperationError;
 
 pub(super) const LOGIN: &str = "/login";
@@ -48,12 +48,12 @@ pub(super) fn router(shared: Arc<Shared>) -> Router {
         .route("/api/requests/{id}/{verb}", post(decide))
         .route("/api/agents/{agent}/unblock", post(unblock))
         .fallback(|| std::future::ready(refusal(StatusCode::NOT_FOUND, "There is nothing here.")))
-        .layer(from_fn_with_state(Arc::clone(&shared), guard::pass))
+        .layer(from_fn_with_state(Arc::clone(&shared), request_guard::pass))
         .with_state(shared)
 }
 
-/// Exchanges a one-time link for a session. A good link is never turned away, however many others
-/// failed: an agent that guesses must not be able to keep people out.
+/// Exchanges a one-time link for a session. Failed attempts never block a valid link, because an agent that
+/// guesses links must not be able to lock people out.
 async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     let once = query.as_deref().and_then(|query| query.strip_prefix("once="));
     if !once.is_some_and(|once| shared.links.redeem(&shared.key, once, Utc::now())) {
@@ -62,7 +62,7 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     let credentials = match shared.sessions.open(Instant::now()) {
         Ok(credentials) => credentials,
         Err(error) => {
-            tracing::error!(%error, "the system gives no random numbers");
+            tracing::error!(%error, "the system's random number generator failed");
             return refusal(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 "The system gives no random numbers.",
@@ -71,9 +71,9 @@ async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
     };
     tracing::info!("an operator signed in to the console");
     shared.operator.0.record("OPERATOR_SIGNED_IN", "allowed", None).await;
-    let name = guard::cookie_name(shared.port);
+    let name = request_guard::cookie_name(shared.port);
     let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", credentials.cookie);
-    // What comes after `#` stays in the browser: neither logs nor other servers get to see it.
+    // The fragment stays in the browser: neither logs nor other servers see it.
     let page = format!("/#token={}", credentials.token);
     (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, page)]).into_response()
 }
@@ -82,8 +82,8 @@ async fn failed_login(shared: &Shared) -> Response {
     let attempt = shared.sessions.failed(Instant::now());
     let reason = match attempt {
         Attempt::Counted => Some("the link was used before, has expired, or is not a link"),
-        Attempt::FirstRefused => Some("too many in a minute: further ones are not recorded"),
-        Attempt::Refused => None,
+        Attempt::FirstRejected => Some("too many in a minute: further ones are not recorded"),
+        Attempt::Rejected => None,
     };
     if reason.is_some() {
         shared.operator.0.record("OPERATOR_SIGN_IN_FAILED", "failed", reason).await;
@@ -94,17 +94,17 @@ async fn failed_login(shared: &Shared) -> Response {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
         return response;
     }
-    tracing::warn!("a login link of the operator console was refused");
+    tracing::warn!("rejected a login link of the operator console");
     let text = "This link was used before, or its time is up.";
     signed_out(shared, LOGIN, StatusCode::UNAUTHORIZED, text)
 }
 
 async fn logout(State(shared): Console, headers: HeaderMap) -> Response {
-    if let Some(cookie) = guard::cookie(shared.port, &headers) {
+    if let Some(cookie) = request_guard::cookie(shared.port, &headers) {
         shared.sessions.close(cookie);
         shared.operator.0.record("OPERATOR_SIGNED_OUT", "allowed", None).await;
     }
-    let name = guard::cookie_name(shared.port);
+    let name = request_guard::cookie_name(shared.port);
     let gone = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
     (StatusCode::NO_CONTENT, [(SET_COOKIE, gone)]).into_response()
 }
@@ -158,7 +158,7 @@ fn failure(error: &OperationError) -> Response {
         ErrorCode::NotFoundResource => StatusCode::NOT_FOUND,
         ErrorCode::InternalError => {
             let cause = error.cause().map(tracing::field::display);
-            tracing::error!(%error, cause, "the operator console cannot do what it was asked for");
+            tracing::error!(%error, cause, "a request to the operator console failed");
             StatusCode::INTERNAL_SERVER_ERROR
         }
         _ => StatusCode::CONFLICT,
@@ -166,7 +166,7 @@ fn failure(error: &OperationError) -> Response {
     refusal(status, error.message())
 }
 
-/// An error, for the page's own script.
+/// Returns an error for the page's script.
 pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
     answer(status, &json!({ "error": message }))
 }
@@ -179,7 +179,7 @@ fn typed(kind: &'static str) -> [(HeaderName, &'static str); 1] {
     [(CONTENT_TYPE, kind)]
 }
 
-/// Tells how to sign in: a page, or an error where the script asked.
+/// Explains how to sign in: with a page, or with an error for the script.
 pub(super) fn signed_out(shared: &Shared, path: &str, status: StatusCode, why: &str) -> Response {
     if path.starts_with("/api/") {
         return refusal(status, why);

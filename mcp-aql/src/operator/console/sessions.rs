@@ -1,4 +1,4 @@
-//! Who is signed in, and who tried to be.
+//! The sessions of signed-in browsers, and failed attempts to sign in.
 
 use std::collections::VecDeque;
 use std::hint::black_box;
@@ -9,24 +9,24 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-use super::links::random;
+use super::login_link::random;
 use crate::sync::lock;
 
-/// So many browsers may be signed in; the one that was idle longest makes room.
-const MOST: usize = 16;
+/// The maximum number of signed-in browsers. The one that was idle the longest is signed out for a new one.
+const MAX_SESSIONS: usize = 16;
 
-/// Failed attempts to sign in, and the time they count for.
-const ATTEMPTS: usize = 10;
+/// The maximum number of recorded failed attempts to sign in, and their window.
+const MAX_FAILED_ATTEMPTS: usize = 10;
 const WINDOW: Duration = Duration::from_secs(60);
 
-/// What a browser gets when it signs in. Both are needed: a cookie reaches every port of its host, and
-/// so other servers on this machine; the token stays with pages of this port.
+/// The credentials of a signed-in browser. Both are required: browsers send a cookie to every port of its
+/// host, and so to other servers on this machine. Only pages of this port can read the token.
 pub(super) struct Credentials {
     pub(super) cookie: String,
     pub(super) token: String,
 }
 
-/// Secrets are kept hashed.
+/// A session, with hashed credentials.
 struct Session {
     cookie: [u8; 32],
     token: [u8; 32],
@@ -43,26 +43,26 @@ pub(super) struct Sessions {
 #[derive(Default)]
 struct Failures {
     counted: VecDeque<Instant>,
-    /// When an attempt was last refused because there were too many.
+    /// When an attempt was last rejected because there were too many.
     refused: Option<Instant>,
 }
 
-/// How a failed attempt to sign in counts.
+/// The effect of a failed attempt to sign in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attempt {
     Counted,
-    /// One too many, and the first one of that kind within the window.
-    FirstRefused,
-    Refused,
+    /// The limit is exceeded, for the first time within the window.
+    FirstRejected,
+    Rejected,
 }
 
-/// What became of a request's credentials.
+/// The result of checking a request's credentials.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
-    Nobody,
-    /// The cookie is right; the token is missing or wrong.
-    Cookie,
-    Both,
+pub(super) enum SessionCheck {
+    Invalid,
+    /// The cookie is valid; the token is missing or wrong.
+    CookieOnly,
+    Valid,
 }
 
 impl Sessions {
@@ -74,7 +74,7 @@ impl Sessions {
         let (cookie, token) = (secret()?, secret()?);
         let mut open = lock(&self.open);
         self.forget_idle(&mut open, now);
-        while open.len() >= MOST {
+        while open.len() >= MAX_SESSIONS {
             let idle = open.iter().enumerate().min_by_key(|(_, session)| session.used);
             let Some((place, _)) = idle else { break };
             open.swap_remove(place);
@@ -83,18 +83,18 @@ impl Sessions {
         Ok(Credentials { cookie, token })
     }
 
-    /// Looks a request's credentials up; the session counts as used.
-    pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> Seen {
+    /// Checks a request's credentials and marks the session as used.
+    pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> SessionCheck {
         let cookie = hash(cookie);
         let mut open = lock(&self.open);
         self.forget_idle(&mut open, now);
         match open.iter_mut().find(|session| same(&session.cookie, &cookie)) {
-            None => Seen::Nobody,
+            None => SessionCheck::Invalid,
             Some(session) => {
                 session.used = now;
                 match token {
-                    Some(token) if same(&session.token, &hash(token)) => Seen::Both,
-                    _ => Seen::Cookie,
+                    Some(token) if same(&session.token, &hash(token)) => SessionCheck::Valid,
+                    _ => SessionCheck::CookieOnly,
                 }
             }
         }
@@ -106,20 +106,20 @@ impl Sessions {
         open.retain(|session| !same(&session.cookie, &cookie));
     }
 
-    /// Counts a failed attempt to sign in, unless there were too many lately.
+    /// Counts a failed attempt to sign in, unless the limit is exceeded.
     pub(super) fn failed(&self, now: Instant) -> Attempt {
         let recent = |at: &Instant| now.duration_since(*at) < WINDOW;
         let mut failures = lock(&self.failures);
         failures.counted.retain(recent);
-        if failures.counted.len() < ATTEMPTS {
+        if failures.counted.len() < MAX_FAILED_ATTEMPTS {
             failures.counted.push_back(now);
             return Attempt::Counted;
         }
         match failures.refused.filter(recent) {
-            Some(_) => Attempt::Refused,
+            Some(_) => Attempt::Rejected,
             None => {
                 failures.refused = Some(now);
-                Attempt::FirstRefused
+                Attempt::FirstRejected
             }
         }
     }
@@ -129,7 +129,7 @@ impl Sessions {
     }
 }
 
-/// 256 bits, as text.
+/// Returns 256 random bits as text.
 fn secret() -> Result<String, getrandom::Error> {
     Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
 }
@@ -138,7 +138,7 @@ fn hash(secret: &str) -> [u8; 32] {
     Sha256::digest(secret).into()
 }
 
-/// In a time that does not depend on where they differ.
+/// Compares in constant time.
 fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
     let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
     black_box(differ) == 0
@@ -157,18 +157,18 @@ mod tests {
         let two = sessions.open(now).unwrap();
         assert_eq!(one.cookie.len(), 43, "256 bits");
         for (cookie, token, seen) in [
-            (&*one.cookie, Some(&*one.token), Seen::Both),
-            (&one.cookie, Some(&two.token), Seen::Cookie),
-            (&one.cookie, Some(""), Seen::Cookie),
-            (&one.cookie, None, Seen::Cookie),
-            (&one.token, Some(&one.token), Seen::Nobody),
-            ("", Some(&one.token), Seen::Nobody),
+            (&*one.cookie, Some(&*one.token), SessionCheck::Valid),
+            (&one.cookie, Some(&two.token), SessionCheck::CookieOnly),
+            (&one.cookie, Some(""), SessionCheck::CookieOnly),
+            (&one.cookie, None, SessionCheck::CookieOnly),
+            (&one.token, Some(&one.token), SessionCheck::Invalid),
+            ("", Some(&one.token), SessionCheck::Invalid),
         ] {
             assert_eq!(sessions.look_up(cookie, token, now), seen);
         }
         sessions.close(&one.cookie);
-        assert_eq!(sessions.look_up(&one.cookie, None, now), Seen::Nobody);
-        assert_eq!(sessions.look_up(&two.cookie, None, now), Seen::Cookie);
+        assert_eq!(sessions.look_up(&one.cookie, None, now), SessionCheck::Invalid);
+        assert_eq!(sessions.look_up(&two.cookie, None, now), SessionCheck::CookieOnly);
     }
 
     #[test]
@@ -177,10 +177,10 @@ mod tests {
         let session = sessions.open(now).unwrap();
         for half_hours in 1..6 {
             let now = now + HOUR / 2 * half_hours;
-            assert_eq!(sessions.look_up(&session.cookie, None, now), Seen::Cookie);
+            assert_eq!(sessions.look_up(&session.cookie, None, now), SessionCheck::CookieOnly);
         }
         let later = now + HOUR / 2 * 5 + HOUR;
-        assert_eq!(sessions.look_up(&session.cookie, None, later), Seen::Nobody);
+        assert_eq!(sessions.look_up(&session.cookie, None, later), SessionCheck::Invalid);
     }
 
     #[test]
@@ -190,19 +190,19 @@ mod tests {
         let second = sessions.open(now + Duration::from_secs(1)).unwrap();
         let later = now + Duration::from_secs(2);
         sessions.look_up(&first.cookie, None, later);
-        for _ in 0..MOST - 1 {
+        for _ in 0..MAX_SESSIONS - 1 {
             sessions.open(later).unwrap();
         }
-        assert_eq!(sessions.look_up(&second.cookie, None, later), Seen::Nobody);
-        assert_eq!(sessions.look_up(&first.cookie, None, later), Seen::Cookie);
+        assert_eq!(sessions.look_up(&second.cookie, None, later), SessionCheck::Invalid);
+        assert_eq!(sessions.look_up(&first.cookie, None, later), SessionCheck::CookieOnly);
     }
 
     #[test]
     fn failures_count_for_a_minute() {
         let (sessions, now) = (Sessions::new(HOUR), Instant::now());
-        assert!((0..ATTEMPTS).all(|_| sessions.failed(now) == Attempt::Counted));
-        assert_eq!(sessions.failed(now), Attempt::FirstRefused);
-        assert_eq!(sessions.failed(now), Attempt::Refused);
+        assert!((0..MAX_FAILED_ATTEMPTS).all(|_| sessions.failed(now) == Attempt::Counted));
+        assert_eq!(sessions.failed(now), Attempt::FirstRejected);
+        assert_eq!(sessions.failed(now), Attempt::Rejected);
         assert_eq!(sessions.failed(now + WINDOW), Attempt::Counted);
     }
 }

@@ -1,4 +1,4 @@
-//! Every protection, over real connections.
+//! Tests of each protection, over real connections.
 
 use std::sync::atomic::Ordering;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use super::demo::{CODE, Demo, HOSTILE};
+use super::demo::{CODE, DemoBackend, HOSTILE};
 use super::*;
 
 struct Answer {
@@ -30,11 +30,11 @@ impl Answer {
 }
 
 struct Fixture {
-    demo: Arc<Demo>,
+    demo: Arc<DemoBackend>,
     console: Console,
 }
 
-/// A browser that is signed in.
+/// A signed-in browser.
 struct Browser {
     port: u16,
     cookie: String,
@@ -43,7 +43,7 @@ struct Browser {
 
 impl Fixture {
     async fn new() -> Self {
-        let demo = Demo::new(Utc::now());
+        let demo = DemoBackend::new(Utc::now());
         let options = ConsoleOptions::new().announce(false).login_command("guard <console>");
         let console = Console::start(demo.operator(), options).await.unwrap();
         Self { demo, console }
@@ -57,7 +57,7 @@ impl Fixture {
         format!("Host: {}\r\n", self.console.address())
     }
 
-    /// Asks for the link's page, as a browser does that was given the link.
+    /// Requests the page of a link, as a browser does.
     async fn open(&self, link: &str) -> Answer {
         let path = link.strip_prefix(&format!("http://{}", self.console.address())).unwrap();
         send(self.port(), &format!("GET {path} HTTP/1.1\r\n{}", self.host())).await
@@ -73,7 +73,7 @@ impl Fixture {
 }
 
 impl Browser {
-    /// What the page's script sends, after `change`.
+    /// Sends a request of the page's script, modified by `change`.
     async fn sends(&self, request: &str, change: impl FnOnce(String) -> String) -> Answer {
         let Self { port, cookie, token } = self;
         let origin = match request.starts_with("POST") {
@@ -92,7 +92,7 @@ impl Browser {
     }
 }
 
-/// Sends a request; `head` has no end yet, unless it has a body.
+/// Sends a request. `head` has no terminating empty line unless there is a body.
 async fn send(port: u16, head: &str) -> Answer {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     let text = match head.split_once("\r\n\r\n") {
@@ -145,13 +145,13 @@ async fn a_link_signs_in_once() {
     assert!(again.body.contains("used before"), "{}", again.body);
     let expired = fixture.console.shared.key.link(
         fixture.port(),
-        Utc::now() - ON_DEMAND - TimeDelta::seconds(1),
-        ON_DEMAND,
+        Utc::now() - ON_DEMAND_TTL - TimeDelta::seconds(1),
+        ON_DEMAND_TTL,
     );
     for link in [&expired.unwrap(), &format!("{link}A"), &link.replace("once=", "one=")] {
         assert_eq!(fixture.open(link).await.status, 401, "{link}");
     }
-    // Looking is not using.
+    // Requesting the page does not use the link.
     let link = fixture.console.link().unwrap();
     let path = link.strip_prefix(&format!("http://{}", fixture.console.address())).unwrap();
     let head = send(fixture.port(), &format!("HEAD {path} HTTP/1.1\r\n{}", fixture.host())).await;
@@ -255,7 +255,7 @@ async fn idle_connections_do_not_keep_the_operator_out() {
     }
     let browser = fixture.browser().await;
     assert_eq!(browser.asks("GET /api/overview").await.status, 200);
-    // Those that made room were closed, the oldest first.
+    // The sessions that were idle the longest were closed.
     for stream in &mut idle[..250 - crate::mcp::CONSOLE_CONNECTIONS] {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
@@ -422,7 +422,7 @@ async fn an_operator_decides() {
 #[tokio::test]
 async fn it_listens_on_loopback_and_ends_with_its_handle() {
     let folder = std::env::temp_dir().join(crate::vocab::new_id("console"));
-    let demo = Demo::new(Utc::now());
+    let demo = DemoBackend::new(Utc::now());
     let options = || ConsoleOptions::new().announce(false).state_dir(&folder);
     let console = Console::start(demo.operator(), options()).await.unwrap();
     let address = console.address();
@@ -451,7 +451,7 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
     assert!(!file.exists());
     let gone = async { while TcpStream::connect(address).await.is_ok() {} };
     tokio::time::timeout(Duration::from_secs(5), gone).await.unwrap();
-    // A process that was killed leaves its file.
+    // A process that was killed leaves its file behind.
     std::fs::write(&file, left).unwrap();
     #[cfg(unix)]
     {
@@ -459,7 +459,7 @@ async fn it_listens_on_loopback_and_ends_with_its_handle() {
         let allow = |mode| {
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
         };
-        // One that others can write may lead to a console of theirs.
+        // A file that others can write may lead to a console of theirs.
         allow(0o622);
         let error = Console::login_links(&folder).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
@@ -488,7 +488,7 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
         Console::start(adapter.operator().unwrap(), ConsoleOptions::new().announce(false))
             .await
             .unwrap();
-    let fixture = Fixture { demo: Demo::new(Utc::now()), console };
+    let fixture = Fixture { demo: DemoBackend::new(Utc::now()), console };
     let params = serde_json::json!({ "element_name": "tidy" });
     assert!(adapter.call("execute_agent", params).await.is_success());
     let request = adapter.operator().unwrap().overview().await.unwrap().requests.remove(0);
@@ -512,7 +512,7 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
         .map(|entry| entry["event"].as_str().unwrap())
         .collect();
     let mut expected = vec!["OPERATOR_SIGNED_IN"; 2];
-    // Ten of them, and one that says that further ones are left out.
+    // Ten entries, and one that says that further ones are omitted.
     expected.extend(["OPERATOR_SIGN_IN_FAILED"; 11]);
     expected.extend(["CODE_REVEALED", "OPERATOR_SIGNED_OUT"]);
     assert_eq!(by_people, expected);
@@ -537,7 +537,7 @@ async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
     };
     let reaches = |adapter: &crate::Adapter| adapter.inner.safety.as_ref().unwrap().can_ask();
 
-    // Without a link on a terminal, and without a way to make one.
+    // Neither a link on a terminal, nor a way to create one.
     let silent = ConsoleOptions::new().announce(false);
     let mute = adapter(silent.clone());
     assert!(!reaches(&mute), "none is there");
@@ -551,7 +551,7 @@ async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
     drop(console);
     assert!(!reaches(&linked), "it is gone");
 
-    // Where a program starts it, the program makes links.
+    // If a program starts the console, the program creates links.
     let console = Console::start(mute.operator().unwrap(), silent).await.unwrap();
     assert!(reaches(&mute) && console.link().is_ok());
     std::fs::remove_dir_all(folder).unwrap();

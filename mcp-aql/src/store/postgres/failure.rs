@@ -1,4 +1,4 @@
-//! What went wrong, and whether to try again.
+//! Errors of PostgreSQL, and whether an attempt may be repeated.
 
 use std::error::Error;
 use std::time::Duration;
@@ -8,53 +8,53 @@ use tokio_postgres::error::{Severity, SqlState};
 
 use crate::store::StoreError;
 
-/// So often something is tried in all.
-const TRIES: u32 = 7;
-/// The first pause; each is twice as long as the one before.
-const PAUSE: Duration = Duration::from_millis(5);
+/// The maximum number of attempts.
+const MAX_ATTEMPTS: u32 = 7;
+/// The first delay; each further delay is twice as long.
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(5);
 
 #[derive(Debug)]
 pub(super) struct Failure {
     error: StoreError,
-    /// Nothing was changed, and the next try may succeed.
-    again: bool,
-    /// The connection is of no use any more.
+    /// Whether nothing was changed, and another attempt may succeed.
+    retryable: bool,
+    /// Whether the connection can no longer be used.
     pub(super) lost: bool,
 }
 
-/// An error with all its causes in one line: the driver's own texts say little.
+/// An error with all its causes in one line, because the driver's own messages are too short.
 #[derive(Debug, thiserror::Error)]
-#[error("PostgreSQL: {told}")]
-struct Cause {
-    told: String,
+#[error("PostgreSQL: {message}")]
+struct DriverError {
+    message: String,
     source: tokio_postgres::Error,
 }
 
-fn told(error: &tokio_postgres::Error) -> String {
+fn message(error: &tokio_postgres::Error) -> String {
     if let Some(error) = error.as_db_error() {
-        // Without the detail, which holds values.
+        // The detail is omitted, because it contains values.
         return format!("{}: {} ({})", error.severity(), error.message(), error.code().code());
     }
-    let mut told = error.to_string();
+    let mut message = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        told = format!("{told}: {cause}");
+        message = format!("{message}: {cause}");
         source = cause.source();
     }
-    told
+    message
 }
 
 fn failed(source: tokio_postgres::Error) -> StoreError {
-    StoreError::failed(Cause { told: told(&source), source })
+    StoreError::failed(DriverError { message: message(&source), source })
 }
 
-/// Another transaction was in the way.
+/// Returns whether another transaction caused the failure.
 fn is_conflict(error: &tokio_postgres::Error) -> bool {
     let conflicts = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
     error.code().is_some_and(|code| conflicts.contains(code))
 }
 
-/// The server ends, or begins.
+/// Returns whether the server is starting or shutting down.
 fn is_passing(error: &tokio_postgres::Error) -> bool {
     let passing =
         [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
@@ -62,17 +62,17 @@ fn is_passing(error: &tokio_postgres::Error) -> bool {
 }
 
 impl Failure {
-    /// When a transaction was to be committed. Where the connection breaks now, nobody knows whether
-    /// it was.
+    /// A failure to commit. If the connection breaks at this point, the outcome of the transaction is
+    /// unknown.
     pub(super) fn at_commit(error: tokio_postgres::Error) -> Self {
-        let again = is_conflict(&error);
-        Self { again, ..Self::from(error) }
+        let retryable = is_conflict(&error);
+        Self { retryable, ..Self::from(error) }
     }
 
-    /// The server does not answer.
-    pub(super) fn silence(limit: Duration) -> Self {
+    /// The failure of a server that does not respond in time.
+    pub(super) fn no_response(limit: Duration) -> Self {
         let message = format!("PostgreSQL did not answer within {} s", limit.as_secs());
-        Self { error: StoreError::failed(message), again: false, lost: true }
+        Self { error: StoreError::failed(message), retryable: false, lost: true }
     }
 }
 
@@ -85,27 +85,27 @@ impl From<tokio_postgres::Error> for Failure {
             None => error.is_closed() || error.source().is_some_and(|it| it.is::<std::io::Error>()),
         };
         let gone = lost && error.as_db_error().is_none();
-        let again = is_conflict(&error) || is_passing(&error) || gone;
-        Self { error: failed(error), again, lost }
+        let retryable = is_conflict(&error) || is_passing(&error) || gone;
+        Self { error: failed(error), retryable, lost }
     }
 }
 
 impl From<PoolError> for Failure {
     fn from(error: PoolError) -> Self {
         match error {
-            // No connection came about: to try again at once would help only while the server starts.
+            // The connection failed: an immediate retry would help only while the server starts.
             PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
-                let again = is_passing(&error);
-                Self { error: failed(error), again, lost: true }
+                let retryable = is_passing(&error);
+                Self { error: failed(error), retryable, lost: true }
             }
-            other => Self { error: StoreError::failed(other), again: false, lost: true },
+            other => Self { error: StoreError::failed(other), retryable: false, lost: true },
         }
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
-        Self { error, again: false, lost: false }
+        Self { error, retryable: false, lost: false }
     }
 }
 
@@ -115,19 +115,19 @@ impl From<Failure> for StoreError {
     }
 }
 
-/// Tries that failed.
+/// Counts failed attempts.
 #[derive(Debug, Default)]
-pub(super) struct Tries(u32);
+pub(super) struct RetryCounter(u32);
 
-impl Tries {
-    /// Returns when it is time for the next one.
-    pub(super) async fn again(&mut self, failure: Failure) -> Result<(), StoreError> {
+impl RetryCounter {
+    /// Waits until the next attempt is due, or returns the error if there must not be one.
+    pub(super) async fn wait(&mut self, failure: Failure) -> Result<(), StoreError> {
         self.0 += 1;
-        if !failure.again || self.0 >= TRIES {
+        if !failure.retryable || self.0 >= MAX_ATTEMPTS {
             return Err(failure.error);
         }
         tracing::debug!(error = %failure.error, "trying the store again");
-        tokio::time::sleep(PAUSE * (1 << self.0.min(TRIES))).await;
+        tokio::time::sleep(FIRST_RETRY_DELAY * (1 << self.0.min(MAX_ATTEMPTS))).await;
         Ok(())
     }
 }

@@ -1,3 +1,5 @@
+//! The store that keeps records in PostgreSQL.
+
 mod failure;
 mod session;
 
@@ -13,25 +15,27 @@ use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
 use tokio_postgres::{Config, NoTls, Socket};
 
-use self::failure::{Failure, Tries};
-use super::sql::{Dialect, PURGED_AT_ONCE, Statement, Step, Tables, Value, listed, record};
+use self::failure::{Failure, RetryCounter};
+use super::sql::{
+    Dialect, PURGE_BATCH_SIZE, Statement, Tables, TransactionStep, Value, listed, record,
+};
 use super::{Change, Record, Store, StoreError};
 use crate::future::BoxFuture;
 
-/// Connections, unless another number is set.
-const CONNECTIONS: usize = 8;
-/// How long to wait for a connection, free or new.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// For a server that is there and does not answer. Its own limit for a statement is shorter.
-const SILENCE: Duration = Duration::from_secs(30);
-/// PostgreSQL cuts longer names off.
-const MOST_SCHEMA_BYTES: usize = 63;
-/// How long a statement may take, unless another limit is set.
-const STATEMENT: Duration = Duration::from_secs(10);
+/// The default number of connections.
+const DEFAULT_CONNECTIONS: usize = 8;
+/// How long to wait for a connection from the pool.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long to wait for a server that does not respond. Longer than the server's own statement timeout.
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(30);
+/// PostgreSQL truncates longer names.
+const MAX_SCHEMA_BYTES: usize = 63;
+/// The default statement timeout.
+const DEFAULT_STATEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What the user's configuration or role sets stays. The second limit is for a process that stands
-/// still with records locked.
-fn settings(milliseconds: u64) -> String {
+/// Returns the statement that sets the timeouts of a connection. Settings of the user's configuration or
+/// role are kept. The second timeout ends transactions of a process that hangs while it holds locks.
+fn timeout_statement(milliseconds: u64) -> String {
     format!(
         "SELECT set_config(name, '{milliseconds}ms', false)
         FROM unnest(ARRAY['statement_timeout', 'idle_in_transaction_session_timeout']) AS limits (name)
@@ -39,12 +43,11 @@ fn settings(milliseconds: u64) -> String {
     )
 }
 
-/// Keeps records in PostgreSQL, 14 or later, for adapters on several machines.
+/// Keeps records in PostgreSQL 14 or later, for adapters on several machines.
 ///
-/// The tables are in a schema of their own, `mcp_aql` unless [another](Self::schema) is set, which is
-/// made by the first call. All adapters with the same schema share their records, so different ones
-/// need different schemas. The role needs the right to create the schema, or to create tables in
-/// one that is there and empty.
+/// The first call creates a schema for the tables: `mcp_aql`, unless [another](Self::schema) is =on_connect=. All
+/// adapters with the same schema share their records, so different adapters need different schemas. The
+/// role needs permission to create the schema, or to create tables in an existing empty one.
 ///
 /// ```no_run
 /// use mcp_aql::store::PostgresStore;
@@ -54,34 +57,35 @@ fn settings(milliseconds: u64) -> String {
 /// # Ok(()) }
 /// ```
 ///
-/// Up to eight connections are open at a time; those that break are replaced. What the server rolled
-/// back, because another transaction was in the way or because it ended, is tried again. A statement
-/// may take ten seconds, unless [`patience`](Self::patience), the configuration
-/// (`options='-c statement_timeout=…'`) or the role sets another limit. [`write`](Store::write) returns when the server has committed: what that survives
-/// is the server's to say (`synchronous_commit`, `fsync`).
+/// Up to eight connections are open at a time; broken connections are replaced. Transactions that the
+/// server rolled back because of a conflict or a shutdown are retried. The statement timeout is ten
+/// seconds, unless [`statement_timeout`](Self::statement_timeout), the configuration
+/// (`options='-c statement_timeout=…'`) or the role sets another one. [`write`](Store::write) returns when
+/// the server has committed. The server's timeout_statement decide how durable a commit is
+/// (`synchronous_commit`, `fsync`).
 ///
 /// # TLS
 ///
-/// [`connect`](Self::connect) does not encrypt, which suits a socket or a network of your own; it
-/// refuses a configuration with `sslmode=require`. With a connector for `tokio-postgres`, as the crates
-/// `postgres-openssl` and `tokio-postgres-rustls` have one, [`connect_with`](Self::connect_with) does;
-/// write `sslmode=require`, or a server without TLS is talked to without.
+/// [`connect`](Self::connect) does not encrypt, which suits a socket or a private network. It rejects a
+/// configuration with `sslmode=require`. [`connect_with`](Self::connect_with) encrypts with a connector
+/// for `tokio-postgres`, such as those of the crates `postgres-openssl` and `tokio-postgres-rustls`. Set
+/// `sslmode=require` there; otherwise, a server without TLS is used unencrypted.
 pub struct PostgresStore {
     pool: Pool,
     tables: Tables,
-    /// How long a statement may take, in milliseconds.
-    limit: Arc<AtomicU64>,
+    /// The statement timeout, in milliseconds.
+    statement_timeout_ms: Arc<AtomicU64>,
     ready: OnceCell<()>,
 }
 
 impl PostgresStore {
-    /// A store in the database that this text names, in either form of libpq: `host=… user=…` or
-    /// `postgresql://…`. Nothing is connected before the first call.
+    /// Creates a store in the database that the configuration names, in either format of libpq:
+    /// `host=… user=…` or `postgresql://…`. The first call opens the first connection.
     ///
     /// # Errors
-    /// The text is no such configuration, or asks for TLS.
+    /// The configuration is invalid, or requires TLS.
     pub fn connect(config: &str) -> Result<Self, StoreError> {
-        let config = parsed(config)?;
+        let config = parse_config(config)?;
         if config.get_ssl_mode() == SslMode::Require {
             return Err(StoreError::failed(
                 "the configuration says sslmode=require: use PostgresStore::connect_with",
@@ -90,10 +94,10 @@ impl PostgresStore {
         Self::with(config, NoTls)
     }
 
-    /// As [`connect`](Self::connect), encrypted by this connector.
+    /// Creates a store as [`connect`](Self::connect) does, with connections encrypted by this connector.
     ///
     /// # Errors
-    /// The text is no configuration.
+    /// The configuration is invalid.
     pub fn connect_with<T>(config: &str, tls: T) -> Result<Self, StoreError>
     where
         T: MakeTlsConnect<Socket> + Clone + Send + Sync + 'static,
@@ -101,7 +105,7 @@ impl PostgresStore {
         T::TlsConnect: Send + Sync,
         <T::TlsConnect as TlsConnect<Socket>>::Future: Send,
     {
-        Self::with(parsed(config)?, tls)
+        Self::with(parse_config(config)?, tls)
     }
 
     fn with<T>(mut config: Config, tls: T) -> Result<Self, StoreError>
@@ -114,30 +118,30 @@ impl PostgresStore {
         if config.get_application_name().is_none() {
             config.application_name("mcp-aql");
         }
-        // For a server that vanished without a word.
+        // Detects a server that vanished without closing the connection.
         if config.get_tcp_user_timeout().is_none() {
-            config.tcp_user_timeout(SILENCE);
+            config.tcp_user_timeout(RESPONSE_TIMEOUT);
         }
-        let limit = Arc::new(AtomicU64::new(millis(STATEMENT)));
-        let set = {
-            let limit = Arc::clone(&limit);
+        let statement_timeout_ms = Arc::new(AtomicU64::new(millis(DEFAULT_STATEMENT_TIMEOUT)));
+        let on_connect = {
+            let statement_timeout_ms = Arc::clone(&statement_timeout_ms);
             Hook::async_fn(move |client: &mut deadpool_postgres::ClientWrapper, _| {
-                let settings = settings(limit.load(Ordering::Relaxed));
+                let statement = timeout_statement(statement_timeout_ms.load(Ordering::Relaxed));
                 Box::pin(async move {
-                    client.batch_execute(&settings).await.map_err(HookError::Backend)
+                    client.batch_execute(&statement).await.map_err(HookError::Backend)
                 })
             })
         };
         let pool = Pool::builder(Manager::new(config, tls))
-            .max_size(CONNECTIONS)
+            .max_size(DEFAULT_CONNECTIONS)
             .runtime(Runtime::Tokio1)
-            .wait_timeout(Some(PATIENCE))
-            .create_timeout(Some(PATIENCE))
-            .post_create(set)
+            .wait_timeout(Some(CONNECT_TIMEOUT))
+            .create_timeout(Some(CONNECT_TIMEOUT))
+            .post_create(on_connect)
             .build()
             .map_err(StoreError::failed)?;
         let tables = Tables { dialect: Dialect::Postgres, schema: Some("mcp_aql".to_owned()) };
-        Ok(Self { pool, tables, limit, ready: OnceCell::new() })
+        Ok(Self { pool, tables, statement_timeout_ms, ready: OnceCell::new() })
     }
 
     /// Sets the schema of the tables.
@@ -147,77 +151,77 @@ impl PostgresStore {
         self
     }
 
-    /// Sets how long a statement may take where neither the configuration nor the role says so. Default:
-    /// 10 seconds. A server that has not answered after 30 is taken for gone all the same.
+    /// Sets the statement timeout, unless the configuration or the role sets one. Default: 10 seconds.
+    /// Independent of this timeout, a server that does not respond within 30 seconds counts as unreachable.
     #[must_use]
-    pub fn patience(self, time: Duration) -> Self {
-        self.limit.store(millis(time), Ordering::Relaxed);
+    pub fn statement_timeout(self, time: Duration) -> Self {
+        self.statement_timeout_ms.store(millis(time), Ordering::Relaxed);
         self
     }
 
-    /// Sets how many connections there may be at a time; at least one.
+    /// Sets the maximum number of connections; at least one.
     #[must_use]
-    pub fn connections(self, most: usize) -> Self {
-        self.pool.resize(most.max(1));
+    pub fn connections(self, maximum: usize) -> Self {
+        self.pool.resize(maximum.max(1));
         self
     }
 
-    /// Makes the tables ready, once.
+    /// Prepares the tables, once.
     async fn ready(&self) -> Result<(), StoreError> {
         self.ready.get_or_try_init(|| self.migrate()).await.copied()
     }
 
     async fn migrate(&self) -> Result<(), StoreError> {
         let schema = self.tables.schema.as_deref().unwrap_or_default();
-        if schema.is_empty() || schema.len() > MOST_SCHEMA_BYTES || schema.contains('\0') {
+        if schema.is_empty() || schema.len() > MAX_SCHEMA_BYTES || schema.contains('\0') {
             return Err(StoreError::failed(format!(
-                "{schema:?} cannot be the name of a schema: it needs 1 to {MOST_SCHEMA_BYTES} bytes"
+                "{schema:?} cannot be the name of a schema: it needs 1 to {MAX_SCHEMA_BYTES} bytes"
             )));
         }
-        let mut tries = Tries::default();
+        let mut retries = RetryCounter::default();
         loop {
             match session::migrate(&self.pool, &self.tables, schema).await {
                 Ok(()) => return Ok(()),
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.wait(failure).await?,
             }
         }
     }
 
     async fn rows(&self, statement: &Statement) -> Result<Vec<Vec<Value>>, StoreError> {
         self.ready().await?;
-        let mut tries = Tries::default();
+        let mut retries = RetryCounter::default();
         loop {
             match session::rows(&self.pool, statement).await {
                 Ok(rows) => return Ok(rows),
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.wait(failure).await?,
             }
         }
     }
 
-    /// How many rows the transaction changed, if it was not given up.
-    async fn transact(&self, steps: &[Step]) -> Result<Option<u64>, StoreError> {
+    /// Returns the number of rows that the transaction changed, or `None` if it was rolled back.
+    async fn transact(&self, steps: &[TransactionStep]) -> Result<Option<u64>, StoreError> {
         self.ready().await?;
-        let mut tries = Tries::default();
+        let mut retries = RetryCounter::default();
         loop {
             match session::transact(&self.pool, steps).await {
                 Ok(changed) => return Ok(changed),
-                Err(failure) => tries.again(failure).await?,
+                Err(failure) => retries.wait(failure).await?,
             }
         }
     }
 }
 
-/// As PostgreSQL takes limits; nothing is no limit there.
+/// Converts a timeout to milliseconds in PostgreSQL's range, where 0 would mean no statement_timeout_ms.
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX).clamp(1, i32::MAX.unsigned_abs().into())
 }
 
-fn parsed(config: &str) -> Result<Config, StoreError> {
+fn parse_config(config: &str) -> Result<Config, StoreError> {
     config.parse().map_err(|error| Failure::from(error).into())
 }
 
 impl fmt::Debug for PostgresStore {
-    /// Without the configuration, which may hold a password.
+    /// Omits the configuration, which may contain a password.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("PostgresStore")
@@ -248,10 +252,10 @@ impl Store for PostgresStore {
         collection: &'a str,
         group: Option<&'a str>,
         after: Option<&'a str>,
-        most: usize,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         Box::pin(async move {
-            let found = self.rows(&self.tables.list(collection, group, after, most)?).await?;
+            let found = self.rows(&self.tables.list(collection, group, after, limit)?).await?;
             found.into_iter().map(listed).collect()
         })
     }
@@ -274,7 +278,7 @@ impl Store for PostgresStore {
             loop {
                 let some = self.transact(&steps).await?.unwrap_or_default();
                 purged += some;
-                if some < PURGED_AT_ONCE {
+                if some < PURGE_BATCH_SIZE {
                     return Ok(purged);
                 }
             }
@@ -287,14 +291,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_statement_has_a_limit_unless_another_is_set() {
+    fn statements_have_a_timeout_by_default() {
         let store = PostgresStore::connect("host=localhost user=ada").unwrap();
-        let limit = |store: &PostgresStore| store.limit.load(Ordering::Relaxed);
-        assert!(settings(limit(&store)).contains("'10000ms'"));
-        let store = store.patience(Duration::from_millis(300));
-        assert!(settings(limit(&store)).contains("'300ms'"));
-        // Nothing, and more than PostgreSQL can hold, would be no limit and an error.
-        assert_eq!(limit(&store.patience(Duration::ZERO)), 1);
+        let timeout = |store: &PostgresStore| store.statement_timeout_ms.load(Ordering::Relaxed);
+        assert!(timeout_statement(timeout(&store)).contains("'10000ms'"));
+        let store = store.statement_timeout(Duration::from_millis(300));
+        assert!(timeout_statement(timeout(&store)).contains("'300ms'"));
+        // Zero would mean no statement_timeout_ms, and PostgreSQL would reject a larger number.
+        assert_eq!(timeout(&store.statement_timeout(Duration::ZERO)), 1);
         assert_eq!(millis(Duration::MAX), 2_147_483_647);
     }
 }

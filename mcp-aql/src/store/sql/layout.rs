@@ -1,4 +1,4 @@
-//! The layout of the tables, and how it comes from each version to the next.
+//! The layout of the tables, and its migrations.
 
 use sea_query::{
     Alias, ColumnDef, ConditionalStatement as _, Expr, ExprTrait as _, Func, Index,
@@ -8,22 +8,22 @@ use sea_query::{
 
 use super::{Dialect, NUMBER, RECORD, Statement, StoreError, Tables, VERSION, Value};
 
-/// Holds the version of the layout.
+/// The table with the version of the layout.
 const LAYOUT: &str = "mcp_aql_layout";
 
-/// How a database comes from each layout to the next. One without any has layout 0.
-const STEPS: &[Migration] = &[first, indexed];
+/// The migrations, one for each version of the layout. An empty database has version 0.
+const MIGRATIONS: &[Migration] = &[create_records, create_indexes];
 
-/// What brings a database one layout further.
+/// Returns the statements that migrate a database to the next version.
 type Migration = fn(&Tables) -> Result<Vec<Statement>, StoreError>;
 
-/// Records, found by their keys.
-fn first(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
+/// Creates the table of records, with their keys as primary key.
+fn create_records(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
     let text = |name: &'static str| {
         let mut column = ColumnDef::new(name);
         column.text();
         if tables.dialect == Dialect::Postgres {
-            // By their bytes, as everywhere else, whatever the language of the database is.
+            // Ordered by bytes, independent of the database's language.
             column.extra("COLLATE \"C\"");
         }
         column
@@ -56,8 +56,8 @@ fn first(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
     Ok(steps)
 }
 
-/// Records, found by their groups and by when they expire as well.
-fn indexed(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
+/// Creates indexes by group and by expiry.
+fn create_indexes(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
     let index = |name: &'static str| -> IndexCreateStatement {
         Index::create().name(name).table(tables.table(RECORD)).to_owned()
     };
@@ -74,29 +74,29 @@ fn indexed(tables: &Tables) -> Result<Vec<Statement>, StoreError> {
     Ok([by_group, by_expiry].iter().map(|index| tables.schema_written(index)).collect())
 }
 
-/// What is there.
+/// The tables found in a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Found {
-    /// Nothing yet.
-    Nothing,
-    /// Tables of others.
-    Others,
-    /// Ours, in this layout.
+    /// The database is empty.
+    Empty,
+    /// The tables belong to another program.
+    Foreign,
+    /// The tables are a store's, in this version of the layout.
     Layout(i64),
 }
 
-/// What is to be done with what is there.
+/// The statements that a database needs.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::store) enum Upgrade {
-    /// Nothing: it is as this version writes it.
+    /// The layout is current.
     None,
-    /// These statements, all or none.
+    /// These statements, to run in one transaction.
     Steps(Vec<Statement>),
 }
 
 impl Tables {
-    /// Asks for how many tables there are, and how many of those say which layout they have.
-    pub(in crate::store) fn tables_there(&self) -> Result<Statement, StoreError> {
+    /// Returns a query that counts all tables, and the tables with the version of the layout.
+    pub(in crate::store) fn tables_query(&self) -> Result<Statement, StoreError> {
         let mut select = Query::select();
         let (name, ours) = match &self.schema {
             Some(schema) => {
@@ -115,30 +115,31 @@ impl Tables {
         self.written(&select)
     }
 
-    /// Asks for the layout; there is one row.
-    pub(in crate::store) fn layout(&self) -> Result<Statement, StoreError> {
+    /// Returns a query for the version of the layout, which has one row.
+    pub(in crate::store) fn layout_query(&self) -> Result<Statement, StoreError> {
         self.written(Query::select().column(NUMBER).from(self.table(LAYOUT)))
     }
 
-    /// Whether the first question found our table; then the second is to be asked.
+    /// Returns whether the result of [`tables_query`](Self::tables_query) contains the layout's table. Only
+    /// then may [`layout`](Self::layout) be queried.
     pub(in crate::store) fn is_ours(tables: &[Vec<Value>]) -> bool {
         matches!(tables, [row] if matches!(row.as_slice(), [_, Value::Int(1)]))
     }
 
-    /// What the two questions were answered.
+    /// Interprets the results of both queries.
     fn found(tables: &[Vec<Value>], layout: Option<&[Vec<Value>]>) -> Found {
         match (tables, layout) {
             (_, Some([row])) => match row.as_slice() {
                 [Value::Int(number)] => Found::Layout(*number),
-                _ => Found::Others,
+                _ => Found::Foreign,
             },
-            ([row], None) if row.first() == Some(&Value::Int(0)) => Found::Nothing,
-            _ => Found::Others,
+            ([row], None) if row.first() == Some(&Value::Int(0)) => Found::Empty,
+            _ => Found::Foreign,
         }
     }
 
-    /// What has to be done, by what the two questions were answered; `place` names the database for
-    /// the reader of an error.
+    /// Returns the required migrations, given the results of both queries. `place` names the database in error
+    /// messages.
     pub(in crate::store) fn upgrade(
         &self,
         tables: &[Vec<Value>],
@@ -146,27 +147,27 @@ impl Tables {
         place: &str,
     ) -> Result<Upgrade, StoreError> {
         let found = Self::found(tables, layout);
-        let newest = STEPS.len();
+        let newest = MIGRATIONS.len();
         let (number, done) = match found {
-            Found::Nothing => (0, Some(0)),
+            Found::Empty => (0, Some(0)),
             Found::Layout(number) => (number, usize::try_from(number).ok()),
-            Found::Others => {
+            Found::Foreign => {
                 return Err(StoreError::Unreadable(format!(
-                    "{place} belongs to another program: name another one, which may be new"
+                    "{place} belongs to another program: use another database or an empty one"
                 )));
             }
         };
         let Some(done) = done.filter(|done| *done <= newest) else {
             return Err(StoreError::Unreadable(format!(
-                "{place} has layout {number}, and this program knows those up to {newest}: update \
-                 this program, or name another place"
+                "{place} has layout {number}, but this program supports layouts up to {newest}: update \
+                 this program, or use another database"
             )));
         };
         if done == newest {
             return Ok(Upgrade::None);
         }
         let mut statements = Vec::new();
-        if found == Found::Nothing {
+        if found == Found::Empty {
             let table = Table::create()
                 .table(self.table(LAYOUT))
                 .col(ColumnDef::new(NUMBER).big_integer().not_null())
@@ -175,7 +176,7 @@ impl Tables {
         } else {
             statements.push(self.written(Query::delete().from_table(self.table(LAYOUT)))?);
         }
-        for step in STEPS.iter().skip(done) {
+        for step in MIGRATIONS.iter().skip(done) {
             statements.extend(step(self)?);
         }
         statements.push(self.set_number(LAYOUT, i64::try_from(newest).unwrap_or(i64::MAX))?);
@@ -199,9 +200,9 @@ impl Tables {
         })
     }
 
-    /// Asks for the schema; no row where there is none.
+    /// Returns a query for the schema. It has no rows if the schema is missing.
     #[cfg(feature = "postgres")]
-    pub(in crate::store) fn schema_there(&self) -> Result<Statement, StoreError> {
+    pub(in crate::store) fn schema_query(&self) -> Result<Statement, StoreError> {
         let select = Query::select()
             .expr(Expr::Constant(1_i64.into()).cast_as(Alias::new("bigint")))
             .from((Alias::new("pg_catalog"), Alias::new("pg_namespace")))
@@ -210,7 +211,7 @@ impl Tables {
         self.written(&select)
     }
 
-    /// Makes the schema.
+    /// Returns the statement that creates the schema.
     #[cfg(feature = "postgres")]
     pub(in crate::store) fn create_schema(schema: &str) -> Statement {
         let name = schema.replace('"', "\"\"");

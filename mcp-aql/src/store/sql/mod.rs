@@ -1,4 +1,4 @@
-//! The statements of both databases, as data: what a driver adds is how to execute them.
+//! The SQL statements of both databases, as data. The drivers only execute them.
 
 mod layout;
 mod text;
@@ -14,15 +14,15 @@ use super::{Change, Expected, NewRecord, Record, StoreError};
 pub(super) use layout::Upgrade;
 
 const RECORD: &str = "record";
-/// The last version that was given: a table in SQLite, a sequence in PostgreSQL.
+/// The last version that was assigned: a table in SQLite, a sequence in PostgreSQL.
 const VERSION: &str = "record_version";
 const NUMBER: &str = "number";
-/// What a row of a record has, in this order.
+/// The columns of a record's row, in this order.
 const COLUMNS: [&str; 5] = ["key", "value", "version", "group_key", "expires_at"];
-/// As many records are purged at a time, so that no one waits for long.
-pub(super) const PURGED_AT_ONCE: u64 = 1_000;
+/// The number of records that one statement purges, so that others do not wait for long.
+pub(super) const PURGE_BATCH_SIZE: u64 = 1_000;
 
-/// A database's kind of SQL.
+/// The SQL dialect of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
     #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "built without SQLite"))]
@@ -34,22 +34,22 @@ pub(super) enum Dialect {
     Postgres,
 }
 
-/// A value on its way to a database, or back.
+/// A value that is sent to a database or read from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Value {
     Null,
     Text(String),
     Int(i64),
-    /// Read, and of a kind that no version writes.
+    /// A value of a type that no version of the store writes.
     #[cfg_attr(
         not(feature = "sqlite"),
         allow(dead_code, reason = "PostgreSQL holds columns to their types")
     )]
-    Strange,
+    Unknown,
 }
 
 impl Value {
-    /// A value as the SQL builder holds it.
+    /// Converts a value of the SQL builder.
     fn of(bound: Bound) -> Result<Self, StoreError> {
         Ok(match bound {
             Bound::String(Some(text)) => Self::Text(text),
@@ -65,18 +65,18 @@ impl Value {
     }
 }
 
-/// A statement, with the values of its parameters.
+/// A statement with the values of its parameters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Statement {
     pub(super) sql: String,
     pub(super) values: Vec<Value>,
 }
 
-/// A statement of a transaction.
+/// One statement of a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Step {
+pub(super) struct TransactionStep {
     pub(super) statement: Statement,
-    /// Whether the transaction is given up unless this changes one row.
+    /// Whether the transaction is rolled back unless this statement changes exactly one row.
     pub(super) decides: bool,
 }
 
@@ -84,7 +84,7 @@ pub(super) struct Step {
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
     pub(super) dialect: Dialect,
-    /// Where they are, in PostgreSQL.
+    /// The schema of the tables, in PostgreSQL.
     pub(super) schema: Option<String>,
 }
 
@@ -109,35 +109,38 @@ impl Tables {
         Query::select().columns(COLUMNS).from(self.table(RECORD)).to_owned()
     }
 
-    /// The record of a key.
+    /// Returns a query for the record of a key.
     pub(super) fn get(&self, collection: &str, key: &str) -> Result<Statement, StoreError> {
         self.written(self.records().and_where(is_named(collection, key)))
     }
 
-    /// Records in the order of their keys, behind one.
+    /// Returns a query for records after a key, in the order of their keys.
     pub(super) fn list(
         &self,
         collection: &str,
         group: Option<&str>,
         after: Option<&str>,
-        most: usize,
+        limit: usize,
     ) -> Result<Statement, StoreError> {
         let mut select = self.records();
-        select.and_where(Expr::col("collection").eq(text::kept(collection)));
+        select.and_where(Expr::col("collection").eq(text::escape(collection)));
         if let Some(group) = group {
-            select.and_where(Expr::col("group_key").eq(text::kept(group)));
+            select.and_where(Expr::col("group_key").eq(text::escape(group)));
         }
         if let Some(after) = after {
-            select.and_where(Expr::col("key").gt(text::kept(after)));
+            select.and_where(Expr::col("key").gt(text::escape(after)));
         }
-        let most = i64::try_from(most).unwrap_or(i64::MAX).unsigned_abs();
-        self.written(select.order_by("key", Order::Asc).limit(most))
+        let limit = i64::try_from(limit).unwrap_or(i64::MAX).unsigned_abs();
+        self.written(select.order_by("key", Order::Asc).limit(limit))
     }
 
-    /// What makes the changes: a transaction in which each expectation is a condition of the
-    /// statement itself, on a row that is locked from then on.
-    pub(super) fn write(&self, mut changes: Vec<Change>) -> Result<Vec<Step>, StoreError> {
-        // All writers lock in the same order, so that no two wait for each other.
+    /// Returns the steps of a transaction that makes the changes. Each expectation is a condition of the
+    /// statement that changes the row, so that the row stays locked from its check to the commit.
+    pub(super) fn write(
+        &self,
+        mut changes: Vec<Change>,
+    ) -> Result<Vec<TransactionStep>, StoreError> {
+        // All writers lock rows in the same order, which prevents deadlocks.
         changes.sort_by(|left, right| {
             (&left.collection, &left.key).cmp(&(&right.collection, &right.key))
         });
@@ -155,7 +158,7 @@ impl Tables {
         &self,
         change: &Change,
         record: &NewRecord,
-        steps: &mut Vec<Step>,
+        steps: &mut Vec<TransactionStep>,
     ) -> Result<(), StoreError> {
         let version = self.next_version(steps)?;
         let statement = match change.expected {
@@ -163,9 +166,9 @@ impl Tables {
                 let update = Query::update()
                     .table(self.table(RECORD))
                     .values([
-                        ("value", Expr::val(text::kept(&record.value))),
+                        ("value", Expr::val(text::escape(&record.value))),
                         ("version", version),
-                        ("group_key", Expr::val(record.group.as_deref().map(text::kept))),
+                        ("group_key", Expr::val(record.group.as_deref().map(text::escape))),
                         ("expires_at", Expr::val(record.expires_at.map(micros))),
                     ])
                     .and_where(is_named(&change.collection, &change.key))
@@ -176,7 +179,7 @@ impl Tables {
             Expected::Absent => self.insert(change, record, version, true)?,
             Expected::Any => self.insert(change, record, version, false)?,
         };
-        steps.push(Step { statement, decides: true });
+        steps.push(TransactionStep { statement, decides: true });
         Ok(())
     }
 
@@ -198,11 +201,11 @@ impl Tables {
             .into_table(self.table(RECORD))
             .columns(["collection", "key", "value", "version", "group_key", "expires_at"])
             .values([
-                Expr::val(text::kept(&change.collection)),
-                Expr::val(text::kept(&change.key)),
-                Expr::val(text::kept(&record.value)),
+                Expr::val(text::escape(&change.collection)),
+                Expr::val(text::escape(&change.key)),
+                Expr::val(text::escape(&record.value)),
                 version,
-                Expr::val(record.group.as_deref().map(text::kept)),
+                Expr::val(record.group.as_deref().map(text::escape)),
                 Expr::val(record.expires_at.map(micros)),
             ])
             .map_err(StoreError::failed)?
@@ -210,10 +213,10 @@ impl Tables {
         self.written(&insert)
     }
 
-    fn remove(&self, change: &Change, steps: &mut Vec<Step>) -> Result<(), StoreError> {
+    fn remove(&self, change: &Change, steps: &mut Vec<TransactionStep>) -> Result<(), StoreError> {
         if change.expected == Expected::Absent {
-            // Taking the place of the record and leaving it again: whoever writes it meanwhile has to
-            // wait, as with any other expectation. A question alone would lock nothing.
+            // Inserts a row and deletes it again, so that other writers of this key have to wait, as they do
+            // for any other expectation. A query alone would not lock anything.
             let place = NewRecord::new("null");
             self.put(change, &place, steps)?;
         }
@@ -223,24 +226,24 @@ impl Tables {
             delete.and_where(is_version(expected));
         }
         let decides = change.expected != Expected::Any;
-        steps.push(Step { statement: self.written(&delete)?, decides });
+        steps.push(TransactionStep { statement: self.written(&delete)?, decides });
         Ok(())
     }
 
-    /// The next version, which no record ever had.
-    fn next_version(&self, steps: &mut Vec<Step>) -> Result<Expr, StoreError> {
+    /// Returns an expression for the next version, which no record has ever had.
+    fn next_version(&self, steps: &mut Vec<TransactionStep>) -> Result<Expr, StoreError> {
         Ok(match self.dialect {
             Dialect::Sqlite => {
                 let update = Query::update()
                     .table(self.table(VERSION))
                     .value(NUMBER, Expr::col(NUMBER).add(1_i64))
                     .to_owned();
-                steps.push(Step { statement: self.written(&update)?, decides: true });
+                steps.push(TransactionStep { statement: self.written(&update)?, decides: true });
                 let select = Query::select().column(NUMBER).from(self.table(VERSION)).to_owned();
                 Expr::SubQuery(None, Box::new(select.into()))
             }
-            // Outside of the transaction: a number that is given up is not given again, and nobody
-            // waits for another's.
+            // A sequence is not part of the transaction: a rolled-back number is not reused, and writers do
+            // not wait for each other.
             Dialect::Postgres => {
                 let name = self.quoted(VERSION);
                 let name = Expr::Constant(Bound::String(Some(name)));
@@ -249,26 +252,26 @@ impl Tables {
         })
     }
 
-    /// Forgets [some](PURGED_AT_ONCE) of what expired.
-    pub(super) fn purge(&self, now: DateTime<Utc>) -> Result<Step, StoreError> {
+    /// Returns a statement that deletes [some](PURGE_BATCH_SIZE) of the expired records.
+    pub(super) fn purge(&self, now: DateTime<Utc>) -> Result<TransactionStep, StoreError> {
         let expired = || Expr::col("expires_at").lt(micros(now));
         let some = Query::select()
             .columns(["collection", "key"])
             .from(self.table(RECORD))
             .and_where(expired())
             .order_by("expires_at", Order::Asc)
-            .limit(PURGED_AT_ONCE)
+            .limit(PURGE_BATCH_SIZE)
             .to_owned();
         let delete = Query::delete()
             .from_table(self.table(RECORD))
             .and_where(Expr::tuple([Expr::col("collection"), Expr::col("key")]).in_subquery(some))
-            // Once more, for a record that was given more time meanwhile.
+            // Repeated for a record whose expiry was extended meanwhile.
             .and_where(expired())
             .to_owned();
-        Ok(Step { statement: self.written(&delete)?, decides: false })
+        Ok(TransactionStep { statement: self.written(&delete)?, decides: false })
     }
 
-    /// A name of the schema as SQL writes it.
+    /// Returns a name in the schema, quoted for SQL.
     fn quoted(&self, name: &str) -> String {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         match &self.schema {
@@ -279,12 +282,12 @@ impl Tables {
 }
 
 fn is_named(collection: &str, key: &str) -> Expr {
-    let collection = Expr::col("collection").eq(text::kept(collection));
-    collection.and(Expr::col("key").eq(text::kept(key)))
+    let collection = Expr::col("collection").eq(text::escape(collection));
+    collection.and(Expr::col("key").eq(text::escape(key)))
 }
 
 fn is_version(version: u64) -> Expr {
-    // None is below zero, so what no database can hold is the version of no record.
+    // Versions are never negative, so a version outside of the database's range matches no record.
     Expr::col("version").eq(i64::try_from(version).unwrap_or(-1))
 }
 
@@ -292,11 +295,11 @@ fn micros(at: DateTime<Utc>) -> i64 {
     at.timestamp_micros()
 }
 
-/// As [`record`], among others: one that cannot be read hides none of them. It is there by its name, and
-/// its value is no JSON, so that whoever reads it is told.
+/// Converts a row of a list as [`record`] does. An unreadable record does not hide the others: it is
+/// returned with its key and a value that is not JSON, so that its reader reports it.
 pub(super) fn listed(row: Vec<Value>) -> Result<Record, StoreError> {
     let key = match row.first() {
-        Some(Value::Text(kept)) => text::read(kept.clone()),
+        Some(Value::Text(kept)) => text::unescape(kept.clone()),
         _ => None,
     };
     record(row).or_else(|error| {
@@ -305,26 +308,26 @@ pub(super) fn listed(row: Vec<Value>) -> Result<Record, StoreError> {
     })
 }
 
-/// The record of a row with these [columns](COLUMNS).
+/// Converts a row with these [columns](COLUMNS) to a record.
 pub(super) fn record(row: Vec<Value>) -> Result<Record, StoreError> {
-    let strange =
-        || StoreError::Unreadable("a record has columns that no version wrote".to_owned());
+    let unknown_format =
+        || StoreError::Unreadable("a record has columns of an unknown format".to_owned());
     let [key, value, version, group, expires_at] =
-        <[Value; 5]>::try_from(row).map_err(|_| strange())?;
+        <[Value; 5]>::try_from(row).map_err(|_| unknown_format())?;
     let text = |kept| match kept {
-        Value::Text(kept) => text::read(kept).ok_or_else(strange),
-        _ => Err(strange()),
+        Value::Text(kept) => text::unescape(kept).ok_or_else(unknown_format),
+        _ => Err(unknown_format()),
     };
     let number = |kept| match kept {
         Value::Int(number) => Ok(number),
-        _ => Err(strange()),
+        _ => Err(unknown_format()),
     };
     let there = |kept| (kept != Value::Null).then_some(kept);
-    let instant = |at| DateTime::from_timestamp_micros(number(at)?).ok_or_else(strange);
+    let instant = |at| DateTime::from_timestamp_micros(number(at)?).ok_or_else(unknown_format);
     Ok(Record {
         key: text(key)?,
         value: text(value)?,
-        version: u64::try_from(number(version)?).map_err(|_| strange())?,
+        version: u64::try_from(number(version)?).map_err(|_| unknown_format())?,
         group: there(group).map(text).transpose()?,
         expires_at: there(expires_at).map(instant).transpose()?,
     })

@@ -1,16 +1,16 @@
-//! Texts as databases keep them: PostgreSQL has no U+0000, and tools of SQLite end a text there.
+//! Escapes U+0000 in texts: PostgreSQL rejects it, and tools of SQLite end a text there.
 
-/// The text without U+0000, in the same order beside other texts: U+0000 becomes U+0001 U+0001, and
-/// U+0001 becomes U+0001 U+0002.
-pub(super) fn kept(text: &str) -> String {
+/// Escapes U+0000 so that the order of texts stays the same: U+0000 becomes U+0001 U+0001, and U+0001
+/// becomes U+0001 U+0002.
+pub(super) fn escape(text: &str) -> String {
     if !text.contains(['\0', '\u{1}']) {
         return text.to_owned();
     }
     text.replace('\u{1}', "\u{1}\u{2}").replace('\0', "\u{1}\u{1}")
 }
 
-/// What [`kept`] was given; none where it did not write this.
-pub(super) fn read(kept: String) -> Option<String> {
+/// Reverses [`escape`]. Returns `None` if the text is not a result of it.
+pub(super) fn unescape(kept: String) -> Option<String> {
     if !kept.contains('\u{1}') {
         return Some(kept);
     }
@@ -33,22 +33,22 @@ pub(super) fn read(kept: String) -> Option<String> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{kept, read};
+    use super::{escape, unescape};
 
     proptest! {
         #[test]
         fn every_text_comes_back_and_keeps_its_place(
             one in "[\0\u{1}\u{2}aé]{0,5}", other in "[\0\u{1}\u{2}aé]{0,5}"
         ) {
-            prop_assert!(!kept(&one).contains('\0'));
-            prop_assert_eq!(kept(&one).cmp(&kept(&other)), one.cmp(&other));
-            prop_assert_eq!(read(kept(&one)), Some(one));
+            prop_assert!(!escape(&one).contains('\0'));
+            prop_assert_eq!(escape(&one).cmp(&escape(&other)), one.cmp(&other));
+            prop_assert_eq!(unescape(escape(&one)), Some(one));
         }
     }
 
     #[test]
     fn what_was_not_kept_is_not_read() {
-        assert_eq!(read("a\u{1}".to_owned()), None);
-        assert_eq!(read("a\u{1}b".to_owned()), None);
+        assert_eq!(unescape("a\u{1}".to_owned()), None);
+        assert_eq!(unescape("a\u{1}b".to_owned()), None);
     }
 }

@@ -1,4 +1,4 @@
-//! Opens the file and makes it ready.
+//! Opens the database file and prepares it.
 
 use std::cell::Cell;
 use std::fs;
@@ -13,81 +13,82 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 use crate::store::StoreError;
 use crate::store::sql::{Dialect, Statement, Tables, Upgrade, Value};
 
-/// How long between two tries. SQLite's own pauses grow to a tenth of a second, in which a busy
-/// process takes the file many times over.
-const PAUSE: Duration = Duration::from_millis(1);
+/// The delay between two attempts to lock the file. SQLite's own delays grow to a tenth of a second, in
+/// which a busy process locks the file many times.
+const LOCK_RETRY_DELAY: Duration = Duration::from_millis(1);
 
-/// The file of a store.
+/// The database file of a store.
 #[derive(Debug)]
 pub(super) struct File {
     path: PathBuf,
-    /// How long to wait for another process that writes.
-    pub(super) patience: Duration,
+    /// How long to wait for the lock of another process.
+    pub(super) busy_timeout: Duration,
     pub(super) tables: Tables,
-    /// Held by whoever closes a connection.
+    /// Locked while a connection is closed.
     pub(super) closing: Mutex<()>,
 }
 
 impl File {
-    pub(super) fn new(path: &Path, patience: Duration) -> Self {
-        // The working directory may be another one when the file is opened. An empty path stays one,
-        // and opening it tells so.
+    pub(super) fn new(path: &Path, busy_timeout: Duration) -> Self {
+        // The working directory may change before the file is opened. An empty path stays empty, and opening
+        // it returns an error.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let tables = Tables { dialect: Dialect::Sqlite, schema: None };
-        Self { path, patience, tables, closing: Mutex::default() }
+        Self { path, busy_timeout, tables, closing: Mutex::default() }
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// An error as the log has it, with the file.
+    /// Adds the path to an error.
     pub(super) fn failed(&self, source: rusqlite::Error) -> StoreError {
         match source.sqlite_error_code() {
             Some(ErrorCode::NotADatabase) => StoreError::Unreadable(format!(
-                "{} is no SQLite database: move it away, or name another file",
+                "{} is not an SQLite database: move it away, or use another file",
                 self.path.display()
             )),
             Some(ErrorCode::DatabaseCorrupt) => StoreError::Unreadable(format!(
-                "{} is damaged ({source}): restore it from a copy, or move it away to begin anew",
+                "{} is damaged ({source}): restore it from a backup, or move it away to start with an empty one",
                 self.path.display()
             )),
-            _ => StoreError::failed(Failure { path: self.path.clone(), source: source.into() }),
+            _ => StoreError::failed(FileError { path: self.path.clone(), source: source.into() }),
         }
     }
 
-    fn cannot(&self, source: io::Error) -> StoreError {
-        StoreError::failed(Failure { path: self.path.clone(), source: source.into() })
+    fn io_error(&self, source: io::Error) -> StoreError {
+        StoreError::failed(FileError { path: self.path.clone(), source: source.into() })
     }
 }
 
-/// What went wrong with which file.
+/// An error with the path of the file.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {source}", path.display())]
-struct Failure {
+struct FileError {
     path: PathBuf,
     source: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// Opens the file, which may be missing, and brings its layout up to date.
+/// Opens the file, creates it if it is missing, and migrates its layout.
 pub(super) fn open(file: &File) -> Result<Connection, StoreError> {
-    create(&file.path).map_err(|error| file.cannot(error))?;
+    create(&file.path).map_err(|error| file.io_error(error))?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection =
         Connection::open_with_flags(&file.path, flags).map_err(|error| file.failed(error))?;
-    // A connection stays on its thread.
-    LIMIT.set(file.patience);
+    // The thread-local timeout applies to this connection, because a connection stays on its thread.
+    BUSY_TIMEOUT.set(file.busy_timeout);
     connection.busy_handler(Some(wait)).map_err(|error| file.failed(error))?;
-    // Before anything is written: what is not ours stays untouched.
+    // Checked before anything is written: the file of another program must not be changed.
     let upgrade = upgrade(&connection, file)?;
-    settings(&connection, file)?;
+    apply_settings(&connection, file)?;
     if upgrade != Upgrade::None {
         migrate(&mut connection, file)?;
     }
     Ok(connection)
 }
 
-/// Makes what is missing, for the user alone. SQLite gives the files beside it the same rights.
+/// Creates missing directories and the file, accessible to the user only. SQLite creates its further files
+/// with the same permissions.
 fn create(path: &Path) -> io::Result<()> {
     let mut folders = fs::DirBuilder::new();
     let mut options = fs::OpenOptions::new();
@@ -104,33 +105,32 @@ fn create(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn settings(connection: &Connection, file: &File) -> Result<(), StoreError> {
-    let mode = write_ahead(connection, file.patience).map_err(|error| file.failed(error))?;
+fn apply_settings(connection: &Connection, file: &File) -> Result<(), StoreError> {
+    let mode = write_ahead(connection, file.busy_timeout).map_err(|error| file.failed(error))?;
     if mode != "wal" {
         return Err(StoreError::failed(format!(
-            "{} cannot be written ahead (its journal is {mode:?}): name a file on a local disk",
+            "{} does not support write-ahead logging (its journal is {mode:?}): use a file on a local disk",
             file.path.display()
         )));
     }
-    // A commit returns when the data is on the disk. On Apple's systems that takes a call of its own.
+    // A commit returns when the data is on the disk. On macOS this needs the setting `fullfsync`.
     let update = |name, value| connection.pragma_update(None, name, value);
     update("synchronous", "FULL")
         .and_then(|()| update("fullfsync", "ON"))
         .map_err(|error| file.failed(error))
 }
 
-/// Turns on write-ahead logging: readers and the writer do not wait for each other.
+/// Turns on write-ahead logging, so that readers and the writer do not wait for each other.
 ///
-/// Two processes that create one file at once get in each other's way here, and SQLite does not wait
-/// by itself.
-fn write_ahead(connection: &Connection, patience: Duration) -> rusqlite::Result<String> {
+/// Processes that create the same file at once conflict here, and SQLite does not wait by itself.
+fn write_ahead(connection: &Connection, busy_timeout: Duration) -> rusqlite::Result<String> {
     let start = Instant::now();
     loop {
         let mode =
             connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0));
         match mode {
-            Err(error) if is_busy(&error) && start.elapsed() < patience => {
-                std::thread::sleep(PAUSE);
+            Err(error) if is_busy(&error) && start.elapsed() < busy_timeout => {
+                std::thread::sleep(LOCK_RETRY_DELAY);
             }
             other => return other,
         }
@@ -142,31 +142,32 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 thread_local! {
-    /// The patience of this thread's connection, and since when it waits: SQLite tells its handler
-    /// neither.
-    static LIMIT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
-    static SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
+    /// The busy timeout of this thread's connection, and the start of the current wait: SQLite passes
+    /// neither to its busy handler.
+    static BUSY_TIMEOUT: Cell<Duration> = const { Cell::new(Duration::ZERO) };
+    static WAITING_SINCE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 fn wait(times: i32) -> bool {
     if times == 0 {
-        SINCE.set(Some(Instant::now()));
+        WAITING_SINCE.set(Some(Instant::now()));
     }
-    std::thread::sleep(PAUSE);
-    SINCE.get().is_some_and(|since| since.elapsed() < LIMIT.get())
+    std::thread::sleep(LOCK_RETRY_DELAY);
+    WAITING_SINCE.get().is_some_and(|since| since.elapsed() < BUSY_TIMEOUT.get())
 }
 
 fn upgrade(connection: &Connection, file: &File) -> Result<Upgrade, StoreError> {
-    let ask =
+    let query =
         |statement: Statement| rows(connection, &statement).map_err(|error| file.failed(error));
-    let there = ask(file.tables.tables_there()?)?;
-    let layout = if Tables::is_ours(&there) { Some(ask(file.tables.layout()?)?) } else { None };
+    let there = query(file.tables.tables_query()?)?;
+    let layout =
+        if Tables::is_ours(&there) { Some(query(file.tables.layout_query()?)?) } else { None };
     file.tables.upgrade(&there, layout.as_deref(), &file.path.display().to_string())
 }
 
 fn migrate(connection: &mut Connection, file: &File) -> Result<(), StoreError> {
     let transaction = begin(connection).map_err(|error| file.failed(error))?;
-    // Once more, now that nobody else can change it.
+    // Checked again, now that no other process can change it.
     if let Upgrade::Steps(statements) = upgrade(&transaction, file)? {
         for statement in &statements {
             execute(&transaction, statement).map_err(|error| file.failed(error))?;
@@ -175,26 +176,26 @@ fn migrate(connection: &mut Connection, file: &File) -> Result<(), StoreError> {
     transaction.commit().map_err(|error| file.failed(error))
 }
 
-/// A transaction that writes. It waits here and nowhere else.
+/// Begins a transaction that writes. Only this statement waits for other writers.
 pub(super) fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
     connection.transaction_with_behavior(TransactionBehavior::Immediate)
 }
 
 fn bound(value: &Value) -> ToSqlOutput<'_> {
     match value {
-        Value::Null | Value::Strange => ToSqlOutput::Owned(Stored::Null),
+        Value::Null | Value::Unknown => ToSqlOutput::Owned(Stored::Null),
         Value::Text(text) => ToSqlOutput::Borrowed(ValueRef::Text(text.as_bytes())),
         Value::Int(number) => ToSqlOutput::Owned(Stored::Integer(*number)),
     }
 }
 
-/// How many rows it changed.
+/// Executes a statement and returns the number of rows that it changed.
 pub(super) fn execute(connection: &Connection, statement: &Statement) -> rusqlite::Result<usize> {
     let values = rusqlite::params_from_iter(statement.values.iter().map(bound));
     connection.prepare_cached(&statement.sql)?.execute(values)
 }
 
-/// The rows it gives.
+/// Runs a query and returns its rows.
 pub(super) fn rows(
     connection: &Connection,
     statement: &Statement,
@@ -207,9 +208,9 @@ pub(super) fn rows(
             Ok::<_, rusqlite::Error>(match row.get_ref(column)? {
                 ValueRef::Null => Value::Null,
                 ValueRef::Text(text) => std::str::from_utf8(text)
-                    .map_or(Value::Strange, |text| Value::Text(text.to_owned())),
+                    .map_or(Value::Unknown, |text| Value::Text(text.to_owned())),
                 ValueRef::Integer(number) => Value::Int(number),
-                ValueRef::Real(_) | ValueRef::Blob(_) => Value::Strange,
+                ValueRef::Real(_) | ValueRef::Blob(_) => Value::Unknown,
             })
         };
         columns.clone().map(value).collect()

@@ -1,3 +1,5 @@
+//! The store that keeps records in an SQLite file.
+
 mod file;
 mod worker;
 
@@ -10,21 +12,20 @@ use rusqlite::Connection;
 
 use self::file::File;
 use self::worker::Worker;
-use super::sql::{PURGED_AT_ONCE, Statement, Value, listed, record};
+use super::sql::{PURGE_BATCH_SIZE, Statement, Value, listed, record};
 use super::{Change, Record, Store, StoreError};
-use crate::file_access::{Forbidden, exposures};
+use crate::file_access::{ForbiddenAccess, exposures};
 use crate::future::BoxFuture;
 use crate::user_directory::{self, Purpose};
 
 /// How long to wait for another process that writes.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Keeps records in one file, with SQLite.
 ///
-/// What [`write`](Store::write) acknowledged is on the disk: it survives the end of the process, however
-/// it comes, and of the system. Several processes may share the file, as long as they are on one
-/// machine and the file is on a disk of its own: file systems of the network do not lock as SQLite
-/// needs it.
+/// Data that [`write`](Store::write) acknowledged is on the disk: it survives a crash of the process and of
+/// the system. Several processes may share the file if they run on one machine and the file is on a
+/// local disk. Network file systems do not provide the locks that SQLite needs.
 ///
 /// ```
 /// use mcp_aql::store::{Change, Expected, NewRecord, SqliteStore, Store};
@@ -40,8 +41,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// # Ok(()) }
 /// ```
 ///
-/// SQLite runs on two threads of the store's own, one that reads and one that writes, which start with
-/// the first call. A reader waits for no writer.
+/// SQLite runs on two threads of the store, one for reads and one for writes. They start with the first
+/// call. A reader does not wait for a writer.
 #[derive(Debug)]
 pub struct SqliteStore {
     file: Arc<File>,
@@ -50,11 +51,11 @@ pub struct SqliteStore {
 }
 
 impl SqliteStore {
-    /// A store in this file. It is opened by the first call, which makes it, and the folders above it,
-    /// where they are missing: for this user alone, as what is kept is nobody else's business.
+    /// Creates a store in this file. The first call opens the file. It creates the file and its directories
+    /// if they are missing, accessible to this user only, because the records are private.
     #[must_use]
     pub fn open(path: impl AsRef<Path>) -> Self {
-        Self::with(File::new(path.as_ref(), PATIENCE))
+        Self::with(File::new(path.as_ref(), DEFAULT_BUSY_TIMEOUT))
     }
 
     fn with(file: File) -> Self {
@@ -63,25 +64,25 @@ impl SqliteStore {
         Self { file, reader, writer }
     }
 
-    /// Sets how long a change waits for other processes that write, before it fails. Default: 10 seconds.
+    /// Sets how long a write waits for other processes that write, before it fails. Default: 10 seconds.
     #[must_use]
-    pub fn patience(self, time: Duration) -> Self {
+    pub fn busy_timeout(self, time: Duration) -> Self {
         Self::with(File::new(self.path(), time))
     }
 
-    /// A store where the state of this user's programs belongs: in `mcp-aql/NAME/state.db` below
-    /// `$XDG_STATE_HOME` or else `~/.local/state`, on Apple's systems below
-    /// `~/Library/Application Support`, on Windows below `%LOCALAPPDATA%`.
+    /// Creates a store in the user's directory for application state: in `mcp-aql/NAME/state.db` below
+    /// `$XDG_STATE_HOME` or `~/.local/state`, on macOS below `~/Library/Application Support`, on Windows
+    /// below `%LOCALAPPDATA%`.
     ///
     /// # Errors
-    /// No such place is known, or the name cannot be that of a folder.
+    /// The directory is unknown, or the name is not a valid directory name.
     pub fn in_user_state(name: &str) -> Result<Self, StoreError> {
         let folder = user_directory::of(Purpose::State, name)
             .map_err(|problem| StoreError::failed(format!("{problem}; name a file instead")))?;
         Ok(Self::open(folder.join("state.db")))
     }
 
-    /// The file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.file.path()
@@ -106,10 +107,10 @@ impl SqliteStore {
 impl Store for SqliteStore {
     fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
         let file = Arc::clone(&self.file);
-        // The file is open before the first job runs.
+        // The worker opens the file before it runs the first job.
         Box::pin(self.writer.run(move |_| {
-            for problem in exposures(file.path(), Forbidden::Reading) {
-                tracing::warn!("the adapter's state is not safe from other users: {problem}");
+            for problem in exposures(file.path(), ForbiddenAccess::Read) {
+                tracing::warn!("other users can access the adapter's state: {problem}");
             }
             Ok(())
         }))
@@ -131,10 +132,10 @@ impl Store for SqliteStore {
         collection: &'a str,
         group: Option<&'a str>,
         after: Option<&'a str>,
-        most: usize,
+        limit: usize,
     ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
         Box::pin(async move {
-            self.read(self.file.tables.list(collection, group, after, most)?, listed).await
+            self.read(self.file.tables.list(collection, group, after, limit)?, listed).await
         })
     }
 
@@ -158,7 +159,7 @@ impl Store for SqliteStore {
         Box::pin(async move {
             let mut purged = 0;
             loop {
-                // A job each, so that whoever writes has a turn in between.
+                // One job per batch, so that writers can run in between.
                 let file = Arc::clone(&self.file);
                 let some = self.writer.run(move |connection| {
                     let step = file.tables.purge(now)?;
@@ -166,7 +167,7 @@ impl Store for SqliteStore {
                 });
                 let some = u64::try_from(some.await?).unwrap_or(u64::MAX);
                 purged += some;
-                if some < PURGED_AT_ONCE {
+                if some < PURGE_BATCH_SIZE {
                     return Ok(purged);
                 }
             }
@@ -174,7 +175,10 @@ impl Store for SqliteStore {
     }
 }
 
-fn write(connection: &mut Connection, steps: &[super::sql::Step]) -> rusqlite::Result<bool> {
+fn write(
+    connection: &mut Connection,
+    steps: &[super::sql::TransactionStep],
+) -> rusqlite::Result<bool> {
     let transaction = file::begin(connection)?;
     for step in steps {
         let changed = file::execute(&transaction, &step.statement)?;

@@ -1,3 +1,5 @@
+//! Tests of the query plans and apply_settings of the SQLite store.
+
 use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
 
@@ -7,23 +9,23 @@ use crate::store::{Change, Expected, NewRecord};
 
 const TABLES: Tables = Tables { dialect: Dialect::Sqlite, schema: None };
 
-/// The latest layout, in memory.
-fn laid_out() -> Connection {
+/// Creates a database with the latest layout, in memory.
+fn empty_database() -> Connection {
     let connection = Connection::open_in_memory().unwrap();
     let rows = |statement: Statement| file::rows(&connection, &statement).unwrap();
-    let there = rows(TABLES.tables_there().unwrap());
+    let there = rows(TABLES.tables_query().unwrap());
     let Ok(Upgrade::Steps(steps)) = TABLES.upgrade(&there, None, "here") else { panic!() };
     for step in &steps {
         file::execute(&connection, step).unwrap();
     }
-    let there = rows(TABLES.tables_there().unwrap());
+    let there = rows(TABLES.tables_query().unwrap());
     assert!(Tables::is_ours(&there));
-    let layout = rows(TABLES.layout().unwrap());
+    let layout = rows(TABLES.layout_query().unwrap());
     assert_eq!(TABLES.upgrade(&there, Some(&layout), "here").unwrap(), Upgrade::None);
     connection
 }
 
-/// How SQLite goes about a statement.
+/// Returns SQLite's query plan for a statement.
 fn plan(connection: &Connection, statement: &Statement) -> String {
     let sql = format!("EXPLAIN QUERY PLAN {}", statement.sql);
     let mut prepared = connection.prepare(&sql).unwrap();
@@ -33,7 +35,7 @@ fn plan(connection: &Connection, statement: &Statement) -> String {
 
 #[test]
 fn every_question_has_an_index() {
-    let connection = laid_out();
+    let connection = empty_database();
     let cases = [
         ("a record", TABLES.get("c", "k"), "sqlite_autoindex_record_1"),
         ("all", TABLES.list("c", None, Some("k"), 5), "sqlite_autoindex_record_1"),
@@ -49,7 +51,7 @@ fn every_question_has_an_index() {
         let plan = plan(&connection, &statement.unwrap());
         assert!(plan.contains(index), "{what}: {plan}");
         assert!(!plan.contains("SCAN record"), "{what}: {plan}");
-        // Keys come out of the index in their order.
+        // The index returns keys in their order.
         assert!(!plan.contains("TEMP B-TREE"), "{what}: {plan}");
     }
     for expected in [Expected::Absent, Expected::Version(1), Expected::Any] {
@@ -64,10 +66,11 @@ fn every_question_has_an_index() {
 
 #[test]
 fn a_commit_waits_for_the_disk() {
-    // A test cannot cut the power: these are the settings under which SQLite promises to survive it.
+    // A test io_error cut the power. It checks the apply_settings with which SQLite promises durability.
     let folder = std::env::temp_dir().join(format!("mcp-aql-settings-{}", std::process::id()));
     let connection =
-        file::open(&file::File::new(&folder.join("state.db"), super::PATIENCE)).unwrap();
+        file::open(&file::File::new(&folder.join("state.db"), super::DEFAULT_BUSY_TIMEOUT))
+            .unwrap();
     let setting =
         |name| connection.pragma_query_value(None, name, |row| row.get::<_, Stored>(0)).unwrap();
     assert_eq!(setting("synchronous"), 2.into(), "FULL");
@@ -80,8 +83,8 @@ fn a_commit_waits_for_the_disk() {
 #[test]
 fn a_change_waits_ten_seconds_unless_told_otherwise() {
     let store = super::SqliteStore::open("state.db");
-    assert_eq!(store.file.patience.as_secs(), 10);
-    let store = store.patience(std::time::Duration::from_secs(1));
-    assert_eq!(store.file.patience.as_secs(), 1);
+    assert_eq!(store.file.busy_timeout.as_secs(), 10);
+    let store = store.busy_timeout(std::time::Duration::from_secs(1));
+    assert_eq!(store.file.busy_timeout.as_secs(), 1);
     assert!(store.path().ends_with("state.db"));
 }

@@ -1,4 +1,4 @@
-//! A thread that owns a connection: SQLite blocks, and the threads of the runtime may not.
+//! A thread that owns a connection, because SQLite blocks and the threads of the runtime must not.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -10,17 +10,17 @@ use super::file::{self, File};
 use crate::store::StoreError;
 use crate::sync::lock;
 
-type Job = Box<dyn FnOnce(&mut Owner) + Send>;
+type Job = Box<dyn FnOnce(&mut WorkerThread) + Send>;
 
-/// Starts its thread with the first job, and again should it have ended.
+/// Runs jobs on a thread, which starts with the first job and restarts if it has ended.
 #[derive(Debug)]
 pub(super) struct Worker {
     file: Arc<File>,
     jobs: Mutex<Option<Sender<Job>>>,
 }
 
-/// What the thread has.
-struct Owner {
+/// State of the thread.
+struct WorkerThread {
     file: Arc<File>,
     connection: Option<Connection>,
 }
@@ -30,17 +30,17 @@ impl Worker {
         Self { file, jobs: Mutex::default() }
     }
 
-    /// Does this on the thread, with a connection that is ready.
+    /// Runs this on the thread, with a prepared connection.
     ///
-    /// Whoever no longer waits for it does not stop it.
+    /// The job runs to its end, even if the caller drops the future.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
-        self.send(Box::new(move |owner| {
-            // Nobody waits any more where this fails.
-            let _ = answer.send(owner.run(work));
+        self.send(Box::new(move |thread| {
+            // Sending fails if the caller has dropped the future.
+            let _ = answer.send(thread.run(work));
         }))?;
         answered.await.map_err(|_| StoreError::failed("the store's thread ended"))?
     }
@@ -50,7 +50,7 @@ impl Worker {
         let job = match &*jobs {
             Some(sender) => match sender.send(job) {
                 Ok(()) => return Ok(()),
-                // The thread is gone.
+                // The thread has ended.
                 Err(unsent) => unsent.0,
             },
             None => job,
@@ -60,10 +60,10 @@ impl Worker {
 
     fn start(&self, job: Job, jobs: &mut Option<Sender<Job>>) -> Result<(), StoreError> {
         let (sender, receiver) = channel();
-        let owner = Owner { file: Arc::clone(&self.file), connection: None };
+        let thread = WorkerThread { file: Arc::clone(&self.file), connection: None };
         std::thread::Builder::new()
             .name("mcp-aql-store".to_owned())
-            .spawn(move || owner.serve(&receiver))
+            .spawn(move || thread.serve(&receiver))
             .map_err(StoreError::failed)?;
         let sent = sender.send(job).map_err(|_| StoreError::failed("the store's thread ended"));
         *jobs = Some(sender);
@@ -71,14 +71,14 @@ impl Worker {
     }
 }
 
-impl Owner {
-    /// Until the worker is gone.
+impl WorkerThread {
+    /// Runs jobs until the worker is dropped.
     fn serve(mut self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
             job(&mut self);
         }
-        // One connection after the other: the last one clears the log away, and of two that are closed
-        // at once neither is the last.
+        // Connections are closed one after the other: only the last one removes the log, and of two that
+        // close at the same time, neither is the last.
         let _alone = lock(&self.file.closing);
         self.connection = None;
     }
@@ -92,7 +92,7 @@ impl Owner {
             None => file::open(&self.file)?,
         };
         let done = work(&mut connection);
-        // After an error the file is opened anew: perhaps it is another one, or sound again.
+        // After an error the file is opened again: it may have been replaced or repaired.
         if done.is_ok() {
             self.connection = Some(connection);
         }

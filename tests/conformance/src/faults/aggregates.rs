@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::parameters::{change, details, drop_if};
 use super::{Fault, Tamper, calls};
 
-/// A fault that the check alone finds.
+/// A fault that only this check finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// The expression that is asked for, and the summary that is answered.
+/// The requested expression and the returned summary.
 fn summary<'a, 'b>(
     arguments: &'a Value,
     body: &'b mut Value,
@@ -90,7 +90,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "items-beside-summaries",
-        "aggregates.items_left_out",
+        "aggregates.items_omitted",
         Tamper::Body(|arguments, body| {
             if arguments["params"].get("include_items").is_none()
                 && summary(arguments, body).is_some()
@@ -101,7 +101,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "empty-list-beside-summaries",
-        "aggregates.items_left_out",
+        "aggregates.items_omitted",
         Tamper::Body(|arguments, body| {
             if arguments["params"].get("include_items").is_none()
                 && summary(arguments, body).is_some()

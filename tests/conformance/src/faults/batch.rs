@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Fault, Tamper, calls};
 
-/// A fault that the check alone finds.
+/// A fault that only this check finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     Fault {
-        neighbours: &["errors.says_what", "errors.template"],
+        neighbours: &["errors.names_parameter", "errors.template"],
         ..fault(
             "item-that-is-a-name",
             "batch.item_form",
@@ -104,7 +104,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     fault(
         "one-bad-text-for-all",
-        "batch.one_bad_text",
+        "batch.invalid_text",
         Tamper::Body(|arguments, body| {
             let items = arguments["operations"].as_array();
             if items.is_some_and(|items| json!(items).to_string().contains("\\u0000")) {
@@ -139,7 +139,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "batch-said-to-be-larger",
-        "batch.as_many_as_stated",
+        "batch.max_operations",
         Tamper::Body(|arguments, body| {
             if calls(arguments, "introspect")
                 && let Some(most) = body.pointer_mut("/data/_protocol/limits/max_batch_operations")
@@ -150,7 +150,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "batch-cut",
-        "batch.as_many_as_stated",
+        "batch.max_operations",
         Tamper::Request(|request| {
             if let Some(Value::Array(items)) = request.pointer_mut("/params/arguments/operations") {
                 items.truncate(100);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::parameters::{change, details, drop_if, shown};
 use super::{Fault, Tamper, asks_for, calls};
 
-/// The fields of the type of a filter, if introspection answers with them.
+/// The fields of a filter's type in a reply of introspection.
 fn filter_fields<'a>(arguments: &Value, body: &'a mut Value) -> Option<&'a mut Vec<Value>> {
     if !asks_for(arguments, "BedFilter") {
         return None;
@@ -71,7 +71,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "applied-order-untold",
-        check: "collections.applied_told",
+        check: "collections.applied_controls",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "list_beds")
@@ -94,7 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "always-ascending",
         check: "collections.sort_applied",
-        neighbours: &["collections.applied_told"],
+        neighbours: &["collections.applied_controls"],
         tamper: Tamper::Request(|request| {
             change(request, "list_beds", "sort", |sort| {
                 if sort.get("order").is_some_and(|order| order == "desc") {

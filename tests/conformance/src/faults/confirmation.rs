@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use super::shadow::{Mindful, Renaming};
 use super::{Fault, Tamper, calls, fails_with, succeeds};
 
-/// The token that a call brings.
+/// The token in a call.
 fn token(arguments: &Value) -> Option<&str> {
     arguments["params"]["_confirmation"].as_str()
 }
 
-/// What a call of this operation answers where it did its work.
+/// The result of this operation when it ran.
 fn done(arguments: &Value) -> Value {
     json!({ "success": true, "data": { "removed": { "bed_id": arguments["params"]["bed_id"] } } })
 }
@@ -82,7 +82,7 @@ pub(super) const FAULTS: &[Fault] = &[
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {
                 let bed = arguments["params"]["bed_id"].as_str().unwrap_or_default();
-                // A bed that never was is asked for by many.
+                // Many checks request a bed that never existed.
                 let was_there = !bed.ends_with("987654321");
                 if calls(arguments, "delete_bed")
                     && was_there
@@ -135,7 +135,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "one-token-for-all-beds",
         check: "confirmation.other_params",
-        neighbours: &["sessions.label_only"],
+        neighbours: &["sessions.meta_identity"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "delete_bed") && fails_with(body, "TOKEN_SCOPE_MISMATCH") {
                 *body = done(arguments);
@@ -170,7 +170,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "form-of-tokens-told",
-        check: "confirmation.alike",
+        check: "confirmation.same_error",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             let is_malformed = token(arguments).is_some_and(|token| token.len() < 20);
@@ -192,7 +192,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "codes-of-its-own-for-tokens",
-        check: "confirmation.words",
+        check: "confirmation.codes",
         neighbours: &[],
         tamper: Tamper::Body(|_, body| {
             if fails_with(body, "TOKEN_ALREADY_USED") {

@@ -56,7 +56,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "answer-with-another-default",
-        check: "creates.answer_true",
+        check: "creates.result_matches",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "create_bed")
@@ -69,7 +69,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "two-beds-for-one",
-        check: "creates.made_once",
+        check: "creates.created_once",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
             Behind::boxed(|arguments, body| {

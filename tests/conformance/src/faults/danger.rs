@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 use super::shadow::Unasked;
 use super::{Fault, Tamper, asks_for, calls, entry, fails_with};
 
-/// Whether these arguments ask `introspect` that.
+/// Whether these arguments send this query to `introspect`.
 pub(super) fn queries(arguments: &Value, query: &str) -> bool {
     calls(arguments, "introspect") && arguments["params"]["query"] == query
 }
 
-/// Has `introspect` publish another query.
+/// Adds a query to the documentation of `introspect`.
 pub(super) fn publish(arguments: &Value, body: &mut Value, query: &str) {
     if asks_for(arguments, "introspect")
         && let Some(parameter) = entry(body.pointer_mut("/data/operation/parameters"), "query")
@@ -37,7 +37,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "danger-in-other-words",
-        check: "danger.words",
+        check: "danger.values",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if queries(arguments, "danger")

@@ -8,7 +8,7 @@ use super::{Fault, Tamper, calls, fails_with, succeeds};
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ghosts",
-        check: "deletes.gone",
+        check: "deletes.removed",
         neighbours: &["deletes.not_found"],
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {
@@ -50,11 +50,11 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "the-neighbour-too",
-        check: "deletes.only_that",
+        check: "deletes.only_named",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {
-                // Where one bed is made, looked at, another one made and deleted, the first is gone too.
+                // Creating, reading, creating and deleting beds in this order also deletes the first one.
                 const STEPS: [&str; 5] =
                     ["create_bed", "get_bed", "create_bed", "delete_bed", "delete_bed"];
                 let operation = arguments["operation"].as_str().unwrap_or_default();

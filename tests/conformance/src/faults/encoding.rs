@@ -35,7 +35,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "ascii-only",
         check: "encoding.unicode",
-        neighbours: &["encoding.unharmed", "wire.is_error"],
+        neighbours: &["encoding.round_trip", "wire.is_error"],
         tamper: Tamper::Body(|arguments, body| {
             if !arguments.to_string().is_ascii() {
                 *body = json!({ "success": false, "error": {
@@ -47,7 +47,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "text-is-put-right",
-        check: "encoding.unharmed",
+        check: "encoding.round_trip",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "create_bed")
@@ -69,7 +69,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Does this to every text of a message.
+/// Applies a change to every text of a message.
 fn each_text(message: &mut Value, change: &impl Fn(&mut String)) {
     match message {
         Value::String(text) => change(text),
@@ -81,7 +81,7 @@ fn each_text(message: &mut Value, change: &impl Fn(&mut String)) {
     }
 }
 
-/// Reads what can be read.
+/// Replaces invalid bytes.
 struct Lossy;
 
 impl Proxy for Lossy {
@@ -90,7 +90,7 @@ impl Proxy for Lossy {
     }
 }
 
-/// Falls over what is no text.
+/// Hangs up on invalid bytes.
 struct Strict;
 
 impl Proxy for Strict {
@@ -102,7 +102,7 @@ impl Proxy for Strict {
     }
 }
 
-/// Takes half a pair for the sign of what cannot be shown.
+/// Replaces lone surrogates.
 struct Pairless;
 
 impl Proxy for Pairless {

@@ -70,7 +70,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "message-says-nothing",
-        check: "errors.says_what",
+        check: "errors.names_parameter",
         neighbours: &[],
         tamper: Tamper::Body(|_, body| {
             if fails_with(body, "VALIDATION_INVALID_VALUE") {
@@ -80,7 +80,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "trace-in-message",
-        check: "errors.no_insides",
+        check: "errors.no_internals",
         neighbours: &["errors.official_patterns"],
         tamper: Tamper::Body(|_, body| {
             if fails_with(body, "NOT_FOUND_RESOURCE")
@@ -92,7 +92,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "file-in-message",
-        check: "errors.no_insides",
+        check: "errors.no_internals",
         neighbours: &[],
         tamper: Tamper::Body(|_, body| {
             if fails_with(body, "NOT_FOUND_RESOURCE")
@@ -147,7 +147,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Takes a member out of the details.
+/// Removes a member from the details.
 fn without(body: &mut Value, member: &str) {
     if let Some(Value::Object(details)) = body.pointer_mut("/error/details") {
         details.remove(member);

@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 use super::parameters::{change, details, failure};
 use super::{Fault, Tamper, arguments_of, calls};
 
-/// A fault that the check alone finds.
+/// A fault that only this check finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// Whether one field is asked for, and what it is.
+/// The single requested field.
 fn only<'a>(arguments: &'a Value, operation: &str) -> Option<&'a str> {
     let fields = arguments.get("params")?.get("fields")?.as_array()?;
     match fields.as_slice() {
@@ -19,12 +19,12 @@ fn only<'a>(arguments: &'a Value, operation: &str) -> Option<&'a str> {
     }
 }
 
-/// The bed that `get_bed` shows.
+/// The bed in a reply of `get_bed`.
 fn bed(body: &mut Value) -> Option<&mut Map<String, Value>> {
     body.pointer_mut("/data/bed")?.as_object_mut()
 }
 
-/// The first part of a path that goes on behind it, of a bed that is shown.
+/// The first part of a path beyond a field of a bed.
 fn beyond(arguments: &Value) -> Option<&str> {
     let path = only(arguments, "get_bed")?.strip_suffix(".conformance_probe")?;
     path.split('.').next()
@@ -73,7 +73,7 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     Fault {
-        neighbours: &["fields.path_told"],
+        neighbours: &["fields.path_reported"],
         ..fault(
             "path-cut-at-a-scalar",
             "fields.path_stops",
@@ -86,7 +86,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     fault(
         "path-beyond-a-scalar-untold",
-        "fields.path_told",
+        "fields.path_reported",
         Tamper::Body(|arguments, body| {
             if beyond(arguments).is_some() {
                 *body = json!({ "success": true, "data": { "bed": {} } });

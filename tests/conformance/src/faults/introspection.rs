@@ -46,7 +46,7 @@ pub(super) const FAULTS: &[Fault] = &[
         neighbours: &[
             "introspection.list_agrees_with_details",
             "introspection.success_form",
-            "routing.case_matters",
+            "routing.case_sensitive",
             "routing.permissions",
             "tools.all_registered",
             "routing.families",
@@ -94,7 +94,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "conformance-in-other-words",
-        check: "introspection.protocol_words",
+        check: "introspection.protocol_values",
         neighbours: &[],
         tamper: Tamper::Body(|_, body| {
             if let Some(protocol) = protocol_in(body) {
@@ -393,7 +393,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "concurrency-in-other-words",
-        check: "introspection.concurrency_word",
+        check: "introspection.concurrency_value",
         neighbours: &[],
         tamper: Tamper::Body(|_, body| {
             if let Some(protocol) = protocol_in(body) {
@@ -413,7 +413,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// A list that `introspect` answers with, if this is it.
+/// A list in a reply of `introspect`.
 fn list_in<'a>(arguments: &Value, body: &'a mut Value, name: &str) -> Option<&'a mut Vec<Value>> {
     if !calls(arguments, "introspect") {
         return None;
@@ -421,7 +421,7 @@ fn list_in<'a>(arguments: &Value, body: &'a mut Value, name: &str) -> Option<&'a
     body.pointer_mut("/data")?.get_mut(name)?.as_array_mut()
 }
 
-/// The details of an operation, if these are they.
+/// The details of an operation in a reply of `introspect`.
 fn details_in<'a>(
     arguments: &Value,
     body: &'a mut Value,

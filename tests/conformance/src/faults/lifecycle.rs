@@ -6,7 +6,7 @@ use super::shadow::Mindful;
 use super::{Fault, Tamper, asks_for, calls, params_of, succeeds};
 use crate::proxy::{Proxy, Wire};
 
-/// Whether a result is the state of an execution that is over.
+/// Whether a result is the final state of an execution.
 fn is_over(body: &Value) -> bool {
     body["data"]["status"].as_str().is_some_and(|status| status == "completed")
 }
@@ -219,7 +219,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Tells progress without a number.
+/// Reports progress as words instead of a number.
 struct Wordy;
 
 impl Proxy for Wordy {

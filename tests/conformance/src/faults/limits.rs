@@ -57,7 +57,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Has introspection state another limit than the one that holds.
+/// Makes introspection state a wrong limit.
 fn states(body: &mut Value, limit: &str, value: usize) {
     if let Some(Value::Object(limits)) = body.pointer_mut("/data/_protocol/limits") {
         limits.insert(limit.to_owned(), json!(value));

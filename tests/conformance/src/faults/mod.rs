@@ -1,4 +1,4 @@
-//! The faults that the conformance runner is to find, by the area of the check that is to find them.
+//! Faults that the conformance runner must find, by the area of the check.
 #![expect(
     clippy::indexing_slicing,
     reason = "members of JSON: where the garden answers in another form, a fault may well end the connection"
@@ -37,35 +37,35 @@ use serde_json::{Map, Value};
 use crate::garden::GardenOptions;
 use crate::proxy::{Proxy, Shared};
 
-/// One fault, and who finds it.
+/// A fault and the checks that find it.
 #[derive(Debug)]
 pub struct Fault {
-    /// What is wrong, in a few words with hyphens.
+    /// The name of the fault: a few words with hyphens.
     pub name: &'static str,
-    /// The check that is meant for it.
+    /// The check that must find it.
     pub check: &'static str,
-    /// Checks that may find it too, since it is against what they are about.
+    /// Checks that may find it as well.
     pub neighbours: &'static [&'static str],
-    /// How the garden comes to have it.
+    /// The way in which the fault is injected.
     pub tamper: Tamper,
 }
 
-/// How a fault comes about.
+/// The way in which a fault is injected.
 pub enum Tamper {
-    /// Changes what an operation answers: from the arguments of the call, the result as it is. A batch
-    /// has its results in `results`.
+    /// Changes the result of an operation, given the arguments of the call. The results of a batch are in
+    /// `results`.
     Body(fn(&Value, &mut Value)),
-    /// Changes a whole JSON-RPC answer: from the request.
+    /// Changes a JSON-RPC response, given the request.
     Answer(fn(&Value, &mut Value)),
-    /// Changes what the client says before the adapter sees it.
+    /// Changes requests before the adapter reads them.
     Request(fn(&mut Value)),
-    /// Stands in each connection by itself: may swallow, delay, add, answer, hang up.
+    /// Runs a proxy in each connection, which may drop, delay, add or answer messages, or hang up.
     Proxy(fn() -> Box<dyn Proxy>),
-    /// The same, with something that all connections of the adapter know: an object, empty at first.
+    /// Runs a proxy in each connection with a shared JSON object, which is empty at first.
     Shared(fn(Shared) -> Box<dyn Proxy>),
-    /// Grows another garden.
+    /// Changes the options of the garden.
     Garden(fn(&mut GardenOptions)),
-    /// Grows another garden, and changes what its operations answer.
+    /// Changes the options of the garden and the results of its operations.
     Both(fn(&mut GardenOptions), fn(&Value, &mut Value)),
 }
 
@@ -83,7 +83,7 @@ impl std::fmt::Debug for Tamper {
     }
 }
 
-/// All faults.
+/// Returns all faults.
 pub fn all() -> impl Iterator<Item = &'static Fault> {
     [
         wire::FAULTS,
@@ -117,12 +117,12 @@ pub fn all() -> impl Iterator<Item = &'static Fault> {
     .flatten()
 }
 
-/// The fault of this name.
+/// Returns the fault of this name.
 pub fn named(name: &str) -> Option<&'static Fault> {
     all().find(|fault| fault.name == name)
 }
 
-/// Whether these arguments call that operation.
+/// Whether these arguments call this operation.
 pub(crate) fn calls(arguments: &Value, operation: &str) -> bool {
     arguments.get("operation").is_some_and(|called| called == operation)
 }
@@ -132,12 +132,12 @@ pub(crate) fn fails_with(body: &Value, code: &str) -> bool {
     body.pointer("/error/code").is_some_and(|failed| failed == code)
 }
 
-/// The arguments of a call, as the client sends it.
+/// The arguments in a client's call.
 pub(crate) fn arguments_of(message: &mut Value) -> Option<&mut Value> {
     message.pointer_mut("/params/arguments")
 }
 
-/// The parameters of a call, as the client sends it, if it is one of this operation.
+/// The parameters in a client's call of this operation.
 pub(crate) fn params_of<'v>(
     message: &'v mut Value,
     operation: &str,
@@ -149,17 +149,17 @@ pub(crate) fn params_of<'v>(
     arguments.get_mut("params")?.as_object_mut()
 }
 
-/// `input` of an update, as the client sends it.
+/// The `input` in a client's update.
 pub(crate) fn input_of(message: &mut Value) -> Option<&mut Map<String, Value>> {
     params_of(message, "update_bed")?.get_mut("input")?.as_object_mut()
 }
 
-/// The entry of an operation or another thing in a list of them, by its name.
+/// The entry of this name in a list.
 pub(crate) fn entry<'v>(list: Option<&'v mut Value>, name: &str) -> Option<&'v mut Value> {
     list?.as_array_mut()?.iter_mut().find(|entry| entry["name"] == name)
 }
 
-/// Whether these arguments ask `introspect` for the details of this operation or type.
+/// Whether these arguments request the details of this operation or type.
 pub(crate) fn asks_for(arguments: &Value, name: &str) -> bool {
     calls(arguments, "introspect") && arguments["params"]["name"] == name
 }

@@ -6,12 +6,12 @@ use super::parameters::{change, details, drop_if, failure, shown};
 use super::shadow::Mindful;
 use super::{Fault, Tamper, calls};
 
-/// A fault that the check alone finds.
+/// A fault that only this check finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// What `list_beds` answers to these parameters.
+/// The result of `list_beds` for these parameters.
 fn page<'a>(
     arguments: &Value,
     body: &'a mut Value,
@@ -21,7 +21,7 @@ fn page<'a>(
     body.get_mut("data").filter(|data| is_page && data.get("items").is_some())
 }
 
-/// A page behind the last item.
+/// An empty page after the last item.
 fn last_page() -> Value {
     json!({ "items": [], "pageInfo": { "hasNextPage": false, "hasPreviousPage": true } })
 }

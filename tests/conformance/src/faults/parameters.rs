@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Fault, Tamper, arguments_of, calls};
 
-/// A fault that the check alone finds.
+/// A fault that only this check finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
@@ -62,7 +62,7 @@ pub(super) const FAULTS: &[Fault] = &[
     ),
     fault(
         "params-of-any-type",
-        "parameters.params_no_object",
+        "parameters.params_not_object",
         Tamper::Request(|request| {
             if let Some(Value::Object(arguments)) = arguments_of(request)
                 && arguments.get("operation").is_some_and(|operation| operation == "get_house")
@@ -73,8 +73,8 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     Fault {
-        // Message and details do not agree.
-        neighbours: &["errors.says_what", "errors.template", "parameters.order"],
+        // The message and the details contradict each other.
+        neighbours: &["errors.names_parameter", "errors.template", "parameters.order"],
         ..fault(
             "missing-parameter-not-in-details",
             "parameters.missing_required",
@@ -373,7 +373,7 @@ pub(super) fn failure(code: &str, message: &str, details: Value) -> Value {
     json!({ "success": false, "error": { "code": code, "message": message, "details": details } })
 }
 
-/// The failure of a parameter that is unknown.
+/// The failure of an unknown parameter.
 fn unknown(operation: &str, name: &str) -> Value {
     failure(
         "VALIDATION_UNKNOWN_PARAM",
@@ -382,7 +382,7 @@ fn unknown(operation: &str, name: &str) -> Value {
     )
 }
 
-/// Changes a parameter on its way, if it is there.
+/// Changes a parameter of a request if it is present.
 pub(super) fn change(
     request: &mut Value,
     operation: &str,
@@ -398,7 +398,7 @@ pub(super) fn change(
     }
 }
 
-/// Takes a parameter out on its way, if it is like this.
+/// Removes a parameter of a request if the condition holds.
 pub(super) fn drop_if(
     request: &mut Value,
     operation: &str,
@@ -414,7 +414,7 @@ pub(super) fn drop_if(
     }
 }
 
-/// Changes how introspection shows a parameter.
+/// Changes the documentation of a parameter.
 pub(super) fn shown(
     arguments: &Value,
     body: &mut Value,
@@ -430,7 +430,7 @@ pub(super) fn shown(
     }
 }
 
-/// The details of an operation, if it is them that introspection answers.
+/// The details of an operation in a reply of introspection.
 pub(super) fn details<'a>(
     arguments: &Value,
     body: &'a mut Value,

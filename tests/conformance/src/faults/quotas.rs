@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::danger::{publish, queries};
 use super::{Fault, Tamper, calls, succeeds};
 
-/// How limits and quotas stand, in the form that they should have.
+/// A valid status of limits and quotas.
 fn status() -> Value {
     json!({ "success": true, "data": {
         "adapter": "garden",

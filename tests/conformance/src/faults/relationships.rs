@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use super::parameters::{change, details, drop_if, shown};
 use super::{Fault, Tamper, calls};
 
-/// The operation.
+/// The name of the operation.
 const QUERY: &str = "query_relationships";
 
-/// A fault that the check alone finds.
+/// A fault that only this check finds.
 const fn fault(name: &'static str, check: &'static str, tamper: Tamper) -> Fault {
     Fault { name, check, neighbours: &[], tamper }
 }
 
-/// A list in the answer.
+/// A list in the result.
 fn list<'a>(arguments: &Value, body: &'a mut Value, path: &str) -> Option<&'a mut Vec<Value>> {
     if !calls(arguments, QUERY) {
         return None;

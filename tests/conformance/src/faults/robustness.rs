@@ -8,7 +8,7 @@ use crate::proxy::{Calls, Proxy, Wire};
 pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "garbage-ends-the-connection",
-        check: "robustness.garbage",
+        check: "robustness.invalid_lines",
         neighbours: &["robustness.deep_json", "encoding.invalid_utf8"],
         tamper: Tamper::Proxy(|| Box::new(Fragile { what: |line| !line.contains(&b'{') })),
     },
@@ -32,7 +32,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "arguments-in-a-list-introspect",
-        check: "robustness.arguments_no_object",
+        check: "robustness.arguments_not_object",
         neighbours: &[],
         tamper: Tamper::Request(|message| {
             if let Some(arguments) = message.pointer_mut("/params/arguments")
@@ -50,8 +50,8 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "ids-become-numbers",
-        check: "robustness.odd_ids",
-        neighbours: &["wire.nobody_asked"],
+        check: "robustness.request_ids",
+        neighbours: &["wire.unexpected_response"],
         tamper: Tamper::Answer(|_, answer| {
             if answer["id"].is_string() {
                 answer["id"] = json!(0);
@@ -66,7 +66,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "small-limit-that-nobody-states",
-        check: "robustness.big_but_legal",
+        check: "robustness.large_request",
         neighbours: &[],
         tamper: Tamper::Body(|arguments, body| {
             let size = arguments.to_string().len();
@@ -93,7 +93,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Hangs up on some lines that are no JSON.
+/// Hangs up on some lines that are not JSON.
 struct Fragile {
     what: fn(&[u8]) -> bool,
 }
@@ -108,7 +108,7 @@ impl Proxy for Fragile {
     }
 }
 
-/// Succeeds with whatever it does not know.
+/// Returns a success for everything unknown.
 struct Yes;
 
 impl Proxy for Yes {
@@ -122,7 +122,7 @@ impl Proxy for Yes {
     }
 }
 
-/// With many questions for details at once, gives everybody the first answer.
+/// Returns the first reply to all concurrent requests for details.
 #[derive(Default)]
 struct Confused {
     calls: Calls,
@@ -172,7 +172,7 @@ impl Proxy for Offended {
     }
 }
 
-/// Reads every message and writes it anew: of two members with one name, the last remains.
+/// Re-encodes every message, which drops the first of two equal names.
 struct LastName;
 
 impl Proxy for LastName {

@@ -9,7 +9,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "unknown-operation-is-a-missing-thing",
         check: "routing.unknown_operation",
-        neighbours: &["routing.case_matters"],
+        neighbours: &["routing.case_sensitive"],
         tamper: Tamper::Body(|_, body| {
             if body["error"]["code"] == "NOT_FOUND_OPERATION" {
                 let message = "Resource 'operation' not found: 'this'";
@@ -32,7 +32,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "introspects-whatever-is-no-text",
-        check: "routing.operation_not_text",
+        check: "routing.operation_not_string",
         neighbours: &[],
         tamper: Tamper::Request(|message| {
             if let Some(Value::Object(arguments)) = message.pointer_mut("/params/arguments")
@@ -52,7 +52,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "ignores-case-of-operations",
-        check: "routing.case_matters",
+        check: "routing.case_sensitive",
         neighbours: &["errors.details"],
         tamper: Tamper::Request(|message| {
             rename(message, str::to_lowercase);
@@ -60,7 +60,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "hyphens-taken-for-underscores",
-        check: "routing.case_matters",
+        check: "routing.case_sensitive",
         neighbours: &["errors.details"],
         tamper: Tamper::Request(|message| {
             rename(message, |name| name.replace('-', "_"));
@@ -136,7 +136,7 @@ fn introspection() -> serde_json::Map<String, Value> {
     arguments.as_object().cloned().unwrap_or_default()
 }
 
-/// Changes the name of the operation that is called.
+/// Changes the name of the called operation.
 fn rename(message: &mut Value, change: impl Fn(&str) -> String) {
     if let Some(operation) = message.pointer_mut("/params/arguments/operation")
         && let Some(name) = operation.as_str()
@@ -145,7 +145,7 @@ fn rename(message: &mut Value, change: impl Fn(&str) -> String) {
     }
 }
 
-/// Looks at an object, or at each of a list.
+/// Applies a change to an object, or to each item of a list.
 fn each(value: Option<&mut Value>, change: impl Fn(&mut Value)) {
     match value {
         Some(Value::Array(items)) => items.iter_mut().for_each(change),
@@ -154,7 +154,7 @@ fn each(value: Option<&mut Value>, change: impl Fn(&mut Value)) {
     }
 }
 
-/// Calls an operation or a parameter otherwise, wherever its name stands.
+/// Renames an operation or a parameter in all places.
 pub(super) struct Renamed(pub(super) &'static str, pub(super) &'static str);
 
 impl Proxy for Renamed {

@@ -1,4 +1,4 @@
-//! Faults of the area `safety_loop`, in a garden that watches over agents.
+//! Faults of the area `safety_loop`, in a garden with a safety loop.
 
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::SafetyLoop;
@@ -7,20 +7,20 @@ use serde_json::{Value, json};
 use super::{Fault, Tamper, asks_for, calls, entry, fails_with, succeeds};
 use crate::garden::GardenOptions;
 
-/// A garden with a safety loop.
+/// Adds a safety loop to the garden.
 fn watched(options: &mut GardenOptions) {
     options.build =
         |builder| builder.safety_loop(SafetyLoop::new().channel(MemoryChannel::default()));
 }
 
-/// Whether these arguments ask `introspect` for the list of operations.
+/// Whether these arguments request the list of operations.
 fn lists(arguments: &Value) -> bool {
     calls(arguments, "introspect")
         && arguments["params"]["query"] == "operations"
         && arguments["params"]["name"].is_null()
 }
 
-/// Whether a code was not taken, or not even looked at, since others have tried so many.
+/// Whether a code was rejected, possibly by the retry limit.
 fn is_untaken(body: &Value) -> bool {
     fails_with(body, "TOKEN_INVALID") || fails_with(body, "RATE_LIMIT_EXCEEDED")
 }

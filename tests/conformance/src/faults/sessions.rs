@@ -29,14 +29,14 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tokens-outlive-their-session",
         check: "sessions.tokens_end",
-        neighbours: &["sessions.label_only"],
+        neighbours: &["sessions.meta_identity"],
         tamper: Tamper::Shared(|shared| {
             Box::new(Lenient { shared, own: Vec::new(), needs_label: false })
         }),
     },
     Fault {
         name: "a-label-makes-somebody-else",
-        check: "sessions.label_only",
+        check: "sessions.meta_identity",
         neighbours: &[],
         tamper: Tamper::Shared(|shared| {
             Box::new(Lenient { shared, own: Vec::new(), needs_label: true })
@@ -50,7 +50,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
 ];
 
-/// Takes tokens that were given to other sessions: of anybody, or of whoever names another session.
+/// Accepts tokens of other sessions: of all, or of sessions that `_meta` names.
 struct Lenient {
     shared: Shared,
     own: Vec<String>,
@@ -92,7 +92,7 @@ impl Proxy for Lenient {
     }
 }
 
-/// Tells everybody of all progress.
+/// Sends all progress to all sessions.
 struct Loud {
     shared: Shared,
     heard: usize,

@@ -1,5 +1,4 @@
-//! What an adapter does behind its client's back: calls that nobody has made, and answers that are no more
-//! than remembered.
+//! Hidden actions of an adapter: calls that the client did not make, and cached results.
 
 use std::collections::HashMap;
 
@@ -7,20 +6,20 @@ use serde_json::{Value, json};
 
 use crate::proxy::{Calls, Proxy, Wire};
 
-/// What stands in a text item, as JSON.
+/// The JSON in a text item.
 fn body_of(message: &Value) -> Option<Value> {
     serde_json::from_str(message.pointer("/result/content/0/text")?.as_str()?).ok()
 }
 
-/// Puts another result in.
+/// Replaces the result.
 fn put(message: &mut Value, body: &Value) {
     if let Some(text) = message.pointer_mut("/result/content/0/text") {
         *text = json!(body.to_string());
     }
 }
 
-/// After an answer, calls something more: what that is says a function, from the arguments of the call and
-/// its result, as the tool and the arguments. The client gets its answer, and hears nothing of the rest.
+/// Makes another call after a reply. A function returns its tool and arguments, given the arguments and the
+/// result of the client's call. The client does not see it.
 pub(super) struct Behind {
     calls: Calls,
     made: u64,
@@ -60,8 +59,7 @@ impl Proxy for Behind {
     }
 }
 
-/// Changes results by what was there before: from the arguments of the call, and with a memory that lasts
-/// as long as the connection.
+/// Changes results with a memory that lasts as long as the connection, given the arguments of the call.
 pub(super) struct Mindful {
     calls: Calls,
     memory: HashMap<String, Value>,
@@ -97,7 +95,7 @@ impl Proxy for Mindful {
     }
 }
 
-/// Changes what the client says, with a memory.
+/// Changes requests with a memory.
 pub(super) struct Forgetful {
     memory: HashMap<String, Value>,
     change: fn(&mut HashMap<String, Value>, &mut Value),
@@ -121,7 +119,7 @@ impl Proxy for Forgetful {
     }
 }
 
-/// Has other names for the tokens of confirmations: of the how-manieth token, and back.
+/// Renames confirmation tokens by their number, in both directions.
 pub(super) struct Renaming {
     theirs: HashMap<String, String>,
     rename: fn(usize, &str) -> String,
@@ -164,11 +162,11 @@ impl Proxy for Renaming {
     }
 }
 
-/// Confirms by itself whatever is to be confirmed.
+/// Confirms all calls by itself.
 #[derive(Default)]
 pub(super) struct Unasked {
     calls: Calls,
-    /// The ids under which clients wait for what was confirmed for them.
+    /// The client's ids of calls that were confirmed.
     confirmed: HashMap<String, Value>,
 }
 

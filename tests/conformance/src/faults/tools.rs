@@ -134,7 +134,7 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "tool-named-without-its-prefix",
         check: "tools.all_registered",
-        neighbours: &["tools.own_only", "tools.description_current", "routing.case_matters"],
+        neighbours: &["tools.own_only", "tools.description_current", "routing.case_sensitive"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "introspect")
                 && let Some(tool) = body.pointer_mut("/data/operation/mcpTool")
@@ -153,7 +153,7 @@ pub(super) const FAULTS: &[Fault] = &[
             "routing.wrong_endpoint_code",
             "danger.levels",
             "danger.stated",
-            "danger.words",
+            "danger.values",
         ],
         tamper: Tamper::Body(|arguments, body| {
             let name = "list_orders";
@@ -194,7 +194,7 @@ fn with_tool(request: &Value, answer: &mut Value, name: &str, change: impl FnOnc
     });
 }
 
-/// Words of a tool's description.
+/// Replaces words in a tool's description.
 fn rewrite(request: &Value, answer: &mut Value, name: &str, from: &str, to: &str) {
     with_tool(request, answer, name, |tool| {
         let text = tool["description"].as_str().unwrap_or_default().replace(from, to);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::shadow::{Behind, Forgetful, Mindful};
 use super::{Fault, Tamper, asks_for, calls, entry, fails_with, input_of, params_of, succeeds};
 
-/// Fields of a bed.
+/// The fields of a bed.
 const FIELDS: [&str; 10] =
     ["name", "crop", "rows", "length", "tags", "note", "keeper", "climate", "labels", "planted"];
 
@@ -26,7 +26,7 @@ pub(super) const FAULTS: &[Fault] = &[
         name: "missing-input-unnamed",
         check: "updates.input_required",
         neighbours: &[
-            "errors.says_what",
+            "errors.names_parameter",
             "errors.template",
             "parameters.missing_required",
             "parameters.details_names",
@@ -170,7 +170,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "updates.deep_merge",
         neighbours: &["updates.null_removes"],
         tamper: Tamper::Request(|message| {
-            // What is deeper than one level is replaced.
+            // Values below the first level are replaced.
             if let Some(input) = input_of(message)
                 && let Some(probe) =
                     input.get_mut("labels").and_then(|labels| labels.get_mut("probe"))
@@ -263,7 +263,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "update-answers-with-what-was-before",
-        check: "updates.answer_true",
+        check: "updates.result_matches",
         neighbours: &[],
         tamper: Tamper::Proxy(|| {
             Mindful::boxed(|memory, arguments, body| {

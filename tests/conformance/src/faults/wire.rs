@@ -36,7 +36,7 @@ pub(super) const FAULTS: &[Fault] = &[
     },
     Fault {
         name: "every-answer-twice",
-        check: "wire.nobody_asked",
+        check: "wire.unexpected_response",
         neighbours: &[],
         tamper: Tamper::Proxy(|| Box::new(Twice(3))),
     },
@@ -102,7 +102,7 @@ fn arguments(message: &Value) -> &Value {
     message.pointer("/params/arguments").unwrap_or(&Value::Null)
 }
 
-/// Writes a line of its log before every answer.
+/// Writes a log line before every response.
 struct Chatty;
 
 impl Proxy for Chatty {
@@ -112,7 +112,7 @@ impl Proxy for Chatty {
     }
 }
 
-/// Answers so often twice.
+/// Sends every response twice, up to a number of times.
 struct Twice(usize);
 
 impl Proxy for Twice {
@@ -125,7 +125,7 @@ impl Proxy for Twice {
     }
 }
 
-/// Says nothing about the house.
+/// Never responds to requests for the house.
 struct Silent;
 
 impl Proxy for Silent {
@@ -136,7 +136,7 @@ impl Proxy for Silent {
     }
 }
 
-/// Hangs up on the first who ask for what is not there.
+/// Hangs up on the first requests for missing items.
 struct Touchy(Shared);
 
 impl Touchy {

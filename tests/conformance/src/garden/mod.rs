@@ -1,4 +1,4 @@
-//! An adapter without a fault: a greenhouse in memory.
+//! A faultless adapter: a greenhouse in memory.
 
 mod model;
 mod operations;
@@ -17,9 +17,9 @@ use serde_json::json;
 
 pub use model::{Bed, Crop};
 
-/// So many beds there are to begin with.
+/// The initial number of beds.
 const BEDS: u32 = 60;
-/// Low ones, so that trying them out takes no time.
+/// Low limits make the tests of limits fast.
 const LIMITS: Limits = Limits {
     max_request_size: 96 << 10,
     max_response_size: 1 << 20,
@@ -28,17 +28,17 @@ const LIMITS: Limits = Limits {
     max_nesting_depth: 24,
     max_batch_operations: 100,
 };
-/// What a bed is called among the elements of a graph.
+/// The element type of beds in graphs.
 const TYPE: &str = "bed";
 
-/// What faults change of the garden itself.
+/// The options of the garden that faults change.
 #[derive(Debug, Clone)]
 pub struct GardenOptions {
-    /// The last word on how the adapter is built.
+    /// The last change to the adapter's builder.
     pub build: fn(AdapterBuilder) -> AdapterBuilder,
-    /// Which mode is served where that one is asked for.
+    /// The served mode for each requested one.
     pub mode: fn(Option<Mode>) -> Mode,
-    /// Changes whatever a caller is about to change.
+    /// Changes beds before updates.
     pub change: fn(&mut Bed),
 }
 
@@ -52,7 +52,7 @@ impl Default for GardenOptions {
     }
 }
 
-/// The house, shared by all sessions in all modes.
+/// The state, shared by all sessions in all modes.
 #[derive(Clone)]
 pub struct Garden {
     house: Arc<Mutex<House>>,
@@ -69,13 +69,13 @@ pub(crate) struct House {
     last: u32,
 }
 
-/// The garden as it should be.
+/// Returns the faultless garden.
 pub fn garden() -> Garden {
     Garden::new(GardenOptions::default())
 }
 
 impl Garden {
-    /// A garden with these peculiarities.
+    /// Creates a garden with these options.
     pub fn new(options: GardenOptions) -> Self {
         let garden = Self {
             house: Arc::default(),
@@ -88,10 +88,10 @@ impl Garden {
         garden
     }
 
-    /// The adapter, as it is asked for.
+    /// Builds the adapter for a mode.
     ///
     /// # Errors
-    /// What is wrong with how it is built.
+    /// The error of the builder.
     pub fn adapter(&self, mode: Option<Mode>) -> mcp_aql::Result<Adapter> {
         let mode = (self.options.mode)(mode);
         let mut adapters = self.adapters.lock().unwrap_or_else(PoisonError::into_inner);
@@ -116,7 +116,7 @@ impl Garden {
         Ok(adapter)
     }
 
-    // No operation leaves half a change behind, so the house is sound even after a panic.
+    // No operation leaves a partial change, so the state is valid even after a panic.
     fn open(&self) -> MutexGuard<'_, House> {
         self.house.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -224,7 +224,7 @@ impl House {
         bed
     }
 
-    /// What is there to begin with: no two beds alike, some fields empty in some of them.
+    /// Creates the initial beds. They all differ, and some fields are empty in some of them.
     fn plant(&mut self) {
         const CROPS: [Crop; 4] = [Crop::Tomato, Crop::Lettuce, Crop::Herbs, Crop::Fallow];
         const TAGS: [&str; 5] = ["sunny", "wet", "new", "by the door", "for the kitchen"];

@@ -1,4 +1,4 @@
-//! What grows in the greenhouse.
+//! The types of the greenhouse.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;
@@ -26,10 +26,10 @@ pub struct Bed {
     #[resource(search, filter, sort)]
     #[param(min_length = 1, max_length = 80)]
     pub name: String,
-    /// What grows there.
+    /// The plants in the bed.
     #[resource(filter, sort, group)]
     pub crop: Crop,
-    /// How many rows it has.
+    /// The number of rows.
     #[resource(filter, sort, group, numeric)]
     #[param(minimum = 1, maximum = 40)]
     pub rows: u32,
@@ -41,16 +41,16 @@ pub struct Bed {
     #[resource(search, filter)]
     #[param(max_items = 10)]
     pub tags: Vec<String>,
-    /// What somebody noted.
+    /// A note about the bed.
     #[resource(search)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(max_length = 500)]
     pub note: Option<String>,
-    /// Whom to ask.
+    /// The mail address of the contact person.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(format = "email")]
     pub keeper: Option<String>,
-    /// The air above it.
+    /// The climate above the bed.
     #[resource(nested)]
     pub climate: Climate,
     /// Free-form data; updates merge into it key by key.
@@ -59,13 +59,13 @@ pub struct Bed {
     #[resource(filter, sort)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planted: Option<NaiveDate>,
-    /// When it was made.
+    /// The time of creation.
     #[resource(read_only, filter, sort)]
     pub created_at: DateTime<Utc>,
-    /// When it last changed.
+    /// The time of the last change.
     #[resource(read_only)]
     pub updated_at: DateTime<Utc>,
-    /// Grows with every change; give it back as `if_match`.
+    /// The version, which grows with every change and is accepted as `if_match`.
     #[resource(read_only)]
     #[serde(rename = "_version")]
     pub version: u64,
@@ -73,34 +73,34 @@ pub struct Bed {
 
 #[computed_fields]
 impl Bed {
-    /// Metres of all rows together.
+    /// The length of all rows in metres.
     #[computed(filter, sort, numeric)]
     fn metres(&self) -> f64 {
         self.length * f64::from(self.rows)
     }
 
-    /// The air above it holds little water.
+    /// Whether the air above the bed is dry.
     #[computed(filter, group)]
     fn is_dry(&self) -> bool {
         self.climate.humidity < 40
     }
 }
 
-/// The air above a bed.
+/// The climate above a bed.
 #[derive(
     Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, Resource, UpdateInput,
 )]
 pub struct Climate {
-    /// Percent of the water that the air could hold.
+    /// The relative humidity in percent.
     #[resource(filter, sort, numeric)]
     #[param(minimum = 0, maximum = 100)]
     pub humidity: u8,
-    /// Degrees Celsius.
+    /// The temperature in degrees Celsius.
     #[resource(filter, sort, numeric)]
     #[serde(skip_serializing_if = "Option::is_none")]
     #[param(minimum = -10.0, maximum = 60.0)]
     pub temperature: Option<f64>,
-    /// The lamp above it.
+    /// The lamp above the bed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lamp: Option<Lamp>,
 }
@@ -108,40 +108,40 @@ pub struct Climate {
 /// A lamp above a bed.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub struct Lamp {
-    /// How strong it is.
+    /// The power in watts.
     #[param(minimum = 1, maximum = 2000)]
     pub watts: u32,
-    /// The colour of its light.
+    /// The colour of the light.
     #[param(min_length = 1, max_length = 30)]
     pub colour: String,
 }
 
-/// What grows in a bed.
+/// The plants in a bed.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Crop {
-    /// Red or yellow.
+    /// Tomatoes of any colour.
     Tomato,
-    /// Leaves.
+    /// Leaf vegetables.
     Lettuce,
-    /// Many kinds of them.
+    /// Herbs of any kind.
     Herbs,
-    /// Nothing yet.
+    /// No plants.
     Fallow,
 }
 
-/// What a new bed starts with: the parameters of `create_bed`.
+/// The initial fields of a new bed: the parameters of `create_bed`.
 #[derive(Debug, Clone, ParamGroup)]
 pub(crate) struct NewBed {
     /// The text of the label.
     #[param(min_length = 1, max_length = 80)]
     pub(crate) name: String,
-    /// What grows there.
+    /// The plants in the bed.
     #[param(default = "fallow")]
     pub(crate) crop: Crop,
-    /// How many rows it has.
+    /// The number of rows.
     #[param(default = 4, minimum = 1, maximum = 40)]
     pub(crate) rows: u32,
     /// Length in metres.
@@ -150,13 +150,13 @@ pub(crate) struct NewBed {
     /// Free-form labels.
     #[param(default = [], max_items = 10)]
     pub(crate) tags: Vec<String>,
-    /// What somebody noted.
+    /// A note about the bed.
     #[param(max_length = 500)]
     pub(crate) note: Option<String>,
-    /// Whom to ask.
+    /// The mail address of the contact person.
     #[param(format = "email")]
     pub(crate) keeper: Option<String>,
-    /// The air above it.
+    /// The climate above the bed.
     #[param(default = { "humidity": 50 })]
     pub(crate) climate: Climate,
     /// Free-form data.
@@ -166,57 +166,57 @@ pub(crate) struct NewBed {
     pub(crate) planted: Option<NaiveDate>,
 }
 
-/// How a bed can hang together with another.
+/// An effect of a bed on another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Effect {
-    /// The bed takes light from the other.
+    /// The bed shades the other.
     Shades,
-    /// Its water runs on into the other.
+    /// The water of the bed runs into the other.
     Waters,
 }
 
-/// Two beds that hang together.
+/// A relationship of two beds.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Link {
     /// The bed.
     pub(crate) bed_id: String,
-    /// How.
+    /// The effect on the other bed.
     pub(crate) effect: Effect,
     /// The other bed.
     pub(crate) target_id: String,
 }
 
-/// What remains of a bed that was removed.
+/// A removed bed.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Removed {
-    /// The bed that is gone.
+    /// The removed bed.
     pub(crate) bed_id: String,
 }
 
-/// A watering that came to its end.
+/// A finished watering.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Watering {
     /// The bed that was watered.
     pub(crate) bed_id: String,
-    /// How much it got.
+    /// The amount of water in litres.
     pub(crate) litres: u32,
 }
 
-/// What was asked for, and what is to be expected.
+/// A weather forecast.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Forecast {
     /// The place.
     pub(crate) place: String,
-    /// Which side of the house.
+    /// The side of the house.
     pub(crate) side: Side,
-    /// Degrees Celsius, a day each.
+    /// The temperature of each day.
     pub(crate) degrees: Vec<f64>,
-    /// In which unit.
+    /// The unit of the temperatures.
     pub(crate) unit: String,
-    /// The sensors that were asked.
+    /// The sensors of the forecast.
     pub(crate) sensors: Vec<u32>,
-    /// More words, if they were wanted.
+    /// Details of the forecast, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remark: Option<String>,
 }
@@ -225,9 +225,9 @@ pub(crate) struct Forecast {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Side {
-    /// Much sun.
+    /// The sunny side.
     South,
-    /// Little of it.
+    /// The shaded side.
     North,
 }
 
@@ -235,8 +235,8 @@ pub(crate) enum Side {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Point {
-    /// Metres from the door.
+    /// The distance from the door in metres.
     pub(crate) x: f64,
-    /// Metres from the wall.
+    /// The distance from the wall in metres.
     pub(crate) y: f64,
 }

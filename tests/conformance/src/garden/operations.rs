@@ -1,4 +1,4 @@
-//! What a caller can do in the greenhouse.
+//! The operations of the greenhouse.
 
 use std::time::Duration;
 
@@ -10,14 +10,14 @@ use mcp_aql::query::Selected;
 use super::Garden;
 use super::model::{Bed, Effect, Forecast, Link, NewBed, Point, Removed, Side, Watering};
 
-/// A watering takes so many steps,
+/// The number of steps of a watering.
 const STEPS: u32 = 5;
-/// each so long.
+/// The duration of a step.
 const STEP: Duration = Duration::from_millis(15);
 
 #[operations]
 impl Garden {
-    /// Make a bed.
+    /// Create a bed.
     #[operation(
         category = "CREATE",
         example = { "name": "By the door", "crop": "herbs", "planted": "2031-05-06" },
@@ -62,7 +62,7 @@ impl Garden {
         self.with(|house| query.run(house.beds()))
     }
 
-    /// Change fields of a bed. What `input` leaves out stays as it is, `null` removes.
+    /// Change fields of a bed. Fields that `input` does not name keep their values, `null` removes.
     #[operation(
         category = "UPDATE",
         example = { "bed_id": "bed-7", "input": { "climate": { "humidity": 60 } } },
@@ -84,7 +84,7 @@ impl Garden {
         })
     }
 
-    /// Delete a bed for good.
+    /// Delete a bed permanently.
     #[operation(
         category = "DELETE",
         danger(
@@ -103,7 +103,7 @@ impl Garden {
         Ok(Removed { bed_id })
     }
 
-    /// Say what a bed does to another.
+    /// Record the effect of a bed on another one.
     #[operation(
         category = "CREATE",
         rationale = "a relationship comes into being; gardeners say `link`",
@@ -121,7 +121,7 @@ impl Garden {
         self.link(Link { bed_id, effect, target_id })
     }
 
-    /// Follow what beds do to each other.
+    /// Follow the effects of beds on each other.
     #[operation(category = "READ")]
     async fn query_relationships(
         &self,
@@ -142,10 +142,10 @@ impl Garden {
         execution: ExecutionContext,
         /// The bed.
         bed_id: String,
-        /// How much water.
+        /// The amount of water in litres.
         #[param(default = 10, minimum = 1, maximum = 80)]
         litres: u32,
-        /// Have the first attempt fail for want of water, to see what comes of it.
+        /// Let the first attempt fail for lack of water.
         #[param(default = false)]
         fail: bool,
     ) -> Result<Watering, OperationError> {
@@ -163,28 +163,28 @@ impl Garden {
         Ok(Watering { bed_id, litres })
     }
 
-    /// Get the weather to be expected around the house.
+    /// Get the weather forecast for the house.
     #[operation(category = "READ", example = {
         "place": "Home", "side": "north", "days": 2, "station": "5f1c0a52-8f4e-4d3b-9c3e-0a1b2c3d4e5f",
     })]
     fn get_forecast(
         &self,
-        /// Where.
+        /// The name of the place.
         #[param(min_length = 2, max_length = 40)]
         place: String,
-        /// Which side of the house.
+        /// The side of the house.
         #[param(default = "south")]
         side: Side,
-        /// For how many days.
+        /// The number of days.
         #[param(default = 3, minimum = 1, maximum = 14)]
         days: u32,
-        /// Metres above the sea.
+        /// The altitude in metres.
         #[param(minimum = -430, maximum = 8849)]
         altitude: Option<f64>,
-        /// In which unit.
+        /// The unit of the temperatures.
         #[param(default = "celsius", enum = ["celsius", "kelvin"])]
         unit: String,
-        /// What `days` was called once.
+        /// The former name of `days`.
         #[param(
             minimum = 1,
             maximum = 14,
@@ -196,27 +196,27 @@ impl Garden {
         code: Option<String>,
         /// The first day.
         from: Option<NaiveDate>,
-        /// As it was known then.
+        /// The time of the forecast.
         known_at: Option<DateTime<Utc>>,
-        /// Who wants to know.
+        /// The mail address of the requester.
         #[param(format = "email")]
         contact: Option<String>,
-        /// Where measurements come from.
+        /// The source of the measurements.
         #[param(format = "uri")]
         source: Option<String>,
-        /// Which station.
+        /// The weather station.
         #[param(format = "uuid")]
         station: Option<String>,
-        /// Which sensors to ask.
+        /// The sensors to query.
         #[param(default = [1, 2], min_items = 1, max_items = 8)]
         sensors: Vec<u32>,
-        /// Places inside of the house.
+        /// Places inside the house.
         #[param(max_items = 4)]
         points: Option<Vec<Point>>,
-        /// Say more.
+        /// Return more details.
         #[param(default = false)]
         detailed: bool,
-        /// What the station wants to see.
+        /// The access key of the station.
         #[param(sensitive, min_length = 4, max_length = 64)]
         access_code: Option<String>,
     ) -> Forecast {
@@ -249,7 +249,7 @@ impl Garden {
         Picture { image: Binary::new(b"\x00house\xff".to_vec(), "image/x-garden") }
     }
 
-    /// Get the house itself.
+    /// Get the house.
     #[operation(category = "READ")]
     fn get_house(&self) -> House {
         self.with(|house| House { name: "The greenhouse".to_owned(), beds: house.beds().len() })
@@ -259,15 +259,15 @@ impl Garden {
 /// The house as a whole.
 #[derive(Debug, serde::Serialize, JsonSchema)]
 pub(crate) struct House {
-    /// What people call it.
+    /// The name of the house.
     name: String,
-    /// How many beds it has.
+    /// The number of beds.
     beds: usize,
 }
 
 /// A picture.
 #[derive(Debug, serde::Serialize, JsonSchema)]
 pub(crate) struct Picture {
-    /// What it looks like.
+    /// The content of the image.
     image: Binary,
 }

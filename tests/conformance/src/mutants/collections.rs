@@ -1,4 +1,4 @@
-//! Mutants of lists: what is found, its order, its pages, its fields and its summaries.
+//! Mutants of lists: filters, order, pages, fields and summaries.
 
 use serde_json::{Value, json};
 

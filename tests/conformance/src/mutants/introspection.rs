@@ -1,4 +1,4 @@
-//! Mutants of introspection: descriptions that do not fit what the adapter does.
+//! Mutants of introspection: documentation that contradicts the adapter.
 
 use serde_json::{Value, json};
 

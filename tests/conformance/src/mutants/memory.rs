@@ -34,7 +34,7 @@ impl Remembering {
 
 impl Proxy for Remembering {
     fn request(&mut self, mut message: Value, wire: &mut Wire) {
-        // The result is changed by what the client asked for.
+        // The result is changed according to the client's request.
         self.calls.asked(&message);
         let before = message.clone();
         if arguments_of(&mut message).is_some() {

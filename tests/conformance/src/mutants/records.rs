@@ -1,4 +1,4 @@
-//! Mutants of single tasks: what a read shows, and what a create or an update answers.
+//! Mutants of single tasks: results of reads, creates and updates.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Mutants of replies as such: errors, batches, executions, confirmation, routing and the wire.
+//! Mutants of replies: errors, batches, executions, confirmation, routing and the wire.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Mutants that accept what must be refused, or read something else than the caller wrote.
+//! Mutants that accept invalid requests or misread valid ones.
 
 use serde_json::{Value, json};
 

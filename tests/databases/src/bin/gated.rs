@@ -1,4 +1,5 @@
-//! The adapter that tests start twice and kill: `gated FOLDER ADDRESS SCHEMA`, on PostgreSQL, over HTTP.
+//! Serves the gated adapter on PostgreSQL over HTTP: `gated FOLDER ADDRESS SCHEMA`. The tests start two processes and
+//! kill them.
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! Writes records into an SQLite store, and says of each when it was acknowledged, until something
-//! ends it: `store_writer FILE NAME`. The tests kill it.
+//! Writes records into an SQLite store and prints each acknowledged one, until it is killed by the test:
+//! `store_writer FILE NAME`.
 
 use std::io::Write as _;
 use std::process::ExitCode;
@@ -22,7 +22,7 @@ async fn main() -> ExitCode {
     }
 }
 
-/// Each write makes a record and moves the one that says how far it came.
+/// Each write adds a record and updates the one that holds the latest number.
 async fn write(store: &impl Store, name: &str) -> Result<(), StoreError> {
     let mut out = std::io::stdout();
     let mut latest = Expected::Absent;
@@ -35,7 +35,7 @@ async fn write(store: &impl Store, name: &str) -> Result<(), StoreError> {
         if !store.write(changes).await? {
             return Err(StoreError::failed("somebody else writes under this name"));
         }
-        // The parent reads what is in the pipe, whatever becomes of this process.
+        // Lines in the pipe reach the parent even if this process is killed.
         if writeln!(out, "{number}").and_then(|()| out.flush()).is_err() {
             return Ok(());
         }

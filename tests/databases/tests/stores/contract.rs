@@ -1,4 +1,4 @@
-//! What every store promises. Each test has a place of its own, opened twice where it matters.
+//! The contract of every store. Each test has its own storage, opened twice where that matters.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql::store::{Change, Expected, MOST_KEY_BYTES, MOST_NAME_BYTES, NewRecord, Record, Store};
+use mcp_aql::store::{Change, Expected, MAX_KEY_BYTES, MAX_NAME_BYTES, NewRecord, Record, Store};
 use tokio::task::JoinSet;
 
-use crate::place::Place;
+use crate::fixture::StoreFixture;
 
 fn put(key: &str, expected: Expected, value: impl Into<String>) -> Change {
     Change::put("c", key, expected, NewRecord::new(value))
@@ -27,7 +27,7 @@ fn keys(records: &[Record]) -> Vec<&str> {
     records.iter().map(|record| &*record.key).collect()
 }
 
-/// How many of these writes, all at once, were acknowledged.
+/// Runs these writes concurrently and returns how many were acknowledged.
 async fn acknowledged(writes: Vec<(Arc<dyn Store>, Vec<Change>)>) -> usize {
     let mut tasks = JoinSet::new();
     for (store, changes) in writes {
@@ -36,14 +36,14 @@ async fn acknowledged(writes: Vec<(Arc<dyn Store>, Vec<Change>)>) -> usize {
     tasks.join_all().await.into_iter().filter(|made| *made).count()
 }
 
-pub(crate) async fn all_changes_are_made_or_none(place: &Place) {
-    let store = place.store();
+pub(crate) async fn all_changes_are_made_or_none(fixture: &StoreFixture) {
+    let store = fixture.store();
     store.prepare().await.unwrap();
     assert!(store.write(Vec::new()).await.unwrap());
     assert!(store.write(vec![put("1", Expected::Absent, "1")]).await.unwrap());
     let first = get(&*store, "1").await.unwrap();
 
-    // The last change decides, and the first, in both orders.
+    // The last change is rejected, or the first, in both orders.
     for (free, taken) in [("0", "1"), ("2", "1")] {
         let both = vec![put(free, Expected::Absent, "0"), put(taken, Expected::Absent, "0")];
         assert!(!store.write(both).await.unwrap());
@@ -60,23 +60,23 @@ pub(crate) async fn all_changes_are_made_or_none(place: &Place) {
     store.write(twice).await.unwrap_err();
     assert_eq!(get(&*store, "3").await, None);
 
-    // Another collection is another world.
+    // Collections are independent of each other.
     let elsewhere = Change::put("d", "1", Expected::Absent, NewRecord::new("2"));
     let both = vec![elsewhere, Change::remove("c", "1", version(&*store, "1").await)];
     assert!(store.write(both).await.unwrap());
-    let seen = place.store();
+    let seen = fixture.store();
     assert_eq!(get(&*seen, "1").await, None);
     assert_eq!(seen.get("d", "1").await.unwrap().unwrap().value, "2");
 }
 
-pub(crate) async fn nobody_sees_half_a_write(place: &Place) {
-    let store = place.store();
+pub(crate) async fn readers_see_no_partial_write(fixture: &StoreFixture) {
+    let store = fixture.store();
     let both = |value: u32| {
         let change = |key| put(key, Expected::Any, value.to_string());
         vec![change("left"), change("right")]
     };
     store.write(both(0)).await.unwrap();
-    let reader = place.store();
+    let reader = fixture.store();
     let states = Arc::new(AtomicUsize::new(0));
     let (seen, last) = (Arc::clone(&states), u32::MAX.to_string());
     let reading = tokio::spawn(async move {
@@ -96,7 +96,7 @@ pub(crate) async fn nobody_sees_half_a_write(place: &Place) {
         if value % 10 == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // However seldom the reader comes by.
+        // Continues until the reader has run as well.
         if value >= 200 && (states.load(Ordering::Relaxed) > 2 || reading.is_finished()) {
             break;
         }
@@ -105,15 +105,15 @@ pub(crate) async fn nobody_sees_half_a_write(place: &Place) {
     reading.await.unwrap();
 }
 
-pub(crate) async fn expectations_decide(place: &Place) {
-    let store = place.store();
+pub(crate) async fn expectations_decide_about_writes(fixture: &StoreFixture) {
+    let store = fixture.store();
     let write = async |change: Change| store.write(vec![change]).await.unwrap();
     let remove = |expected| Change::remove("c", "1", expected);
 
     assert!(!write(put("1", Expected::Version(1), "1")).await);
     assert!(!write(put("1", Expected::Version(u64::MAX), "1")).await);
     assert!(!write(remove(Expected::Version(1))).await);
-    // Nothing there, which is what is expected; and nothing there afterwards.
+    // The expected record is absent, and stays absent.
     assert!(write(remove(Expected::Absent)).await);
     assert!(write(remove(Expected::Any)).await);
     assert_eq!(get(&*store, "1").await, None);
@@ -132,8 +132,8 @@ pub(crate) async fn expectations_decide(place: &Place) {
     assert_eq!(get(&*store, "1").await, None);
 }
 
-pub(crate) async fn one_of_many_claims_wins(place: &Place) {
-    let stores = [place.store(), place.store()];
+pub(crate) async fn one_of_many_claims_wins(fixture: &StoreFixture) {
+    let stores = [fixture.store(), fixture.store()];
     let claims = |change: &dyn Fn(usize) -> Change| {
         let claim = |number: usize| (Arc::clone(&stores[number % 2]), vec![change(number)]);
         (0..64).map(claim).collect::<Vec<_>>()
@@ -150,8 +150,7 @@ pub(crate) async fn one_of_many_claims_wins(place: &Place) {
         let removed = acknowledged(claims(&|_| Change::remove("c", &key, there))).await;
         assert_eq!(removed, 1);
     }
-    // What is expected of one record decides about another: each of two takes its seat if the other
-    // one is free.
+    // A condition on one record guards a change of another: each of two writers claims its seat if the other one is free.
     for round in 0..32 {
         let seats = [format!("left {round}"), format!("right {round}")];
         let writes = (0..8).map(|number| {
@@ -169,10 +168,10 @@ pub(crate) async fn one_of_many_claims_wins(place: &Place) {
     }
 }
 
-pub(crate) async fn no_count_is_lost(place: &Place) {
+pub(crate) async fn no_count_is_lost(fixture: &StoreFixture) {
     const TASKS: usize = 16;
     const EACH: usize = 12;
-    let stores = [place.store(), place.store()];
+    let stores = [fixture.store(), fixture.store()];
     stores[0].write(vec![put("count", Expected::Absent, "0")]).await.unwrap();
     let mut tasks = JoinSet::new();
     for number in 0..TASKS {
@@ -193,8 +192,8 @@ pub(crate) async fn no_count_is_lost(place: &Place) {
     assert_eq!(count.value, (TASKS * EACH).to_string());
 }
 
-pub(crate) async fn writers_in_any_order_get_through(place: &Place) {
-    let stores = [place.store(), place.store()];
+pub(crate) async fn writers_in_any_order_get_through(fixture: &StoreFixture) {
+    let stores = [fixture.store(), fixture.store()];
     let mut writes = Vec::new();
     for number in 0..64_usize {
         let mut changes: Vec<_> = (0..6)
@@ -214,8 +213,8 @@ pub(crate) async fn writers_in_any_order_get_through(place: &Place) {
     assert!(left.iter().all(|record| record.value == left[0].value), "{left:?}");
 }
 
-pub(crate) async fn a_version_is_given_once(place: &Place) {
-    let stores = [place.store(), place.store()];
+pub(crate) async fn versions_are_unique(fixture: &StoreFixture) {
+    let stores = [fixture.store(), fixture.store()];
     let mut seen = BTreeSet::new();
     let mut previous = Expected::Absent;
     for round in 0..6 {
@@ -233,7 +232,7 @@ pub(crate) async fn a_version_is_given_once(place: &Place) {
         }
         previous = Expected::Absent;
         assert!(store.write(vec![Change::remove("c", "1", Expected::Any)]).await.unwrap());
-        // A failed write in between changes nothing about it.
+        // A failed write in between does not affect versions.
         assert!(!store.write(vec![put("1", Expected::Version(second), "2")]).await.unwrap());
         for old in &seen {
             let change = put("1", Expected::Version(*old), "3");
@@ -242,8 +241,8 @@ pub(crate) async fn a_version_is_given_once(place: &Place) {
     }
 }
 
-pub(crate) async fn groups_are_listed_in_pages(place: &Place) {
-    let store = place.store();
+pub(crate) async fn groups_are_listed_in_pages(fixture: &StoreFixture) {
+    let store = fixture.store();
     let record =
         |group: Option<&str>| NewRecord { group: group.map(str::to_owned), ..NewRecord::new("0") };
     for number in 0..30 {
@@ -272,14 +271,14 @@ pub(crate) async fn groups_are_listed_in_pages(place: &Place) {
     assert_eq!(all.len(), 30);
     assert!(all.is_sorted_by_key(|record| record.key.clone()));
     assert_eq!(keys(&store.list("c", None, Some("27"), 9).await.unwrap()), ["28", "29"]);
-    // Behind a key that is not there, and nothing at all.
+    // A key that does not exist, and an empty result.
     assert_eq!(keys(&store.list("c", None, Some("27x"), 1).await.unwrap()), ["28"]);
     assert!(store.list("c", None, None, 0).await.unwrap().is_empty());
     assert!(store.list("c", Some("z"), None, 9).await.unwrap().is_empty());
     assert!(store.list("c", Some(""), None, 9).await.unwrap().is_empty());
     assert!(store.list("e", None, None, 9).await.unwrap().is_empty());
 
-    // A record may go to another group.
+    // A record may move to another group.
     for (key, group) in [("00", Some("y")), ("03", None), ("02", Some("x"))] {
         let change = Change::put("c", key, Expected::Any, record(group));
         assert!(store.write(vec![change]).await.unwrap());
@@ -288,8 +287,8 @@ pub(crate) async fn groups_are_listed_in_pages(place: &Place) {
     assert_eq!(keys(&store.list("c", Some("y"), None, 2).await.unwrap()), ["00", "01"]);
 }
 
-pub(crate) async fn keys_are_ordered_by_their_bytes(place: &Place) {
-    let store = place.store();
+pub(crate) async fn keys_are_ordered_by_their_bytes(fixture: &StoreFixture) {
+    let store = fixture.store();
     let mut names = [
         "",
         "\0",
@@ -343,8 +342,8 @@ pub(crate) async fn keys_are_ordered_by_their_bytes(place: &Place) {
     }
 }
 
-pub(crate) async fn any_text_is_kept(place: &Place) {
-    let store = place.store();
+pub(crate) async fn any_text_is_kept(fixture: &StoreFixture) {
+    let store = fixture.store();
     let expires_at = DateTime::from_timestamp_micros(1_900_000_000_123_456).unwrap();
     let texts = [
         String::new(),
@@ -359,13 +358,13 @@ pub(crate) async fn any_text_is_kept(place: &Place) {
         let record = NewRecord::new(text).group(text).expires_at(expires_at);
         let change = Change::put(text, text, Expected::Absent, record);
         assert!(store.write(vec![change]).await.unwrap(), "{text:?}");
-        let found = place.store().get(text, text).await.unwrap().unwrap();
+        let found = fixture.store().get(text, text).await.unwrap().unwrap();
         assert_eq!((&found.key, &found.value), (text, text));
         assert_eq!((found.group.as_ref(), found.expires_at), (Some(text), Some(expires_at)));
         let listed = store.list(text, Some(text), None, 9).await.unwrap();
         assert_eq!(listed, [found]);
     }
-    // A mebibyte that does not shrink, and the longest names there may be.
+    // An incompressible mebibyte, and the longest allowed names.
     let mut noise = 1_u64;
     let value: String = std::iter::repeat_with(|| {
         noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -374,7 +373,7 @@ pub(crate) async fn any_text_is_kept(place: &Place) {
     .take(1 << 20)
     .collect();
     for unit in ["k", "\0"] {
-        let (key, name) = (unit.repeat(MOST_KEY_BYTES), unit.repeat(MOST_NAME_BYTES));
+        let (key, name) = (unit.repeat(MAX_KEY_BYTES), unit.repeat(MAX_NAME_BYTES));
         let record = NewRecord::new(&value).group(&name);
         assert!(
             store.write(vec![Change::put(&name, &key, Expected::Absent, record)]).await.unwrap()
@@ -391,9 +390,9 @@ pub(crate) async fn any_text_is_kept(place: &Place) {
     }
 }
 
-pub(crate) async fn names_that_are_too_long_are_refused(place: &Place) {
-    let store = place.store();
-    let (key, name) = ("k".repeat(MOST_KEY_BYTES + 1), "n".repeat(MOST_NAME_BYTES + 1));
+pub(crate) async fn names_that_are_too_long_are_refused(fixture: &StoreFixture) {
+    let store = fixture.store();
+    let (key, name) = ("k".repeat(MAX_KEY_BYTES + 1), "n".repeat(MAX_NAME_BYTES + 1));
     let record = || NewRecord::new("0");
     for change in [
         Change::put("c", &key, Expected::Any, record()),
@@ -402,21 +401,21 @@ pub(crate) async fn names_that_are_too_long_are_refused(place: &Place) {
         Change::remove("c", &key, Expected::Any),
     ] {
         let error = store.write(vec![put("0", Expected::Any, "0"), change]).await.unwrap_err();
-        assert!(error.to_string().contains("bytes: it may have"), "{error}");
+        assert!(error.to_string().contains("bytes: at most"), "{error}");
     }
     assert_eq!(get(&*store, "0").await, None);
-    // To ask for them is no error: they are not there.
+    // Reading such names is not an error: the records do not exist.
     assert_eq!(store.get(&name, &key).await.unwrap(), None);
     assert!(store.list(&name, Some(&name), Some(&key), 9).await.unwrap().is_empty());
 }
 
-pub(crate) async fn what_has_expired_is_forgotten(place: &Place) {
+pub(crate) async fn what_has_expired_is_forgotten(fixture: &StoreFixture) {
     // REQ-TOK-13
-    let store = place.store();
+    let store = fixture.store();
     let now = DateTime::from_timestamp_micros(1_900_000_000_000_000).unwrap();
     let at =
         |nanoseconds| NewRecord::new("0").expires_at(now + TimeDelta::nanoseconds(nanoseconds));
-    // More than are forgotten at a time.
+    // More records than one purge deletes.
     for hundred in 0..25 {
         let changes = (0..100).map(|number| {
             let key = format!("{}", hundred * 100 + number);
@@ -429,7 +428,7 @@ pub(crate) async fn what_has_expired_is_forgotten(place: &Place) {
     let kept = kept.map(|(key, record)| Change::put("c", key, Expected::Absent, record));
     assert!(store.write(kept.to_vec()).await.unwrap());
     assert_eq!(get(&*store, "hair").await.unwrap().expires_at, Some(now));
-    // Expired or not, it is there until it is forgotten.
+    // An expired record exists until it is purged.
     assert!(store.get("old", "7").await.unwrap().is_some());
 
     assert_eq!(store.purge(now + TimeDelta::nanoseconds(500)).await.unwrap(), 2_501);
@@ -440,13 +439,13 @@ pub(crate) async fn what_has_expired_is_forgotten(place: &Place) {
     assert_eq!(keys(&store.list("c", None, None, 9).await.unwrap()), ["never"]);
 }
 
-pub(crate) async fn renewed_records_outlive_a_purge(place: &Place) {
+pub(crate) async fn renewed_records_outlive_a_purge(fixture: &StoreFixture) {
     let now = Utc::now();
     let records = |at: DateTime<Utc>| -> Vec<Change> {
         let record = || NewRecord::new("0").expires_at(at);
         (0..50).map(|key| Change::put("c", key.to_string(), Expected::Any, record())).collect()
     };
-    let stores = [place.store(), place.store()];
+    let stores = [fixture.store(), fixture.store()];
     stores[0].write(records(now + TimeDelta::hours(1))).await.unwrap();
     let purging = tokio::spawn({
         let store = Arc::clone(&stores[1]);
@@ -459,7 +458,7 @@ pub(crate) async fn renewed_records_outlive_a_purge(place: &Place) {
             purged
         }
     });
-    // Expired, and at once renewed, in a write of its own: whatever is purged is purged in between.
+    // Expired and immediately renewed by a separate write. A purge runs in between.
     for _ in 0..20 {
         stores[0].write(records(now - TimeDelta::hours(1))).await.unwrap();
         stores[0].write(records(now + TimeDelta::hours(1))).await.unwrap();
@@ -469,8 +468,8 @@ pub(crate) async fn renewed_records_outlive_a_purge(place: &Place) {
     purging.await.unwrap();
 }
 
-pub(crate) async fn what_was_dropped_is_whole(place: &Place) {
-    let store = place.store();
+pub(crate) async fn dropped_writes_are_complete_or_absent(fixture: &StoreFixture) {
+    let store = fixture.store();
     store.prepare().await.unwrap();
     for number in 0..40_u64 {
         let changes = vec![
@@ -480,7 +479,7 @@ pub(crate) async fn what_was_dropped_is_whole(place: &Place) {
         let limit = Duration::from_micros(number * 50);
         let _ = tokio::time::timeout(limit, store.write(changes)).await;
     }
-    // Whoever comes next finds connections that work.
+    // Later callers get working connections.
     assert!(store.write(vec![put("next", Expected::Absent, "1")]).await.unwrap());
     tokio::time::sleep(Duration::from_millis(50)).await;
     let all = store.list("c", None, None, 99).await.unwrap();

@@ -1,4 +1,4 @@
-//! Processes that are killed, disks that are full, files that are read-only.
+//! Killed processes, full disks and read-only files.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
@@ -9,16 +9,16 @@ use std::time::Duration;
 use mcp_aql::store::{SqliteStore, Store};
 use rusqlite::Connection;
 
-use crate::place::file;
+use crate::fixture::file;
 
-/// Processes that are killed in the test below; `KILLS=1000` kills so many.
+/// The number of processes that the test kills; the variable `KILLS` overrides it.
 const KILLS: u64 = 20;
-/// Processes that write into one file at a time.
+/// The number of processes that write into one file concurrently.
 const WRITERS: usize = 3;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_store_writer");
 
-/// Numbers without a pattern (xorshift).
+/// A xorshift random number generator.
 struct Random(u64);
 
 impl Random {
@@ -39,20 +39,20 @@ fn start(file: &Path, name: &str) -> Child {
         .unwrap()
 }
 
-/// How many writes it was told of.
-fn told(child: &mut Child) -> u64 {
+/// Counts the acknowledged writes.
+fn acknowledged_count(child: &mut Child) -> u64 {
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let mut told = 0;
+    let mut acknowledged_count = 0;
     for line in lines {
-        // The last line may be half a one.
-        if line.unwrap() == told.to_string() {
-            told += 1;
+        // The last line may be incomplete.
+        if line.unwrap() == acknowledged_count.to_string() {
+            acknowledged_count += 1;
         }
     }
-    told
+    acknowledged_count
 }
 
-/// Lets it write for a while, and kills it; how many writes were acknowledged by then.
+/// Kills the writer after some time, and returns the number of acknowledged writes.
 fn write_until_killed(file: &Path, name: &str, after: Duration) -> u64 {
     let mut child = start(file, name);
     let text = thread::scope(|scope| {
@@ -70,7 +70,7 @@ fn write_until_killed(file: &Path, name: &str, after: Duration) -> u64 {
     let mut errors = String::new();
     child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
     assert_eq!(errors, "");
-    // A line without its end was cut off.
+    // An incomplete line was cut off.
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let lines: Vec<_> = whole.lines().collect();
     for (number, line) in lines.iter().enumerate() {
@@ -79,15 +79,15 @@ fn write_until_killed(file: &Path, name: &str, after: Duration) -> u64 {
     lines.len().try_into().unwrap()
 }
 
-/// What is in the file, which has to be sound: the records of each name, all there is up to the
-/// latest, and at least those that were acknowledged.
+/// Checks the integrity of the file. Each name must have all records up to the latest, and at least the acknowledged
+/// ones.
 async fn check(file: &Path, acknowledged: &[(String, u64)]) {
     let store = SqliteStore::open(file);
     for (name, count) in acknowledged {
         let records = store.list("records", Some(name), None, usize::MAX).await.unwrap();
         let there = u64::try_from(records.len()).unwrap();
         assert!(there >= *count, "{name}: {} of {count} are lost", count - there);
-        // At most the one write that was under way is there as well.
+        // At most the one write in progress may be present in addition.
         assert!(there <= count + 1, "{name}: {there} of {count}");
         for (number, record) in records.iter().enumerate() {
             assert_eq!(record.key, format!("{name} {number:06}"));
@@ -103,14 +103,14 @@ async fn check(file: &Path, acknowledged: &[(String, u64)]) {
 }
 
 #[tokio::test]
-async fn what_was_acknowledged_survives_every_kill() {
+async fn acknowledged_writes_survive_every_kill() {
     let wanted = std::env::var("KILLS").map_or(KILLS, |kills| kills.parse().unwrap());
     let (mut kills, mut writes, mut checks) = (0_u64, 0_u64, 0);
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
-    // Lives are longer where a write takes long.
+    // Processes live longer if a write is slow.
     let mut longer = 1;
     while kills < wanted || (writes < kills && longer < 100) {
-        // A new file now and then, so that files are killed while they are new, too.
+        // Some files are new, so that processes are also killed while they create one.
         let (_folder, file) = file();
         let mut acknowledged = Vec::new();
         for round in 0..6 {
@@ -118,7 +118,7 @@ async fn what_was_acknowledged_survives_every_kill() {
                 let writers: Vec<_> = (0..WRITERS)
                     .map(|writer| {
                         let name = format!("{round}-{writer}");
-                        // Some are killed before they have opened the file.
+                        // Some processes are killed before they have opened the file.
                         let limit = if random.below(4) == 0 { 15_000 } else { 150_000 };
                         let after = Duration::from_micros(random.below(limit * longer));
                         let file = &file;
@@ -133,7 +133,7 @@ async fn what_was_acknowledged_survives_every_kill() {
                 }
             });
             kills += WRITERS as u64;
-            // In between it is the next writer that has to recover the file.
+            // In between, the next writer must recover the file.
             if round % 2 == 1 {
                 check(&file, &acknowledged).await;
                 checks += 1;
@@ -152,9 +152,9 @@ async fn what_was_acknowledged_survives_every_kill() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
+async fn a_full_disk_is_reported_and_loses_no_acknowledged_write() {
     let (_folder, file) = file();
-    // Files cannot grow, as on a full disk. Without the trap the system would end the process.
+    // Files cannot grow, as on a full disk. Without the trap, the signal would terminate the process.
     let limited = r#"trap "" XFSZ; ulimit -f 2000; exec "$0" "$1" full"#;
     let mut child = Command::new("sh")
         .args(["-c", limited, PROGRAM])
@@ -163,7 +163,7 @@ async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let count = told(&mut child);
+    let count = acknowledged_count(&mut child);
     assert!(!child.wait().unwrap().success());
     let mut error = String::new();
     child.stderr.take().unwrap().read_to_string(&mut error).unwrap();
@@ -173,11 +173,10 @@ async fn a_full_disk_is_told_and_nothing_acknowledged_is_lost() {
     check(&file, &[("full".to_owned(), count)]).await;
 }
 
-/// As a user who may read the file and not write it: who is root may do anything, so then the writer
-/// is somebody else.
+/// A user who may read the file but not write it. Root may do both, so the writer then runs as another user.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_read_only_file_is_told() {
+async fn a_read_only_file_is_reported() {
     use std::os::unix::fs::PermissionsExt as _;
     let (folder, file) = file();
     SqliteStore::open(&file).prepare().await.unwrap();

@@ -1,34 +1,33 @@
-//! The stores: what each of them promises, and what becomes of it when files, servers and processes
-//! fail.
+//! The stores: their common contract, and their behaviour when files, servers and processes fail.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod contract;
 mod crash;
-mod place;
+mod fixture;
 mod postgres;
 mod sqlite;
 
-/// Runs what is promised against every store.
+/// Runs the contract against every store.
 macro_rules! promised {
     ($($promise:ident),* $(,)?) => { $(
         mod $promise {
-            use crate::{contract, place};
+            use crate::{contract, fixture};
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn in_memory() {
-                contract::$promise(&place::memory()).await;
+                contract::$promise(&fixture::memory()).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn in_sqlite() {
-                contract::$promise(&place::sqlite()).await;
+                contract::$promise(&fixture::sqlite()).await;
             }
 
             #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
             async fn in_postgres() {
-                let Some(place) = place::postgres().await else { return };
-                contract::$promise(&place).await;
+                let Some(fixture) = fixture::postgres().await else { return };
+                contract::$promise(&fixture).await;
             }
         }
     )* };
@@ -36,17 +35,17 @@ macro_rules! promised {
 
 promised!(
     all_changes_are_made_or_none,
-    nobody_sees_half_a_write,
-    expectations_decide,
+    readers_see_no_partial_write,
+    expectations_decide_about_writes,
     one_of_many_claims_wins,
     no_count_is_lost,
     writers_in_any_order_get_through,
-    a_version_is_given_once,
+    versions_are_unique,
     groups_are_listed_in_pages,
     keys_are_ordered_by_their_bytes,
     any_text_is_kept,
     names_that_are_too_long_are_refused,
     what_has_expired_is_forgotten,
     renewed_records_outlive_a_purge,
-    what_was_dropped_is_whole,
+    dropped_writes_are_complete_or_absent,
 );

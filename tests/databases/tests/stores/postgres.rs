@@ -1,4 +1,4 @@
-//! What PostgreSQL's store does with servers.
+//! The PostgreSQL store and its server: lost connections, locks and migrations.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,14 +7,14 @@ use mcp_aql::store::{Change, Expected, NewRecord, PostgresStore, Store, StoreErr
 use mcp_aql_tests_databases::postgres;
 use tokio_postgres::Client;
 
-use crate::place::schema;
+use crate::fixture::schema;
 
 fn put(key: &str) -> Vec<Change> {
     vec![Change::put("c", key, Expected::Any, NewRecord::new("0"))]
 }
 
 struct Server {
-    /// A connection beside those of the store.
+    /// A connection in addition to those of the store.
     client: Client,
     address: String,
     schema: String,
@@ -30,7 +30,7 @@ impl Server {
         PostgresStore::connect(&self.address).unwrap().schema(&self.schema)
     }
 
-    /// Executes this in the store's schema.
+    /// Executes a statement in the store's schema.
     async fn batch(&self, sql: &str) {
         let schema = self.schema.replace('"', "\"\"");
         let path = format!("SET search_path = \"{schema}\"; {sql}");
@@ -43,13 +43,13 @@ impl Server {
         self.batch(sql).await;
     }
 
-    /// How many connections with this name there are.
+    /// Returns the number of connections with this name.
     async fn connections(&self, name: &str) -> i64 {
         let sql = "SELECT count(*) FROM pg_stat_activity WHERE application_name = $1";
         self.client.query_one(sql, &[&name]).await.unwrap().get(0)
     }
 
-    /// Ends the connections with this name.
+    /// Terminates the connections with this name.
     async fn terminate(&self, name: &str) -> usize {
         let sql =
             "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1";
@@ -91,16 +91,16 @@ async fn a_schema_of_the_first_layout_becomes_one_of_today() {
 }
 
 #[tokio::test]
-async fn what_is_later_or_not_ours_is_refused() {
+async fn newer_layouts_and_foreign_files_are_rejected() {
     let Some(server) = Server::new().await else { return };
     let store = server.store();
     store.write(put("a")).await.unwrap();
     server.batch("UPDATE mcp_aql_layout SET number = 3").await;
-    // Who is at work already goes on; who begins is told.
+    // Stores that are already open keep working. A new one gets an error.
     store.get("c", "a").await.unwrap();
     let error = server.store().prepare().await.unwrap_err();
     assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
-    assert!(error.to_string().contains("update this program, or name another place"), "{error}");
+    assert!(error.to_string().contains("update this program, or use another database"), "{error}");
 
     let Some(server) = Server::new().await else { return };
     server.create("CREATE TABLE record (x int)").await;
@@ -131,21 +131,21 @@ async fn many_may_begin_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn connections_that_are_ended_are_made_anew() {
+async fn terminated_connections_are_reopened() {
     let Some(server) = Server::new().await else { return };
     let name = format!("ended {}", server.schema);
     let named = format!("{} application_name='{name}'", server.address);
     let store = PostgresStore::connect(&named).unwrap().schema(&server.schema).connections(4);
     let store = Arc::new(store);
     store.write(put("a")).await.unwrap();
-    // At rest: whoever comes next does not notice.
+    // Idle connections: the next caller does not notice.
     for _ in 0..20 {
         assert!(server.terminate(&name).await > 0);
         assert!(store.get("c", "a").await.unwrap().is_some());
         assert!(server.terminate(&name).await > 0);
         assert!(store.write(put("a")).await.unwrap());
     }
-    // At work: what was acknowledged is there, and an error says that something was not.
+    // Connections in use: acknowledged writes are present, and the others got an error.
     let mut tasks = tokio::task::JoinSet::new();
     for writer in 0..8 {
         let store = Arc::clone(&store);
@@ -185,7 +185,7 @@ async fn connections_that_are_ended_are_made_anew() {
 }
 
 #[tokio::test]
-async fn there_are_so_many_connections_and_no_more() {
+async fn the_connection_limit_holds() {
     let Some(server) = Server::new().await else { return };
     let name = format!("bounded {}", server.schema);
     let named = format!("{} application_name='{name}'", server.address);
@@ -211,7 +211,7 @@ async fn a_statement_does_not_wait_for_ever() {
     let error = store.write(put("a")).await.unwrap_err();
     assert!(error.to_string().contains("statement timeout"), "{error}");
     assert!(start.elapsed() < Duration::from_secs(5), "the user's limit counts");
-    // What is not locked goes on, on the same connection.
+    // Records that are not locked are available on the same connection.
     assert!(store.get("c", "a").await.unwrap().is_some());
     assert!(store.write(put("b")).await.unwrap());
     server.batch("ROLLBACK").await;
@@ -223,12 +223,12 @@ async fn limits_are_set_where_the_server_has_none() {
     let Some(server) = Server::new().await else { return };
     server.store().write(put("a")).await.unwrap();
     server.batch("BEGIN; SELECT 1 FROM record FOR UPDATE").await;
-    let patience = Duration::from_millis(300);
+    let timeout = Duration::from_millis(300);
     let start = Instant::now();
-    let error = server.store().patience(patience).write(put("a")).await.unwrap_err();
+    let error = server.store().statement_timeout(timeout).write(put("a")).await.unwrap_err();
     assert!(error.to_string().contains("statement timeout"), "{error}");
     let waited = start.elapsed();
-    assert!(waited >= patience && waited < Duration::from_secs(5), "{waited:?}");
+    assert!(waited >= timeout && waited < Duration::from_secs(5), "{waited:?}");
     server.batch("ROLLBACK").await;
 }
 
@@ -251,7 +251,7 @@ async fn groups_are_read_from_an_index() {
     };
     let grown = async |index: &str, before: i64| {
         let start = Instant::now();
-        // The server counts with a delay, and sooner where it is asked something.
+        // The server's statistics are delayed; a query makes them available sooner.
         while scans(index).await == before {
             assert!(start.elapsed().as_secs() < 20, "{index} is not used");
             store.get("elsewhere", "a").await.unwrap();
@@ -284,7 +284,7 @@ async fn a_role_needs_no_right_to_create_what_is_there() {
     let limited = format!("{} user={role}", server.address);
     let store = PostgresStore::connect(&limited).unwrap().schema(&server.schema);
     assert!(store.write(put("a")).await.unwrap());
-    // Elsewhere it is told what is missing.
+    // Elsewhere, the error names what is missing.
     let error = store_elsewhere(&limited).prepare().await.unwrap_err();
     assert!(error.to_string().contains("permission denied"), "{error}");
     let sql = format!("DROP OWNED BY {role}; DROP ROLE {role}");

@@ -1,4 +1,4 @@
-//! What SQLite's store does with files.
+//! The SQLite store and its files: layouts, damage, locks and logs.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use std::time::{Duration, Instant};
 use mcp_aql::store::{Change, Expected, NewRecord, SqliteStore, Store, StoreError};
 use rusqlite::Connection;
 
-use crate::place::file;
+use crate::fixture::file;
 
 fn put(key: &str) -> Vec<Change> {
     vec![Change::put("c", key, Expected::Any, NewRecord::new("0"))]
 }
 
-/// The layout that the first version wrote, with a record that expired and two that did not.
+/// The layout of the first version, with one expired record and two others.
 const FIRST_LAYOUT: &str = "
     CREATE TABLE mcp_aql_layout (number bigint NOT NULL);
     CREATE TABLE record (collection text NOT NULL, key text NOT NULL, value text NOT NULL,
@@ -43,7 +43,7 @@ async fn a_file_of_the_first_layout_becomes_one_of_today() {
     let listed = store.list("c", Some("g"), None, 9).await.unwrap();
     let listed: Vec<_> = listed.iter().map(|it| (&*it.key, &*it.value, it.version)).collect();
     assert_eq!(listed, [("a", "{}", 7), ("ä", "0", 12)]);
-    // Versions go on where they were.
+    // Versions continue from the previous ones.
     assert!(store.write(put("new")).await.unwrap());
     assert_eq!(store.get("c", "new").await.unwrap().unwrap().version, 42);
     assert_eq!(store.purge(chrono::Utc::now()).await.unwrap(), 1);
@@ -66,15 +66,18 @@ async fn a_file_of_a_later_layout_is_refused() {
         assert!(matches!(error, StoreError::Unreadable(_)), "{error:?}");
         if strange == "3" {
             let told = error.to_string();
-            assert!(told.contains("has layout 3, and this program knows those up to 2"), "{told}");
-            assert!(told.contains("update this program, or name another place"), "{told}");
+            assert!(
+                told.contains("has layout 3, but this program supports layouts up to 2"),
+                "{told}"
+            );
+            assert!(told.contains("update this program, or use another database"), "{told}");
             assert!(told.contains(file.to_str().unwrap()), "{told}");
         }
     }
 }
 
 #[tokio::test]
-async fn what_is_not_ours_stays_as_it_is() {
+async fn foreign_files_stay_unchanged() {
     let (folder, theirs) = file();
     let connection = Connection::open(&theirs).unwrap();
     connection.execute_batch("CREATE TABLE record (x); INSERT INTO record VALUES (1)").unwrap();
@@ -100,7 +103,7 @@ async fn what_is_not_ours_stays_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_damaged_file_gives_errors_and_no_more() {
+async fn a_damaged_file_causes_errors_only() {
     let (folder, file) = file();
     let store = SqliteStore::open(&file);
     for number in 0..60 {
@@ -112,7 +115,7 @@ async fn a_damaged_file_gives_errors_and_no_more() {
     closed(folder.path()).await;
     let sound = std::fs::read(&file).unwrap();
     let mut failed = 0;
-    // Each page in turn is overwritten, its beginning with the header or all of it.
+    // Each page in turn is overwritten, partially or completely.
     for page in 0..sound.len() / 4096 {
         for length in [40, 4096] {
             let mut damaged = sound.clone();
@@ -130,7 +133,7 @@ async fn a_damaged_file_gives_errors_and_no_more() {
         }
     }
     assert!(failed > 10, "{failed}");
-    // The same store serves again once the file is sound.
+    // The same store works again once the file is restored.
     let store = SqliteStore::open(&file);
     std::fs::write(&file, "not a database".repeat(50)).unwrap();
     store.get("c", "7").await.unwrap_err();
@@ -158,7 +161,7 @@ async fn a_damaged_row_hides_no_other() {
     }
 }
 
-/// Waits until the log beside the file is gone, which the last connection takes away.
+/// Waits until the write-ahead log is removed, which the last connection does.
 async fn closed(folder: &Path) {
     let start = Instant::now();
     while std::fs::read_dir(folder).unwrap().count() > 1 {
@@ -199,7 +202,7 @@ async fn the_file_is_made_late_and_for_the_user_alone() {
     assert_eq!(modes, [0o600; 3], "with the files of the write-ahead log");
 }
 
-/// On one thread, so that whoever blocks it blocks everything.
+/// On one thread, so that a blocking call blocks everything.
 #[tokio::test]
 async fn the_runtime_goes_on_while_the_file_is_busy() {
     let (_folder, file) = file();
@@ -224,10 +227,10 @@ async fn the_runtime_goes_on_while_the_file_is_busy() {
 }
 
 #[tokio::test]
-async fn a_file_that_stays_busy_is_told() {
+async fn a_file_that_stays_busy_is_reported() {
     let (_folder, file) = file();
-    let patience = Duration::from_millis(300);
-    let store = SqliteStore::open(&file).patience(patience);
+    let busy_timeout = Duration::from_millis(300);
+    let store = SqliteStore::open(&file).busy_timeout(busy_timeout);
     store.write(put("a")).await.unwrap();
     let other = Connection::open(&file).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -235,7 +238,7 @@ async fn a_file_that_stays_busy_is_told() {
     let error = store.write(put("b")).await.unwrap_err();
     assert!(error.to_string().contains("locked"), "{error}");
     let waited = start.elapsed();
-    assert!(waited >= patience && waited < Duration::from_secs(5), "{waited:?}");
+    assert!(waited >= busy_timeout && waited < Duration::from_secs(5), "{waited:?}");
     other.execute_batch("COMMIT").unwrap();
     assert!(store.write(put("b")).await.unwrap());
 }

@@ -14,7 +14,7 @@ struct Task {
     /// Identifier.
     #[resource(id)]
     task_id: String,
-    /// Where the work stands.
+    /// Status of the work.
     #[resource(sort)]
     status: Status,
 }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 struct Task {
-    /// What state it is in.
+    /// Its state.
     status: MaybeStatus,
 }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema, UpdateInput)]
 struct Task {
-    /// Where the work stands.
+    /// Status of the work.
     status: Status,
 }
 

@@ -1,0 +1,308 @@
+//! Transport with one message per line over the standard input and output of a child process.
+
+use std::sync::Arc;
+
+use rmcp::RoleClient;
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::Transport;
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Failure;
+use super::message_filter::{Incoming, MessageFilter};
+use super::message_start::{MessageStart, id_at_end, message_start};
+use super::stats::Stats;
+
+/// The size of the read buffer, in bytes.
+const BUFFER_BYTES: usize = 64 << 10;
+/// The capacity of the line buffer that is kept between lines, in bytes.
+const KEPT_LINE_BYTES: usize = 64 << 10;
+/// The maximum number of messages queued for the process. Replies are dropped when the queue is
+/// full, so that a server that sends requests and does not read cannot fill the memory.
+const MAX_QUEUED_MESSAGES: usize = 64;
+/// The maximum bytes of an oversized answer that are skipped to reach the next message.
+const MAX_SKIPPED_BYTES: usize = 256 << 20;
+/// The bytes kept of the end of an oversized line to find its id.
+const TAIL_BYTES: usize = 256;
+
+/// A message to write, and a channel that reports when it is written.
+type OutgoingMessage = (Vec<u8>, Option<oneshot::Sender<()>>);
+
+/// A transport of lines.
+pub(super) struct LineTransport<R> {
+    reader: BufReader<R>,
+    line: Vec<u8>,
+    /// The state of skipping an oversized line.
+    oversized: Option<OversizedLine>,
+    writer: Option<mpsc::Sender<OutgoingMessage>>,
+    filter: Arc<MessageFilter>,
+}
+
+#[derive(Default)]
+struct OversizedLine {
+    is_reported: bool,
+    dropped: usize,
+    tail: Vec<u8>,
+}
+
+impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
+    pub(super) fn new(
+        read: R,
+        write: impl AsyncWrite + Send + Unpin + 'static,
+        filter: Arc<MessageFilter>,
+    ) -> Self {
+        let (writer, queue) = mpsc::channel(MAX_QUEUED_MESSAGES);
+        tokio::spawn(write_all(write, queue, Arc::clone(&filter)));
+        let reader = BufReader::with_capacity(BUFFER_BYTES, read);
+        Self { reader, line: Vec::new(), oversized: None, writer: Some(writer), filter }
+    }
+
+    /// Starts to skip an oversized line, and returns an error for the request if its id is already
+    /// known.
+    fn overflow(&mut self) -> Option<ServerJsonRpcMessage> {
+        let begins = message_start(&self.line);
+        let id = match begins {
+            MessageStart::Answer(id) => Some(id),
+            // The pending requests may still be answered.
+            MessageStart::Method => None,
+            MessageStart::Unknown => self.filter.only(),
+        };
+        let told = id.and_then(|id| self.filter.too_large(id));
+        let tail = self.line.split_off(self.line.len().saturating_sub(TAIL_BYTES));
+        let is_reported = told.is_some() || begins == MessageStart::Method;
+        self.oversized = Some(OversizedLine { is_reported, dropped: self.line.len(), tail });
+        self.line = Vec::new();
+        told
+    }
+
+    /// Processes a whole line.
+    fn whole(&mut self) -> Option<ServerJsonRpcMessage> {
+        let text = self.line.trim_ascii();
+        let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+        let found = if text.is_empty() { Incoming::Nothing } else { self.filter.incoming(text) };
+        self.line.clear();
+        self.line.shrink_to(KEPT_LINE_BYTES);
+        match found {
+            Incoming::Answer(answer) => Some(*answer),
+            Incoming::Reply(reply) => {
+                if let Some(writer) = &self.writer {
+                    let _ = writer.try_send((reply, None));
+                }
+                None
+            }
+            Incoming::Nothing | Incoming::NotAMessage => None,
+        }
+    }
+}
+
+impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for LineTransport<R> {
+    type Error = Failure;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Failure>> + Send + 'static {
+        let bytes = self.filter.outgoing(&message);
+        let writer = self.writer.clone();
+        let filter = Arc::clone(&self.filter);
+        async move {
+            let gone = || filter.cause().unwrap_or(Failure::Exited);
+            let (bytes, _) = bytes.ok_or(Failure::Protocol)?;
+            let writer = writer.ok_or_else(gone)?;
+            let (written, is_written) = oneshot::channel();
+            writer.send((bytes, Some(written))).await.map_err(|_| gone())?;
+            is_written.await.map_err(|_| gone())
+        }
+    }
+
+    /// Is cancel safe: bytes already read are kept.
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            if self.filter.cause().is_some() {
+                return None;
+            }
+            let part = match self.reader.fill_buf().await {
+                Ok([]) | Err(_) => {
+                    self.filter.end(Failure::Exited);
+                    return None;
+                }
+                Ok(part) => part,
+            };
+            let end = memchr::memchr(b'\n', part);
+            let line = part.get(..end.unwrap_or(part.len())).unwrap_or_default();
+            let taken = line.len() + usize::from(end.is_some());
+            Stats::count(&self.filter.stats.bytes_in, taken);
+            let mut found = None;
+            match &mut self.oversized {
+                None => {
+                    let most = self.filter.max_bytes();
+                    self.line.extend_from_slice(line);
+                    self.reader.consume(taken);
+                    if self.line.len() > most {
+                        found = self.overflow();
+                    }
+                }
+                Some(over) => {
+                    over.dropped = over.dropped.saturating_add(line.len());
+                    let last =
+                        line.get(line.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default();
+                    over.tail.extend_from_slice(last);
+                    over.tail.drain(..over.tail.len().saturating_sub(TAIL_BYTES));
+                    self.reader.consume(taken);
+                    if over.dropped > MAX_SKIPPED_BYTES {
+                        self.filter.end(Failure::TooLarge);
+                        return None;
+                    }
+                }
+            }
+            if end.is_some() {
+                match self.oversized.take() {
+                    Some(over) if !over.is_reported && found.is_none() => {
+                        found = id_at_end(&over.tail).and_then(|id| self.filter.too_large(id));
+                    }
+                    Some(_) => {}
+                    None => found = self.whole(),
+                }
+            }
+            if found.is_some() {
+                return found;
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), Failure> {
+        self.writer = None;
+        Ok(())
+    }
+}
+
+/// Writes messages until the channel closes or the process stops reading.
+async fn write_all(
+    mut write: impl AsyncWrite + Send + Unpin,
+    mut queue: mpsc::Receiver<OutgoingMessage>,
+    filter: Arc<MessageFilter>,
+) {
+    while let Some((mut text, written)) = queue.recv().await {
+        text.push(b'\n');
+        if write.write_all(&text).await.is_err() || write.flush().await.is_err() {
+            // The reading side reports the reason.
+            return;
+        }
+        Stats::count(&filter.stats.bytes_out, text.len());
+        if let Some(written) = written {
+            let _ = written.send(());
+        }
+    }
+    let _ = write.shutdown().await;
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{
+        CallToolRequest, CallToolRequestParams, ClientRequest, NumberOrString, RequestId,
+    };
+    use tokio::io::AsyncReadExt as _;
+
+    use super::*;
+
+    fn call(id: i64) -> ClientJsonRpcMessage {
+        let call = CallToolRequest::new(CallToolRequestParams::new("search"));
+        ClientJsonRpcMessage::request(ClientRequest::CallToolRequest(call), RequestId::Number(id))
+    }
+
+    /// Returns the id of an answer, and whether it is an error.
+    fn seen(message: &ServerJsonRpcMessage) -> (i64, bool) {
+        match message {
+            ServerJsonRpcMessage::Response(response) => match response.id {
+                NumberOrString::Number(id) => (id, false),
+                NumberOrString::String(_) => panic!("{message:?}"),
+            },
+            ServerJsonRpcMessage::Error(error) => match error.id {
+                Some(NumberOrString::Number(id)) => (id, true),
+                _ => panic!("{message:?}"),
+            },
+            _ => panic!("{message:?}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_may_be_split_anywhere() {
+        let fine = |id| format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"content":[]}}}}"#);
+        let long = "x".repeat(5000);
+        let first =
+            format!(r#"{{"id":2,"result":{{"content":[{{"type":"text","text":"{long}"}}]}}}}"#);
+        let last =
+            format!(r#"{{"result":{{"content":[{{"type":"text","text":"{long}"}}]}},"id":3}}"#);
+        let ping = r#"{"jsonrpc":"2.0","id":"p","method":"ping"}"#;
+        let text = format!(
+            "\n\u{feff}{}\r\nhello\n{first}\n{ping}\n{long}\n{last}\n  {}\n{}",
+            fine(1),
+            fine(4),
+            // The last line has no line end.
+            fine(5)
+        );
+        for size in [1, 7, 64, 100_000] {
+            let (theirs, ours) = tokio::io::duplex(size);
+            let (mut replies, write) = tokio::io::duplex(100_000);
+            let filter = MessageFilter::new(Arc::default());
+            let mut lines = LineTransport::new(ours, write, Arc::clone(&filter));
+            for id in 1..=5 {
+                lines.send(call(id)).await.unwrap();
+            }
+            filter.set_ready(1000);
+            let text = text.clone();
+            let writing = tokio::spawn(async move {
+                let mut theirs = theirs;
+                theirs.write_all(text.as_bytes()).await.unwrap();
+            });
+            let mut all = Vec::new();
+            while let Some(message) = lines.receive().await {
+                all.push(seen(&message));
+            }
+            assert_eq!(all, [(1, false), (2, true), (3, true), (4, false)], "{size}");
+            assert_eq!(filter.cause(), Some(Failure::Exited));
+            writing.await.unwrap();
+            lines.close().await.unwrap();
+            drop(lines);
+            let mut written = String::new();
+            replies.read_to_string(&mut written).await.unwrap();
+            assert_eq!(written.lines().count(), 6);
+            assert!(
+                written.ends_with("{\"jsonrpc\":\"2.0\",\"id\":\"p\",\"result\":{}}\n"),
+                "{written}"
+            );
+        }
+    }
+
+    #[tokio::test]
+    async fn receive_is_cancel_safe() {
+        let (mut theirs, ours) = tokio::io::duplex(1000);
+        let filter = MessageFilter::new(Arc::default());
+        let mut lines = LineTransport::new(ours, tokio::io::sink(), Arc::clone(&filter));
+        lines.send(call(1)).await.unwrap();
+        for part in [r#"{"id":1,"#, r#""result":{"content""#, ":[]}}"] {
+            theirs.write_all(part.as_bytes()).await.unwrap();
+            let limit = std::time::Duration::from_millis(20);
+            assert!(tokio::time::timeout(limit, lines.receive()).await.is_err());
+        }
+        theirs.write_all(b"\n").await.unwrap();
+        assert_eq!(seen(&lines.receive().await.unwrap()), (1, false));
+    }
+
+    #[tokio::test]
+    async fn replies_to_a_server_that_does_not_read_are_dropped() {
+        let (mut theirs, ours) = tokio::io::duplex(1000);
+        // The other end is never read.
+        let (_replies, write) = tokio::io::duplex(10);
+        let filter = MessageFilter::new(Arc::default());
+        let mut lines = LineTransport::new(ours, write, Arc::clone(&filter));
+        let asking = tokio::spawn(async move {
+            for _ in 0..10_000 {
+                theirs.write_all(b"{\"id\":1,\"method\":\"ping\"}\n").await.unwrap();
+            }
+        });
+        assert!(lines.receive().await.is_none());
+        asking.await.unwrap();
+        assert_eq!(lines.writer.as_ref().unwrap().capacity(), 0);
+    }
+}

@@ -1,0 +1,661 @@
+//! Filters and decodes the messages between a server and the client. Only answers to pending
+//! requests pass, decoded as the type that the request expects and without the text of errors.
+//! Other messages are answered here or dropped.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use rmcp::model::{
+    CallToolResult, ClientJsonRpcMessage, ClientNotification, ClientRequest, ContentBlock,
+    DiscoverResult, EmptyResult, ErrorCode, ErrorData, Implementation, InitializeResult,
+    ListToolsResult, MetaObject, NumberOrString, ProtocolVersion, RequestId, ServerCapabilities,
+    ServerJsonRpcMessage, ServerResult,
+};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::Failure;
+use super::message_start::parse_id;
+use super::stats::Stats;
+use crate::ask::display_name;
+
+/// The maximum message size until the server is ready, in bytes. Lists of tools with their schemas
+/// are longer than answers.
+const MAX_START_BYTES: usize = 4 << 20;
+/// The maximum number of consecutive lines that are not messages. Some servers print a banner to
+/// standard output.
+const MAX_NON_PROTOCOL_LINES: usize = 200;
+/// The note about such lines for the operator.
+pub(super) const NOT_MCP: &str = "what it writes to standard output is not MCP";
+/// The maximum length of the id of a server's request, in bytes. Requests with longer ids are not
+/// answered.
+const MAX_ID_BYTES: usize = 100;
+/// The error codes that replace an answer. Codes of servers are never passed on.
+const OF_SERVER: ErrorCode = ErrorCode(-32000);
+const UNFIT: ErrorCode = ErrorCode(1);
+const TOO_LARGE: ErrorCode = ErrorCode(2);
+/// The member of `_meta` in which a decoded answer carries its size.
+const BYTES: &str = "bytes";
+
+/// A pending request, which determines how its answer is decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum PendingRequest {
+    Initialize,
+    Discover,
+    Tools,
+    /// A call of this tool.
+    Call(String),
+    Other,
+}
+
+impl PendingRequest {
+    /// Returns the name of the method, or of the tool.
+    fn name(&self) -> &str {
+        match self {
+            Self::Initialize => "initialize",
+            Self::Discover => "server/discover",
+            Self::Tools => "tools/list",
+            Self::Call(tool) => tool,
+            Self::Other => "ping",
+        }
+    }
+}
+
+/// The result of processing a server's message.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// An answer for the client.
+    Answer(Box<ServerJsonRpcMessage>),
+    /// A reply to a request of the server.
+    Reply(Vec<u8>),
+    /// A message that needs no action.
+    Nothing,
+    /// Not a message.
+    NotAMessage,
+}
+
+/// The message filter of one connection.
+#[derive(Debug)]
+pub(super) struct MessageFilter {
+    pub(super) stats: Arc<Stats>,
+    pending: Mutex<HashMap<i64, PendingRequest>>,
+    /// The maximum size of a message, in bytes.
+    max_bytes: AtomicUsize,
+    /// The maximum size of an answer to a call, in bytes. Lists of tools may be longer.
+    max_call_bytes: AtomicUsize,
+    /// The remaining size for all pages of a list of tools together, in bytes.
+    remaining_tool_bytes: AtomicUsize,
+    /// Whether the server announces changes of its tools.
+    announces_changes: AtomicBool,
+    non_protocol_lines: AtomicUsize,
+    had_message: AtomicBool,
+    cause: OnceLock<Failure>,
+    ended: CancellationToken,
+    /// Whether the session has expired, so that a new one would be served.
+    expired: AtomicBool,
+    version: OnceLock<ProtocolVersion>,
+    /// Notified when the server's tools have changed.
+    pub(super) changed: Notify,
+}
+
+#[derive(Deserialize)]
+struct Envelope<'m> {
+    #[serde(borrow)]
+    id: Option<&'m RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'m, str>>,
+    #[serde(borrow)]
+    result: Option<&'m RawValue>,
+    #[serde(borrow)]
+    error: Option<&'m RawValue>,
+}
+
+impl MessageFilter {
+    pub(super) fn new(stats: Arc<Stats>) -> Arc<Self> {
+        Arc::new(Self {
+            stats,
+            pending: Mutex::default(),
+            max_bytes: AtomicUsize::new(MAX_START_BYTES),
+            max_call_bytes: AtomicUsize::new(MAX_START_BYTES),
+            remaining_tool_bytes: AtomicUsize::new(MAX_START_BYTES),
+            announces_changes: AtomicBool::new(false),
+            non_protocol_lines: AtomicUsize::new(0),
+            had_message: AtomicBool::new(false),
+            cause: OnceLock::new(),
+            ended: CancellationToken::new(),
+            expired: AtomicBool::new(false),
+            version: OnceLock::new(),
+            changed: Notify::new(),
+        })
+    }
+
+    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, PendingRequest>> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the maximum size of a message, in bytes.
+    pub(super) fn max_bytes(&self) -> usize {
+        self.max_bytes.load(Relaxed)
+    }
+
+    /// Sets the maximum size of answers to calls. No other answers are expected from here on.
+    pub(super) fn set_ready(&self, max_bytes: usize) {
+        self.max_call_bytes.store(max_bytes, Relaxed);
+        self.max_bytes.store(max_bytes, Relaxed);
+    }
+
+    /// Allows a list of tools until the filter is ready again.
+    pub(super) fn expect_tools(&self) {
+        self.remaining_tool_bytes.store(MAX_START_BYTES, Relaxed);
+        self.max_bytes.fetch_max(MAX_START_BYTES, Relaxed);
+    }
+
+    /// Returns whether the server announces changes of its tools.
+    pub(super) fn announces_changes(&self) -> bool {
+        self.announces_changes.load(Relaxed)
+    }
+
+    /// Returns the name of a pending request.
+    pub(super) fn unanswered(&self) -> Option<String> {
+        self.pending().values().next().map(|asked| asked.name().to_owned())
+    }
+
+    /// Ends the connection for this reason, unless it has already ended.
+    pub(super) fn end(&self, why: Failure) {
+        let _ = self.cause.set(why);
+        self.ended.cancel();
+    }
+
+    /// Waits until the connection ends and returns the reason.
+    pub(super) async fn ended(&self) -> Failure {
+        self.ended.cancelled().await;
+        self.cause().unwrap_or(Failure::Exited)
+    }
+
+    /// Returns the reason why the connection has ended.
+    pub(super) fn cause(&self) -> Option<Failure> {
+        self.cause.get().copied()
+    }
+
+    /// Records that the server no longer knows the session.
+    #[cfg(feature = "http")]
+    pub(super) fn expire(&self) {
+        self.expired.store(true, Relaxed);
+        self.end(Failure::Exited);
+    }
+
+    pub(super) fn is_expired(&self) -> bool {
+        self.expired.load(Relaxed)
+    }
+
+    /// Returns whether the server has sent only lines that are not messages.
+    pub(super) fn has_only_non_protocol_lines(&self) -> bool {
+        self.non_protocol_lines.load(Relaxed) > 0 && !self.had_message.load(Relaxed)
+    }
+
+    /// Returns the negotiated protocol version.
+    #[cfg(feature = "http")]
+    pub(super) fn version(&self) -> Option<&ProtocolVersion> {
+        self.version.get()
+    }
+
+    /// Encodes a message of the client, and returns its id if it is a request.
+    pub(super) fn outgoing(
+        &self,
+        message: &ClientJsonRpcMessage,
+    ) -> Option<(Vec<u8>, Option<i64>)> {
+        let bytes = serde_json::to_vec(message).ok()?;
+        let mut asked = None;
+        match message {
+            ClientJsonRpcMessage::Request(request) => {
+                if let RequestId::Number(id) = request.id {
+                    asked = Some(id);
+                    self.pending().insert(
+                        id,
+                        match &request.request {
+                            ClientRequest::InitializeRequest(_) => PendingRequest::Initialize,
+                            ClientRequest::DiscoverRequest(_) => PendingRequest::Discover,
+                            ClientRequest::ListToolsRequest(_) => PendingRequest::Tools,
+                            ClientRequest::CallToolRequest(call) => {
+                                PendingRequest::Call(display_name(&call.params.name))
+                            }
+                            _ => PendingRequest::Other,
+                        },
+                    );
+                }
+            }
+            ClientJsonRpcMessage::Notification(notification) => {
+                if let Some(id) = cancelled(&notification.notification) {
+                    self.forget(id);
+                }
+            }
+            _ => {}
+        }
+        Some((bytes, asked))
+    }
+
+    /// Drops a pending request.
+    pub(super) fn forget(&self, id: i64) {
+        self.pending().remove(&id);
+    }
+
+    /// Returns whether a request is pending.
+    #[cfg(feature = "http")]
+    pub(super) fn waits_for(&self, id: i64) -> bool {
+        self.pending().contains_key(&id)
+    }
+
+    /// Processes a message of the server.
+    pub(super) fn incoming(&self, bytes: &[u8]) -> Incoming {
+        let Ok(message) = serde_json::from_slice::<Envelope<'_>>(bytes) else {
+            return self.count_non_protocol_line();
+        };
+        let found = match (message.method, message.id) {
+            (Some(method), None) => {
+                if method == "notifications/tools/list_changed" {
+                    self.changed.notify_one();
+                }
+                Incoming::Nothing
+            }
+            (Some(method), Some(id)) => reply(&method, id.get()),
+            (None, Some(id)) => match parse_id(id.get()) {
+                Some(id) => self.answer(id, message.result, message.error),
+                None => Incoming::Nothing,
+            },
+            // An error without an id does not answer any request.
+            (None, None) if message.error.is_some() => Incoming::Nothing,
+            (None, None) => return self.count_non_protocol_line(),
+        };
+        self.non_protocol_lines.store(0, Relaxed);
+        self.had_message.store(true, Relaxed);
+        found
+    }
+
+    fn count_non_protocol_line(&self) -> Incoming {
+        if self.non_protocol_lines.fetch_add(1, Relaxed) >= MAX_NON_PROTOCOL_LINES {
+            self.stats.notes.add(NOT_MCP);
+            self.end(Failure::Protocol);
+        }
+        Incoming::NotAMessage
+    }
+
+    /// Returns the error that replaces an oversized answer.
+    pub(super) fn too_large(&self, id: i64) -> Option<ServerJsonRpcMessage> {
+        let asked = self.pending().remove(&id)?;
+        Some(self.oversized_error(id, &asked, self.max_bytes()))
+    }
+
+    fn oversized_error(
+        &self,
+        id: i64,
+        asked: &PendingRequest,
+        most: usize,
+    ) -> ServerJsonRpcMessage {
+        self.note(asked, &format!("the answer has more than {most} bytes"));
+        fault(id, TOO_LARGE)
+    }
+
+    /// Records a problem for the operator.
+    fn note(&self, asked: &PendingRequest, what: &str) {
+        self.stats.notes.add(&format!("{}: {what}", asked.name()));
+    }
+
+    /// Records a problem of a request that is still pending.
+    #[cfg(feature = "http")]
+    pub(super) fn note_of(&self, id: Option<i64>, what: &str) {
+        let asked = id.and_then(|id| self.pending().get(&id).cloned());
+        match asked {
+            Some(asked) => self.note(&asked, what),
+            None => self.stats.notes.add(what),
+        }
+    }
+
+    /// Returns the pending request if there is exactly one.
+    pub(super) fn only(&self) -> Option<i64> {
+        let pending = self.pending();
+        let mut ids = pending.keys();
+        ids.next().copied().filter(|_| ids.next().is_none())
+    }
+
+    fn answer(&self, id: i64, result: Option<&RawValue>, error: Option<&RawValue>) -> Incoming {
+        let Some(asked) = self.pending().remove(&id) else {
+            Stats::count(&self.stats.late, 1);
+            return Incoming::Nothing;
+        };
+        let unfit = |what: &str| {
+            self.note(&asked, what);
+            fault(id, UNFIT)
+        };
+        let answer = match (result, error) {
+            (_, Some(error)) => self.refusal(id, &asked, error),
+            (Some(result), None) => match self.exceeds(&asked, result.get().len()) {
+                Some(most) => self.oversized_error(id, &asked, most),
+                None => match self.decode(&asked, result.get()) {
+                    Some(result) => ServerJsonRpcMessage::response(result, RequestId::Number(id)),
+                    None => unfit("the answer is not valid for this MCP method"),
+                },
+            },
+            (None, None) => unfit("the answer has neither a result nor an error"),
+        };
+        Incoming::Answer(Box::new(answer))
+    }
+
+    /// Returns the limit that an answer of this length exceeds.
+    fn exceeds(&self, asked: &PendingRequest, length: usize) -> Option<usize> {
+        match asked {
+            PendingRequest::Call(_) => {
+                let most = self.max_call_bytes.load(Relaxed);
+                // The check before decoding covers the whole message and allows more while tools
+                // are listed.
+                (length > most).then_some(most)
+            }
+            PendingRequest::Tools => {
+                let left = self.remaining_tool_bytes.load(Relaxed);
+                self.remaining_tool_bytes.store(left.saturating_sub(length), Relaxed);
+                (length > left).then_some(MAX_START_BYTES)
+            }
+            _ => None,
+        }
+    }
+
+    fn decode(&self, asked: &PendingRequest, result: &str) -> Option<ServerResult> {
+        Some(match asked {
+            PendingRequest::Initialize => {
+                let mut told: InitializeResult = serde_json::from_str(result).ok()?;
+                if !ProtocolVersion::KNOWN_VERSIONS.contains(&told.protocol_version) {
+                    return None;
+                }
+                let _ = self.version.set(told.protocol_version.clone());
+                self.set_capabilities(&told.capabilities);
+                // The client would log these fields.
+                told.server_info = Implementation::new("", "");
+                told.capabilities = ServerCapabilities::default();
+                told.instructions = None;
+                told.meta = None;
+                ServerResult::InitializeResult(told)
+            }
+            PendingRequest::Discover => {
+                let mut told: DiscoverResult = serde_json::from_str(result).ok()?;
+                let known =
+                    |version: &ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(version);
+                told.supported_versions.retain(known);
+                self.set_capabilities(&told.capabilities);
+                told.capabilities = ServerCapabilities::default();
+                told.instructions = None;
+                told.meta = None;
+                ServerResult::DiscoverResult(told)
+            }
+            PendingRequest::Tools => {
+                let mut told: ListToolsResult = serde_json::from_str(result).ok()?;
+                // Fields that are never used are not kept.
+                for tool in &mut told.tools {
+                    tool.title = None;
+                    tool.output_schema = None;
+                    tool.icons = None;
+                    tool.meta = None;
+                }
+                told.meta = None;
+                ServerResult::ListToolsResult(told)
+            }
+            PendingRequest::Call(_) => {
+                let mut told = call_result(result)?;
+                if told.is_error == Some(true) {
+                    self.note_tool_error(asked, &told);
+                    told.content.clear();
+                    told.structured_content = None;
+                }
+                let mut meta = MetaObject::default();
+                // The size without the envelope does not depend on the id.
+                meta.insert(BYTES.to_owned(), result.len().into());
+                told.meta = Some(meta);
+                ServerResult::CallToolResult(told)
+            }
+            PendingRequest::Other => ServerResult::EmptyResult(EmptyResult {}),
+        })
+    }
+
+    fn set_capabilities(&self, capabilities: &ServerCapabilities) {
+        let tools = capabilities.tools.as_ref();
+        let tells = tools.is_some_and(|tools| tools.list_changed == Some(true));
+        self.announces_changes.store(tells, Relaxed);
+    }
+
+    /// Notes the text of a tool error.
+    fn note_tool_error(&self, asked: &PendingRequest, told: &CallToolResult) {
+        let text = told.content.iter().find_map(|block| block.as_text());
+        match (text, &told.structured_content) {
+            (Some(text), _) => self.note(asked, &text.text),
+            (None, Some(value)) => self.note(asked, &value.to_string()),
+            (None, None) => self.note(asked, "the tool reported an error without a text"),
+        }
+    }
+
+    /// Converts a server's error to one without its text. Version negotiation needs the data of the
+    /// original error.
+    fn refusal(&self, id: i64, asked: &PendingRequest, error: &RawValue) -> ServerJsonRpcMessage {
+        #[derive(Deserialize)]
+        struct ErrorBody {
+            code: i32,
+            message: Option<String>,
+            data: Option<Value>,
+        }
+        let Ok(told) = serde_json::from_str::<ErrorBody>(error.get()) else {
+            self.note(asked, "a JSON-RPC error without a code");
+            return fault(id, OF_SERVER);
+        };
+        let message = told.message.unwrap_or_default();
+        self.note(asked, &format!("JSON-RPC error {}: {message}", told.code));
+        if *asked == PendingRequest::Discover {
+            let is_of_version = ErrorCode(told.code) == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
+            let data = told.data.filter(|_| is_of_version);
+            let error = ErrorData::new(ErrorCode(told.code), "", data);
+            return ServerJsonRpcMessage::error(error, Some(RequestId::Number(id)));
+        }
+        fault(id, OF_SERVER)
+    }
+}
+
+/// Removes and returns the size of an answer.
+pub(super) fn bytes_of(answer: &mut CallToolResult) -> usize {
+    let bytes = answer.meta.take().and_then(|meta| meta.get(BYTES).and_then(Value::as_u64));
+    bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or_default()
+}
+
+/// Returns the failure behind an error of the client.
+pub(super) fn failure_of(error: &ErrorData) -> Failure {
+    if error.code == TOO_LARGE { Failure::TooLarge } else { Failure::Protocol }
+}
+
+fn fault(id: i64, code: ErrorCode) -> ServerJsonRpcMessage {
+    ServerJsonRpcMessage::error(ErrorData::new(code, "", None), Some(RequestId::Number(id)))
+}
+
+/// Decodes the result of a call. Blocks of unknown types are replaced, so that the others are kept.
+fn call_result(result: &str) -> Option<CallToolResult> {
+    if let Ok(told) = serde_json::from_str(result) {
+        return Some(told);
+    }
+    let mut told: Value = serde_json::from_str(result).ok()?;
+    for block in told.get_mut("content")?.as_array_mut()? {
+        if serde_json::from_value::<ContentBlock>(block.clone()).is_err() {
+            // An image counts as left out.
+            *block = serde_json::to_value(ContentBlock::image("", "")).ok()?;
+        }
+    }
+    serde_json::from_value(told).ok()
+}
+
+/// Returns the request that a notification cancels.
+fn cancelled(notification: &ClientNotification) -> Option<i64> {
+    match notification {
+        ClientNotification::CancelledNotification(cancelled) => {
+            match cancelled.params.request_id.as_ref()? {
+                NumberOrString::Number(id) => Some(*id),
+                NumberOrString::String(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Replies to a server's request. Only pings are supported: no sampling, no elicitation, no roots.
+fn reply(method: &str, id: &str) -> Incoming {
+    if id.len() > MAX_ID_BYTES || id == "null" {
+        return Incoming::Nothing;
+    }
+    Incoming::Reply(
+        match method {
+            "ping" => format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{}}}}"#),
+            _ => format!(
+                r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32601,"message":"Method not found"}}}}"#
+            ),
+        }
+        .into_bytes(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::model::{CallToolRequest, CallToolRequestParams};
+
+    use super::*;
+    use crate::upstream::message_start::{MessageStart, id_at_end, message_start};
+
+    fn asks(filter: &MessageFilter, id: i64) {
+        let call = CallToolRequest::new(CallToolRequestParams::new("search"));
+        let request = ClientRequest::CallToolRequest(call);
+        let message = ClientJsonRpcMessage::request(request, RequestId::Number(id));
+        assert_eq!(filter.outgoing(&message).unwrap().1, Some(id));
+    }
+
+    fn answer(filter: &MessageFilter, text: &str) -> ServerJsonRpcMessage {
+        match filter.incoming(text.as_bytes()) {
+            Incoming::Answer(answer) => *answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn only_pending_requests_are_answered_and_errors_lose_their_text() {
+        let filter = MessageFilter::new(Arc::default());
+        for (text, failure) in [
+            (
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":2,"message":"s3cret"}}"#,
+                Failure::Protocol,
+            ),
+            (r#"{"id":7,"error":"s3cret"}"#, Failure::Protocol),
+            (r#"{"id":"7","result":["s3cret"]}"#, Failure::Protocol),
+            (
+                r#"{"id":7,"result":{"resultType":"input_required","content":[]}}"#,
+                Failure::Protocol,
+            ),
+            (r#"{"id":7}"#, Failure::Protocol),
+        ] {
+            asks(&filter, 7);
+            let found = answer(&filter, text);
+            let ServerJsonRpcMessage::Error(error) = &found else { panic!("{text}") };
+            assert_eq!(failure_of(&error.error), failure, "{text}");
+            assert!(!format!("{found:?}").contains("s3cret"), "{text}");
+        }
+        asks(&filter, 8);
+        let text = r#"{"result":{"content":[{"type":"text","text":"s3cret"}],"structuredContent":{"a":"s3cret"},"isError":true},"jsonrpc":"2.0","id":8}"#;
+        let found = answer(&filter, text);
+        assert!(!format!("{found:?}").contains("s3cret"));
+        let ServerJsonRpcMessage::Response(response) = found else { panic!() };
+        let ServerResult::CallToolResult(mut result) = response.result else { panic!() };
+        assert_eq!(result.is_error, Some(true));
+        let envelope = r#"{"result":,"jsonrpc":"2.0","id":8}"#;
+        assert_eq!(bytes_of(&mut result), text.len() - envelope.len());
+        assert_eq!(result.meta, None);
+        // The request is no longer pending.
+        assert!(matches!(filter.incoming(text.as_bytes()), Incoming::Nothing));
+        assert_eq!(filter.stats.late.load(Relaxed), 1);
+    }
+
+    #[test]
+    fn requests_of_a_server_are_answered_and_notifications_dropped() {
+        let filter = MessageFilter::new(Arc::default());
+        let reply = |text: &str| match filter.incoming(text.as_bytes()) {
+            Incoming::Reply(reply) => serde_json::from_slice::<Value>(&reply).unwrap(),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(
+            reply(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#),
+            serde_json::json!({"jsonrpc": "2.0", "id": "a", "result": {}})
+        );
+        for method in ["sampling/createMessage", "elicitation/create", "roots/list"] {
+            let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{}}}}"#);
+            assert_eq!(reply(&text)["error"]["code"], -32601);
+        }
+        let text = r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"x"}}"#;
+        assert!(matches!(filter.incoming(text.as_bytes()), Incoming::Nothing));
+    }
+
+    #[test]
+    fn non_protocol_lines_are_tolerated_up_to_a_limit() {
+        let filter = MessageFilter::new(Arc::default());
+        for text in ["hello", "[]", "{}", "{\"id\":1,\"id\":2}", "\u{0}", "7", "{\"id\":"] {
+            assert!(matches!(filter.incoming(text.as_bytes()), Incoming::NotAMessage), "{text}");
+        }
+        assert!(filter.has_only_non_protocol_lines());
+        assert_eq!(filter.cause(), None);
+        (0..MAX_NON_PROTOCOL_LINES).for_each(|_| drop(filter.incoming(b"x")));
+        assert_eq!(filter.cause(), Some(Failure::Protocol));
+    }
+
+    #[test]
+    fn ids_of_oversized_messages_are_found_at_either_end() {
+        let start = |text: &str| message_start(text.as_bytes());
+        let answer = MessageStart::Answer;
+        assert_eq!(start(r#"{"jsonrpc":"2.0","id":7,"result":{"content":[{"#), answer(7));
+        assert_eq!(start(r#" { "id" : "12" , "result""#), answer(12));
+        assert_eq!(start(r#"{"result":{"id":9,"#), MessageStart::Unknown);
+        assert_eq!(
+            start(r#"{"jsonrpc":"2.0","method":"x","params":{"id":9"#),
+            MessageStart::Method
+        );
+        assert_eq!(
+            start(r#"{"jsonrpc":"2.0","id":9,"method":"x","params":{"#),
+            MessageStart::Method
+        );
+        for text in [
+            "",
+            "{",
+            "{\"",
+            "{\"id\":",
+            "{\"id\":7",
+            "{\"a\":\"",
+            "{\"a\":1 2",
+            "[1,2",
+            "{\"a\":\"b\"}",
+        ] {
+            assert_eq!(start(text), MessageStart::Unknown, "{text}");
+        }
+        let end = |text: &str| id_at_end(text.as_bytes());
+        assert_eq!(end(r#"x"}],"id":5},"jsonrpc":"2.0","id":2}"#), Some(2));
+        assert_eq!(end("5},\"id\" : 3, \"jsonrpc\":\"2.0\" }\r"), Some(3));
+        // This id is inside the result.
+        assert_eq!(end(r#""id":5,"a":{}}}"#), None);
+        assert_eq!(end(r#""id":5}}"#), None);
+        for text in ["", "}", "\"id\"}", "\"id\":}", "\"id\":x}"] {
+            assert_eq!(end(text), None, "{text}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_message_causes_a_panic(text in r#"([\[\]{}",:0-9a-z\\ -]|"id":|"result":|"error":|"method":|"content":\[|null){0,40}"#) {
+            let filter = MessageFilter::new(Arc::default());
+            asks(&filter, 1);
+            drop(filter.incoming(text.as_bytes()));
+            let _ = message_start(text.as_bytes());
+            let _ = id_at_end(text.as_bytes());
+            drop(filter.incoming(format!("{{\"id\":1,\"result\":{text}}}").as_bytes()));
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! The model of a learned adapter: its tools, operations, parameters and types.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use crate::category::{Category, Mode};
+use crate::verbs::sounds_changing;
+
+/// A tool of `tools/list`.
+#[derive(Debug, Clone)]
+pub(crate) struct Tool {
+    /// The name.
+    pub(crate) name: String,
+    /// The description, which models read.
+    pub(crate) description: String,
+    /// The whole tool.
+    pub(crate) raw: Value,
+}
+
+/// A parameter of an operation.
+#[derive(Debug, Clone)]
+pub(crate) struct Parameter {
+    /// The name.
+    pub(crate) name: String,
+    /// `string`, `integer`, `number`, `boolean`, `array`, `object`, or the name of a type.
+    pub(crate) kind: String,
+    /// Whether the parameter is required.
+    pub(crate) required: bool,
+    /// The whole definition: `enum`, `minimum`, `items` and so on.
+    pub(crate) raw: Map<String, Value>,
+}
+
+impl Parameter {
+    /// Reads a parameter from its definition; `None` if it is malformed.
+    pub(crate) fn read(raw: &Value) -> Option<Self> {
+        let raw = raw.as_object()?;
+        Some(Self {
+            name: text(raw.get("name"))?,
+            kind: text(raw.get("type"))?,
+            required: raw.get("required").and_then(Value::as_bool).unwrap_or_default(),
+            raw: raw.clone(),
+        })
+    }
+
+    /// A member of the definition: `minimum`, `enum`, …
+    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
+        self.raw.get(name)
+    }
+}
+
+/// An operation, with its details.
+#[derive(Debug, Clone)]
+pub(crate) struct Operation {
+    /// The name.
+    pub(crate) name: String,
+    /// The category; `None` if introspection has no known one.
+    pub(crate) category: Option<Category>,
+    /// The endpoint family.
+    pub(crate) endpoint: String,
+    /// The tool through which the operation is called.
+    pub(crate) tool: String,
+    /// The description, which models read.
+    pub(crate) description: String,
+    /// The permissions `readOnly` and `destructive`.
+    pub(crate) permissions: Option<(bool, bool)>,
+    /// The parameters.
+    pub(crate) parameters: Vec<Parameter>,
+    /// The entry in the list of operations.
+    pub(crate) listed: Value,
+    /// The whole reply with the details.
+    pub(crate) reply: Value,
+}
+
+impl Operation {
+    /// Reads an operation from its entry in the list and the reply with its details.
+    pub(crate) fn read(listed: &Value, reply: Value) -> Option<Self> {
+        let details = reply.pointer("/data/operation").and_then(Value::as_object);
+        let member = |name: &str| {
+            text(details.and_then(|details| details.get(name))).or_else(|| text(listed.get(name)))
+        };
+        let flag = |name: &str| details?.get("permissions")?.get(name)?.as_bool();
+        let name = text(listed.get("name"))?;
+        Some(Self {
+            name,
+            category: member("semantic_category").as_deref().and_then(Category::parse),
+            endpoint: member("endpoint").unwrap_or_default(),
+            tool: member("mcpTool").unwrap_or_default(),
+            description: member("description").unwrap_or_default(),
+            permissions: flag("readOnly").zip(flag("destructive")),
+            parameters: details
+                .and_then(|details| details.get("parameters")?.as_array())
+                .into_iter()
+                .flatten()
+                .filter_map(Parameter::read)
+                .collect(),
+            listed: listed.clone(),
+            reply,
+        })
+    }
+
+    /// The details as introspection returns them, or null.
+    pub(crate) fn details(&self) -> &Value {
+        self.reply.pointer("/data/operation").unwrap_or(&Value::Null)
+    }
+
+    /// Whether the operation changes nothing. The category, the permissions, the name and the other details
+    /// must agree.
+    pub(crate) fn is_read(&self) -> bool {
+        let says = |name: &str| self.details().get(name).filter(|reported| !reported.is_null());
+        let is_risky = ["danger_level", "danger"]
+            .into_iter()
+            .filter_map(says)
+            .any(|reported| reported.is_string() && reported != "safe");
+        self.category == Some(Category::Read)
+            && self.permissions == Some((true, false))
+            && !sounds_changing(&self.name)
+            && says("lifecycle").is_none()
+            && !is_risky
+    }
+
+    /// Returns a parameter by its name.
+    pub(crate) fn parameter(&self, name: &str) -> Option<&Parameter> {
+        self.parameters.iter().find(|parameter| parameter.name == name)
+    }
+
+    /// The required parameters.
+    pub(crate) fn required(&self) -> impl Iterator<Item = &Parameter> {
+        self.parameters.iter().filter(|parameter| parameter.required)
+    }
+}
+
+/// A type, with its details.
+#[derive(Debug, Clone)]
+pub(crate) struct Type {
+    /// The name.
+    pub(crate) name: String,
+    /// The entry in the list of types.
+    pub(crate) listed: Value,
+    /// The whole reply with the details.
+    pub(crate) reply: Value,
+}
+
+/// The self-description of an adapter in one mode.
+#[derive(Debug, Clone)]
+pub(crate) struct Adapter {
+    /// The result of `initialize`.
+    pub(crate) hello: Value,
+    /// All tools.
+    pub(crate) tools: Vec<Tool>,
+    /// The endpoint tools under test; in mode `all`, those of one mode.
+    pub(crate) endpoints: Vec<Tool>,
+    /// The mode under test.
+    pub(crate) mode: Mode,
+    /// Whether the adapter serves both modes at once.
+    pub(crate) serves_all: bool,
+    /// The tool that answers `introspect`.
+    pub(crate) introspect: String,
+    /// The reply to `introspect operations`.
+    pub(crate) operations_reply: Value,
+    /// The reply to `introspect types`.
+    pub(crate) types_reply: Value,
+    /// The operations.
+    pub(crate) operations: Vec<Operation>,
+    /// The types.
+    pub(crate) types: Vec<Type>,
+}
+
+impl Adapter {
+    /// `_protocol` of the list of operations, or null.
+    pub(crate) fn protocol(&self) -> &Value {
+        self.operations_reply.pointer("/data/_protocol").unwrap_or(&Value::Null)
+    }
+
+    /// A boolean of `_protocol.capabilities`.
+    pub(crate) fn capability(&self, name: &str) -> Option<bool> {
+        self.protocol().pointer("/capabilities")?.get(name)?.as_bool()
+    }
+
+    /// Returns an operation by its name.
+    pub(crate) fn operation(&self, name: &str) -> Option<&Operation> {
+        self.operations.iter().find(|operation| operation.name == name)
+    }
+
+    /// The READ operations except `introspect`.
+    pub(crate) fn reads(&self) -> impl Iterator<Item = &Operation> {
+        self.operations
+            .iter()
+            .filter(|operation| operation.is_read() && operation.name != "introspect")
+    }
+
+    /// The prefixes of other adapters in the same server.
+    pub(crate) fn others(&self) -> BTreeSet<&str> {
+        let own = tool_parts(&self.introspect).map(|(prefix, _)| prefix);
+        let prefixes = self.tools.iter().filter_map(|tool| Some(tool_parts(&tool.name)?.0));
+        prefixes.filter(|prefix| Some(*prefix) != own).collect()
+    }
+
+    /// The operations of a category.
+    pub(crate) fn of(&self, category: Category) -> impl Iterator<Item = &Operation> {
+        self.operations.iter().filter(move |operation| operation.category == Some(category))
+    }
+
+    /// The name of the server.
+    pub(crate) fn name(&self) -> &str {
+        self.hello.pointer("/serverInfo/name").and_then(Value::as_str).unwrap_or("unnamed")
+    }
+
+    /// The version of the server.
+    pub(crate) fn version(&self) -> &str {
+        self.hello.pointer("/serverInfo/version").and_then(Value::as_str).unwrap_or("unknown")
+    }
+}
+
+/// The parts of the name of an endpoint tool: `mcp_aql`, or `mcp_aql_read` with its family, after a prefix.
+/// The whole name is `^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$` (REQ-MCP-20).
+pub(crate) fn tool_parts(name: &str) -> Option<(&str, Option<&str>)> {
+    let start = name.rfind("mcp_aql")?;
+    let (prefix, rest) = name.split_at_checked(start)?;
+    let rest = rest.strip_prefix("mcp_aql")?;
+    let is_prefix = prefix.is_empty() || (prefix.len() > 1 && prefix.ends_with('_'));
+    if !is_prefix {
+        return None;
+    }
+    match rest.strip_prefix('_') {
+        None if rest.is_empty() => Some((prefix, None)),
+        Some(family)
+            if !family.is_empty()
+                && family.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')) =>
+        {
+            Some((prefix, Some(family)))
+        }
+        _ => None,
+    }
+}
+
+/// Returns a text value as an owned string.
+pub(crate) fn text(value: Option<&Value>) -> Option<String> {
+    value?.as_str().map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn excludes_dangerous_and_long_operations_from_reads() {
+        let operation = |details: Value| {
+            let listed = json!({ "name": "get_bed", "semantic_category": "READ" });
+            let mut details = details;
+            details["permissions"] = json!({ "readOnly": true, "destructive": false });
+            Operation::read(&listed, json!({ "data": { "operation": details } })).unwrap()
+        };
+        assert!(operation(json!({})).is_read());
+        assert!(operation(json!({ "danger_level": "safe", "lifecycle": null })).is_read());
+        assert!(!operation(json!({ "danger_level": "destructive" })).is_read());
+        assert!(!operation(json!({ "lifecycle": {} })).is_read());
+    }
+}

@@ -1,0 +1,204 @@
+//! Preparation of a run: calls list operations to learn identifiers, and creates items if that is allowed
+//! and there are few.
+
+use std::collections::BTreeSet;
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Map, Value, json};
+
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::Cases;
+use crate::category::Category;
+use crate::pages;
+use crate::resources::{Proof, RESERVED, Resource, Role, to_create, varied};
+use crate::run::{Run, arguments};
+use crate::values::{self, Shape};
+
+/// The number of items below which the run creates more, for pages and groups.
+const MIN_ITEMS: usize = 5;
+/// The number of concurrent calls.
+const CONCURRENT_CALLS: usize = 8;
+
+impl Run {
+    /// Reads existing items and creates missing ones.
+    pub(crate) async fn prepare(&self) {
+        let most = self.look_around().await;
+        self.meet_all().await;
+        self.find_out_what_is_new().await;
+        if most < MIN_ITEMS {
+            // Two rounds, because items of the first may be needed for the second.
+            for _ in 0..2 {
+                if self.create_items().await == 0 {
+                    break;
+                }
+            }
+            self.look_around().await;
+            // Fixtures that the first attempt lacked may exist now.
+            self.find_out_what_is_new().await;
+        }
+        self.have_one_of_each().await;
+    }
+
+    /// Whether the run may do more to items than create them.
+    fn may_touch(&self) -> bool {
+        [Category::Update, Category::Delete, Category::Execute]
+            .into_iter()
+            .any(|category| self.may(category))
+    }
+
+    /// Reads all existing items before creating any, so that they are not taken for the run's own.
+    async fn meet_all(&self) {
+        if !self.may(Category::Create) || !self.may_touch() {
+            return;
+        }
+        let unheard = Cases::default();
+        for kind in self.resources().kinds() {
+            if let Some(list) = kind.operation(self, Role::List)
+                && self.forbids(list).is_none()
+                && pages::shows_all(self, list, &unheard).await
+            {
+                self.resources().prove(&kind.name, Proof::Listed);
+            }
+        }
+    }
+
+    /// Creates the same item twice if not all existing items could be listed. This shows whether CREATE
+    /// operations may return existing items.
+    async fn find_out_what_is_new(&self) {
+        if !self.may(Category::Create) || !self.may_touch() {
+            return;
+        }
+        for kind in self.resources().kinds() {
+            if let Some(create) = kind.operation(self, Role::Create)
+                && self.forbids(create).is_none()
+                && !self.resources().is_proved(&kind.name)
+                && let Some(names) = self.makes_two(kind, create).await
+            {
+                self.resources().prove(&kind.name, Proof::Anew(names));
+            }
+        }
+    }
+
+    /// Returns the names of the parameters if two equal calls of an operation create two items.
+    async fn makes_two(&self, kind: &Resource, create: &Operation) -> Option<BTreeSet<String>> {
+        let unheard = Cases::default();
+        let id = |made: &Exchange| kind.identity(kind.object(made.data()?)?);
+        for params in [to_create(self, create), self.valid(create)] {
+            let mut params = params.ok()?;
+            let mut first = self.act(create, params.clone(), &unheard).await?;
+            if first.code().is_some_and(|code| code.starts_with("CONFLICT_")) {
+                params = varied(self, create, &params, 1);
+                first = self.act(create, params.clone(), &unheard).await?;
+            }
+            if !first.succeeded() {
+                continue;
+            }
+            let second = self.act(create, params.clone(), &unheard).await?;
+            let is_refused = second.code().is_some_and(|code| code.starts_with("CONFLICT_"));
+            let (first, second) = (id(&first)?, id(&second));
+            return (is_refused || second.is_some_and(|second| second != first))
+                .then(|| params.into_iter().map(|(name, _)| name).collect());
+        }
+        None
+    }
+
+    /// Creates an item of each resource without one of the run's own, because other items are not changed.
+    async fn have_one_of_each(&self) {
+        if !self.may_touch() {
+            return;
+        }
+        for kind in self.resources().kinds() {
+            if let Some(create) = kind.operation(self, Role::Create)
+                && self.forbids(create).is_none()
+                && !self.resources().has_one(&kind.name)
+            {
+                let Ok(params) = self.valid(create) else { continue };
+                self.try_to_create(create, params).await;
+            }
+        }
+    }
+
+    /// Calls every READ operation without required parameters. Returns the length of the longest list.
+    async fn look_around(&self) -> usize {
+        let calls =
+            self.adapter.reads().filter(|operation| self.forbids(operation).is_none()).filter_map(
+                |operation| {
+                    let configured = self.settings.file.params.get(&operation.name).cloned();
+                    let params = match configured {
+                        Some(params) => params,
+                        None if operation.required().next().is_none() => Map::new(),
+                        None => return None,
+                    };
+                    Some((operation, params))
+                },
+            );
+        let calls = calls.map(|(operation, params)| async move {
+            let exchange =
+                self.send(&operation.tool, arguments(&operation.name, params), None).await;
+            exchange.data().and_then(pages::items).map_or(0, |items| items.len())
+        });
+        // A list instead of an iterator with closures, so that the future is `Send`.
+        let calls: Vec<_> = calls.collect();
+        let counts: Vec<_> = stream::iter(calls).buffered(CONCURRENT_CALLS).collect().await;
+        counts.into_iter().max().unwrap_or_default()
+    }
+
+    /// Creates items of every resource without known items. Returns their number.
+    async fn create_items(&self) -> usize {
+        let mut planted = 0;
+        for operation in self.adapter.of(Category::Create) {
+            if self.forbids(operation).is_some()
+                || RESERVED.contains(&operation.name.as_str())
+                || self.was_created_for_reads(&operation.name)
+            {
+                continue;
+            }
+            for turn in 0..MIN_ITEMS {
+                let Some(exchange) = self.create_item(operation, turn).await else { break };
+                if !exchange.succeeded() {
+                    break;
+                }
+                planted += 1;
+                self.note_created_for_reads(&operation.name);
+            }
+        }
+        planted
+    }
+
+    async fn create_item(&self, operation: &Operation, turn: usize) -> Option<Exchange> {
+        let params = values::valid(self, operation, turn).ok()?;
+        let mut varied = params.clone();
+        for parameter in &operation.parameters {
+            if varied.contains_key(&parameter.name) || values::is_identifier(&parameter.name) {
+                continue;
+            }
+            // Nested objects, if objects are free-form.
+            if parameter.kind == "object" {
+                let value = json!({ "conformance": turn });
+                varied.insert(parameter.name.clone(), value);
+                continue;
+            }
+            let is_bounded = ["enum", "maximum", "format"]
+                .iter()
+                .any(|member| parameter.member(member).is_some());
+            if (is_bounded || parameter.kind == "boolean")
+                && parameter.name != "dry_run"
+                && let Some(value) = Shape::of(&self.adapter, parameter).made(turn)
+            {
+                varied.insert(parameter.name.clone(), value);
+            }
+        }
+        let has_more = varied.len() > params.len();
+        let exchange = self.try_to_create(operation, varied).await;
+        // A call without a reply may have created the item.
+        if exchange.succeeded() || exchange.no_response().is_some() || !has_more {
+            return Some(exchange);
+        }
+        Some(self.try_to_create(operation, params).await)
+    }
+
+    async fn try_to_create(&self, operation: &Operation, params: Map<String, Value>) -> Exchange {
+        self.send(&operation.tool, arguments(&operation.name, params), None).await
+    }
+}

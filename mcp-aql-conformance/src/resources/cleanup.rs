@@ -1,0 +1,159 @@
+//! Removal of the items that the run created.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::{Map, Value};
+
+use super::Role;
+use super::items::{confirmed, token_of};
+use super::ledger::LedgerEntry;
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::shorten_message;
+use crate::run::{Run, arguments};
+use crate::wire::Connection;
+
+/// The maximum number of concurrent removals.
+const CONCURRENT_REMOVALS: usize = 8;
+/// The maximum number of removals per session, because adapters limit the confirmations of a session.
+const REMOVALS_PER_SESSION: usize = 100;
+/// The minimum time for the removal after the time limit of the run.
+const REMOVAL_TIMEOUT: Duration = Duration::from_secs(20);
+
+impl Run {
+    /// Removes the run's items as far as allowed. Returns the remaining ones with the reasons.
+    pub(crate) async fn clear_up(&self) -> Vec<String> {
+        self.prolong(REMOVAL_TIMEOUT);
+        let mut made = self.resources().left();
+        // Later items may depend on earlier ones.
+        made.reverse();
+        let mut left: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
+        for part in made.chunks(REMOVALS_PER_SESSION) {
+            // A list instead of an iterator with closures, so that the future is `Send`.
+            let going: Vec<_> = part
+                .iter()
+                .map(|made| async move { (made, self.clear(made, None).await) })
+                .collect();
+            let gone: Vec<_> =
+                stream::iter(going).buffer_unordered(CONCURRENT_REMOVALS).collect().await;
+            let (held, rest): (Vec<_>, Vec<_>) = gone.into_iter().partition(
+                |(_, gone)| matches!(gone, Err(reported) if reported.starts_with("RATE_LIMIT_")),
+            );
+            let again = self.clear_elsewhere(held).await;
+            for (made, gone) in rest.into_iter().chain(again) {
+                let Err(mut why) = gone else { continue };
+                shorten_message(&mut why, self.secrets());
+                let id =
+                    made.id.as_ref().map_or_else(|| "of unknown identifier".to_owned(), name_of);
+                left.entry((made.resource.clone(), why)).or_default().push(id);
+            }
+        }
+        let others = self.resources().made_otherwise().into_iter().map(|(operation, calls)| {
+            format!("items that `{operation}` created in {calls} calls, unless they were removed with others")
+        });
+        let unanswered = self.resources().unanswered().into_iter().map(|(operation, calls)| {
+            format!("items that `{operation}` may have created in {calls} calls without a reply")
+        });
+        left.into_iter()
+            .map(|((resource, why), ids)| format!("{resource} {}: {why}", shortened(&ids)))
+            .chain(others)
+            .chain(unanswered)
+            .collect()
+    }
+
+    /// Removes items in another session.
+    async fn clear_elsewhere<'m>(
+        &self,
+        held: Vec<(&'m LedgerEntry, Result<(), String>)>,
+    ) -> Vec<(&'m LedgerEntry, Result<(), String>)> {
+        if held.is_empty() {
+            return held;
+        }
+        let Ok(connection) = self.open().await else { return held };
+        let mut again = Vec::new();
+        for (made, _) in held {
+            again.push((made, self.clear(made, Some(&connection)).await));
+        }
+        connection.close().await;
+        again
+    }
+
+    /// Sends a permitted call in this or another session.
+    async fn send_to(
+        &self,
+        elsewhere: Option<&Connection>,
+        operation: &Operation,
+        params: Map<String, Value>,
+    ) -> Exchange {
+        let arguments = arguments(&operation.name, params);
+        match elsewhere {
+            Some(connection) => self.send_on(connection, &operation.tool, arguments).await,
+            None => self.send(&operation.tool, arguments, None).await,
+        }
+    }
+
+    /// Removes an item, or returns the reason why it remains.
+    async fn clear(
+        &self,
+        made: &LedgerEntry,
+        elsewhere: Option<&Connection>,
+    ) -> Result<(), String> {
+        let kind = self.resources().named(&made.resource);
+        let Some((kind, operation)) =
+            kind.and_then(|kind| Some((kind, kind.operation(self, Role::Delete)?)))
+        else {
+            return Err("no DELETE operation for it is known".to_owned());
+        };
+        let Some(id) = &made.id else {
+            return Err("its identifier is unknown".to_owned());
+        };
+        if !self.resources().is_new(made) {
+            return Err(format!("it may have existed before the call of `{}`", kind.create));
+        }
+        if let Some(why) = self.forbids(operation) {
+            return Err(why.reason());
+        }
+        // A further required parameter might select another item.
+        let named = self.settings.file.params.get(&operation.name);
+        let is_reported =
+            |name: &str| name == kind.id || named.is_some_and(|named| named.contains_key(name));
+        if let Some(more) = operation.required().find(|parameter| !is_reported(&parameter.name)) {
+            return Err(format!(
+                "`{}` also requires `{}`: add one under [params.{0}]",
+                operation.name, more.name
+            ));
+        }
+        let params = self.on(operation, kind, id).map_err(|why| why.reason())?;
+        if let Some(why) =
+            self.ownership_skip_reason(operation, &arguments(&operation.name, params.clone()))
+        {
+            return Err(why.reason());
+        }
+        let mut exchange = self.send_to(elsewhere, operation, params.clone()).await;
+        if let Some(token) = token_of(&exchange) {
+            let params = confirmed(operation, params, token);
+            exchange = self.send_to(elsewhere, operation, params).await;
+        }
+        match exchange.code() {
+            None if exchange.succeeded() => Ok(()),
+            Some(code) if code.starts_with("NOT_FOUND_") => Ok(()),
+            _ => Err(exchange.summary()),
+        }
+    }
+}
+
+fn name_of(id: &Value) -> String {
+    id.as_str().map_or_else(|| id.to_string(), str::to_owned)
+}
+
+/// The first names and the number of the others.
+fn shortened(names: &[String]) -> String {
+    const MAX_NAMES: usize = 5;
+    let shown = names.iter().take(MAX_NAMES).cloned().collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(MAX_NAMES) {
+        Some(more @ 1..) => format!("{shown} and {more} more"),
+        _ => shown,
+    }
+}

@@ -1,0 +1,339 @@
+//! Creation, reading, update and removal of items for checks.
+
+use serde_json::{Map, Value, json};
+
+use super::{RESERVED, Resource, Role, fields};
+use crate::adapter::Operation;
+use crate::call::{Exchange, Reply};
+use crate::cases::{Cases, Skip};
+use crate::pages;
+use crate::run::{Run, arguments};
+use crate::values;
+
+/// An item that a check created for itself.
+pub(crate) struct CreatedItem<'a> {
+    pub(crate) resource: &'a Resource,
+    pub(crate) id: Value,
+    /// The parameters of its creation.
+    pub(crate) sent: Map<String, Value>,
+    /// The call that created it.
+    pub(crate) made: Exchange,
+}
+
+/// The confirmation token in a reply.
+pub(crate) fn token_of(asked: &Exchange) -> Option<&str> {
+    let failure = asked.failure().filter(|failure| failure.code == "CONFIRMATION_REQUIRED")?;
+    failure.details.get("confirmation_token")?.as_str()
+}
+
+/// Adds the confirmation token to parameters.
+pub(crate) fn confirmed(
+    operation: &Operation,
+    mut params: Map<String, Value>,
+    token: &str,
+) -> Map<String, Value> {
+    let documented = operation.parameter("confirmation_token").is_some();
+    let name = if documented { "confirmation_token" } else { "_confirmation" };
+    params.insert(name.to_owned(), token.into());
+    params
+}
+
+impl Run {
+    /// Calls an operation if it is allowed, and confirms the call if required.
+    pub(crate) async fn act(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let asked = self.call(operation, params.clone(), cases).await?;
+        match token_of(&asked) {
+            Some(token) => self.call(operation, confirmed(operation, params, token), cases).await,
+            None => Some(asked),
+        }
+    }
+
+    /// The resources with an operation of this role. If there is none, marks the check as not applicable or
+    /// skips the case with the missing configuration.
+    pub(crate) fn kinds(&self, role: Role, cases: &Cases) -> Vec<&Resource> {
+        let resources = self.resources();
+        for wrong in resources.wrong() {
+            cases.skip(Skip::NoFixture(wrong.clone()));
+        }
+        let kinds: Vec<_> =
+            resources.kinds().iter().filter(|kind| kind.operation(self, role).is_some()).collect();
+        if kinds.is_empty() {
+            let category = role.category();
+            let mut operations = self.adapter.of(category).map(|operation| operation.name.as_str());
+            match operations.find(|name| !RESERVED.contains(name)) {
+                None => cases.not_applicable(format!("no {category} operation acts on items")),
+                Some(operation) => cases.skip(Skip::NoFixture(format!(
+                    "items that the run can create and `{operation}` acts on: name under \
+                             [resources.NAME] the operations that create and change or remove one"
+                ))),
+            }
+        }
+        kinds
+    }
+
+    /// Creates an item with as many parameters as possible. Skips the case if that fails.
+    pub(crate) async fn make<'r>(
+        &self,
+        kind: &'r Resource,
+        cases: &Cases,
+    ) -> Option<CreatedItem<'r>> {
+        let operation = kind.operation(self, Role::Create)?;
+        if let Some(why) = self.forbids(operation) {
+            cases.skip(why);
+            return None;
+        }
+        let params = cases.ok_or_skip(fields::to_create(self, operation))?;
+        self.make_with(kind, params, cases).await
+    }
+
+    /// Creates another item. Some adapters return an existing item for equal parameters.
+    pub(crate) async fn make_another<'r>(
+        &self,
+        first: &CreatedItem<'r>,
+        cases: &Cases,
+    ) -> Option<CreatedItem<'r>> {
+        let kind = first.resource;
+        let made = self.make(kind, cases).await?;
+        if made.id != first.id {
+            return Some(made);
+        }
+        let params = fields::varied(self, kind.operation(self, Role::Create)?, &first.sent, 1);
+        let made = self.make_with(kind, params, cases).await?;
+        if made.id != first.id {
+            return Some(made);
+        }
+        cases.skip(Skip::NoFixture(format!(
+            "two items: `{}` returns the {} `{}` repeatedly",
+            made.made.operation(),
+            kind.name,
+            made.id
+        )));
+        None
+    }
+
+    /// Calls a CREATE operation and reserves the item for this check.
+    pub(crate) async fn create(
+        &self,
+        kind: &Resource,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let (_, made) = self.create_somehow(kind, params, cases).await?;
+        Some(made)
+    }
+
+    async fn create_somehow(
+        &self,
+        kind: &Resource,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<(Map<String, Value>, Exchange)> {
+        let operation = kind.operation(self, Role::Create)?;
+        let mut sent = params;
+        for turn in 1..5 {
+            let since = self.resources().now();
+            let made = self.act(operation, sent.clone(), cases).await?;
+            let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
+            let is_old = id.is_some_and(|id| !self.resources().keep(&kind.name, &id, since));
+            let others = match made.code() {
+                Some(code) if code.starts_with("CONFLICT_") => {
+                    fields::varied(self, operation, &sent, turn)
+                }
+                Some(code) if turn == 1 && code.starts_with("VALIDATION_") => {
+                    self.valid(operation).unwrap_or_default()
+                }
+                None if is_old => fields::varied(self, operation, &sent, turn),
+                _ => return Some((sent, made)),
+            };
+            if turn < 4 && others != sent {
+                sent = others;
+            } else if is_old {
+                break;
+            } else {
+                return Some((sent, made));
+            }
+        }
+        cases.skip(Skip::NoFixture(format!(
+            "`{name}` returns an existing item: add other parameters under [params.{name}]",
+            name = operation.name
+        )));
+        None
+    }
+
+    /// Creates an item with these parameters. After a conflict, tries similar ones; after a rejection, only
+    /// the required ones.
+    pub(crate) async fn make_with<'r>(
+        &self,
+        kind: &'r Resource,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<CreatedItem<'r>> {
+        let operation = kind.operation(self, Role::Create)?;
+        let (sent, made) = self.create_somehow(kind, params, cases).await?;
+        let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
+        match id {
+            Some(id) => Some(CreatedItem { resource: kind, id, sent, made }),
+            None => {
+                cases.skip(Skip::NoFixture(if made.succeeded() {
+                    format!(
+                    "`{}` does not return the `{id}` of the item that it creates: return an object with a \
+                     member `{id}` or `id` instead of the bare identifier",
+                        operation.name,
+                        id = kind.id,
+                    )
+                } else {
+                    format!(
+                        "`{name}` created nothing and returned {}: add parameters under [params.{name}]",
+                        made.summary(),
+                        name = operation.name,
+                    )
+                }));
+                None
+            }
+        }
+    }
+
+    /// The parameters of an operation on an item, except those of the change.
+    pub(crate) fn on(
+        &self,
+        operation: &Operation,
+        kind: &Resource,
+        id: &Value,
+    ) -> Result<Map<String, Value>, Skip> {
+        let mut params =
+            self.settings.file.params.get(&operation.name).cloned().unwrap_or_default();
+        for parameter in operation.required() {
+            if parameter.name == kind.id
+                || parameter.name == "input"
+                || params.contains_key(&parameter.name)
+            {
+                continue;
+            }
+            let value = values::of(self, operation, parameter, 0).ok_or_else(|| {
+                Skip::NoFixture(format!(
+                    "a value for `{}`: add one under [params.{}]",
+                    parameter.name, operation.name
+                ))
+            })?;
+            params.insert(parameter.name.clone(), value);
+        }
+        params.remove("input");
+        params.insert(kind.id.clone(), id.clone());
+        Ok(params)
+    }
+
+    /// Reads an item.
+    pub(crate) async fn look(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Exchange> {
+        let Some(read) = thing.resource.operation(self, Role::Read) else {
+            if let Some(list) = thing.resource.operation(self, Role::List) {
+                return self.look_up(thing, list, cases).await;
+            }
+            cases.skip(Skip::NoFixture(format!(
+                "a READ operation for a {name}: name it under [resources.{name}]",
+                name = thing.resource.name
+            )));
+            return None;
+        };
+        let params = cases.ok_or_skip(self.on(read, thing.resource, &thing.id))?;
+        self.call(read, params, cases).await
+    }
+
+    /// Finds an item in a list because it has no READ operation of its own. Returns a reply as if the item
+    /// had been read, or with the whole list if it is missing.
+    async fn look_up(
+        &self,
+        thing: &CreatedItem<'_>,
+        list: &Operation,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        const PARTS: [&str; 5] = ["limit", "offset", "page", "page_size", "first"];
+        let params = cases.ok_or_skip(self.valid(list))?;
+        let items = pages::all(self, list, params.clone(), cases).await?;
+        let kind = thing.resource;
+        let found = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
+        let is_part = !pages::is_paged(list) && PARTS.iter().any(|it| list.parameter(it).is_some());
+        if found.is_none() && is_part {
+            cases.skip(Skip::NoFixture(format!(
+                "`{}` may return a part of the items: name a READ operation for one under \
+                 [resources.{}]",
+                list.name, kind.name
+            )));
+            return None;
+        }
+        let data = found.cloned().unwrap_or_else(|| json!({ "items": &*items }));
+        let body = json!({ "success": true, "data": data });
+        let reply = Reply::Result { raw: body.clone(), body: Some(body) };
+        let arguments = arguments(&list.name, params);
+        Some(Exchange { tool: list.tool.clone(), arguments, reply })
+    }
+
+    /// The stored item. The check `creates.read_back` reports items that cannot be read.
+    pub(crate) async fn stored(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Value> {
+        let looked = self.look(thing, cases).await?;
+        self.shown(thing, &looked, cases)
+    }
+
+    /// The item in the reply of a READ operation.
+    pub(crate) fn shown(
+        &self,
+        thing: &CreatedItem<'_>,
+        looked: &Exchange,
+        cases: &Cases,
+    ) -> Option<Value> {
+        let object = looked.data().and_then(|data| thing.resource.object(data));
+        if object.is_none() {
+            cases.skip(Skip::NoFixture(format!(
+                "`{}` does not return the created {}: {}",
+                looked.operation(),
+                thing.resource.name,
+                looked.summary()
+            )));
+        }
+        object.cloned()
+    }
+
+    /// Updates an item with this `input` and further parameters.
+    pub(crate) async fn update(
+        &self,
+        thing: &CreatedItem<'_>,
+        input: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let operation = thing.resource.operation(self, Role::Update)?;
+        let mut params = cases.ok_or_skip(self.on(operation, thing.resource, &thing.id))?;
+        params.insert("input".to_owned(), input);
+        self.act(operation, params, cases).await
+    }
+
+    /// Removes an item.
+    pub(crate) async fn remove(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Exchange> {
+        let operation = thing.resource.operation(self, Role::Delete)?;
+        let params = cases.ok_or_skip(self.on(operation, thing.resource, &thing.id))?;
+        self.act(operation, params, cases).await
+    }
+
+    /// Parameters of an EXECUTE operation, with created items if it needs any.
+    pub(crate) async fn to_run(
+        &self,
+        operation: &Operation,
+        cases: &Cases,
+    ) -> Option<Map<String, Value>> {
+        let mut params = cases.ok_or_skip(self.valid(operation))?;
+        let named = self.settings.file.params.get(&operation.name);
+        for which in operation.required() {
+            if named.is_some_and(|named| named.contains_key(&which.name)) {
+                continue;
+            }
+            let Some(kind) = self.resources().meant(&operation.name, &which.name).next() else {
+                continue;
+            };
+            params.insert(which.name.clone(), self.make(kind, cases).await?.id);
+        }
+        Some(params)
+    }
+}

@@ -1,0 +1,378 @@
+//! The ledger of items: those that the run created, and those that existed before.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::sync::{MutexGuard, PoisonError};
+
+use serde_json::{Map, Value};
+
+use super::{EXECUTION, Proof, Resource, Resources};
+use crate::call::Exchange;
+
+/// The maximum memory for identifiers in results, in bytes.
+const MAX_KNOWN_BYTES: usize = 8 << 20;
+
+/// An item that the run created.
+#[derive(Debug, Clone)]
+pub(super) struct LedgerEntry {
+    pub(super) resource: String,
+    pub(super) id: Option<Value>,
+    /// The names of the parameters of its creation.
+    with: BTreeSet<String>,
+    /// The call that created it, as a time in calls.
+    born: u64,
+    /// The last CREATE call that returned it, as a time in calls.
+    reported: u64,
+    /// Whether a check uses it exclusively.
+    kept: bool,
+    /// Whether it was removed.
+    gone: bool,
+}
+
+impl Resources {
+    /// The current time in calls.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Records the items that a call created or removed. `sent` is the time of the call.
+    pub(crate) fn note(&self, exchange: &Exchange, sent: u64) {
+        let asked = exchange.arguments.get("operations").and_then(Value::as_array);
+        if exchange.no_response().is_some() {
+            let each = asked.map_or(std::slice::from_ref(&exchange.arguments), Vec::as_slice);
+            return each.iter().for_each(|arguments| self.note_unanswered(arguments));
+        }
+        let Some(body) = exchange.body() else { return };
+        let Some(asked) = asked else { return self.note_one(&exchange.arguments, body, sent) };
+        for item in body.get("results").and_then(Value::as_array).into_iter().flatten() {
+            let index = item.get("index").and_then(Value::as_u64);
+            let arguments = index.and_then(|index| asked.get(usize::try_from(index).ok()?));
+            if let Some((arguments, body)) = arguments.zip(item.get("result")) {
+                self.note_one(arguments, body, sent);
+            }
+        }
+    }
+
+    fn note_unanswered(&self, arguments: &Value) {
+        let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let creates = others.contains_key(operation)
+            || self.kinds.iter().any(|kind| kind.create == operation);
+        drop(others);
+        if creates && !is_dry(arguments) {
+            let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+            *unanswered.entry(operation.to_owned()).or_default() += 1;
+        }
+    }
+
+    fn note_one(&self, arguments: &Value, body: &Value, sent: u64) {
+        if body.get("success") != Some(&Value::Bool(true)) {
+            return;
+        }
+        let Some(operation) = arguments.get("operation").and_then(Value::as_str) else { return };
+        let data = body.get("data").unwrap_or(&Value::Null);
+        let says_dry = body.pointer("/_meta/dry_run") == Some(&Value::Bool(true));
+        if !is_dry(arguments) && !says_dry {
+            self.note_effect(operation, arguments, data, sent);
+        }
+        self.meet(operation, data);
+    }
+
+    /// Records the effect of a call.
+    fn note_effect(&self, operation: &str, arguments: &Value, data: &Value, sent: u64) {
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(count) = others.get_mut(operation) {
+            *count += 1;
+        }
+        drop(others);
+        if self.starts.contains(operation)
+            && let Some(id) = data.get(EXECUTION)
+            && !self.was_met(EXECUTION, id, sent)
+        {
+            let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+            started.entry(started_with(operation, arguments)).or_default().insert(id.to_string());
+        }
+        for kind in &self.kinds {
+            if kind.create == operation {
+                let id = kind.object(data).and_then(|object| kind.identity(object));
+                let mut all = self.lock();
+                match all.iter_mut().find(|made| made.is(&kind.name, id.as_ref())) {
+                    // Adapters may reuse identifiers of removed items.
+                    Some(made) if made.gone => {
+                        let now = self.now();
+                        (made.gone, made.kept, made.born, made.reported) = (false, false, now, now);
+                    }
+                    Some(made) => made.reported = self.now(),
+                    // The item existed before: the CREATE operation returned an existing item.
+                    None if id.as_ref().is_some_and(|id| self.was_met(&kind.name, id, sent)) => {}
+                    None => {
+                        let now = self.now();
+                        all.push(LedgerEntry {
+                            resource: kind.name.clone(),
+                            id,
+                            with: names_of(arguments),
+                            born: now,
+                            reported: now,
+                            kept: false,
+                            gone: false,
+                        });
+                    }
+                }
+            } else if kind.delete.as_deref() == Some(operation) {
+                let id = parameter(arguments, &kind.id);
+                let mut all = self.lock();
+                all.iter_mut()
+                    // An item that was created after this call was sent has reused the identifier.
+                    .filter(|made| made.is(&kind.name, id) && made.reported < sent)
+                    .for_each(|made| made.gone = true);
+            }
+        }
+    }
+
+    /// Records the identifiers in a result.
+    fn meet(&self, operation: &str, data: &Value) {
+        let now = self.now();
+        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = Vec::new();
+        for kind in &self.kinds {
+            let is_about = super::is_about(operation, &kind.name)
+                || [Some(&kind.create), kind.read.as_ref(), kind.list.as_ref()]
+                    .into_iter()
+                    .flatten()
+                    .any(|own| own == operation);
+            kind.shown(data, is_about, &mut ids);
+            if !ids.is_empty() {
+                let known = met.entry(kind.name.clone()).or_default();
+                for id in ids.drain(..) {
+                    self.meet_one(known, id, now);
+                }
+            }
+        }
+        executions(data, &mut ids);
+        let known = met.entry(EXECUTION.to_owned()).or_default();
+        for id in ids {
+            self.meet_one(known, id, now);
+        }
+    }
+
+    /// Records an identifier unless the memory limit is reached.
+    fn meet_one(&self, known: &mut BTreeMap<String, u64>, id: &Value, now: u64) {
+        let id = id.to_string();
+        if !known.contains_key(&id)
+            && self.met_bytes.fetch_add(id.len() + 64, Ordering::Relaxed) <= MAX_KNOWN_BYTES
+        {
+            known.insert(id, now);
+        }
+    }
+
+    /// Whether a result contained this identifier before that call was sent.
+    fn was_met(&self, kind: &str, id: &Value, sent: u64) -> bool {
+        // Beyond the memory limit, any identifier may have existed.
+        if self.met_bytes.load(Ordering::Relaxed) > MAX_KNOWN_BYTES {
+            return true;
+        }
+        let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        met.get(kind).and_then(|known| known.get(&id.to_string())).is_some_and(|at| *at < sent)
+    }
+
+    /// Whether the run has executed this identifier of its own.
+    pub(super) fn has_begun(&self, parameter: &str, value: &Value) -> bool {
+        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.contains(&(parameter.to_owned(), value.to_string()))
+    }
+
+    /// Whether an execution belongs to the run. If equal calls returned the same execution, it may be
+    /// another client's.
+    pub(crate) fn has_started(&self, id: &Value) -> bool {
+        let id = id.to_string();
+        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
+        started.values().any(|ids| ids.len() > 1 && ids.contains(&id))
+    }
+
+    /// Records the evidence that created items of this resource are new.
+    pub(crate) fn prove(&self, kind: &str, proof: Proof) {
+        let mut proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        proofs.insert(kind.to_owned(), proof);
+    }
+
+    /// Whether there is evidence that created items of this resource are new.
+    pub(crate) fn is_proved(&self, kind: &str) -> bool {
+        self.proofs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(kind)
+    }
+
+    /// Whether the item certainly did not exist before.
+    pub(super) fn is_new(&self, made: &LedgerEntry) -> bool {
+        let proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        match proofs.get(&made.resource) {
+            Some(Proof::Listed) => true,
+            Some(Proof::Anew(names)) => made.with.is_subset(names),
+            None => false,
+        }
+    }
+
+    /// Records that the run owns an identifier of something to be executed.
+    pub(super) fn begin(&self, parameter: &str, value: &Value) {
+        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        begun.insert((parameter.to_owned(), value.to_string()));
+    }
+
+    /// The resources that a parameter of an operation may identify.
+    pub(super) fn meant<'r>(
+        &'r self,
+        operation: &'r str,
+        parameter: &'r str,
+    ) -> impl Iterator<Item = &'r Resource> {
+        self.kinds.iter().filter(move |kind| kind.is_meant(operation, parameter))
+    }
+
+    /// Reserves an item for one check if a call since `since` created it and no other check has it. CREATE
+    /// operations may return existing items.
+    pub(super) fn keep(&self, resource: &str, id: &Value, since: u64) -> bool {
+        let mut all = self.lock();
+        let made = all.iter_mut().find(|made| made.is(resource, Some(id)));
+        let Some(made) = made.filter(|made| made.born >= since && !made.kept) else { return false };
+        made.kept = true;
+        true
+    }
+
+    /// The identifiers of the run's items that no check has reserved, by the name of their parameter.
+    pub(crate) fn shared(&self, parameter: &str) -> Vec<Value> {
+        let all = self.lock();
+        let ours = all.iter().filter(|made| {
+            let kind = self.named(&made.resource);
+            !made.kept && !made.gone && kind.is_some_and(|kind| kind.id == parameter)
+        });
+        ours.filter_map(|made| made.id.clone()).collect()
+    }
+
+    /// Whether the run has an item of this resource that no check has reserved.
+    pub(crate) fn has_one(&self, kind: &str) -> bool {
+        self.lock().iter().any(|made| made.resource == kind && !made.kept && !made.gone)
+    }
+
+    /// Whether a check has reserved this item.
+    pub(crate) fn is_kept(&self, parameter: &str, id: &Value) -> bool {
+        self.lock().iter().any(|made| {
+            let kind = self.named(&made.resource);
+            (made.kept || made.gone)
+                && made.id.as_ref() == Some(id)
+                && kind.is_some_and(|kind| kind.id == parameter)
+        })
+    }
+
+    /// Whether the run created the item that this parameter identifies, even if it was removed.
+    pub(super) fn is_ours(&self, operation: &str, parameter: &str, id: &Value) -> bool {
+        if parameter == EXECUTION && self.has_started(id) {
+            return true;
+        }
+        let all = self.lock();
+        self.meant(operation, parameter)
+            .any(|kind| all.iter().any(|made| made.is(&kind.name, Some(id)) && self.is_new(made)))
+    }
+
+    /// CREATE operations that did not reply, with the number of calls.
+    pub(super) fn unanswered(&self) -> Vec<(String, usize)> {
+        let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+        unanswered.iter().map(|(operation, calls)| (operation.clone(), *calls)).collect()
+    }
+
+    /// CREATE operations of unknown resources, with the number of items.
+    pub(super) fn made_otherwise(&self) -> Vec<(String, usize)> {
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = others.iter().filter(|(_, calls)| **calls > 0);
+        made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
+    }
+
+    pub(super) fn left(&self) -> Vec<LedgerEntry> {
+        self.lock().iter().filter(|made| !made.gone).cloned().collect()
+    }
+
+    /// Returns a unique number.
+    pub(crate) fn next_number(&self) -> usize {
+        // Numbers above those of usual counters.
+        self.numbers.fetch_add(1, Ordering::Relaxed) + 1001
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<LedgerEntry>> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl LedgerEntry {
+    fn is(&self, resource: &str, id: Option<&Value>) -> bool {
+        self.resource == resource && id.is_some() && self.id.as_ref() == id
+    }
+}
+
+impl Resource {
+    /// Collects the identifiers of such items in a result. `id` counts if the result is about them.
+    fn shown<'v>(&self, data: &'v Value, is_about: bool, ids: &mut Vec<&'v Value>) {
+        /// Members of a result with its items.
+        const THERE: [&str; 4] = ["items", "edges", "node", "results"];
+        match data {
+            Value::Object(members) => {
+                let own = format!("{}_id", self.name);
+                for (name, value) in members {
+                    let is_id = *name == own
+                        || (*name == self.id && (is_about || self.has_own_identifier()))
+                        || (name == "id" && is_about);
+                    if is_id && (value.is_string() || value.is_number()) {
+                        ids.push(value);
+                    }
+                    let is_it = *name == self.name || super::singular(name) == self.name;
+                    let goes_on = is_it
+                        || (is_about
+                            && (THERE.contains(&name.as_str()) || self.shown_as.contains(name)));
+                    self.shown(value, goes_on, ids);
+                }
+            }
+            Value::Array(items) => items.iter().for_each(|item| self.shown(item, is_about, ids)),
+            _ => {}
+        }
+    }
+}
+
+/// Collects the executions in a result.
+fn executions<'v>(data: &'v Value, ids: &mut Vec<&'v Value>) {
+    match data {
+        Value::Object(members) => {
+            ids.extend(members.get(EXECUTION));
+            members.values().for_each(|member| executions(member, ids));
+        }
+        Value::Array(items) => items.iter().for_each(|item| executions(item, ids)),
+        _ => {}
+    }
+}
+
+/// Whether a call is a dry run.
+fn is_dry(arguments: &Value) -> bool {
+    parameter(arguments, "dry_run") == Some(&Value::Bool(true))
+        || arguments.pointer("/_meta/dry_run") == Some(&Value::Bool(true))
+}
+
+/// A parameter of a call in either place.
+pub(super) fn parameter<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
+    arguments.get("params").and_then(|params| params.get(name)).or_else(|| arguments.get(name))
+}
+
+/// The names of the parameters of a call, except control parameters.
+fn names_of(arguments: &Value) -> BTreeSet<String> {
+    let nested = arguments.get("params").and_then(Value::as_object);
+    let beside = arguments.as_object();
+    let names = nested.into_iter().chain(beside).flat_map(Map::keys);
+    names
+        .filter(|name| !["operation", "params"].contains(&name.as_str()))
+        .filter(|name| !super::is_control(name))
+        .cloned()
+        .collect()
+}
+
+/// A key for an operation and its arguments.
+fn started_with(operation: &str, arguments: &Value) -> String {
+    let said: Vec<_> = names_of(arguments)
+        .into_iter()
+        .map(|name| (parameter(arguments, &name).cloned(), name))
+        .map(|(value, name)| format!("{name}={}", value.unwrap_or_default()))
+        .collect();
+    format!("{operation} {}", said.join(" "))
+}

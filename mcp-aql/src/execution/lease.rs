@@ -1,0 +1,109 @@
+//! Renews the leases of running executions, and ends those whose owner is gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use tokio::time::Instant;
+
+use super::Core;
+use super::execution_store::RecordUpdate;
+use super::running::{RunningExecution, StopReason};
+use crate::clock::after;
+
+/// The number of leases that are renewed concurrently.
+const CONCURRENT_RENEWALS: usize = 16;
+
+/// Renews leases as long as any execution runs.
+pub(super) async fn renew_leases(core: Arc<Core>) {
+    /// Resets the registry's flag if a runtime that shuts down drops this task early.
+    struct RenewalGuard<'a> {
+        core: &'a Core,
+        done: bool,
+    }
+    impl Drop for RenewalGuard<'_> {
+        fn drop(&mut self) {
+            if !self.done {
+                self.core.running.mark_renewal_stopped();
+            }
+        }
+    }
+    let mut guard = RenewalGuard { core: &core, done: false };
+    while !core.running.stop_renewal_if_idle() {
+        tokio::time::sleep(core.options.lease / 3).await;
+        let all = core.running.all();
+        stream::iter(all)
+            .for_each_concurrent(CONCURRENT_RENEWALS, |live| {
+                let core = &core;
+                async move { core.renew(&live).await }
+            })
+            .await;
+    }
+    // Another task may renew the leases by now.
+    guard.done = true;
+}
+
+impl Core {
+    /// Renews the lease of an execution, saves its progress, and reads whether it should stop.
+    pub(super) async fn renew(&self, live: &RunningExecution) {
+        let lease = self.options.lease;
+        let renewed = self
+            .store
+            .update(&live.id, |record, now| {
+                if !record.is_held_by(&live.ownership) {
+                    return RecordUpdate::Leave(None);
+                }
+                record.lease_until = after(now, lease);
+                record.progress = live.progress();
+                RecordUpdate::Write(Some(record.cancel_requested))
+            })
+            .await;
+        match renewed {
+            Ok(Some(Some(stop))) => {
+                *live.renewed() = Instant::now();
+                if stop {
+                    live.request_stop(StopReason::Requested);
+                }
+            }
+            Ok(_) => live.fenced.cancel(),
+            Err(error) => {
+                tracing::warn!(%error, execution = live.id, "cannot renew a lease");
+                // The lease has expired: another process may have ended or restarted the execution.
+                if live.renewed().elapsed() >= lease {
+                    live.fenced.cancel();
+                }
+            }
+        }
+    }
+
+    /// EndScope the executions of processes that are gone, once per process. Executions whose lease is still
+    /// valid are checked again after it has expired.
+    pub(super) async fn sweep(self: &Arc<Self>) {
+        let sweep_done = self.sweep_done.get_or_try_init(|| async {
+            let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
+            let until = self.store.sweep(&runs_here).await?;
+            if let Some(until) = until {
+                let core = Arc::clone(self);
+                tokio::spawn(async move { core.sweep_later(until).await });
+            }
+            Ok::<_, crate::store::StoreError>(())
+        });
+        if let Err(error) = sweep_done.await {
+            tracing::warn!(%error, "cannot check for executions of processes that are gone");
+        }
+    }
+
+    async fn sweep_later(&self, until: chrono::DateTime<chrono::Utc>) {
+        const SWEEP_MARGIN: Duration = Duration::from_millis(100);
+        let remaining = (until - self.store.now()).to_std().unwrap_or_default();
+        tokio::select! {
+            () = tokio::time::sleep(remaining + SWEEP_MARGIN) => {}
+            () = self.stopping.cancelled() => return,
+        }
+        let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
+        if let Err(error) = self.store.sweep(&runs_here).await {
+            tracing::warn!(%error, "cannot check for executions of processes that are gone");
+        }
+    }
+}

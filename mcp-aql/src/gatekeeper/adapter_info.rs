@@ -1,0 +1,158 @@
+//! Introspection of the gates: the queries `danger` and `adapter_info`.
+
+use mcp_aql_protocol::{DangerLevel, RESERVED_OPERATIONS, SemanticCategory};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::Trust;
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::introspection::FurtherQuery;
+use crate::operation::{Handler, RegisteredOperation};
+use crate::spec::OperationSpec;
+
+/// The danger of an operation as callers see it. The fields are named as in danger-levels §3.2.
+#[derive(Serialize)]
+struct OperationDanger {
+    name: &'static str,
+    level: DangerLevel,
+    /// Whether the level is `destructive` or worse (REQ-RQ-16).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dangerous: bool,
+    /// The permission of a call: `allow`, `confirm`, `deny` or `introspect_only`.
+    permission: &'static str,
+    requires_confirmation: bool,
+    /// Whether a person confirms, not the caller.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    by_operator: bool,
+    /// For an operation of the safety loop: how a client should ask its user.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client_permission: Option<&'static str>,
+    /// Whether policies may change the permission of some calls.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    has_policies: bool,
+    #[serde(skip_serializing_if = "<[&str]>::is_empty")]
+    reasons: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmation_message: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cooldown_seconds: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    requires_reauth: bool,
+    /// The pattern in the operation's name from which the level was inferred.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inferred_from: Option<&'static str>,
+}
+
+/// `introspect` with `query: "danger"`, and `name` for one operation (REQ-DNG-04, choice C-02).
+pub(crate) struct DangerQuery(Vec<(&'static str, Value)>);
+
+impl DangerQuery {
+    pub(crate) fn of<'a>(
+        operations: impl Iterator<Item = &'a RegisteredOperation> + Clone,
+    ) -> Self {
+        // The name is reserved, so only the safety loop has this operation.
+        let has_loop = operations.clone().any(|operation| operation.spec.name == "execute_agent");
+        Self(
+            operations
+                .map(|operation| (operation.spec.name, describe_danger(operation, has_loop)))
+                .collect(),
+        )
+    }
+}
+
+/// Returns how a client should ask its user about an operation of the safety loop. The client asks; this
+/// adapter does not require a confirmation for stopping an agent (REQ-LOOP-14).
+fn client_permission(spec: &OperationSpec) -> Option<&'static str> {
+    Some(match spec.category {
+        _ if !RESERVED_OPERATIONS.contains(&spec.name) => return None,
+        // A confirmation of a confirmation would never end.
+        _ if spec.name == "confirm_operation" => "AUTO_APPROVE",
+        SemanticCategory::Read => "AUTO_APPROVE",
+        SemanticCategory::Create => "CONFIRM_SESSION",
+        _ => "CONFIRM_SINGLE_USE",
+    })
+}
+
+fn describe_danger(operation: &RegisteredOperation, has_loop: bool) -> Value {
+    let (spec, plan) = (&operation.spec, &operation.gate);
+    serde_json::to_value(OperationDanger {
+        name: spec.name,
+        level: plan.danger,
+        dangerous: plan.danger >= DangerLevel::Destructive,
+        permission: plan.permission(),
+        requires_confirmation: plan.permission() == "confirm",
+        by_operator: plan.by_operator(),
+        client_permission: client_permission(spec).filter(|_| has_loop),
+        has_policies: plan.has_conditions(),
+        reasons: spec.danger.reasons,
+        confirmation_message: spec.danger.confirmation_message,
+        cooldown_seconds: spec.danger.cooldown_seconds,
+        requires_reauth: spec.danger.requires_reauth,
+        inferred_from: plan.inferred_from,
+    })
+    .unwrap_or_default()
+}
+
+impl FurtherQuery for DangerQuery {
+    fn query(&self) -> &'static str {
+        "danger"
+    }
+
+    fn takes_name(&self) -> bool {
+        true
+    }
+
+    fn answer<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Value, OperationError>> {
+        let answer = match name {
+            Some(name) => {
+                let found = self.0.iter().find(|(operation, _)| *operation == name);
+                json!({ "operation": found.map(|(_, danger)| danger) })
+            }
+            None => {
+                json!({ "operations": self.0.iter().map(|(_, danger)| danger).collect::<Vec<_>>() })
+            }
+        };
+        Box::pin(std::future::ready(Ok(answer)))
+    }
+}
+
+/// `introspect` with `query: "adapter_info"`, available if trust is declared (REQ-DNG-16).
+pub(crate) struct AdapterInfo(Value);
+
+impl AdapterInfo {
+    pub(crate) fn new(name: &str, version: &str, trust: &Trust) -> serde_json::Result<Self> {
+        let trust = serde_json::to_value(trust)?;
+        Ok(Self(json!({ "name": name, "version": version, "trust": trust })))
+    }
+}
+
+impl FurtherQuery for AdapterInfo {
+    fn query(&self) -> &'static str {
+        "adapter_info"
+    }
+
+    fn answer<'a>(
+        &'a self,
+        _name: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<Value, OperationError>> {
+        Box::pin(std::future::ready(Ok(self.0.clone())))
+    }
+}
+
+/// Returns the note on an operation's gate for its description.
+pub(crate) fn gate_note(operation: &RegisteredOperation) -> Option<String> {
+    if matches!(operation.handler, Handler::Introspect) {
+        return None;
+    }
+    let level = operation.gate.danger;
+    match operation.gate.permission() {
+        // The first error explains how to confirm. The note is short because every list of operations has it.
+        "confirm" => Some(format!("To be confirmed: {level}.")),
+        "deny" | "introspect_only" => Some(format!("Denied: {level}.")),
+        _ if operation.gate.may_ask_for_some() => {
+            Some(format!("To be confirmed for some values: {level}."))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,118 @@
+//! Fills the placeholders of confirmation messages with the values of a call.
+
+use serde_json::Value;
+
+use super::GateRequest;
+use crate::redact::masked;
+
+/// The maximum number of characters of a value in a message.
+const MAX_VALUE_CHARS: usize = 200;
+
+/// Returns the names of the placeholders in a confirmation message, or a description of its fault. `{{` and
+/// `}}` stand for a brace.
+pub(super) fn placeholders(message: &str) -> Result<Vec<&str>, String> {
+    let mut slots = Vec::new();
+    each_part(message, |part| {
+        if let Part::Placeholder(name) = part {
+            slots.push(name);
+        }
+    })?;
+    Ok(slots)
+}
+
+/// Returns the confirmation message with the values of the call (REQ-DNG-05). Sensitive values are masked,
+/// also inside of objects.
+pub(super) fn fill(message: &str, request: GateRequest<'_>) -> String {
+    fill_with(message, |name| value(name, request))
+}
+
+fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
+    let mut text = String::new();
+    let outcome = each_part(message, |part| match part {
+        Part::Text(part) => text.push_str(part),
+        Part::Placeholder(name) => text.push_str(&display(value(name))),
+    });
+    // `build` has checked the message.
+    if outcome.is_ok() { text } else { message.to_owned() }
+}
+
+fn value(name: &str, request: GateRequest<'_>) -> Option<Value> {
+    let mut places = request.operation.parameters.iter().zip(request.arguments);
+    let (parameter, argument) = places.find(|(_, argument)| argument.name == name)?;
+    Some(masked(parameter, argument.value.as_ref()?, request.shapes))
+}
+
+fn display(value: Option<Value>) -> String {
+    match value {
+        None | Some(Value::Null) => "none".to_owned(),
+        Some(Value::String(text)) => plain(&text),
+        Some(value) => plain(&value.to_string()),
+    }
+}
+
+/// Returns a caller's text in a form that is safe to show to a person: on one line, limited in length, and
+/// without invisible characters and those that change the direction of writing.
+pub(crate) fn plain(text: &str) -> String {
+    let mut short: String = text
+        .chars()
+        .take(MAX_VALUE_CHARS)
+        .map(|each| if mcp_aql_text::is_hidden(each) { '\u{fffd}' } else { each })
+        .collect();
+    if text.chars().nth(MAX_VALUE_CHARS).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+enum Part<'a> {
+    Text(&'a str),
+    Placeholder(&'a str),
+}
+
+fn each_part<'a>(message: &'a str, mut part: impl FnMut(Part<'a>)) -> Result<(), String> {
+    let mut rest = message;
+    while let Some(place) = rest.find(['{', '}']) {
+        let (text, tail) = rest.split_at(place);
+        part(Part::Text(text));
+        if let Some(tail) = tail.strip_prefix("{{") {
+            part(Part::Text("{"));
+            rest = tail;
+        } else if let Some(tail) = tail.strip_prefix("}}") {
+            part(Part::Text("}"));
+            rest = tail;
+        } else if let Some((name, tail)) =
+            tail.strip_prefix('{').and_then(|tail| tail.split_once('}'))
+        {
+            part(Part::Placeholder(name));
+            rest = tail;
+        } else {
+            return Err("a brace has no partner: write `{{` or `}}` for a brace".to_owned());
+        }
+    }
+    part(Part::Text(rest));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn slots_are_filled_with_what_the_call_says() {
+        // REQ-DNG-05
+        let arguments = json!({ "task_id": "t\u{202e}1", "ids": [1, 2] });
+        let text = fill_with("{{{task_id}}} {ids} {why}!", |name| arguments.get(name).cloned());
+        assert_eq!(text, "{t\u{fffd}1} [1,2] none!");
+        assert_eq!(placeholders("Delete {task_id} of {board}?"), Ok(vec!["task_id", "board"]));
+        assert_eq!(placeholders("{{none}}"), Ok(vec![]));
+        assert!(placeholders("Delete {task_id?").is_err());
+        assert!(placeholders("Delete task_id}?").is_err());
+    }
+
+    #[test]
+    fn long_values_are_cut_visibly() {
+        let text = fill_with("{text}", |_| Some(json!("x".repeat(500))));
+        assert_eq!(text.chars().count(), MAX_VALUE_CHARS + 1);
+    }
+}

@@ -1,0 +1,447 @@
+//! The state machine of an agent: pure functions of its state, the time and an event. Every change of an agent
+//! is made here.
+
+use chrono::{DateTime, TimeDelta, Utc};
+
+use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
+use super::core::LEASE_SECONDS;
+use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
+use super::evaluator::AgentPolicy;
+use super::retry_lockout;
+use super::risk::RiskScorer;
+use crate::operator::RequestKind;
+
+/// The maximum number of requests that an agent may cause per minute.
+pub(super) const MAX_REQUESTS_PER_MINUTE: usize = 10;
+
+/// The inputs of a transition besides the state.
+pub(super) struct Env<'a> {
+    pub(super) now: DateTime<Utc>,
+    pub(super) mode: LoopMode,
+    /// The id of this process.
+    pub(super) me: &'a str,
+    /// Whether the process that holds the agent's session is running.
+    pub(super) owner_lives: bool,
+    /// The id of the next request and the hash of its code, if a request is made.
+    pub(super) fresh_id: &'a str,
+    pub(super) fresh_hash: &'a str,
+    /// Whether too many requests were shown for a session.
+    pub(super) request_limit_reached: &'a (dyn Fn(Option<&str>) -> bool + Sync),
+    pub(super) timeout: TimeDelta,
+    pub(super) max_attempts: usize,
+    /// Notifications of the blocks of other agents.
+    pub(super) blocks: &'a [AgentNotification],
+    /// The subjects that this agent no longer waits for.
+    pub(super) answered: &'a [String],
+    pub(super) policy: &'a AgentPolicy,
+    pub(super) scorer: &'a dyn RiskScorer,
+}
+
+/// The effects of a transition, applied once it is stored.
+#[derive(Debug, Default)]
+pub(super) struct Effects {
+    /// A new request. Its code is the one of `Env::fresh_hash`.
+    pub(super) present: Option<PersonRequest>,
+    /// The requests that can no longer be answered.
+    pub(super) closed: Vec<String>,
+    pub(super) audit: Vec<Event>,
+}
+
+/// An entry of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Event {
+    pub(super) event: &'static str,
+    pub(super) outcome: &'static str,
+    pub(super) reason: Option<String>,
+    pub(super) challenge: Option<String>,
+    pub(super) by: Option<String>,
+    /// The caller's session, if it may differ from the session of the execution.
+    pub(super) caller: Option<Option<String>>,
+}
+
+impl Event {
+    pub(super) fn new(event: &'static str, outcome: &'static str) -> Self {
+        Self { event, outcome, reason: None, challenge: None, by: None, caller: None }
+    }
+
+    pub(super) fn reason(mut self, reason: &str) -> Self {
+        self.reason = Some(reason.to_owned());
+        self
+    }
+
+    pub(super) fn challenge(mut self, id: &str) -> Self {
+        self.challenge = Some(id.to_owned());
+        self
+    }
+
+    pub(super) fn by(mut self, by: &str) -> Self {
+        self.by = Some(by.to_owned());
+        self
+    }
+
+    /// Sets the session of the caller, who may have none.
+    pub(super) fn caller(mut self, session: Option<&str>) -> Self {
+        self.caller = Some(session.map(str::to_owned));
+        self
+    }
+}
+
+impl Effects {
+    pub(super) fn note(&mut self, event: Event) {
+        self.audit.push(event);
+    }
+}
+
+/// The reason for rejecting a transition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Rejection {
+    /// The agent is blocked until a person lifts the block.
+    Blocked {
+        agent: String,
+        challenge: Option<String>,
+    },
+    /// The agent has no running or pending execution.
+    NotExecuting,
+    /// The execution belongs to another session. If that session's process is gone, the agent can be used again
+    /// after this number of seconds.
+    Elsewhere {
+        free_in: Option<u64>,
+    },
+    /// The agent executes with other parameters.
+    Busy,
+    /// The execution is pending.
+    Pending,
+    /// The code, challenge or request is unknown.
+    Invalid,
+    Expired {
+        at: DateTime<Utc>,
+    },
+    Used {
+        at: DateTime<Utc>,
+    },
+    /// The code belongs to a challenge.
+    WrongOperation,
+    /// Too many attempts or requests; the seconds to wait.
+    TooMany(u64),
+}
+
+/// The parameters of `execute_agent`.
+pub(super) struct Start<'a> {
+    pub(super) session: Option<&'a str>,
+    pub(super) execution_id: &'a str,
+    /// The hash of the agent's parameters.
+    pub(super) parameters: &'a str,
+    /// The text for the person.
+    pub(super) action: &'a str,
+}
+
+pub(super) const PAUSE: &str = "pause";
+
+/// The maximum number of characters of an action that people see. Every hint fits.
+const MAX_ACTION_CHARS: usize = 4_000;
+/// The number of these characters that are taken from the end.
+const ACTION_END_CHARS: usize = 1_000;
+/// The room for the notice in a shortened action, so that it is not shortened again.
+const NOTICE_CHARS: usize = 100;
+
+/// Returns the action that a person decides about, and a warning if it was shortened, so that a long and
+/// harmless beginning cannot hide the rest.
+pub(super) fn displayed(text: &str) -> (String, Option<String>) {
+    let length = text.chars().count();
+    if length <= MAX_ACTION_CHARS + NOTICE_CHARS {
+        return (text.to_owned(), None);
+    }
+    let hidden = length - MAX_ACTION_CHARS;
+    let mut cut: String = text.chars().take(MAX_ACTION_CHARS - ACTION_END_CHARS).collect();
+    cut.push_str(&format!("\n[… {hidden} characters are not shown …]\n"));
+    cut.extend(text.chars().skip(length - ACTION_END_CHARS));
+    (cut, Some(format!("Not all of it is shown: {hidden} of its {length} characters are left out")))
+}
+
+/// Shortens an agent's text for a log or a list.
+pub(super) fn shortened(text: &str) -> String {
+    const MAX_CHARS: usize = 1_000;
+    let mut short: String = text.chars().take(MAX_CHARS).collect();
+    if text.chars().nth(MAX_CHARS).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+impl AgentState {
+    /// Applies the effects of time. Every transition starts with this.
+    pub(super) fn settle(&mut self, env: &Env<'_>, effects: &mut Effects) {
+        let now = env.now;
+        retry_lockout::rebase(&mut self.issued, now);
+        // Setting the clock back must not extend anything.
+        let latest = now + env.timeout;
+        let ids: Vec<_> = self.requests().map(|ask| ask.id.clone()).collect();
+        for id in ids {
+            if let Some(ask) = self.request_mut(&id) {
+                ask.expires_at = ask.expires_at.min(latest);
+                if !ask.closed && now >= ask.expires_at {
+                    ask.closed = true;
+                    effects.note(Event::new("CHALLENGE_EXPIRED", "expired").challenge(&id));
+                    effects.closed.push(id);
+                }
+            }
+        }
+        if let Some(grant) = &mut self.grant {
+            grant.until = grant.until.min(latest);
+        }
+        self.grant.take_if(|grant| now >= grant.until);
+        if let Some(until) = self.pause.as_mut().and_then(|pause| pause.until.as_mut()) {
+            *until = (*until).min(latest);
+            if now >= *until {
+                self.drop_pause(effects);
+            }
+        }
+        let elsewhere = self.execution.as_ref().is_some_and(|last| last.owner != env.me);
+        if elsewhere && !env.owner_lives {
+            // A pending execution cannot fail (REQ-LIF-02).
+            let status = match self.live().map(|execution| execution.status) {
+                Some(ExecutionStatus::Pending) => ExecutionStatus::Cancelled,
+                _ => ExecutionStatus::Failed,
+            };
+            self.end(status, "The adapter was restarted", env, effects);
+            self.drop_pause(effects);
+        }
+        if self.start_expired(now) {
+            self.end(ExecutionStatus::Cancelled, "No person has approved the start", env, effects);
+        }
+    }
+
+    pub(super) fn drop_pause(&mut self, effects: &mut Effects) {
+        if let Some(ask) = self.pause.take().and_then(|pause| pause.ask)
+            && !ask.closed
+        {
+            effects.closed.push(ask.id);
+        }
+        self.clear(PAUSE);
+    }
+
+    /// Ends the execution. A block and an open challenge remain.
+    pub(super) fn end(
+        &mut self,
+        status: ExecutionStatus,
+        reason: &str,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) {
+        let Some(execution) = self.live_mut() else { return };
+        execution.status = status;
+        execution.finished_at = Some(env.now);
+        execution.reason = Some(shortened(reason));
+        if let Some(ask) = execution.ask.take()
+            && !ask.closed
+        {
+            effects.closed.push(ask.id);
+        }
+        self.grant = None;
+        if self.pause.as_ref().is_some_and(|pause| pause.until.is_none()) {
+            self.drop_pause(effects);
+        }
+        self.queue.retain(|queued| queued.about == PAUSE);
+        effects.note(Event::new("EXECUTION_ENDED", status.as_str()).reason(reason));
+    }
+
+    fn reject_request(&self, session: Option<&str>, env: &Env<'_>, effects: &mut Effects) -> bool {
+        let refuses =
+            self.issued.len() >= MAX_REQUESTS_PER_MINUTE || (env.request_limit_reached)(session);
+        if refuses {
+            effects.note(Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute"));
+        }
+        refuses
+    }
+
+    /// Creates a request of this kind, unless there were too many.
+    pub(super) fn create_request(
+        &mut self,
+        kind: RequestKind,
+        (action, reasons): (&str, Vec<String>),
+        bounded: bool,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Option<PersonRequest> {
+        let session = self.execution.as_ref().and_then(|execution| execution.session.as_deref());
+        if bounded && self.reject_request(session, env, effects) {
+            return None;
+        }
+        self.issued.push(env.now);
+        let (action, warning) = displayed(action);
+        let reasons = reasons.into_iter().chain(warning).collect();
+        let ask = PersonRequest {
+            id: env.fresh_id.to_owned(),
+            kind,
+            hash: env.fresh_hash.to_owned(),
+            action,
+            reasons,
+            expires_at: env.now + env.timeout,
+            closed: false,
+            tried: false,
+        };
+        effects.present = Some(ask.clone());
+        let reason = ask.reasons.first().map_or("", String::as_str);
+        effects.note(Event::new("CHALLENGE_ISSUED", "issued").reason(reason).challenge(&ask.id));
+        Some(ask)
+    }
+
+    /// Rejects a transition of a blocked agent and audits it with the caller's session.
+    pub(super) fn reject_if_blocked(
+        &self,
+        caller: Option<&str>,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Rejection> {
+        match &self.block {
+            Some(block) if env.mode == LoopMode::Enforcing => {
+                let event = Event::new("EXECUTION_DENIED", "denied").reason("the agent is blocked");
+                effects.note(event.challenge(&block.ask.id).caller(caller));
+                Err(Rejection::Blocked {
+                    agent: self.agent.clone(),
+                    challenge: block.ask.is_open(env.now).then(|| block.ask.id.clone()),
+                })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts an execution, or requests a person's approval of the start (REQ-LOOP-05).
+    pub(super) fn start(
+        &mut self,
+        start: &Start<'_>,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Rejection> {
+        self.settle(env, effects);
+        self.reject_if_blocked(start.session, env, effects)?;
+        if let Some(live) = self.live() {
+            if live.session.as_deref() != start.session {
+                return Err(elsewhere(live, env));
+            }
+            match live.status {
+                // The approval is already requested or granted.
+                _ if live.parameters == start.parameters => return Ok(()),
+                ExecutionStatus::Running => return Err(Rejection::Busy),
+                _ => {}
+            }
+        }
+        let runs = env.mode != LoopMode::Enforcing;
+        // If no request can be made, nothing is recorded: there must not be an execution whose parameters were
+        // never shown to a person.
+        if !runs && self.reject_request(start.session, env, effects) {
+            return Err(Rejection::TooMany(60));
+        }
+        // A new start replaces one that is not approved.
+        self.end(ExecutionStatus::Cancelled, "Replaced", env, effects);
+        self.grant = None;
+        let last = self.execution.replace(Execution {
+            id: start.execution_id.to_owned(),
+            status: if runs { ExecutionStatus::Running } else { ExecutionStatus::Pending },
+            session: start.session.map(str::to_owned),
+            owner: env.me.to_owned(),
+            made_at: env.now,
+            started_at: runs.then_some(env.now),
+            finished_at: None,
+            parameters: start.parameters.to_owned(),
+            steps: 0,
+            alone: 0,
+            recent: Vec::new(),
+            last_action: None,
+            directive: None,
+            reason: None,
+            ask: None,
+        });
+        let outcome = if runs { "allowed" } else { "pending" };
+        effects.note(Event::new("EXECUTION_STARTED", outcome));
+        if runs {
+            return Ok(());
+        }
+        let asked = self.request_start(start.action, env, effects);
+        if asked.is_err() {
+            // The caller received an error, so no caller would end this execution.
+            self.execution = last;
+            effects.audit.retain(|event| event.event != "EXECUTION_STARTED");
+        }
+        asked
+    }
+
+    /// Requests the approval of a start.
+    fn request_start(
+        &mut self,
+        action: &str,
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Rejection> {
+        let reasons = vec!["An agent begins only when a person lets it".to_owned()];
+        let asked = self.create_request(RequestKind::Start, (action, reasons), true, env, effects);
+        let Some(ask) = asked else { return Err(Rejection::TooMany(60)) };
+        if let Some(execution) = self.live_mut() {
+            execution.ask = Some(ask);
+        }
+        Ok(())
+    }
+
+    /// Returns the running or pending execution of this session.
+    pub(super) fn own(
+        &mut self,
+        session: Option<&str>,
+        env: &Env<'_>,
+    ) -> Result<&mut Execution, Rejection> {
+        let execution = self.live_mut().ok_or(Rejection::NotExecuting)?;
+        if execution.session.as_deref() == session {
+            Ok(execution)
+        } else {
+            Err(elsewhere(execution, env))
+        }
+    }
+
+    /// Ends the execution at the agent's request.
+    pub(super) fn finish(
+        &mut self,
+        session: Option<&str>,
+        id: Option<&str>,
+        (status, reason): (ExecutionStatus, &str),
+        env: &Env<'_>,
+        effects: &mut Effects,
+    ) -> Result<(), Rejection> {
+        self.settle(env, effects);
+        self.reject_if_blocked(session, env, effects)?;
+        let execution = self.own(session, env)?;
+        if id.is_some_and(|id| id != execution.id) {
+            return Err(Rejection::NotExecuting);
+        }
+        if execution.status == ExecutionStatus::Pending && status == ExecutionStatus::Completed {
+            return Err(Rejection::Pending);
+        }
+        self.end(status, reason, env, effects);
+        Ok(())
+    }
+
+    /// Ends the execution because its session has ended.
+    pub(super) fn session_ended(&mut self, session: &str, env: &Env<'_>, effects: &mut Effects) {
+        self.settle(env, effects);
+        if self.live().is_some_and(|execution| execution.session.as_deref() == Some(session)) {
+            self.end(ExecutionStatus::Cancelled, "The session ended", env, effects);
+        }
+    }
+}
+
+fn elsewhere(execution: &Execution, env: &Env<'_>) -> Rejection {
+    let foreign = execution.owner != env.me;
+    Rejection::Elsewhere { free_in: foreign.then_some(LEASE_SECONDS.unsigned_abs()) }
+}
+
+pub(super) fn notification(
+    kind: NotificationType,
+    message: impl Into<String>,
+    metadata: Option<NotificationMetadata>,
+    now: DateTime<Utc>,
+) -> AgentNotification {
+    AgentNotification {
+        kind,
+        message: message.into(),
+        metadata,
+        timestamp: crate::clock::text(now),
+    }
+}

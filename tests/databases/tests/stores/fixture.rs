@@ -1,0 +1,62 @@
+//! Creates storage for a test, which can be opened several times.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use mcp_aql::store::{MemoryStore, PostgresStore, SqliteStore, Store};
+use tempfile::TempDir;
+
+/// Storage that can be opened several times.
+pub(crate) struct StoreFixture {
+    open: Box<dyn Fn() -> Arc<dyn Store> + Send + Sync>,
+    _folder: Option<TempDir>,
+}
+
+impl StoreFixture {
+    /// Opens a store with its own connections, like another process.
+    pub(crate) fn store(&self) -> Arc<dyn Store> {
+        (self.open)()
+    }
+}
+
+pub(crate) fn memory() -> StoreFixture {
+    let store = Arc::new(MemoryStore::default());
+    StoreFixture { open: Box::new(move || Arc::<MemoryStore>::clone(&store)), _folder: None }
+}
+
+pub(crate) fn sqlite() -> StoreFixture {
+    let (folder, file) = file();
+    StoreFixture {
+        open: Box::new(move || Arc::new(SqliteStore::open(&file))),
+        _folder: Some(folder),
+    }
+}
+
+/// Returns a path in a new directory.
+pub(crate) fn file() -> (TempDir, PathBuf) {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("state.db");
+    (folder, file)
+}
+
+pub(crate) async fn postgres() -> Option<StoreFixture> {
+    let (address, schema) = schema().await?;
+    let open = move || -> Arc<dyn Store> {
+        Arc::new(PostgresStore::connect(&address).unwrap().schema(&schema))
+    };
+    Some(StoreFixture { open: Box::new(open), _folder: None })
+}
+
+/// Returns the address of PostgreSQL, if there is one to test with, and the name of a new schema.
+pub(crate) async fn schema() -> Option<(String, String)> {
+    static SCHEMAS: AtomicUsize = AtomicUsize::new(0);
+    // Prints a message if there is none.
+    let client = mcp_aql_tests_databases::postgres::connect().await?;
+    let number = SCHEMAS.fetch_add(1, Ordering::Relaxed);
+    // The name contains a quote, which must be escaped.
+    let schema = format!("store\"{}\"{number}", std::process::id());
+    let quoted = schema.replace('"', "\"\"");
+    client.batch_execute(&format!("DROP SCHEMA IF EXISTS \"{quoted}\" CASCADE")).await.unwrap();
+    Some((std::env::var("MCP_AQL_TEST_POSTGRES").unwrap(), schema))
+}
