@@ -217,7 +217,9 @@ impl Drop for RecordedBody {
 /// call whose arguments contain values that rmcp's parser rejects. The call itself is decoded from
 /// the original bytes: an invalid value fails its own operation, and the other operations of a batch
 /// run.
-fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<Request> {
+///
+/// Also returns whether the id was replaced.
+fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
     let arguments = match decode(body) {
         Message::Call(ToolCall { arguments: Some(arguments), .. }) => match readable(arguments) {
             Cow::Owned(readable) => splice(body, arguments, &readable),
@@ -226,11 +228,12 @@ fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<Request> {
         _ => None,
     };
     let id = long_id::shorten(arguments.as_deref().unwrap_or(body));
+    let has_other_id = id.is_some();
     let body_for_rmcp = id.or(arguments)?;
     if !matches!(head.extensions.get(), Some(OriginalMessage::Batched(..))) {
         head.extensions.insert(OriginalMessage::Line(body.into()));
     }
-    Some(Request::from_parts(head, Body::from(body_for_rmcp)))
+    Some((Request::from_parts(head, Body::from(body_for_rmcp)), has_other_id))
 }
 
 /// Passes a request to rmcp, and passes it again in a rewritten form if rmcp could not parse it or
@@ -247,9 +250,9 @@ async fn forward_to_rmcp(
         return first;
     }
     match rewrite_for_rmcp(second_head, &sent()) {
-        Some(request) => {
-            let (response, noticed) = observe_session(second_next.run(request)).await;
-            (with_original_ids(response), noticed)
+        Some((request, has_other_id)) => {
+            let (response, observed) = observe_session(second_next.run(request)).await;
+            (if has_other_id { with_original_ids(response) } else { response }, observed)
         }
         None => first,
     }

@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::capabilities::Capabilities;
 use super::entry::{Prepared, QueryArgument, QueryEntry, QueryParameter, QueryParams, QueryTable};
 use super::select::OpenPaths;
-use crate::error::{ErrorCode, OperationError};
+use crate::error::OperationError;
 use crate::introspection::TypeRegistry;
 use crate::operation::{Argument, Parameter};
 use crate::paging::CursorKey;
