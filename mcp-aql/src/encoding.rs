@@ -1,4 +1,4 @@
-//! Values that JSON has no safe form for: whole numbers beyond 2^53, and bytes.
+//! Types for values that JSON cannot represent safely: integers beyond 2^53, and bytes.
 //!
 //! Source: MCP-AQL §4.7.3, §4.7.4 (REQ-ENC-05, REQ-ENC-06).
 
@@ -12,8 +12,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// A whole number that travels as text, and so arrives exactly: JSON readers may round numbers
-/// beyond ±9,007,199,254,740,991. As a parameter it takes text only, and introspection says so.
+/// An integer that is sent as text and therefore arrives exactly: JSON parsers may round numbers
+/// beyond ±9,007,199,254,740,991. As a parameter it accepts text only, as introspection shows.
 ///
 /// ```
 /// use mcp_aql::encoding::BigInteger;
@@ -57,7 +57,7 @@ impl<T> JsonSchema for BigInteger<T> {
     }
 }
 
-/// Bytes that travel as padded base64.
+/// Bytes that are sent as padded base64.
 ///
 /// ```
 /// use mcp_aql::encoding::Base64;
@@ -103,8 +103,8 @@ impl JsonSchema for Base64 {
     }
 }
 
-/// Bytes with what a reader must know of them: `content`, `content_encoding` and
-/// `content_mime_type`. Flatten it into a result, or take it as a parameter.
+/// Bytes with their encoding and type: `content`, `content_encoding` and `content_mime_type`.
+/// Flatten it into a result, or accept it as a parameter.
 ///
 /// ```
 /// use mcp_aql::encoding::Binary;
@@ -118,13 +118,13 @@ impl JsonSchema for Base64 {
 pub struct Binary {
     /// The bytes.
     pub content: Base64,
-    /// How the bytes are written.
+    /// The encoding of the bytes.
     pub content_encoding: BinaryEncoding,
-    /// What the bytes are, such as `image/png`.
+    /// The MIME type of the bytes, such as `image/png`.
     pub content_mime_type: String,
 }
 
-/// How bytes are written.
+/// The encoding of bytes as text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
@@ -135,7 +135,7 @@ pub enum BinaryEncoding {
 }
 
 impl Binary {
-    /// These bytes, of this type.
+    /// Wraps bytes of this MIME type.
     pub fn new(bytes: Vec<u8>, mime_type: impl Into<String>) -> Self {
         Self {
             content: Base64(bytes),

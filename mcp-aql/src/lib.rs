@@ -1,5 +1,5 @@
-//! Annotate Rust functions, get a conforming MCP-AQL adapter: an MCP server with five tools at most,
-//! however many operations it has.
+//! Annotate Rust functions, get a conforming MCP-AQL adapter: an MCP server with at most five
+//! tools, however many operations it has.
 //!
 //! ```
 //! use mcp_aql::prelude::*;
@@ -52,7 +52,7 @@
 //! | `limits` | no | rate limits and quotas: `AdapterBuilder::rate_limits` |
 //! | `conformance` | no | `testing::assert_conforms`: the conformance runner in an adapter's own tests |
 
-// Macros name the runtime by its path; inside of this crate that path must exist too.
+// Generated code names the runtime by its path, which must also exist inside this crate.
 extern crate self as mcp_aql;
 
 mod adapter;
@@ -149,7 +149,7 @@ pub use spec::{
     SchemaFn, SharedState, StateSpec,
 };
 pub use text::leaks_internals;
-/// What [`CallScope::cancellation`] is made of.
+/// The type of [`CallScope::cancellation`].
 #[doc(no_inline)]
 pub use tokio_util::sync::CancellationToken;
 pub use update::{Change, IfMatch, Update, UpdateInput, merge_json};
@@ -167,7 +167,7 @@ pub use mcp_aql_derive::ParamGroup;
 #[doc = include_str!("macro_docs/operation_error.md")]
 pub use mcp_aql_derive::OperationError;
 
-// Both are errors that name the feature `query` if it is off.
+// Without the feature `query`, both derives report an error that names the feature.
 #[cfg_attr(feature = "query", doc = include_str!("macro_docs/resource.md"))]
 #[cfg_attr(not(feature = "query"), doc = "Needs the feature `query`.")]
 pub use mcp_aql_derive::Resource;

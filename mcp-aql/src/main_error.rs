@@ -1,12 +1,14 @@
+//! The error that an adapter's `main` returns.
+
 use std::fmt;
 
 use crate::adapter::BuildError;
 
-/// What building or running an adapter may fail with.
+/// An error of building or running an adapter.
 ///
-/// `Debug` prints what `Display` does, so that `fn main() -> mcp_aql::Result<()>` shows its reader
-/// a sentence. Errors of your own come in by `?` where they derive
-/// [`OperationError`](derive@crate::OperationError), and else through [`Error::other`].
+/// `Debug` prints the same text as `Display`, so that `fn main() -> mcp_aql::Result<()>` prints a
+/// sentence. Your own errors convert with `?` if they derive
+/// [`OperationError`](derive@crate::OperationError), and otherwise with [`Error::other`].
 ///
 /// ```
 /// # fn main() -> mcp_aql::Result<()> {
@@ -18,21 +20,21 @@ use crate::adapter::BuildError;
 pub enum Error {
     /// The adapter cannot start.
     Build(BuildError),
-    /// The system refused something.
+    /// An I/O error.
     Io(std::io::Error),
-    /// The other side does not speak MCP, or the connection broke.
+    /// The other side does not speak MCP, or the connection failed.
     Transport(Box<dyn std::error::Error + Send + Sync>),
-    /// What was asked for does not make sense; says what would.
+    /// The arguments are invalid. The message names the valid ones.
     Usage(String),
-    /// An error of the adapter's author.
+    /// An error of the adapter's own code.
     Other(Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// `mcp_aql::Result<()>` is what an adapter's `main` returns.
+/// The result of an adapter's `main`: `mcp_aql::Result<()>`.
 pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Wraps any error, or a sentence.
+    /// Wraps any error, or a message.
     pub fn other(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self::Other(error.into())
     }
@@ -73,7 +75,7 @@ impl std::error::Error for Error {
         match self {
             Self::Build(error) => Some(error),
             Self::Io(error) => Some(error),
-            // Its causes are part of the message.
+            // The message includes the causes.
             Self::Transport(_) | Self::Usage(_) | Self::Other(_) => None,
         }
     }

@@ -1,9 +1,9 @@
-//! Stand-ins for what a feature adds, where that feature is off: each use of one is an error that names
-//! the feature. Without them, a method or a name of the prelude would only be unknown. A path that is
-//! written out needs none, since rustc names the feature there.
+//! Stand-ins for the items of disabled features: each use of one is a compile error that names the
+//! feature. Without them, a method or a name of the prelude would only be unknown. Full paths need
+//! no stand-in, since rustc names the feature itself.
 //!
-//! Nothing here ever runs: each item has a bound that no type satisfies. A bound of `for<'a> &'a ()` is one
-//! that rustc leaves unchecked until the method is called.
+//! None of this code ever runs: each item has a bound that no type satisfies. rustc does not check
+//! a bound of the form `for<'a> &'a ()` until the method is called.
 
 #[cfg(not(feature = "query"))]
 pub use query::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
@@ -12,7 +12,7 @@ pub use query::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 mod query {
     use std::marker::PhantomData;
 
-    /// The bound of everything here. No type implements it.
+    /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "the feature `query` of `mcp-aql` is off, and this needs it",
         label = "needs the feature `query`",
@@ -20,19 +20,19 @@ mod query {
     )]
     pub trait QueryFeature {}
 
-    /// Stands in for the parameters of a query.
+    /// Stands in for the parameters of a collection query.
     #[derive(Debug)]
     pub struct CollectionQuery<T: QueryFeature>(PhantomData<T>);
 
-    /// Stands in for the parameters of a selection.
+    /// Stands in for the parameters of field selection.
     #[derive(Debug)]
     pub struct Fields<T: QueryFeature>(PhantomData<T>);
 
-    /// Stands in for the parameters of a query for relationships.
+    /// Stands in for the parameters of a relationship query.
     #[derive(Debug)]
     pub struct RelationshipQuery<T: QueryFeature>(PhantomData<T>);
 
-    /// Stands in for the answer to a query for relationships, which is an error already.
+    /// Stands in for the result of a relationship query.
     #[derive(Debug)]
     pub struct RelationshipGraph(());
 }
@@ -45,7 +45,7 @@ mod limits {
     use crate::error::OperationError;
     use crate::operation::Context;
 
-    /// The bound of everything here. No type implements it.
+    /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "the feature `limits` of `mcp-aql` is off, and this needs it",
         label = "needs the feature `limits`",
@@ -83,7 +83,7 @@ mod safety {
     use crate::adapter::{Adapter, AdapterBuilder};
     use crate::gatekeeper::Policy;
 
-    /// The bound of everything here. No type implements it.
+    /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "the feature `safety` of `mcp-aql` is off, and this needs it",
         label = "needs the feature `safety`",
@@ -124,7 +124,7 @@ mod safety {
 mod console {
     use crate::safety_loop::SafetyLoop;
 
-    /// The bound of everything here. No type implements it.
+    /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "the feature `console` of `mcp-aql` is off, and this needs it",
         label = "needs the feature `console`",
@@ -148,7 +148,7 @@ mod http {
     use crate::adapter::Adapter;
     use crate::main_error::Result;
 
-    /// The bound of everything here. No type implements it.
+    /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "the feature `http` of `mcp-aql` is off, and this needs it",
         label = "needs the feature `http`",
@@ -184,7 +184,7 @@ mod stdio {
     use crate::adapter::Adapter;
     use crate::main_error::Result;
 
-    /// The bound of everything here. No type implements it.
+    /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "the feature `stdio` of `mcp-aql` is off, and this needs it",
         label = "needs the feature `stdio`",
@@ -211,7 +211,7 @@ mod cli {
     use crate::adapter::Adapter;
     use crate::main_error::Result;
 
-    /// The bound of everything here. No type implements it.
+    /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
         message = "the feature `cli` of `mcp-aql` is off, and this needs it",
         label = "needs the feature `cli`",

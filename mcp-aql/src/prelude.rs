@@ -1,4 +1,4 @@
-//! What an adapter's file imports: `use mcp_aql::prelude::*;`.
+//! The usual imports of an adapter: `use mcp_aql::prelude::*;`.
 
 pub use crate::{
     Adapter, CollectionQuery, Context, ErrorCode, ExecutionContext, Fields, IfMatch,

@@ -1,5 +1,6 @@
-//! Calls that a person has to approve through a channel of the safety loop. Whoever calls is not that
-//! person: the call waits, and the approval comes from the channel, or as the code that it shows.
+//! Handles calls that need a person's approval through a channel of the safety loop. The caller is
+//! not that prompt: the call waits until the approval arrives from the channel, or until the code
+//! that the channel shows is entered.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
 use super::call;
-use super::person::Person;
+use super::prompt::Prompt;
 use super::render::plain;
 use crate::adapter::Adapter;
 use crate::error::OperationError;
@@ -17,23 +18,23 @@ use crate::response::ErrorDetail;
 use crate::safety_loop::{ApprovalStatus, SafetyCore};
 use crate::session::Session;
 
-/// How often the approval is looked for.
-const PACE: Duration = Duration::from_millis(300);
+/// The interval between checks whether the request was decided.
+const POLL_INTERVAL: Duration = Duration::from_millis(300);
 
-/// What the audit log calls whoever gives up.
-const NAME: &str = "command line";
+/// The name under which the audit log records a request that the caller withdrew.
+const AUDIT_NAME: &str = "command line";
 
-/// The approval that a refused call waits for.
+/// An approval request that blocks a refused call.
 pub(super) struct Approval<'a> {
     safety: &'a SafetyCore,
     id: &'a str,
     error: &'a ErrorDetail,
-    /// Its own, as long as it is waited for.
+    /// A console for this call alone, kept for as long as the call waits.
     #[cfg(feature = "console")]
     _console: Option<crate::operator::Console>,
 }
 
-/// What has happened while it was waited for.
+/// An event that ends or interrupts the wait.
 enum Event {
     Decided(ApprovalStatus),
     Said(String),
@@ -42,14 +43,15 @@ enum Event {
 }
 
 impl<'a> Approval<'a> {
-    /// What this refusal asks for, if that is an approval, and there is somebody who can give it.
+    /// Returns the approval request that this refusal refers to, if it refers to one and an
+    /// operator is configured.
     pub(super) async fn of(adapter: &'a Adapter, error: &'a ErrorDetail) -> Result<Option<Self>> {
         let Some(safety) = adapter.inner.safety.as_deref() else { return Ok(None) };
         let id = error.details.get("request_id").and_then(Value::as_str);
         let Some(id) = id.filter(|_| error.code == ErrorCode::PermissionDenied.as_str()) else {
             return Ok(None);
         };
-        // An operation may have such a detail of its own.
+        // An operation may have a detail of the same name.
         if safety.approval_status(id).await.map_err(Error::other)?.is_none() {
             return Ok(None);
         }
@@ -57,8 +59,8 @@ impl<'a> Approval<'a> {
         let (console, is_elsewhere) = match adapter.start_console().await {
             Ok(console) => (console, false),
             Err(error) => {
-                // Another process with the same store may have one.
-                tracing::warn!(%error, "this call has no console of its own");
+                // Another process that uses the same store may run a console.
+                tracing::warn!(%error, "starting a console for this call failed");
                 (None, true)
             }
         };
@@ -78,20 +80,21 @@ impl<'a> Approval<'a> {
         Ok(None)
     }
 
-    /// Waits until it is given: nothing then, and else why the call has not run.
+    /// Waits for the decision. Returns `None` once approved, otherwise the reason why the call did
+    /// not run.
     pub(super) async fn wait(
         &self,
         adapter: &Adapter,
-        person: &dyn Person,
+        prompt: &dyn Prompt,
         session: &Session,
         yes: bool,
     ) -> Result<Option<&'static str>> {
-        self.announce(person, yes)?;
+        self.announce(prompt, yes)?;
         loop {
             let event = tokio::select! {
                 biased;
                 standing = self.decided() => Event::Decided(standing.map_err(Error::other)?),
-                said = person.ask("Its code, or nothing to give up:"), if person.is_there() => {
+                said = prompt.read_answer("Its code, or an empty line to cancel:"), if prompt.is_interactive() => {
                     Event::Said(said?)
                 }
                 () = crate::stop::told_to_stop() => Event::Interrupted,
@@ -99,40 +102,40 @@ impl<'a> Approval<'a> {
             match event {
                 Event::Said(said) if !said.trim().is_empty() => {
                     match confirm(adapter, session, said.trim()).await {
-                        Some(problem) => person.tell(&plain(&problem))?,
+                        Some(problem) => prompt.print_line(&plain(&problem))?,
                         None if self.is_approved().await? => {
-                            return person.tell("Approved.").map(|()| None);
+                            return prompt.print_line("Approved.").map(|()| None);
                         }
-                        None => person.tell("This is the code of another request.")?,
+                        None => prompt.print_line("This is the code of another request.")?,
                     }
                 }
                 Event::Said(_) => return self.give_up(adapter).await,
                 Event::Interrupted => {
-                    person.tell("")?;
+                    prompt.print_line("")?;
                     return self.give_up(adapter).await;
                 }
                 Event::Decided(standing) => {
-                    if person.is_there() {
-                        // The question stands there without an answer.
-                        person.tell("")?;
+                    if prompt.is_interactive() {
+                        // Ends the line of the unanswered question.
+                        prompt.print_line("")?;
                     }
                     return match standing {
-                        ApprovalStatus::Approved => person.tell("Approved.").map(|()| None),
+                        ApprovalStatus::Approved => prompt.print_line("Approved.").map(|()| None),
                         ApprovalStatus::Expired => {
-                            Ok(Some("Nobody has approved it in time. Nothing has run."))
+                            Ok(Some("The request was not approved in time. Nothing has run."))
                         }
-                        _ => Ok(Some("A person has denied it. Nothing has run.")),
+                        _ => Ok(Some("The request was denied. Nothing has run.")),
                     };
                 }
             }
         }
     }
 
-    fn announce(&self, person: &dyn Person, yes: bool) -> Result {
+    fn announce(&self, prompt: &dyn Prompt, yes: bool) -> Result {
         let text = |key: &str| self.error.details.get(key).and_then(Value::as_str);
-        call::reasons(person, self.error)?;
+        call::print_reasons(prompt, self.error)?;
         if let Some(message) = text("confirmation_message") {
-            person.tell(&plain(message))?;
+            prompt.print_line(&plain(message))?;
         }
         let channels = match &*self.safety.channels_that_can_ask() {
             [] => "the console of another process".to_owned(),
@@ -140,14 +143,14 @@ impl<'a> Approval<'a> {
         };
         let until = text("expires_at").and_then(|at| at.parse::<DateTime<Utc>>().ok());
         let until = until.map(|at| at.format(", until %H:%M:%S UTC").to_string());
-        person.tell(&format!(
-            "A person has to approve this call, and is asked through: {}. Waiting for request {}{}.",
+        prompt.print_line(&format!(
+            "A person has to approve this call through: {}. Waiting for request {}{}.",
             plain(&channels),
             plain(self.id),
             until.unwrap_or_default()
         ))?;
         if yes {
-            person.tell("--yes does not count here: it is not the caller who agrees.")?;
+            prompt.print_line("--yes has no effect here: the caller cannot approve this call.")?;
         }
         Ok(())
     }
@@ -157,21 +160,21 @@ impl<'a> Approval<'a> {
         Ok(standing == Some(ApprovalStatus::Approved))
     }
 
-    /// Waits until it is open no longer.
+    /// Waits until the request is no longer open.
     async fn decided(&self) -> std::result::Result<ApprovalStatus, OperationError> {
         loop {
             match self.safety.approval_status(self.id).await? {
-                Some(ApprovalStatus::Open) => tokio::time::sleep(PACE).await,
+                Some(ApprovalStatus::Open) => tokio::time::sleep(POLL_INTERVAL).await,
                 Some(decided) => return Ok(decided),
                 None => return Ok(ApprovalStatus::Expired),
             }
         }
     }
 
-    /// Takes the request back: nobody is to approve what nobody waits for.
+    /// Withdraws the request, so that no operator sees a request without a waiting call.
     async fn give_up(&self, adapter: &Adapter) -> Result<Option<&'static str>> {
         if let Some(operator) = adapter.operator()
-            && let Err(error) = operator.deny(self.id, NAME).await
+            && let Err(error) = operator.deny(self.id, AUDIT_NAME).await
         {
             tracing::debug!(%error, "the request was answered just now");
         }
@@ -179,7 +182,7 @@ impl<'a> Approval<'a> {
     }
 }
 
-/// Hands a code on; gives what is wrong with it.
+/// Submits a code. Returns the error message if it is rejected.
 async fn confirm(adapter: &Adapter, session: &Session, code: &str) -> Option<String> {
     let mut arguments = Map::new();
     arguments.insert("operation".to_owned(), "confirm_operation".into());
@@ -193,8 +196,8 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, Mutex};
 
-    use super::super::Ended;
-    use super::super::call::{Asked, run};
+    use super::super::Exit;
+    use super::super::call::{CallArgs, run};
     use super::super::render::Output;
     use super::*;
     use crate::future::BoxFuture;
@@ -220,10 +223,10 @@ mod tests {
         )];
     }
 
-    /// A channel that reaches nobody.
-    struct Broken;
+    /// A channel that can present requests to no one.
+    struct UnreachableChannel;
 
-    impl HumanChannel for Broken {
+    impl HumanChannel for UnreachableChannel {
         fn name(&self) -> &'static str {
             "broken"
         }
@@ -240,40 +243,40 @@ mod tests {
         }
     }
 
-    /// Answers one question after the other.
-    struct Desk {
+    /// Answers questions in order.
+    struct ScriptedPrompt {
         answers: Option<Box<dyn Fn(usize) -> String + Send + Sync>>,
-        asked: AtomicU32,
-        told: Mutex<Vec<String>>,
+        questions: AtomicU32,
+        output: Mutex<Vec<String>>,
     }
 
-    impl Desk {
+    impl ScriptedPrompt {
         fn answering(answers: impl Fn(usize) -> String + Send + Sync + 'static) -> Self {
             Self { answers: Some(Box::new(answers)), ..Self::empty() }
         }
 
         fn empty() -> Self {
-            Self { answers: None, asked: AtomicU32::new(0), told: Mutex::default() }
+            Self { answers: None, questions: AtomicU32::new(0), output: Mutex::default() }
         }
 
-        fn told(&self, part: &str) -> bool {
-            self.told.lock().unwrap().iter().any(|line| line.contains(part))
+        fn printed(&self, part: &str) -> bool {
+            self.output.lock().unwrap().iter().any(|line| line.contains(part))
         }
     }
 
-    impl Person for Desk {
-        fn is_there(&self) -> bool {
+    impl Prompt for ScriptedPrompt {
+        fn is_interactive(&self) -> bool {
             self.answers.is_some()
         }
 
-        fn tell(&self, line: &str) -> Result {
-            self.told.lock().unwrap().push(line.to_owned());
+        fn print_line(&self, line: &str) -> Result {
+            self.output.lock().unwrap().push(line.to_owned());
             Ok(())
         }
 
-        fn ask<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<String>> {
+        fn read_answer<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<String>> {
             Box::pin(async {
-                let number = self.asked.fetch_add(1, Ordering::Relaxed) as usize;
+                let number = self.questions.fetch_add(1, Ordering::Relaxed) as usize;
                 Ok(self.answers.as_ref().map(|answers| answers(number)).unwrap_or_default())
             })
         }
@@ -290,39 +293,42 @@ mod tests {
             .unwrap()
     }
 
-    async fn call(adapter: &Adapter, desk: &Desk, output: &Output) -> Ended {
-        let asked =
-            Asked { operation: "clear_bed".to_owned(), params: None, named: Vec::new(), yes: true };
-        run(adapter, output, desk, asked).await.unwrap()
+    async fn call(adapter: &Adapter, prompt: &ScriptedPrompt, output: &Output) -> Exit {
+        let args = CallArgs {
+            operation: "clear_bed".to_owned(),
+            params: None,
+            named: Vec::new(),
+            yes: true,
+        };
+        run(adapter, output, prompt, args).await.unwrap()
     }
 
     #[tokio::test]
-    async fn the_code_of_the_channel_lets_the_call_run() {
+    async fn the_channels_code_approves_the_call() {
         // REQ-GATE-10, REQ-AUT-16
         let (garden, people) = (Garden::default(), MemoryChannel::default());
         let adapter = adapter(&garden, people.clone());
-        let desk = Desk::answering(move |number| match number {
+        let prompt = ScriptedPrompt::answering(move |number| match number {
             0 => "0000-0000".to_owned(),
             _ => people.last_code().unwrap(),
         });
-        assert_eq!(call(&adapter, &desk, &Output::kept(false)).await, Ended::Well);
+        assert_eq!(call(&adapter, &prompt, &Output::captured(false)).await, Exit::Success);
         assert_eq!(garden.cleared.load(Ordering::Relaxed), 1);
-        for part in ["it is the only one", "asked through: memory", "--yes", "Invalid", "Approved."]
-        {
-            assert!(desk.told(part), "{part}: {:?}", desk.told);
+        for part in ["it is the only one", "through: memory", "--yes", "Invalid", "Approved."] {
+            assert!(prompt.printed(part), "{part}: {:?}", prompt.output);
         }
     }
 
     #[tokio::test]
-    async fn a_script_waits_for_the_decision_and_does_as_it_says() {
+    async fn a_script_waits_for_the_decision() {
         // REQ-GATE-10
         let (garden, people) = (Garden::default(), MemoryChannel::default());
         let adapter = adapter(&garden, people.clone());
-        for (approve, ended, told) in [
-            (true, Ended::Well, "Approved."),
-            (false, Ended::Unsuccessful, "A person has denied it. Nothing has run."),
+        for (approve, exit, line) in [
+            (true, Exit::Success, "Approved."),
+            (false, Exit::Failure, "The request was denied. Nothing has run."),
         ] {
-            let (desk, output) = (Desk::empty(), Output::kept(true));
+            let (prompt, output) = (ScriptedPrompt::empty(), Output::captured(true));
             let deciding = async {
                 let operator = adapter.operator().unwrap();
                 loop {
@@ -335,32 +341,33 @@ mod tests {
                     tokio::task::yield_now().await;
                 }
             };
-            let (found, ()) = tokio::join!(call(&adapter, &desk, &output), deciding);
-            assert_eq!(found, ended);
-            assert!(desk.told(told), "{:?}", desk.told);
+            let (found, ()) = tokio::join!(call(&adapter, &prompt, &output), deciding);
+            assert_eq!(found, exit);
+            assert!(prompt.printed(line), "{:?}", prompt.output);
             assert!(output.text().starts_with(&format!("{{\"success\":{approve}")));
         }
         assert_eq!(garden.cleared.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test]
-    async fn whoever_gives_up_takes_the_request_back() {
+    async fn interrupting_withdraws_the_request() {
         let (garden, people) = (Garden::default(), MemoryChannel::default());
         let adapter = adapter(&garden, people.clone());
-        let (desk, output) = (Desk::answering(|_| String::new()), Output::kept(false));
-        assert_eq!(call(&adapter, &desk, &output).await, Ended::Unsuccessful);
-        assert!(desk.told("Nothing has run.") && output.text().is_empty());
+        let (prompt, output) =
+            (ScriptedPrompt::answering(|_| String::new()), Output::captured(false));
+        assert_eq!(call(&adapter, &prompt, &output).await, Exit::Failure);
+        assert!(prompt.printed("Nothing has run.") && output.text().is_empty());
         assert_eq!(people.withdrawn().len(), 1);
         assert!(adapter.operator().unwrap().overview().await.unwrap().requests.is_empty());
         assert_eq!(garden.cleared.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]
-    async fn where_nobody_can_be_asked_nobody_waits() {
+    async fn does_not_wait_without_a_reachable_channel() {
         let garden = Garden::default();
-        let adapter = adapter(&garden, Broken);
-        let (desk, output) = (Desk::empty(), Output::kept(true));
-        assert_eq!(call(&adapter, &desk, &output).await, Ended::Unsuccessful);
+        let adapter = adapter(&garden, UnreachableChannel);
+        let (prompt, output) = (ScriptedPrompt::empty(), Output::captured(true));
+        assert_eq!(call(&adapter, &prompt, &output).await, Exit::Failure);
         assert!(output.text().contains("no channel of this adapter reaches"), "{}", output.text());
         assert!(!output.text().contains("has been asked"), "{}", output.text());
         assert!(adapter.operator().unwrap().overview().await.unwrap().requests.is_empty());
@@ -368,11 +375,11 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn callers_are_told_that_a_person_confirms() {
+    async fn introspection_shows_that_a_person_confirms() {
         // REQ-DNG-04, REQ-GATE-10
         let adapter = adapter(&Garden::default(), MemoryChannel::default());
-        let told = adapter.call("introspect", json!({ "query": "danger" })).await;
-        let operations = told.data()["operations"].as_array().unwrap();
+        let reply = adapter.call("introspect", json!({ "query": "danger" })).await;
+        let operations = reply.data()["operations"].as_array().unwrap();
         let by_operator: Vec<_> =
             operations.iter().filter(|each| each["by_operator"] == true).collect();
         assert_eq!(by_operator.len(), 1, "{operations:?}");

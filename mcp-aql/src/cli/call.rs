@@ -1,3 +1,6 @@
+//! The command `call`: runs one operation, with confirmation, approval and progress on the
+//! terminal.
+
 use std::convert::Infallible;
 use std::io::{IsTerminal as _, Read as _, Write as _};
 use std::sync::{Arc, Mutex};
@@ -7,10 +10,10 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::Ended;
+use super::Exit;
 #[cfg(feature = "safety")]
 use super::approval;
-use super::person::Person;
+use super::prompt::Prompt;
 use super::render::{Output, plain};
 use crate::adapter::Adapter;
 use crate::future::BoxFuture;
@@ -23,23 +26,23 @@ use crate::router::Endpoint;
 use crate::session::Session;
 use crate::sync::lock;
 
-/// The exit code that shells expect of an interrupted program.
-const INTERRUPTED: i32 = 130;
+/// The exit code that shells expect of an interrupted program (128 + SIGINT).
+const INTERRUPTED_EXIT_CODE: i32 = 130;
 
-/// How often an execution is asked how far it is.
-const PACE: Duration = Duration::from_millis(200);
+/// The interval between two queries of an execution's progress.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What `call` was told.
-pub(super) struct Asked {
+/// The arguments of the command `call`.
+pub(super) struct CallArgs {
     pub(super) operation: String,
     pub(super) params: Option<String>,
     pub(super) named: Vec<String>,
-    /// Agrees to whatever has to be confirmed.
+    /// Confirms every operation that requires confirmation.
     pub(super) yes: bool,
 }
 
-impl Asked {
-    /// The request, as a client sends it.
+impl CallArgs {
+    /// Builds the request that a client would send.
     fn arguments(&self, adapter: &Adapter) -> Result<Map<String, Value>> {
         let mut given = parameters(self.params.as_deref())?;
         for one in &self.named {
@@ -59,67 +62,67 @@ impl Asked {
     }
 }
 
-/// Why a call has not run, although nothing was wrong with it.
-enum Unrun {
-    /// It waits for a yes, and nobody was there to ask.
-    Unasked,
-    /// Somebody has decided so, or did not decide in time; says who.
+/// The reason why a valid call did not run.
+enum NotRun {
+    /// Confirmation is required, and standard input is not a terminal.
+    Unconfirmed,
+    /// The call was refused or not decided in time. Names who refused it.
     Refused(&'static str),
 }
 
-/// Runs one operation, as one client's only call.
+/// Runs one operation as the only call of a client.
 pub(super) async fn run(
     adapter: &Adapter,
     output: &Output,
-    person: &dyn Person,
-    asked: Asked,
-) -> Result<Ended> {
-    let arguments = asked.arguments(adapter)?;
+    prompt: &dyn Prompt,
+    args: CallArgs,
+) -> Result<Exit> {
+    let arguments = args.arguments(adapter)?;
     let session = Session::new();
-    let called = call(adapter, person, arguments, &session, asked.yes).await;
+    let called = call(adapter, prompt, arguments, &session, args.yes).await;
     session.end();
     adapter.end_executions().await;
-    let (answer, unrun) = called?;
-    match unrun {
+    let (answer, not_run) = called?;
+    match not_run {
         None => {
-            let ended = output.result(&answer)?;
-            // An execution that came to no good end is a success of the call, and none of the command.
+            let exit = output.result(&answer)?;
+            // A failed execution is a successful call, but makes the command fail.
             let failed = matches!(status_of(&answer.text).as_deref(), Some("failed" | "cancelled"));
-            let failed = failed && begins(adapter, &asked.operation);
-            Ok(if failed { Ended::Unsuccessful } else { ended })
+            let failed = failed && starts_execution(adapter, &args.operation);
+            Ok(if failed { Exit::Failure } else { exit })
         }
-        Some(Unrun::Unasked) => {
+        Some(NotRun::Unconfirmed) => {
             output.result(&answer)?;
-            person.tell("Nothing has run. Run the command again with --yes to agree.")?;
-            Ok(Ended::Unsuccessful)
+            prompt.print_line("Nothing has run. Run the command again with --yes to agree.")?;
+            Ok(Exit::Failure)
         }
-        Some(Unrun::Refused(why)) => {
+        Some(NotRun::Refused(why)) => {
             if output.json() {
                 output.result(&answer)?;
             }
-            person.tell(why)?;
-            Ok(Ended::Unsuccessful)
+            prompt.print_line(why)?;
+            Ok(Exit::Failure)
         }
     }
 }
 
-/// Makes the call, and makes it again with whatever it has to have: a yes, or a person's approval.
+/// Makes the call, and repeats it with the confirmation or approval that it requires.
 async fn call(
     adapter: &Adapter,
-    person: &dyn Person,
+    prompt: &dyn Prompt,
     mut arguments: Map<String, Value>,
     session: &Session,
     yes: bool,
-) -> Result<(Answer, Option<Unrun>)> {
-    let progress = Told::on_terminal();
+) -> Result<(Answer, Option<NotRun>)> {
+    let progress = ProgressPrinter::for_terminal();
     loop {
         let answer = handle_in(adapter, arguments.clone(), session, progress.as_ref()).await;
         let Some(error) = answer.result.error() else { return Ok((answer, None)) };
         #[cfg(feature = "safety")]
         if let Some(approval) = approval::Approval::of(adapter, error).await? {
-            match approval.wait(adapter, person, session, yes).await? {
+            match approval.wait(adapter, prompt, session, yes).await? {
                 None => continue,
-                Some(why) => return Ok((answer, Some(Unrun::Refused(why)))),
+                Some(why) => return Ok((answer, Some(NotRun::Refused(why)))),
             }
         }
         let member = match &*error.code {
@@ -131,29 +134,29 @@ async fn call(
         let Some(Value::Object(params)) = arguments.get_mut("params") else {
             return Ok((answer, None));
         };
-        // One that was given and did not do is not asked for twice.
+        // A token that was sent and rejected is not requested a second time.
         let Some(token) = token.filter(|_| !params.contains_key(member)) else {
-            return Ok((answer, Some(Unrun::Unasked)));
+            return Ok((answer, Some(NotRun::Unconfirmed)));
         };
         if !yes {
-            if !person.is_there() {
-                return Ok((answer, Some(Unrun::Unasked)));
+            if !prompt.is_interactive() {
+                return Ok((answer, Some(NotRun::Unconfirmed)));
             }
-            if !agreed(person, error).await? {
-                return Ok((answer, Some(Unrun::Refused("Nothing has run."))));
+            if !is_confirmed(prompt, error).await? {
+                return Ok((answer, Some(NotRun::Refused("Nothing has run."))));
             }
         }
         params.insert(member.to_owned(), token.into());
     }
 }
 
-/// Asks whether a call that has to be confirmed may run.
-async fn agreed(person: &dyn Person, error: &ErrorDetail) -> Result<bool> {
+/// Asks the person whether a call that requires confirmation may run.
+async fn is_confirmed(prompt: &dyn Prompt, error: &ErrorDetail) -> Result<bool> {
     let text = |key: &str| error.details.get(key).and_then(Value::as_str);
-    reasons(person, error)?;
+    print_reasons(prompt, error)?;
     let question = text("confirmation_message").map_or_else(
         || match text("metric") {
-            Some(metric) => format!("Quota '{metric}' pauses. Go on?"),
+            Some(metric) => format!("Quota '{metric}' pauses. Continue?"),
             None => format!(
                 "Run '{}' ({})?",
                 text("operation").unwrap_or_default(),
@@ -164,40 +167,40 @@ async fn agreed(person: &dyn Person, error: &ErrorDetail) -> Result<bool> {
     );
     let question = format!("{question} [y/N]");
     let said = tokio::select! {
-        said = person.ask(&question) => said?,
+        said = prompt.read_answer(&question) => said?,
         () = crate::stop::told_to_stop() => {
-            person.tell("")?;
+            prompt.print_line("")?;
             String::new()
         }
     };
     Ok(matches!(said.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Tells why a call has to be agreed to.
-pub(super) fn reasons(person: &dyn Person, error: &ErrorDetail) -> Result {
-    let reasons = error.details.get("reasons").and_then(Value::as_array);
-    let mut reasons = reasons.into_iter().flatten().filter_map(Value::as_str);
-    reasons.try_for_each(|reason| person.tell(&plain(reason)))
+/// Prints the reasons why a call requires confirmation.
+pub(super) fn print_reasons(prompt: &dyn Prompt, error: &ErrorDetail) -> Result {
+    let print_reasons = error.details.get("reasons").and_then(Value::as_array);
+    let mut print_reasons = print_reasons.into_iter().flatten().filter_map(Value::as_str);
+    print_reasons.try_for_each(|reason| prompt.print_line(&plain(reason)))
 }
 
-/// Whether calls of the operation become executions, or make one run again.
-fn begins(adapter: &Adapter, operation: &str) -> bool {
+/// Whether the operation starts an execution or restarts one.
+fn starts_execution(adapter: &Adapter, operation: &str) -> bool {
     operation == "retry_execution"
         || adapter.operations().any(|spec| spec.name == operation && spec.lifecycle.is_some())
 }
 
-/// The status of the execution that a reply tells of.
+/// The status of the execution in a reply.
 fn status_of(reply: &str) -> Option<String> {
     let reply: Value = serde_json::from_str(reply).ok()?;
     Some(reply.pointer("/data/status")?.as_str()?.to_owned())
 }
 
-/// Waits for the end of the execution that a reply tells of; Ctrl-C cancels it.
-async fn until_over(
+/// Waits until the execution in a reply ends. Ctrl-C cancels it.
+async fn wait_for_end(
     adapter: &Adapter,
     begun: Reply,
     session: &Session,
-    progress: Option<&Arc<Told>>,
+    progress: Option<&Arc<ProgressPrinter>>,
 ) -> Reply {
     let id = serde_json::from_str(&begun.text).unwrap_or(Value::Null);
     let id = id.pointer("/data/execution_id").and_then(Value::as_str).unwrap_or_default();
@@ -212,10 +215,10 @@ async fn until_over(
         let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
         tokio::select! {
             now = adapter.handle(Endpoint::Unified, arguments, scope) => reply = now,
-            never = follow(adapter, id, progress) => match never {},
+            never = print_progress(adapter, id, progress) => match never {},
             () = crate::stop::told_to_stop() => {
                 if session.has_ended() {
-                    std::process::exit(INTERRUPTED);
+                    std::process::exit(INTERRUPTED_EXIT_CODE);
                 }
                 session.end();
             }
@@ -224,23 +227,27 @@ async fn until_over(
     reply
 }
 
-/// Tells how far an execution is, in its function's own numbers, as its state has them, and not on the
-/// scale of MCP's notifications.
-async fn follow(adapter: &Adapter, id: &str, progress: Option<&Arc<Told>>) -> Infallible {
-    let Some(told) = progress else { return std::future::pending().await };
+/// Prints an execution's progress in the numbers that its function reported, not on the scale of
+/// MCP's notifications.
+async fn print_progress(
+    adapter: &Adapter,
+    id: &str,
+    progress: Option<&Arc<ProgressPrinter>>,
+) -> Infallible {
+    let Some(printer) = progress else { return std::future::pending().await };
     loop {
         if let Ok(Some(record)) = adapter.inner.executions.get(id).await
             && !record.status.is_final()
             && let Some(progress) = &record.progress
         {
             let (done, total) = progress.numbers().unzip();
-            told.tell(done, total, progress.message().unwrap_or_default());
+            printer.print_progress(done, total, progress.message().unwrap_or_default());
         }
-        tokio::time::sleep(PACE).await;
+        tokio::time::sleep(PROGRESS_INTERVAL).await;
     }
 }
 
-/// Hands a request to the adapter, with a session of its own, and cancels it on Ctrl-C.
+/// Passes a request to the adapter in a new session, and cancels it on Ctrl-C.
 pub(super) async fn handle(adapter: &Adapter, arguments: Map<String, Value>) -> Answer {
     let session = Session::new();
     let answer = handle_in(adapter, arguments, &session, None).await;
@@ -252,46 +259,47 @@ pub(super) async fn handle_in(
     adapter: &Adapter,
     arguments: Map<String, Value>,
     session: &Session,
-    progress: Option<&Arc<Told>>,
+    progress: Option<&Arc<ProgressPrinter>>,
 ) -> Answer {
     let cancellation = CancellationToken::new();
     let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
-    let begins = begins(adapter, operation);
+    let starts_execution = starts_execution(adapter, operation);
     let waits = operation == "get_execution";
     let id = arguments.get("params").and_then(|params| params.get("execution_id"));
     let id = id.and_then(Value::as_str).unwrap_or_default().to_owned();
-    let watched = progress.filter(|_| waits);
-    let reports = progress.filter(|_| !begins && !waits);
+    let printed = progress.filter(|_| waits);
+    let reports = progress.filter(|_| !starts_execution && !waits);
     let scope = CallScope {
         session: Some(session.clone()),
         cancellation: Some(cancellation.clone()),
-        progress: reports.map(|told| Arc::clone(told) as Arc<dyn ProgressSink>),
+        progress: reports.map(|printer| Arc::clone(printer) as Arc<dyn ProgressSink>),
         label: None,
     };
     let work = adapter.handle(Endpoint::Unified, arguments, scope);
     tokio::pin!(work);
     let mut reply = tokio::select! {
         reply = &mut work => reply,
-        never = follow(adapter, &id, watched) => match never {},
+        never = print_progress(adapter, &id, printed) => match never {},
         () = crate::stop::told_to_stop() => {
             cancellation.cancel();
-            if begins {
+            if starts_execution {
                 session.end();
             }
-            // What writes runs to its end unless it watches for this; who asks twice means it.
+            // A write operation runs to its end unless its function watches for cancellation. A
+            // second Ctrl-C stops waiting for it.
             tokio::select! {
                 reply = &mut work => reply,
-                () = crate::stop::told_to_stop() => std::process::exit(INTERRUPTED),
+                () = crate::stop::told_to_stop() => std::process::exit(INTERRUPTED_EXIT_CODE),
             }
         }
     };
-    if begins {
-        reply = until_over(adapter, reply, session, progress).await;
+    if starts_execution {
+        reply = wait_for_end(adapter, reply, session, progress).await;
     }
     Answer { result: OperationResult::from_json(&reply.text), text: reply.text }
 }
 
-/// A reply, as it came and as it reads.
+/// A reply, as text and parsed.
 pub(super) struct Answer {
     pub(super) text: String,
     pub(super) result: OperationResult,
@@ -319,7 +327,7 @@ fn parameters(params: Option<&str>) -> Result<Map<String, Value>> {
     }
 }
 
-/// Returns the value that was read, unless some of it was lost.
+/// Returns the parsed value, unless parsing lost data.
 fn complete<T>(read: T, losses: Vec<Loss>) -> Result<T> {
     match losses.into_iter().next() {
         None => Ok(read),
@@ -327,7 +335,7 @@ fn complete<T>(read: T, losses: Vec<Loss>) -> Result<T> {
     }
 }
 
-/// A value from the command line, as the parameter's type reads it: text stays text.
+/// Parses a value from the command line according to the parameter's type. Text stays text.
 fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Result<Value> {
     let details = adapter.inner.in_full(operation);
     let details: Value =
@@ -347,27 +355,27 @@ fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Result<V
     }
 }
 
-/// Progress for the person who waits.
-pub(super) struct Told {
-    /// What was told last; it is not told twice.
+/// Prints progress on the terminal.
+pub(super) struct ProgressPrinter {
+    /// The line printed last, which is not repeated.
     last: Mutex<String>,
     write: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-impl Told {
-    /// Where standard error is a terminal.
-    fn on_terminal() -> Option<Arc<Self>> {
+impl ProgressPrinter {
+    /// Returns a printer if standard error is a terminal.
+    fn for_terminal() -> Option<Arc<Self>> {
         let write = |line: &str| {
             let _ = writeln!(std::io::stderr(), "{line}");
         };
-        std::io::stderr().is_terminal().then(|| Self::by(write))
+        std::io::stderr().is_terminal().then(|| Self::new(write))
     }
 
-    fn by(write: impl Fn(&str) + Send + Sync + 'static) -> Arc<Self> {
+    fn new(write: impl Fn(&str) + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self { last: Mutex::default(), write: Box::new(write) })
     }
 
-    fn tell(&self, done: Option<f64>, total: Option<f64>, message: &str) {
+    fn print_progress(&self, done: Option<f64>, total: Option<f64>, message: &str) {
         let line = line(done, total, message);
         let mut last = lock(&self.last);
         if *last != line {
@@ -377,19 +385,19 @@ impl Told {
     }
 }
 
-impl ProgressSink for Told {
+impl ProgressSink for ProgressPrinter {
     fn report<'a>(
         &'a self,
         done: f64,
         total: Option<f64>,
         message: Option<String>,
     ) -> BoxFuture<'a, ()> {
-        self.tell(Some(done), total, &message.unwrap_or_default());
+        self.print_progress(Some(done), total, &message.unwrap_or_default());
         Box::pin(std::future::ready(()))
     }
 }
 
-/// Progress in a line: `36.7 of 100 exporting`.
+/// Formats progress as a line: `36.7 of 100 exporting`.
 fn line(done: Option<f64>, total: Option<f64>, message: &str) -> String {
     let short = |number: f64| ((number * 10.0).round() / 10.0).to_string();
     let done = done.map(short);
@@ -424,7 +432,7 @@ mod tests {
                             1 => Err(OperationError::not_found("export", "e-1")),
                             _ => {
                                 execution.progress(36.66, 110.0, "exporting").await;
-                                tokio::time::sleep(2 * PACE).await;
+                                tokio::time::sleep(2 * PROGRESS_INTERVAL).await;
                                 call.reply(())
                             }
                         }
@@ -448,15 +456,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_retry_is_waited_for_like_what_it_runs_again() {
+    async fn waits_for_a_retry_as_for_the_first_run() {
         // REQ-LIF-02, REQ-LIF-04
         let adapter = adapter(&Works::default());
         let session = Session::new();
-        let (tell, told) = std::sync::mpsc::channel();
-        let told_to = Told::by(move |line| tell.send(line.to_owned()).unwrap());
+        let (sender, printed) = std::sync::mpsc::channel();
+        let printer = ProgressPrinter::new(move |line| sender.send(line.to_owned()).unwrap());
         let text = async |arguments: Value| {
             let Value::Object(arguments) = arguments else { return String::new() };
-            handle_in(&adapter, arguments, &session, Some(&told_to)).await.text
+            handle_in(&adapter, arguments, &session, Some(&printer)).await.text
         };
         let failed = text(serde_json::json!({ "operation": "execute_export" })).await;
         assert_eq!(status_of(&failed).as_deref(), Some("failed"));
@@ -466,11 +474,11 @@ mod tests {
             text(serde_json::json!({ "operation": "retry_execution", "params": params })).await;
         assert_eq!(status_of(&again).as_deref(), Some("completed"));
         // In the function's own numbers, and each line once.
-        assert_eq!(told.try_iter().collect::<Vec<_>>(), ["36.7 of 110 exporting"]);
+        assert_eq!(printed.try_iter().collect::<Vec<_>>(), ["36.7 of 110 exporting"]);
     }
 
     #[test]
-    fn progress_has_one_decimal_and_no_more() {
+    fn progress_has_at_most_one_decimal() {
         for (done, total, message, expected) in [
             (Some(36.666_666), Some(100.0), "exporting", "36.7 of 100 exporting"),
             (Some(3.0), Some(7.0), "", "3 of 7"),
@@ -481,53 +489,57 @@ mod tests {
         }
     }
 
-    /// Says the same whatever is asked.
-    struct Says {
+    /// Gives the same answer to every question.
+    struct ScriptedPrompt {
         answer: Option<&'static str>,
-        told: Mutex<Vec<String>>,
+        output: Mutex<Vec<String>>,
     }
 
-    impl Person for Says {
-        fn is_there(&self) -> bool {
+    impl Prompt for ScriptedPrompt {
+        fn is_interactive(&self) -> bool {
             self.answer.is_some()
         }
 
-        fn tell(&self, line: &str) -> Result {
-            self.told.lock().unwrap().push(line.to_owned());
+        fn print_line(&self, line: &str) -> Result {
+            self.output.lock().unwrap().push(line.to_owned());
             Ok(())
         }
 
-        fn ask<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>> {
-            self.told.lock().unwrap().push(question.to_owned());
+        fn read_answer<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>> {
+            self.output.lock().unwrap().push(question.to_owned());
             Box::pin(async { Ok(self.answer.unwrap_or_default().to_owned()) })
         }
     }
 
     #[tokio::test]
-    async fn what_is_not_agreed_to_does_not_run_and_is_no_error() {
+    async fn unconfirmed_calls_do_not_run() {
         const QUESTION: &str = "Run 'delete_bed' (destructive)? [y/N]";
         const AGAIN: &str = "Nothing has run. Run the command again with --yes to agree.";
         let works = Works::default();
         let adapter = adapter(&works);
-        for (answer, yes, json, ended, told, printed) in [
-            (Some("y"), false, false, Ended::Well, &[QUESTION][..], "done\n"),
-            (Some("n"), false, false, Ended::Unsuccessful, &[QUESTION, "Nothing has run."], ""),
-            (Some(""), false, false, Ended::Unsuccessful, &[QUESTION, "Nothing has run."], ""),
-            (Some("n"), false, true, Ended::Unsuccessful, &[QUESTION, "Nothing has run."], "{"),
-            (None, false, false, Ended::Unsuccessful, &[AGAIN], ""),
-            (None, true, false, Ended::Well, &[], "done\n"),
+        for (answer, yes, json, exit, shown, printed) in [
+            (Some("y"), false, false, Exit::Success, &[QUESTION][..], "done\n"),
+            (Some("n"), false, false, Exit::Failure, &[QUESTION, "Nothing has run."], ""),
+            (Some(""), false, false, Exit::Failure, &[QUESTION, "Nothing has run."], ""),
+            (Some("n"), false, true, Exit::Failure, &[QUESTION, "Nothing has run."], "{"),
+            (None, false, false, Exit::Failure, &[AGAIN], ""),
+            (None, true, false, Exit::Success, &[], "done\n"),
         ] {
             let before = works.deleted.load(Ordering::Relaxed);
-            let person = Says { answer, told: Mutex::default() };
-            let asked =
-                Asked { operation: "delete_bed".to_owned(), params: None, named: Vec::new(), yes };
-            let output = Output::kept(json);
-            assert_eq!(run(&adapter, &output, &person, asked).await.unwrap(), ended, "{answer:?}");
-            assert_eq!(*person.told.lock().unwrap(), told, "{answer:?}");
+            let prompt = ScriptedPrompt { answer, output: Mutex::default() };
+            let args = CallArgs {
+                operation: "delete_bed".to_owned(),
+                params: None,
+                named: Vec::new(),
+                yes,
+            };
+            let output = Output::captured(json);
+            assert_eq!(run(&adapter, &output, &prompt, args).await.unwrap(), exit, "{answer:?}");
+            assert_eq!(*prompt.output.lock().unwrap(), shown, "{answer:?}");
             let text = output.text();
             assert!(text.starts_with(printed) && text.is_empty() == printed.is_empty(), "{text}");
             let ran = works.deleted.load(Ordering::Relaxed) - before;
-            assert_eq!(ran == 1, ended == Ended::Well, "{answer:?}");
+            assert_eq!(ran == 1, exit == Exit::Success, "{answer:?}");
         }
     }
 }

@@ -1,3 +1,6 @@
+//! The command `config`: prints the entry that starts this adapter for a client's configuration
+//! file.
+
 use std::any::TypeId;
 use std::io::{IsTerminal as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -7,7 +10,7 @@ use serde_json::{Map, Value, json};
 use crate::adapter::Adapter;
 use crate::main_error::Result;
 
-/// Clients whose configuration is known.
+/// Clients whose configuration format is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[non_exhaustive]
 pub enum Client {
@@ -31,46 +34,50 @@ impl Client {
     }
 }
 
-/// Settings of this process that the client's has to have as well.
-const VARIABLES: &[&str] = &[
+/// Environment variables of this process that the client's entry has to repeat.
+const FORWARDED_VARIABLES: &[&str] = &[
     "MCP_AQL_ENDPOINT_MODE",
     "MCP_AQL_ENDPOINT_PROFILE",
     "MCP_AQL_TOOL_PREFIX",
     "MCP_AQL_LOG",
-    // Where state is kept: elsewhere its files would be others.
+    // The directory of the state files.
     #[cfg(feature = "sqlite")]
     "XDG_STATE_HOME",
 ];
 
-/// Either takes the brake off, or sets it. A client's entry is there for good, and so it never takes it
-/// off: that is for a moment, or for the configuration file.
+/// These variables enable or disable the safety loop. A client's entry is permanent, so it never
+/// disables the loop. Disabling it is left to a single run or to the configuration file.
 #[cfg(feature = "safety")]
-const MODES: [&str; 2] = ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"];
+const SAFETY_MODE_VARIABLES: [&str; 2] = ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"];
 
-/// The variables that belong into the entry.
-fn carried(variable: impl Fn(&str) -> Option<String>, adapter: &Adapter) -> Map<String, Value> {
+/// Collects the environment variables that the entry repeats.
+fn forwarded_variables(
+    variable: impl Fn(&str) -> Option<String>,
+    adapter: &Adapter,
+) -> Map<String, Value> {
     let set = |name: &'static str| {
         let value = variable(name).filter(|value| !value.is_empty())?;
         Some((name.to_owned(), Value::from(value)))
     };
     #[cfg_attr(not(feature = "safety"), expect(unused_mut, reason = "there is more with it"))]
-    let mut carried: Map<_, _> = VARIABLES.iter().filter_map(|name| set(name)).collect();
+    let mut forwarded_variables: Map<_, _> =
+        FORWARDED_VARIABLES.iter().filter_map(|name| set(name)).collect();
     #[cfg(feature = "safety")]
     if adapter.inner.safety.is_some() {
-        let modes = MODES.into_iter().filter_map(set);
-        carried.extend(modes.filter(|(_, mode)| mode == "enforcing"));
+        let modes = SAFETY_MODE_VARIABLES.into_iter().filter_map(set);
+        forwarded_variables.extend(modes.filter(|(_, mode)| mode == "enforcing"));
     }
     #[cfg(not(feature = "safety"))]
     let _ = adapter;
-    carried
+    forwarded_variables
 }
 
-/// Prints what to paste into a client's configuration.
+/// Prints the entry to paste into a client's configuration.
 pub(super) fn run(adapter: &Adapter, client: Client, parser: &clap::Command) -> Result {
-    // Where a client starts the adapter is not where we are now.
+    // The client starts the adapter in another working directory.
     let command = std::env::current_exe()?;
     let given = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
-    let set = carried(|name| std::env::var(name).ok(), adapter);
+    let set = forwarded_variables(|name| std::env::var(name).ok(), adapter);
     let here = std::env::current_dir()?;
     let args = options(given, parser, &here);
     let command = command.to_string_lossy();
@@ -105,8 +112,8 @@ fn config(
     }
 }
 
-/// The options among these arguments, before and behind `config claude`. What they name in this
-/// directory they name from elsewhere too.
+/// Returns the options before and after `config claude`. Relative paths become absolute, since the
+/// client starts the adapter in another directory.
 fn options(
     mut given: impl Iterator<Item = String>,
     parser: &clap::Command,
@@ -188,7 +195,7 @@ mod tests {
             .store(crate::store::MemoryStore::default())
             .build()
             .unwrap();
-        for (adapter, mode, kept) in [
+        for (adapter, mode, captured) in [
             (&guard, "disabled", false),
             (&guard, "monitoring", false),
             (&guard, "enforcing", true),
@@ -200,9 +207,9 @@ mod tests {
                 "MCP_AQL_TOOL_PREFIX" => Some("my_".to_owned()),
                 _ => None,
             };
-            let carried = carried(variable, adapter);
-            assert_eq!(carried.contains_key("MCPAQL_SAFETY_LOOP"), kept, "{mode}");
-            assert_eq!(carried["MCP_AQL_TOOL_PREFIX"], "my_");
+            let forwarded_variables = forwarded_variables(variable, adapter);
+            assert_eq!(forwarded_variables.contains_key("MCPAQL_SAFETY_LOOP"), captured, "{mode}");
+            assert_eq!(forwarded_variables["MCP_AQL_TOOL_PREFIX"], "my_");
         }
     }
 
@@ -217,7 +224,7 @@ mod tests {
         let here = Path::new(env!("CARGO_MANIFEST_DIR"));
         let there = |name: &str| here.join(name).display().to_string();
         let (new, cargo) = (there("new.db"), there("Cargo.toml"));
-        for (given, kept) in [
+        for (given, captured) in [
             ("--db new.db config claude", format!("--db {new}")),
             ("config claude -d new.db --loud", format!("-d {new} --loud")),
             ("--loud config --db=new.db claude", format!("--loud --db={new}")),
@@ -226,7 +233,7 @@ mod tests {
             ("config claude", String::new()),
         ] {
             let args = given.split(' ').map(str::to_owned);
-            assert_eq!(options(args, &parser, here).join(" "), kept, "{given}");
+            assert_eq!(options(args, &parser, here).join(" "), captured, "{given}");
         }
     }
 }

@@ -1,12 +1,14 @@
+//! The command `docs`: writes the adapter's reference pages.
+
 use std::io::Write as _;
 use std::path::Path;
 
-use super::Ended;
+use super::Exit;
 use crate::adapter::Adapter;
 use crate::docs;
 use crate::main_error::{Error, Result};
 
-/// In which form the reference is written.
+/// The output format of the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[non_exhaustive]
 pub enum DocsFormat {
@@ -18,7 +20,8 @@ pub enum DocsFormat {
 }
 
 impl DocsFormat {
-    /// A project's own README.md must be safe from `--out .`.
+    /// The default file name. It differs from README.md, so that `--out .` never overwrites a
+    /// project's own.
     const fn file(self) -> &'static str {
         match self {
             Self::Markdown => "reference.md",
@@ -40,7 +43,7 @@ pub(super) fn run(
     format: DocsFormat,
     out: Option<&Path>,
     json: bool,
-) -> Result<Ended> {
+) -> Result<Exit> {
     if json {
         return Err(Error::Usage(
             "`docs` writes Markdown or HTML: for JSON use `introspect`".to_owned(),
@@ -49,7 +52,7 @@ pub(super) fn run(
     let text = format.render(adapter);
     let Some(out) = out else {
         std::io::stdout().write_all(text.as_bytes())?;
-        return Ok(Ended::Well);
+        return Ok(Exit::Success);
     };
     let refused = |path: &Path, error: std::io::Error| {
         Error::other(format!("cannot write '{}': {error}", path.display()))
@@ -62,5 +65,5 @@ pub(super) fn run(
     let file = out.join(format.file());
     std::fs::write(&file, text).map_err(|error| refused(&file, error))?;
     writeln!(std::io::stdout(), "{}", file.display())?;
-    Ok(Ended::Well)
+    Ok(Exit::Success)
 }

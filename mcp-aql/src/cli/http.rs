@@ -1,3 +1,5 @@
+//! The HTTP options of the command `serve`.
+
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -5,12 +7,12 @@ use std::time::Duration;
 use clap::builder::RangedI64ValueParser;
 use tokio::net::TcpListener;
 
-use super::Ended;
+use super::Exit;
 use crate::HttpOptions;
 use crate::adapter::Adapter;
 use crate::main_error::Result;
 
-/// How `serve` serves MCP over HTTP, if it does.
+/// The options for serving MCP over HTTP.
 #[derive(Debug, Clone, clap::Args)]
 #[non_exhaustive]
 pub struct Http {
@@ -29,43 +31,43 @@ pub struct Http {
     /// Keep no sessions
     #[arg(long, requires = "http")]
     pub stateless: bool,
-    /// Keep so many sessions at a time; further clients get 503
+    /// Keep at most this many sessions; further clients get 503
     #[arg(
         long,
         value_name = "N",
         requires = "http",
         conflicts_with = "stateless",
-        default_value_t = HttpOptions::MAX_SESSIONS,
+        default_value_t = HttpOptions::DEFAULT_MAX_SESSIONS,
         allow_negative_numbers = true,
         value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
     )]
     pub max_sessions: usize,
-    /// Give up a client that sends or reads nothing for so long
+    /// Close a client that sends or reads nothing for this long
     #[arg(
         long,
         value_name = "SECONDS",
         requires = "http",
-        default_value_t = HttpOptions::CLIENT_SECONDS,
+        default_value_t = HttpOptions::DEFAULT_CLIENT_TIMEOUT_SECONDS,
         allow_negative_numbers = true,
         value_parser = RangedI64ValueParser::<u64>::new().range(1..=86_400),
     )]
     pub client_timeout: u64,
-    /// Hold this many connections at a time; a further one closes the one that is idle for longest
+    /// Keep at most this many connections; a further one closes the one that is idle for longest
     #[arg(
         long,
         value_name = "N",
         requires = "http",
-        default_value_t = HttpOptions::MAX_CONNECTIONS,
+        default_value_t = HttpOptions::DEFAULT_MAX_CONNECTIONS,
         allow_negative_numbers = true,
         value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
     )]
     pub max_connections: usize,
-    /// Hold this much of unfinished requests; beyond it the oldest of them gets 503
+    /// Hold at most this much of incomplete requests; beyond it the oldest gets 503
     #[arg(
         long,
         value_name = "MIB",
         requires = "http",
-        default_value_t = HttpOptions::MAX_INFLIGHT_MIB,
+        default_value_t = HttpOptions::DEFAULT_MAX_INFLIGHT_MIB,
         allow_negative_numbers = true,
         value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
     )]
@@ -73,10 +75,10 @@ pub struct Http {
 }
 
 impl Http {
-    pub(super) async fn serve(self, adapter: &Adapter) -> Result<Ended> {
+    pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
         match self.http {
             Some(address) => serve(adapter, address, self.options()).await,
-            None => adapter.serve_stdio().await.map(|()| Ended::Well),
+            None => adapter.serve_stdio().await.map(|()| Exit::Success),
         }
     }
 
@@ -93,12 +95,12 @@ impl Http {
     }
 }
 
-async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> Result<Ended> {
+async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> Result<Exit> {
     options.check(address.ip())?;
     let listener = TcpListener::bind(address).await?;
     let address = listener.local_addr()?;
-    // Only now is it known where the adapter listens, if the port was left to the system.
+    // Printed after binding: with port 0, the system chooses the port.
     let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
     adapter.serve_listener(listener, options, crate::stop::told_to_stop()).await?;
-    Ok(Ended::Well)
+    Ok(Exit::Success)
 }

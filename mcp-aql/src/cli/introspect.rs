@@ -1,3 +1,5 @@
+//! The command `introspect`: shows operations, types and danger levels as tables.
+
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
@@ -5,32 +7,32 @@ use mcp_aql_protocol::nearest_name;
 use serde_json::{Map, Value, json};
 
 use super::render::{Output, Table, member, plain};
-use super::{Ended, call};
+use super::{Exit, call};
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
 
-/// What every adapter answers.
-const EVERYWHERE: [&str; 3] = ["operations", "types", "danger"];
+/// The queries that every adapter answers.
+const COMMON_QUERIES: [&str; 3] = ["operations", "types", "danger"];
 
-/// Reads any word, and offers those that make sense. A parser may be there before its adapter is; which
-/// queries that one has is known later.
+/// A value parser that accepts any word and suggests the known queries. The parser can exist before
+/// the adapter, so the adapter's queries may be added later.
 #[derive(Debug, Clone)]
-pub(super) struct Queries(Vec<&'static str>);
+pub(super) struct QueryParser(Vec<&'static str>);
 
-impl Queries {
-    /// As long as no adapter is known.
-    pub(super) fn usual() -> Self {
-        Self(EVERYWHERE.to_vec())
+impl QueryParser {
+    /// The queries that are known without an adapter.
+    pub(super) fn common() -> Self {
+        Self(COMMON_QUERIES.to_vec())
     }
 
-    /// Those of this adapter.
+    /// The queries of this adapter.
     pub(super) fn of(adapter: &Adapter) -> Self {
         let further = adapter.inner.introspection.further.iter().map(|each| each.query());
         Self(["operations", "types"].into_iter().chain(further).collect())
     }
 }
 
-impl TypedValueParser for Queries {
+impl TypedValueParser for QueryParser {
     type Value = String;
 
     fn parse_ref(
@@ -47,29 +49,29 @@ impl TypedValueParser for Queries {
     }
 }
 
-/// The parser with the queries of this adapter in its help and its completions.
-pub(super) fn offering(parser: clap::Command, adapter: &Adapter) -> clap::Command {
+/// Adds the queries of this adapter to the parser's help and completions.
+pub(super) fn with_adapter_queries(parser: clap::Command, adapter: &Adapter) -> clap::Command {
     let is_query = |argument: &clap::Arg| argument.get_id() == "query";
-    // An author's parser may have a command of that name for something else.
+    // An author's parser may use this command name for another purpose.
     let ours = parser
         .find_subcommand("introspect")
         .is_some_and(|introspect| introspect.get_arguments().any(is_query));
     if !ours {
         return parser;
     }
-    let queries = Queries::of(adapter);
+    let queries = QueryParser::of(adapter);
     parser.mut_subcommand("introspect", |introspect| {
         introspect.mut_arg("query", |query| query.value_parser(queries))
     })
 }
 
-/// Shows what `introspect` tells a client.
+/// Runs an introspection query and prints its answer.
 pub(super) async fn run(
     adapter: &Adapter,
     output: &Output,
     query: &str,
     name: Option<&str>,
-) -> Result<Ended> {
+) -> Result<Exit> {
     check(adapter, query)?;
     let mut params = Map::new();
     params.insert("query".to_owned(), query.into());
@@ -93,7 +95,7 @@ pub(super) async fn run(
         return unknown(adapter, kind, name);
     }
     if output.json() {
-        return Ok(Ended::Well);
+        return Ok(Exit::Success);
     }
     match (query, name) {
         ("operations", None) => {
@@ -112,12 +114,12 @@ pub(super) async fn run(
         }
         _ => output.pretty(data)?,
     }
-    Ok(Ended::Well)
+    Ok(Exit::Success)
 }
 
-/// Refuses a query that this adapter does not have.
+/// Rejects a query that this adapter does not have.
 fn check(adapter: &Adapter, query: &str) -> Result {
-    let Queries(known) = Queries::of(adapter);
+    let QueryParser(known) = QueryParser::of(adapter);
     if known.contains(&query) {
         return Ok(());
     }
@@ -164,7 +166,7 @@ fn operation(output: &Output, name: &str, details: &Value) -> Result {
     Ok(())
 }
 
-/// How dangerous operations are, and what becomes of a call.
+/// Lists the danger level of each operation and how its calls are treated.
 fn danger(adapter: &Adapter, operations: &Value) -> Table {
     let category = |name: &Value| {
         let mut specs = adapter.operations();
@@ -185,7 +187,7 @@ fn danger(adapter: &Adapter, operations: &Value) -> Table {
     Table::of(&rows, &["operation", "category", "level", "permission", "why"])
 }
 
-/// What made an operation as dangerous as it is, and what else is there to know before it is called.
+/// Explains an operation's danger level and lists further requirements of a call.
 fn why(operation: &Value) -> String {
     let says = |key: &str| member(operation, key) == true;
     let mut parts: Vec<String> = Vec::new();
@@ -206,7 +208,7 @@ fn why(operation: &Value) -> String {
     parts.join("; ")
 }
 
-fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Ended> {
+fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Exit> {
     let near = if kind == "type" {
         nearest_name(name, adapter.inner.introspection.types.keys().map(String::as_str))
     } else {
@@ -214,7 +216,7 @@ fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Ended> {
     };
     let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
     super::render::problem(&format!("there is no {kind} '{}'{hint}", plain(name)));
-    Ok(Ended::Unsuccessful)
+    Ok(Exit::Failure)
 }
 
 #[cfg(test)]
@@ -265,21 +267,21 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn unknown_names_end_with_a_code_whoever_reads_the_answer() {
+    async fn unknown_names_set_the_exit_code() {
         let adapter = garden();
         for (query, name, expected) in [
-            ("operations", "get_bed", Ended::Well),
-            ("danger", "get_bed", Ended::Well),
-            ("operations", "get_bett", Ended::Unsuccessful),
-            ("danger", "get_bett", Ended::Unsuccessful),
-            ("types", "Nothing", Ended::Unsuccessful),
+            ("operations", "get_bed", Exit::Success),
+            ("danger", "get_bed", Exit::Success),
+            ("operations", "get_bett", Exit::Failure),
+            ("danger", "get_bett", Exit::Failure),
+            ("types", "Nothing", Exit::Failure),
         ] {
             for json in [false, true] {
-                let output = Output::kept(json);
+                let output = Output::captured(json);
                 let ended = run(&adapter, &output, query, Some(name)).await.unwrap();
                 assert_eq!(ended, expected, "{query} {name}");
-                // A program reads the answer, and a person why there is none.
-                let silent = !json && expected != Ended::Well;
+                // A program reads the JSON answer. A person reads an error message.
+                let silent = !json && expected != Exit::Success;
                 assert_eq!(output.text().is_empty(), silent, "{query} {name}");
             }
         }
@@ -288,10 +290,10 @@ mod tests {
     #[test]
     fn queries_that_are_not_there_are_refused_with_a_hint() {
         let adapter = garden();
-        let told = |query| check(&adapter, query).unwrap_err().to_string();
-        assert!(told("danjer").ends_with("did you mean 'danger'?"), "{}", told("danjer"));
-        assert!(told("get_bed").ends_with("did you mean `introspect operations get_bed`?"));
-        assert!(told("quota_status").ends_with("write one of operations, types, danger"));
+        let message = |query| check(&adapter, query).unwrap_err().to_string();
+        assert!(message("danjer").ends_with("did you mean 'danger'?"), "{}", message("danjer"));
+        assert!(message("get_bed").ends_with("did you mean `introspect operations get_bed`?"));
+        assert!(message("quota_status").ends_with("write one of operations, types, danger"));
     }
 
     #[test]
@@ -314,7 +316,7 @@ mod tests {
     #[tokio::test]
     async fn danger_is_a_table_on_a_terminal() {
         let adapter = garden();
-        let output = Output::kept(false);
+        let output = Output::captured(false);
         run(&adapter, &output, "danger", None).await.unwrap();
         let rows = output.text();
         for expected in [
@@ -326,10 +328,10 @@ mod tests {
         ] {
             assert!(rows.lines().any(|row| row == expected), "{expected}\n{rows}");
         }
-        let output = Output::kept(false);
+        let output = Output::captured(false);
         run(&adapter, &output, "danger", Some("purge_beds")).await.unwrap();
         assert_eq!(output.text().lines().count(), 2, "{}", output.text());
-        let output = Output::kept(true);
+        let output = Output::captured(true);
         run(&adapter, &output, "danger", None).await.unwrap();
         assert!(output.text().starts_with('{'), "{}", output.text());
     }

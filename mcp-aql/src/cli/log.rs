@@ -1,16 +1,19 @@
+//! Sets up logging for the adapter's command line.
+
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::render::problem;
 use crate::log_targets::QUOTING_TARGETS;
 
-/// Warnings by default, of rmcp errors only: it warns of each request that it refuses.
-const DEFAULT: &str = "warn,rmcp=error";
+/// The default filter: warnings, and only errors of rmcp, which warns of each request that it
+/// rejects.
+const DEFAULT_FILTER: &str = "warn,rmcp=error";
 
-/// Logs go to standard error: standard output belongs to MCP, or to the result.
+/// Writes logs to standard error. Standard output is reserved for MCP or for the result.
 ///
-/// `MCP_AQL_LOG`, or else `RUST_LOG`, says how much, except that [`QUOTING_TARGETS`] never log more than
-/// warnings. A subscriber that the author has set stays, and is not limited.
+/// `MCP_AQL_LOG`, or else `RUST_LOG`, sets the level, but [`QUOTING_TARGETS`] never log below
+/// warnings. A subscriber that the author has set is kept, without that limit.
 pub(super) fn to_stderr() {
     let wanted = ["MCP_AQL_LOG", "RUST_LOG"].into_iter().find_map(|name| {
         let value = std::env::var(name).ok().filter(|value| !value.is_empty())?;
@@ -37,12 +40,12 @@ pub(super) fn to_stderr() {
             None
         }
     });
-    let filter = filter.or_else(|| DEFAULT.parse().ok()).unwrap_or_default();
+    let filter = filter.or_else(|| DEFAULT_FILTER.parse().ok()).unwrap_or_default();
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let quoting = Targets::new()
         .with_default(LevelFilter::TRACE)
         .with_targets(QUOTING_TARGETS.map(|target| (target, LevelFilter::WARN)));
     let subscriber = tracing_subscriber::registry().with(lines).with(filter).with(quoting);
-    // Fails when there is a subscriber already, which is then the author's.
+    // Fails if the author has set a subscriber, which is then kept.
     let _ = tracing::subscriber::set_global_default(subscriber);
 }

@@ -1,7 +1,8 @@
-//! An adapter's command line: serve it, call it, look at it, put it into a client.
+//! An adapter's command line: serving, calling, introspection, reference pages, client
+//! configuration.
 //!
-//! [`Adapter::run`] is all that most adapters need. One with flags of its own takes these commands
-//! into its own parser:
+//! [`Adapter::run`] is all that most adapters need. An adapter with flags of its own adds these
+//! commands to its own parser:
 //!
 //! ```no_run
 //! use std::path::PathBuf;
@@ -24,7 +25,7 @@
 //! # }
 //! ```
 //!
-//! In place of the options one may take the commands alone: `#[command(subcommand)] command:
+//! A parser can also include the commands without the options: `#[command(subcommand)] command:
 //! Option<mcp_aql::cli::Command>`.
 
 #[cfg(feature = "safety")]
@@ -36,7 +37,7 @@ mod docs;
 mod http;
 mod introspect;
 mod log;
-mod person;
+mod prompt;
 mod render;
 
 use std::ffi::OsString;
@@ -57,7 +58,7 @@ pub use docs::DocsFormat;
 pub use http::Http;
 use render::Output;
 
-/// What every adapter's command line takes.
+/// The options of every adapter's command line.
 #[derive(Debug, Clone, Default, clap::Args)]
 #[non_exhaustive]
 pub struct Options {
@@ -79,9 +80,9 @@ impl From<Option<Command>> for Options {
 }
 
 impl Options {
-    /// Answers what needs no adapter, the shell completions, and says whether it did. An author who
-    /// opens files before the adapter is built asks this first: a shell that reads completions wants
-    /// no files.
+    /// Runs the commands that need no adapter, which is `completions`, and returns whether it ran
+    /// one. Call it first if building the adapter opens files: a shell that loads completions
+    /// should not open them.
     ///
     /// ```no_run
     /// # use mcp_aql::cli::clap::{self, Parser};
@@ -130,8 +131,8 @@ pub enum Command {
     },
     /// Show operations and types
     Introspect {
-        /// What to show
-        #[arg(index = 1, default_value = "operations", value_parser = introspect::Queries::usual())]
+        /// The query to run
+        #[arg(index = 1, default_value = "operations", value_parser = introspect::QueryParser::common())]
         query: String,
         /// One of them, in full
         // The places are said: clap puts an argument that is changed later behind the others.
@@ -159,28 +160,28 @@ pub enum Command {
     },
 }
 
-/// How a command ended.
+/// The outcome of a command, which determines the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    Well,
-    /// The operation answered `success: false`, did not run, or there is nothing of this name.
-    Unsuccessful,
-    /// What was asked for makes no sense.
+enum Exit {
+    Success,
+    /// The operation answered `success: false` or did not run, or the name does not exist.
+    Failure,
+    /// The arguments are invalid.
     Usage,
 }
 
-impl Ended {
+impl Exit {
     const fn code(self) -> u8 {
         match self {
-            Self::Well => 0,
-            Self::Unsuccessful => 1,
+            Self::Success => 0,
+            Self::Failure => 1,
             Self::Usage => 2,
         }
     }
 
-    /// Ends the process, unless all is well.
-    fn leave(self) {
-        if self != Self::Well {
+    /// Ends the process, unless the command succeeded.
+    fn exit_process(self) {
+        if self != Self::Success {
             std::process::exit(self.code().into());
         }
     }
@@ -190,20 +191,19 @@ impl Adapter {
     /// Runs the adapter's own command line with the process's arguments. With none, the adapter
     /// serves MCP on standard input and output.
     ///
-    /// Ends the process with code 1 when `call` did not succeed or the user said no, or when there is
-    /// nothing of the name that `introspect` was asked for, and with code 2 when the arguments make no
-    /// sense.
+    /// Ends the process with code 1 if `call` did not succeed or was not confirmed, or if
+    /// `introspect` does not find the name, and with code 2 if the arguments are invalid.
     ///
     /// # Errors
-    /// Whatever keeps the command from running: a faulty configuration file, an address that is
-    /// taken.
+    /// Any error that keeps the command from running, such as an invalid configuration file or an
+    /// address that is in use.
     pub async fn run(&self) -> Result {
-        self.run_arguments(std::env::args_os().collect()).await?.leave();
+        self.run_arguments(std::env::args_os().collect()).await?.exit_process();
         Ok(())
     }
 
-    /// As [`run`](Self::run) with these arguments, the program's name first. Gives the exit code
-    /// back instead of ending the process.
+    /// Runs the command line with these arguments, the program's name first. Returns the exit code
+    /// instead of ending the process.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -211,53 +211,54 @@ impl Adapter {
     where
         A: Into<OsString>,
     {
-        let ended = self.run_arguments(args.into_iter().map(Into::into).collect()).await?;
-        Ok(ExitCode::from(ended.code()))
+        let exit = self.run_arguments(args.into_iter().map(Into::into).collect()).await?;
+        Ok(ExitCode::from(exit.code()))
     }
 
-    /// Runs a command that the author's own parser read: [`Options`], or `Option<Command>`. See
-    /// [`cli`](crate::cli).
+    /// Runs a command that the author's own parser has parsed: [`Options`], or `Option<Command>`.
+    /// See [`cli`](crate::cli).
     ///
-    /// The completions that it prints know the adapter's commands alone;
-    /// [`run_command_of`](Self::run_command_of) also knows the author's flags.
+    /// Its completions cover the adapter's commands only. [`run_command_of`](Self::run_command_of)
+    /// also covers the author's flags.
     ///
     /// # Errors
-    /// As [`run`](Self::run), which also says how the process ends.
+    /// As [`run`](Self::run), which also documents the exit codes.
     pub async fn run_command(&self, options: impl Into<Options>) -> Result {
-        self.run_options(options.into(), parser(self)).await?.leave();
+        self.run_options(options.into(), parser(self)).await?.exit_process();
         Ok(())
     }
 
-    /// As [`run_command`](Self::run_command), with the author's parser for completions.
+    /// Runs a command as [`run_command`](Self::run_command) does, with the author's parser for
+    /// completions.
     ///
     /// # Errors
-    /// As [`run`](Self::run), which also says how the process ends.
+    /// As [`run`](Self::run), which also documents the exit codes.
     pub async fn run_command_of<P: CommandFactory>(&self, options: impl Into<Options>) -> Result {
-        self.run_options(options.into(), P::command()).await?.leave();
+        self.run_options(options.into(), P::command()).await?.exit_process();
         Ok(())
     }
 
-    fn run_arguments(&self, args: Vec<OsString>) -> BoxFuture<'_, Result<Ended>> {
+    fn run_arguments(&self, args: Vec<OsString>) -> BoxFuture<'_, Result<Exit>> {
         erased(self.parse_and_run(args))
     }
 
-    fn run_options(&self, options: Options, parser: clap::Command) -> BoxFuture<'_, Result<Ended>> {
+    fn run_options(&self, options: Options, parser: clap::Command) -> BoxFuture<'_, Result<Exit>> {
         erased(self.run_parsed(options, parser))
     }
 
-    async fn parse_and_run(&self, args: Vec<OsString>) -> Result<Ended> {
+    async fn parse_and_run(&self, args: Vec<OsString>) -> Result<Exit> {
         let matches = parser(self).try_get_matches_from(args);
         match matches.and_then(|matches| Options::from_arg_matches(&matches)) {
             Ok(options) => self.run_options(options, parser(self)).await,
             Err(error) => {
-                // Help and version are no faults, and go to standard output.
+                // Help and version are not errors, and go to standard output.
                 error.print()?;
-                Ok(if error.use_stderr() { Ended::Usage } else { Ended::Well })
+                Ok(if error.use_stderr() { Exit::Usage } else { Exit::Success })
             }
         }
     }
 
-    async fn run_parsed(&self, options: Options, parser: clap::Command) -> Result<Ended> {
+    async fn run_parsed(&self, options: Options, parser: clap::Command) -> Result<Exit> {
         log::to_stderr();
         let configured;
         let adapter = match &options.config {
@@ -268,19 +269,19 @@ impl Adapter {
             None => self,
         };
         adapter.log_notices();
-        let parser = introspect::offering(parser, adapter);
+        let parser = introspect::with_adapter_queries(parser, adapter);
         let output = Output::new(options.json);
-        let ended = match options.command {
+        let exit = match options.command {
             None => {
                 if std::io::stdin().is_terminal() {
-                    hint(adapter);
+                    print_start_hint(adapter);
                 }
-                adapter.serve_stdio().await.map(|()| Ended::Well)
+                adapter.serve_stdio().await.map(|()| Exit::Success)
             }
             Some(Command::Serve { http }) => http.serve(adapter).await,
             Some(Command::Call { operation, params, param, yes }) => {
-                let asked = call::Asked { operation, params, named: param, yes };
-                call::run(adapter, &output, &person::AtTerminal::default(), asked).await
+                let args = call::CallArgs { operation, params, named: param, yes };
+                call::run(adapter, &output, &prompt::TerminalPrompt::default(), args).await
             }
             Some(Command::Introspect { query, name }) => {
                 introspect::run(adapter, &output, &query, name.as_deref()).await
@@ -289,48 +290,48 @@ impl Adapter {
                 docs::run(adapter, format, out.as_deref(), options.json)
             }
             Some(Command::Config { client }) => {
-                client_config::run(adapter, client, &parser).map(|()| Ended::Well)
+                client_config::run(adapter, client, &parser).map(|()| Exit::Success)
             }
             Some(Command::Completions { shell }) => completions(shell, parser),
         };
-        match ended {
+        match exit {
             Err(Error::Usage(message)) => {
                 render::problem(&message);
-                Ok(Ended::Usage)
+                Ok(Exit::Usage)
             }
-            // Whoever read the output has seen enough of it.
+            // The reader closed the pipe and needs no more output.
             Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-                Ok(Ended::Well)
+                Ok(Exit::Success)
             }
             other => other,
         }
     }
 }
 
-/// The command line as an adapter without flags of its own has it.
+/// The command line of an adapter without flags of its own.
 fn parser(adapter: &Adapter) -> clap::Command {
     let parser = Options::augment_args(clap::Command::new(adapter.name().to_owned()))
         .version(adapter.version().to_owned())
         .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()));
-    introspect::offering(parser, adapter)
+    introspect::with_adapter_queries(parser, adapter)
 }
 
-fn completions(shell: Shell, mut parser: clap::Command) -> Result<Ended> {
+fn completions(shell: Shell, mut parser: clap::Command) -> Result<Exit> {
     let name = program().unwrap_or_else(|| parser.get_name().to_owned());
     let mut text = Vec::new();
     clap_complete::generate(shell, &mut parser, name, &mut text);
     std::io::stdout().write_all(&text)?;
-    Ok(Ended::Well)
+    Ok(Exit::Success)
 }
 
-/// The program's name, as it was called.
+/// The program's name, as it was invoked.
 fn program() -> Option<String> {
     let path = PathBuf::from(std::env::args_os().next()?);
     Some(path.file_stem()?.to_string_lossy().into_owned())
 }
 
-/// For the person who started an MCP server by hand and now waits for something to happen.
-fn hint(adapter: &Adapter) {
+/// Prints a hint for a person who started an MCP server by hand.
+fn print_start_hint(adapter: &Adapter) {
     let program = program().unwrap_or_else(|| adapter.name().to_owned());
     let _ = writeln!(
         std::io::stderr(),

@@ -1,20 +1,21 @@
-//! `serve` without the feature `http`: standard input and output, and a clear answer to `--http`.
+//! The command `serve` without the feature `http`: standard input and output, and an error for
+//! `--http`.
 
-use super::Ended;
+use super::Exit;
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
 
-/// How `serve` serves MCP over HTTP: the feature `http` is off, so it cannot.
+/// Stands in for the HTTP options while the feature `http` is off.
 #[derive(Debug, Clone, clap::Args)]
 #[non_exhaustive]
 pub struct Http {
-    /// Everything behind `--http`, with the flags that go with it.
+    /// Collects `--http` and the flags after it, to report them.
     #[arg(long, hide = true, num_args = 0.., allow_hyphen_values = true)]
     http: Option<Vec<String>>,
 }
 
 impl Http {
-    pub(super) async fn serve(self, adapter: &Adapter) -> Result<Ended> {
+    pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
         if self.http.is_some() {
             return Err(Error::Usage(format!(
                 "`--http` needs the feature `http` of `mcp-aql`, with which this program was not built: \
@@ -23,6 +24,6 @@ impl Http {
                 env!("CARGO_PKG_VERSION")
             )));
         }
-        adapter.serve_stdio().await.map(|()| Ended::Well)
+        adapter.serve_stdio().await.map(|()| Exit::Success)
     }
 }

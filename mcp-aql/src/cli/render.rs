@@ -1,23 +1,23 @@
-//! Results for people on a terminal, and JSON for everything else.
+//! Output for people on a terminal, and JSON otherwise.
 
 use std::io::{IsTerminal, Write as _};
 
 use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value};
 
-use super::Ended;
+use super::Exit;
 use super::call::Answer;
 use crate::main_error::Result;
 
-/// How parts of a text look, where a terminal reads it.
-struct Look {
+/// The terminal escapes for parts of a text.
+struct Theme {
     heading: Style,
     fault: Style,
     caution: Style,
     quiet: Style,
 }
 
-impl Look {
+impl Theme {
     const PLAIN: Self = Self {
         heading: Style::new(),
         fault: Style::new(),
@@ -38,49 +38,49 @@ impl Look {
     }
 }
 
-/// The widest a column may grow, but for the last.
-const WIDEST: usize = 40;
+/// The maximum width of every column except the last, in characters.
+const MAX_COLUMN_WIDTH: usize = 40;
 
-/// Where results go.
+/// The destination and format of results.
 pub(super) struct Output {
     json: bool,
-    look: &'static Look,
-    /// In place of standard output.
+    theme: &'static Theme,
+    /// Captures the output in tests instead of writing to standard output.
     #[cfg(test)]
-    kept: Option<std::sync::Mutex<String>>,
+    captured: Option<std::sync::Mutex<String>>,
 }
 
 impl Output {
-    /// JSON where it was asked for and where no terminal reads.
+    /// Uses JSON if it is requested or if standard output is not a terminal.
     pub(super) fn new(json: bool) -> Self {
         let stdout = std::io::stdout();
         Self {
             json: json || !stdout.is_terminal(),
-            look: Look::on(&stdout),
+            theme: Theme::on(&stdout),
             #[cfg(test)]
-            kept: None,
+            captured: None,
         }
     }
 
-    /// Keeps what a terminal, or a program, would read.
+    /// Captures the output as a terminal, or a program, would receive it.
     #[cfg(test)]
-    pub(super) fn kept(json: bool) -> Self {
-        Self { json, look: &Look::PLAIN, kept: Some(std::sync::Mutex::default()) }
+    pub(super) fn captured(json: bool) -> Self {
+        Self { json, theme: &Theme::PLAIN, captured: Some(std::sync::Mutex::default()) }
     }
 
-    /// What was kept.
+    /// The captured output.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
-        self.kept.as_ref().map(|kept| kept.lock().unwrap().clone()).unwrap_or_default()
+        self.captured.as_ref().map(|captured| captured.lock().unwrap().clone()).unwrap_or_default()
     }
 
     pub(super) fn json(&self) -> bool {
         self.json
     }
 
-    /// A reply: the whole of it as JSON, or its data for a reader.
-    pub(super) fn result(&self, answer: &Answer) -> Result<Ended> {
-        let ended = if answer.result.is_success() { Ended::Well } else { Ended::Unsuccessful };
+    /// Prints a reply: all of it as JSON, or its data for a reader.
+    pub(super) fn result(&self, answer: &Answer) -> Result<Exit> {
+        let ended = if answer.result.is_success() { Exit::Success } else { Exit::Failure };
         if self.json {
             self.json_line(&answer.text)?;
             return Ok(ended);
@@ -88,7 +88,7 @@ impl Output {
         if let Some(error) = answer.result.error() {
             problem(&plain(&error.message));
             let mut stderr = std::io::stderr();
-            let quiet = Look::on(&stderr).quiet;
+            let quiet = Theme::on(&stderr).quiet;
             let _ = writeln!(stderr, "{quiet}{}{quiet:#}", plain(&error.code));
             return Ok(ended);
         }
@@ -96,7 +96,7 @@ impl Output {
         for warning in answer.result.warnings() {
             let text = plain(member(warning, "message").as_str().unwrap_or_default());
             let mut stderr = std::io::stderr();
-            let caution = Look::on(&stderr).caution;
+            let caution = Theme::on(&stderr).caution;
             let _ = writeln!(stderr, "{caution}warning{caution:#}: {text}");
         }
         Ok(ended)
@@ -112,7 +112,7 @@ impl Output {
                 self.page(page)?;
             }
             for (name, beside) in object.into_iter().flatten() {
-                // What was applied, the caller knows.
+                // The caller knows which parameters were applied.
                 if !matches!(name.as_str(), "items" | "pageInfo" | "applied") {
                     self.line("")?;
                     self.heading(&plain(name))?;
@@ -146,7 +146,7 @@ impl Output {
         if text.is_empty() {
             return Ok(());
         }
-        let quiet = self.look.quiet;
+        let quiet = self.theme.quiet;
         self.line(&format!("{quiet}{}{quiet:#}", text.join("; ")))
     }
 
@@ -155,7 +155,7 @@ impl Output {
         for name in ordered(fields.keys().map(String::as_str).collect()) {
             let value = fields.get(name).map(cell).unwrap_or_default();
             let name = plain(name);
-            let quiet = self.look.quiet;
+            let quiet = self.theme.quiet;
             self.line(&format!("{quiet}{name:<width$}{quiet:#}  {value}"))?;
         }
         Ok(())
@@ -167,20 +167,21 @@ impl Output {
     }
 
     pub(super) fn heading(&self, text: &str) -> Result {
-        let heading = self.look.heading;
+        let heading = self.theme.heading;
         self.line(&format!("{heading}{text}{heading:#}"))
     }
 
     pub(super) fn line(&self, text: &str) -> Result {
         #[cfg(test)]
-        if let Some(kept) = &self.kept {
-            *kept.lock().unwrap() += &format!("{text}\n");
+        if let Some(captured) = &self.captured {
+            *captured.lock().unwrap() += &format!("{text}\n");
             return Ok(());
         }
         Ok(writeln!(std::io::stdout(), "{text}")?)
     }
 
-    /// JSON: as it is for a program, and with escapes for what a terminal does not display.
+    /// Prints JSON: unchanged for a program, with escapes for undisplayable characters on a
+    /// terminal.
     fn json_line(&self, json: &str) -> Result {
         if std::io::stdout().is_terminal() {
             return self.line(&mcp_aql_text::visible_json(json));
@@ -198,22 +199,22 @@ impl Output {
                 let cells = table.rows.iter().filter_map(|row| row.get(column));
                 cells.chain(upper.get(column)).map(|cell| cell.chars().count()).max()
             })
-            .map(|width| width.unwrap_or(0).min(WIDEST))
+            .map(|width| width.unwrap_or(0).min(MAX_COLUMN_WIDTH))
             .collect();
-        let heading = self.look.heading;
+        let heading = self.theme.heading;
         self.line(&format!("{heading}{}{heading:#}", padded(&upper, &widths)))?;
         table.rows.iter().try_for_each(|row| self.line(&padded(row, &widths)))
     }
 }
 
-/// Rows of text.
+/// A table of text.
 pub(super) struct Table {
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
 impl Table {
-    /// These members of each object.
+    /// Builds a table with these members of each object as columns.
     pub(super) fn of(items: &Value, columns: &[&str]) -> Self {
         let rows: Vec<Vec<String>> = items
             .as_array()
@@ -235,7 +236,8 @@ impl Table {
         }
     }
 
-    /// The members of the objects, those of inner ones by their paths; of anything else one column.
+    /// Builds a table with the members of the objects as columns, nested ones by their paths. Other
+    /// items get one column.
     fn guess(items: &Value) -> Self {
         let flattened = |item: &Value| match item {
             Value::Object(members) => {
@@ -262,13 +264,15 @@ impl Table {
     }
 }
 
-/// Lays the members of inner objects beside the others, each by its path.
+/// Flattens nested objects: each member is listed under its path.
 fn flatten(prefix: &str, members: &Map<String, Value>, depth: usize, all: &mut Map<String, Value>) {
-    const DEEPEST: usize = 3;
+    const MAX_FLATTEN_DEPTH: usize = 3;
     for (name, value) in members {
         let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
         match value {
-            Value::Object(inner) if depth < DEEPEST => flatten(&path, inner, depth + 1, all),
+            Value::Object(inner) if depth < MAX_FLATTEN_DEPTH => {
+                flatten(&path, inner, depth + 1, all)
+            }
             value => {
                 all.insert(path, value.clone());
             }
@@ -276,7 +280,7 @@ fn flatten(prefix: &str, members: &Map<String, Value>, depth: usize, all: &mut M
     }
 }
 
-/// What identifies comes first, then what names, then the rest by name.
+/// Orders columns: identifiers first, then names, then the rest alphabetically.
 fn ordered(mut names: Vec<&str>) -> Vec<&str> {
     names.sort_by_key(|name| match *name {
         name if name == "id" || name.ends_with("_id") => 0,
@@ -290,7 +294,7 @@ fn ordered(mut names: Vec<&str>) -> Vec<&str> {
 fn padded(row: &[String], widths: &[usize]) -> String {
     let last = row.len().saturating_sub(1);
     let cells = row.iter().zip(widths).enumerate().map(|(index, (cell, width))| {
-        // What comes last may run on.
+        // The last column is not padded.
         if index == last {
             return cell.clone();
         }
@@ -315,22 +319,22 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// A member of an object; null where there is none.
+/// A member of an object, or null if it is missing.
 pub(super) fn member<'a>(value: &'a Value, name: &str) -> &'a Value {
     value.get(name).unwrap_or(&Value::Null)
 }
 
-/// Returns text on one line that cannot control a terminal: line ends and tabs become spaces, and other
-/// characters that are not displayed are shown by their numbers.
+/// Text on one line that cannot control a terminal: line ends and tabs become spaces, and other
+/// undisplayable characters are shown by their code points.
 pub(super) fn plain(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace(['\n', '\t'], " ");
     mcp_aql_text::visible(&text).into_owned()
 }
 
-/// Tells what is wrong.
+/// Prints an error message to standard error.
 pub(super) fn problem(message: &str) {
     let mut stderr = std::io::stderr();
-    let fault = Look::on(&stderr).fault;
+    let fault = Theme::on(&stderr).fault;
     let _ = writeln!(stderr, "{fault}error{fault:#}: {message}");
 }
 
@@ -340,7 +344,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn tables_put_first_what_identifies() {
+    fn tables_start_with_identifiers() {
         let items = json!([{ "done": false, "task_id": "t-1", "title": "Ship\u{1b}[2J it", "tags": ["a"],
             "metadata": {} }]);
         let table = Table::guess(&items);
@@ -381,7 +385,7 @@ mod tests {
             json!({ text: { text: text, "b": { text: text } } }),
             json!({ text: text, "b": [text], "c": { text: text } }),
         ] {
-            let output = Output::kept(false);
+            let output = Output::captured(false);
             output.data(&data).unwrap();
             output.pretty(&data).unwrap();
             let shown = output.text();

@@ -1,9 +1,9 @@
-//! The parsers behind `format`.
+//! The parsers behind the constraint `format`.
 
 use base64::Engine as _;
 use mcp_aql_protocol::Format;
 
-/// Whether `text` has the form that `format` names (REQ-INT-13, REQ-ENC-03, REQ-ENC-06).
+/// Whether `text` is valid in this format (REQ-INT-13, REQ-ENC-03, REQ-ENC-06).
 pub(crate) fn has_format(format: Format, text: &str) -> bool {
     match format {
         Format::Date => {
@@ -17,7 +17,7 @@ pub(crate) fn has_format(format: Format, text: &str) -> bool {
         Format::Ipv4 => text.parse::<std::net::Ipv4Addr>().is_ok(),
         Format::Ipv6 => text.parse::<std::net::Ipv6Addr>().is_ok(),
         Format::Byte => base64::engine::general_purpose::STANDARD.decode(text).is_ok(),
-        // The list of formats and these parsers are extended together.
+        // A new format also needs its parser here.
         _ => false,
     }
 }
@@ -31,7 +31,7 @@ mod tests {
         for &format in Format::ALL {
             assert!(has_format(format, format.example()), "{}", format.as_str());
             assert!(!has_format(format, "no such thing!"), "{}", format.as_str());
-            // No bytes at all are valid base64.
+            // The empty text is valid base64.
             assert_eq!(has_format(format, ""), format == Format::Byte, "{}", format.as_str());
             assert_eq!(Format::from_name(format.as_str()), Some(format));
         }

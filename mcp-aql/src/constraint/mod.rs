@@ -1,5 +1,4 @@
-//! Constraints on values. What refuses a value is also what introspection prints, so that the two
-//! cannot drift apart.
+//! Constraints on values. Validation and introspection read the same tables, so they cannot differ.
 
 mod format;
 
@@ -20,7 +19,7 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// A JSON number.
+    /// Converts a JSON number.
     pub(crate) fn of(value: &Value) -> Option<Self> {
         match (value.as_i64(), value.as_u64()) {
             (Some(whole), _) => Some(whole.into()),
@@ -29,8 +28,8 @@ impl Bound {
         }
     }
 
-    /// The order of two numbers, exact also where one is whole and the other is not. None where one is
-    /// no number.
+    /// Compares two numbers exactly, even if one is an integer and the other a float. Returns
+    /// `None` for NaN.
     pub(crate) fn compare(self, other: Self) -> Option<Ordering> {
         match (self, other) {
             (Self::Int(left), Self::Int(right)) => Some(left.cmp(&right)),
@@ -41,10 +40,10 @@ impl Bound {
     }
 }
 
-/// A whole number and a float. Beyond 2^53 several whole numbers become one and the same float, so that it
-/// is the float that becomes whole.
+/// Compares an integer with a float. Beyond 2^53 several integers round to the same float, so the
+/// float is converted to an integer.
 fn compare(whole: i128, float: f64) -> Option<Ordering> {
-    /// 2^127, the first number behind the last whole one.
+    /// 2^127, the first number beyond `i128::MAX`.
     const END: f64 = 170_141_183_460_469_231_731_687_303_715_884_105_728.0;
     if float >= END {
         return Some(Ordering::Less);

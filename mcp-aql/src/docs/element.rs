@@ -1,24 +1,24 @@
-//! HTML that cannot be broken by what is written into it: markup is `'static`, text is escaped.
+//! An HTML builder whose input cannot break the markup: tags are `'static`, text is escaped.
 
-/// Elements that end a line, so that a page can be compared line by line.
+/// Elements that end with a newline, so that a page can be compared line by line.
 const BLOCKS: [&str; 24] = [
     "head", "title", "header", "footer", "nav", "main", "section", "article", "div", "h1", "h2",
     "h3", "h4", "p", "ul", "li", "dl", "dd", "table", "thead", "tbody", "tr", "pre", "figure",
 ];
 
-/// A page that is being written.
+/// An HTML page under construction.
 #[derive(Default)]
 pub(super) struct Html {
     text: String,
 }
 
 impl Html {
-    /// Markup, or the contents of `style` and `script`.
+    /// Appends markup, or the contents of `style` and `script`.
     pub(super) fn raw(&mut self, markup: &'static str) {
         self.text.push_str(markup);
     }
 
-    /// Text of any origin.
+    /// Appends text of any origin, escaped.
     pub(super) fn text(&mut self, text: &str) {
         for each in text.chars() {
             match each {
@@ -34,7 +34,7 @@ impl Html {
         }
     }
 
-    /// An element with what is inside.
+    /// Appends an element with nested content.
     pub(super) fn element(
         &mut self,
         tag: &'static str,
@@ -51,7 +51,7 @@ impl Html {
         }
     }
 
-    /// An element with text inside.
+    /// Appends an element with text content.
     pub(super) fn leaf(
         &mut self,
         tag: &'static str,

@@ -1,18 +1,18 @@
-//! Which codes a call can meet, as far as the tables tell.
+//! The error codes that calls of each operation can return, derived from the tables.
 
 use mcp_aql_protocol::ErrorCode;
 
+use super::introspection::{Info, Types};
 use super::reference::{Family, input_type};
-use super::told::{Info, Types};
 use crate::adapter::Adapter;
 use crate::operation::{Handler, Parameter, RegisteredOperation};
 use crate::router::EndpointMode;
 use crate::shape::Kind;
 
-/// Types inside of types are looked into so deep.
-const DEEPEST: usize = 8;
+/// The maximum depth of nested types that are searched for constraints.
+const MAX_TYPE_DEPTH: usize = 8;
 
-/// The codes of the checks before an operation runs, in the registry's order.
+/// Returns the codes of the checks before an operation runs, in the registry's order.
 pub(super) fn of(
     adapter: &Adapter,
     operation: &RegisteredOperation,
@@ -27,7 +27,7 @@ pub(super) fn of(
     let narrow = parameters.iter().zip(registered).any(|(info, parameter)| {
         let input = input_type(parameter);
         let kind = input.as_deref().unwrap_or(&info.kind);
-        !parameter.spec.constraints.is_empty() || is_narrow(info, kind, types, DEEPEST)
+        !parameter.spec.constraints.is_empty() || is_narrow(info, kind, types, MAX_TYPE_DEPTH)
     });
     add(ErrorCode::ValidationMissingParam, parameters.iter().any(|info| info.required));
     add(ErrorCode::ValidationInvalidType, typed);
@@ -41,7 +41,7 @@ pub(super) fn of(
     codes
 }
 
-/// All codes: those of every call, those of the checks of some operations, and the others.
+/// Returns all codes: those of every call, those of the checks of some operations, and the others.
 pub(super) fn registry(
     adapter: &Adapter,
     families: &[Family],
@@ -72,7 +72,7 @@ pub(super) fn registry(
     )
 }
 
-/// Codes that make sense as an operation's own answer.
+/// Whether an operation may return this code itself.
 fn is_an_operations(code: ErrorCode) -> bool {
     !matches!(
         code,
@@ -83,7 +83,7 @@ fn is_an_operations(code: ErrorCode) -> bool {
     )
 }
 
-/// Whether a value of the right type can still be refused.
+/// Whether a value of the right JSON type can still be rejected.
 fn is_narrow(info: &Info, kind: &str, types: &Types, depth: usize) -> bool {
     let constrained = !info.allowed.is_empty()
         || info.minimum.is_some()
@@ -92,14 +92,14 @@ fn is_narrow(info: &Info, kind: &str, types: &Types, depth: usize) -> bool {
         || info.min_length.is_some()
         || info.pattern.is_some()
         || info.format.is_some()
-        // Every integer has a width.
+        // Every integer type has a limited range.
         || kind == "integer";
     let deeper = |info: &Info| depth > 0 && is_narrow(info, &info.kind, types, depth - 1);
     let of_type = |name: &str| types.get(name).is_some_and(|it| it.fields.iter().any(deeper));
     constrained || info.items.as_deref().is_some_and(deeper) || kind.split(" or ").any(of_type)
 }
 
-/// Whether an UPDATE's `input` knows fields that it refuses.
+/// Whether an UPDATE's `input` has fields that it rejects.
 fn has_fixed_fields(parameter: &Parameter) -> bool {
     matches!(&parameter.shape.kind, Kind::Object(object) if object
         .merge

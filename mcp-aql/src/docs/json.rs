@@ -1,4 +1,4 @@
-//! JSON for readers: members in the order their author wrote them, short lists and objects on one
+//! JSON layout for readers: members in the order of the source, short lists and objects on one
 //! line.
 
 use std::fmt;
@@ -6,12 +6,12 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-/// The widest line that a list or an object may share with its name.
-const WIDEST: usize = 46;
-/// Outer objects are spread over lines, however short they are.
-const SPREAD: usize = 2;
+/// The maximum width of a list or an object on the line of its name, in characters.
+const MAX_INLINE_WIDTH: usize = 46;
+/// Objects above this level are always spread over lines.
+const SPREAD_LEVELS: usize = 2;
 
-/// What a piece of JSON text is, for colours.
+/// The kind of a token, for syntax colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Token {
     Mark,
@@ -21,14 +21,14 @@ pub(super) enum Token {
     Word,
 }
 
-/// JSON in pieces.
+/// JSON text as a list of tokens.
 #[derive(Debug, Default)]
 pub(super) struct Json {
     pub(super) pieces: Vec<(Token, String)>,
 }
 
 impl Json {
-    /// Lays out JSON text. What is no JSON stays as it is.
+    /// Lays out JSON text. Invalid JSON is kept as it is.
     pub(super) fn pretty(text: &str) -> Self {
         let mut json = Self::default();
         match serde_json::from_str::<&RawValue>(text) {
@@ -43,7 +43,8 @@ impl Json {
     }
 
     fn node(&mut self, node: &Node<'_>, level: usize, column: usize) {
-        let spread = !node.is_empty() && (level < SPREAD || column + node.width() > WIDEST);
+        let spread =
+            !node.is_empty() && (level < SPREAD_LEVELS || column + node.width() > MAX_INLINE_WIDTH);
         match node {
             Node::Scalar(text) => self.put(token(text), text),
             Node::List(items) => self.members(["[", "]"], level, spread, items, |json, item| {
@@ -70,7 +71,7 @@ impl Json {
         let gap = |level: usize| format!("\n{}", "  ".repeat(level));
         let inner = if spread { gap(level + 1) } else { " ".to_owned() };
         let outer = if spread { gap(level) } else { " ".to_owned() };
-        // Lists on one line stand close: `["a", "b"]`, but `{ "a": 1 }`.
+        // Lists on one line have no inner spaces: `["a", "b"]`, but `{ "a": 1 }`.
         let close_by = items.is_empty() || (!spread && open == "[");
         self.put(Token::Mark, open);
         for (index, item) in items.iter().enumerate() {
@@ -103,7 +104,7 @@ fn token(text: &str) -> Token {
     }
 }
 
-/// JSON whose members keep their order; scalars stay as they were written.
+/// JSON whose members keep their order and whose scalars keep their spelling.
 enum Node<'a> {
     Scalar(&'a str),
     List(Vec<Self>),
@@ -135,7 +136,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// Characters on one line.
+    /// The width on one line, in characters.
     fn width(&self) -> usize {
         match self {
             Node::Scalar(text) => text.chars().count(),
@@ -152,9 +153,9 @@ struct Pairs<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct InOrder;
+        struct PairsVisitor;
 
-        impl<'de> Visitor<'de> for InOrder {
+        impl<'de> Visitor<'de> for PairsVisitor {
             type Value = Pairs<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -170,7 +171,7 @@ impl<'de: 'a, 'a> Deserialize<'de> for Pairs<'a> {
             }
         }
 
-        deserializer.deserialize_map(InOrder)
+        deserializer.deserialize_map(PairsVisitor)
     }
 }
 

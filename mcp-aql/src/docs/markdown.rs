@@ -1,13 +1,13 @@
-//! The reference as Markdown, as GitHub, GitLab and other code hosts read it.
+//! The reference as Markdown, for GitHub, GitLab and other code hosts.
 
 use std::fmt::Write as _;
 
 use mcp_aql_protocol::ErrorCode;
 
 use super::json::Json;
+use super::phrases;
 use super::prose::{self, Block, Span};
 use super::reference::{Family, Field, Operation, Part, Reference, Type, anchor, member_anchor};
-use super::words;
 
 pub(super) fn render(reference: &Reference) -> String {
     let mut page = Page { text: String::new() };
@@ -26,14 +26,14 @@ struct Page {
 }
 
 impl Page {
-    /// A paragraph, or any other block, with an empty line after it.
+    /// Appends a paragraph, or any other block, followed by an empty line.
     fn block(&mut self, text: &str) {
         self.text.push_str(text);
         self.text.push_str("\n\n");
     }
 
     fn heading(&mut self, level: usize, anchor: &str, text: &str) {
-        // Code hosts make anchors of their own from a heading, each in another way.
+        // Code hosts derive anchors from headings in different ways, so the anchor is explicit.
         self.block(&format!("<a id=\"{anchor}\"></a>"));
         self.block(&format!("{} {text}", "#".repeat(level)));
     }
@@ -67,7 +67,7 @@ impl Page {
     }
 
     fn opening(&mut self, reference: &Reference) {
-        self.block("<!-- Written by the adapter's command `docs`: changes made here get lost. -->");
+        self.block("<!-- Written by the adapter's command `docs`: changes made here are lost. -->");
         self.block(&format!("# {}", escaped(&reference.name)));
         let count = match reference.operations().count() {
             1 => "1 operation".to_owned(),
@@ -172,7 +172,7 @@ impl Page {
         self.block(&format!(
             "**Result**: {}{}",
             kind(&returns.kind),
-            spans(&words::place(&returns.description))
+            spans(&phrases::place(&returns.description))
         ));
         for example in &operation.examples {
             match example.description.as_str() {
@@ -201,7 +201,7 @@ impl Page {
         self.prose(&each.description);
         if !each.values.is_empty() {
             let values: Vec<_> =
-                each.values.iter().map(|value| code(&words::literal(value))).collect();
+                each.values.iter().map(|value| code(&phrases::literal(value))).collect();
             self.block(&format!("Values: {}.", values.join(", ")));
         }
         if !each.members.is_empty() {
@@ -223,12 +223,12 @@ impl Page {
     fn errors(&mut self, reference: &Reference) {
         self.heading(2, "errors", "Errors");
         self.block(
-            "Every code but `INTERNAL_ERROR` stands for something that another call can do better.",
+            "Every code except `INTERNAL_ERROR` describes an error that the caller can correct.",
         );
         for (shows, codes) in [
-            ("Any call can meet these:", &reference.general_errors),
+            ("Any call can return these:", &reference.general_errors),
             ("These come from checks before an operation runs:", &reference.checked_errors),
-            ("An operation can answer these by itself:", &reference.other_errors),
+            ("Operations can return these themselves:", &reference.other_errors),
         ] {
             if codes.is_empty() {
                 continue;
@@ -247,7 +247,7 @@ impl Page {
 
     fn limits(&mut self, reference: &Reference) {
         self.heading(2, "limits", "Mode and limits");
-        let rows = words::facts(reference);
+        let rows = phrases::facts(reference);
         self.table(
             &["Setting", "Value"],
             rows.iter().map(|(name, value)| vec![(*name).to_owned(), cell(value)]),
@@ -255,10 +255,11 @@ impl Page {
     }
 }
 
-/// A parameter or field as the row of a table.
+/// Formats a parameter or field as a table row.
 fn row(field: &Field) -> Vec<String> {
     let info = &field.info;
-    let constraints: Vec<_> = words::constraints(info).iter().map(|phrase| cell(phrase)).collect();
+    let constraints: Vec<_> =
+        phrases::constraints(info).iter().map(|phrase| cell(phrase)).collect();
     let mut description = cell(&prose::line(&info.description));
     if info.sensitive {
         description.insert_str(0, "**Secret.** ");
@@ -267,7 +268,10 @@ fn row(field: &Field) -> Vec<String> {
         cell(&[Span::code(info.name.as_str())]),
         kind(&field.kind).replace('|', "\\|"),
         if info.required { "yes" } else { "no" }.to_owned(),
-        info.default.as_ref().map(|it| cell(&[Span::code(words::literal(it))])).unwrap_or_default(),
+        info.default
+            .as_ref()
+            .map(|it| cell(&[Span::code(phrases::literal(it))]))
+            .unwrap_or_default(),
         constraints.join("; "),
         description,
     ]
@@ -307,12 +311,12 @@ fn spans(spans: &[Span]) -> String {
         .collect()
 }
 
-/// Spans that end neither a cell nor its row.
+/// Formats spans for a table cell, without `|` or line breaks.
 fn cell(inside: &[Span]) -> String {
     inside
         .iter()
         .map(|span| match span {
-            // Inside of code only the bar needs it, and there nothing else can be escaped.
+            // In code, only the bar needs an escape, and no other escape works there.
             Span::Code(_) | Span::Link { .. } => {
                 spans(std::slice::from_ref(span)).replace('|', "\\|")
             }
@@ -321,7 +325,7 @@ fn cell(inside: &[Span]) -> String {
         .collect()
 }
 
-/// Text that stays text: no mark, tag or entity, and on one line.
+/// Escapes text for one line: no marks, tags or entities.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';
@@ -334,13 +338,13 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // `due_date` is no emphasis, and nicer to read without the escape.
+            // `due_date` is not emphasis and reads better without the escape.
             '_' if inside_word(rest.peek()) => escaped.push('_'),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '$' | '#' => {
                 escaped.push('\\');
                 escaped.push(each);
             }
-            // A list or a rule, if it came first.
+            // At the start of a line these begin a list or a rule.
             '-' | '+' | '=' if escaped.is_empty() => {
                 escaped.push('\\');
                 escaped.push(each);
@@ -353,7 +357,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Code on one line, between more backticks than it holds in a row.
+/// Formats code on one line, fenced by more backticks than it contains in a row.
 fn code(text: &str) -> String {
     let text: String =
         text.chars().map(|each| if each.is_control() { ' ' } else { each }).collect();

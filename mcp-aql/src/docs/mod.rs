@@ -1,13 +1,13 @@
-//! Reference pages of an adapter, rendered from what it tells clients: for people who decide whether
-//! to connect it, and for those who write the calls.
+//! Reference pages of an adapter, rendered from its introspection: for people who decide whether to
+//! connect it, and for developers who write the calls.
 //!
-//! `tasks docs --format html --out DIR` writes them; [`markdown`] and [`html`] give the same text to
-//! a program that serves the page itself or keeps it in its repository:
+//! `tasks docs --format html --out DIR` writes them; [`markdown`] and [`html`] return the same text
+//! to a program that serves the page itself or keeps it in its repository:
 //!
 //! ```
 //! use mcp_aql::prelude::*;
 //!
-//! /// Tell how long a text is.
+//! /// Measure the length of a text.
 //! #[operation(category = "READ")]
 //! fn measure_text(
 //!     /// The text.
@@ -24,29 +24,29 @@
 //! # Ok(()) }
 //! ```
 //!
-//! The same adapter with the same settings gives the same bytes. Anchors are stable:
+//! The same adapter with the same settings produces the same bytes. Anchors are stable:
 //! `operation-NAME`, `parameter-OPERATION-NAME`, `type-NAME`, `error-CODE`, `family-NAME`.
 
 mod element;
 mod errors;
 mod html;
+mod introspection;
 mod json;
 mod markdown;
+mod phrases;
 mod prose;
 mod reference;
-mod told;
-mod words;
 
 use crate::adapter::Adapter;
 
-/// The reference as one Markdown document, to be read on a code host.
+/// Renders the reference as one Markdown document for a code host.
 pub fn markdown(adapter: &Adapter) -> String {
     markdown::render(&reference::Reference::of(adapter))
 }
 
-/// The reference as one HTML page that loads nothing: styles and script are inside.
+/// Renders the reference as one HTML page that loads nothing: styles and script are inline.
 ///
-/// Text of the adapter's author is escaped wherever it appears.
+/// The adapter author's text is escaped everywhere.
 pub fn html(adapter: &Adapter) -> String {
     html::render(&reference::Reference::of(adapter))
 }

@@ -1,5 +1,5 @@
-//! The part of Markdown that doc comments are made of: paragraphs, lists, code, strong words, links.
-//! Everything else is text.
+//! A parser for the part of Markdown that doc comments use: paragraphs, lists, code, strong text,
+//! links. Everything else is plain text.
 
 /// A block of prose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -9,13 +9,13 @@ pub(super) enum Block {
     Code(String),
 }
 
-/// A piece of a line.
+/// An inline element.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Span {
     Text(String),
     Code(String),
     Strong(String),
-    /// A web address and its label. Nothing but `https:` and `http:` gets here.
+    /// A web address and its label. Only `https:` and `http:` addresses become links.
     Link {
         label: String,
         address: String,
@@ -32,10 +32,10 @@ impl Span {
     }
 }
 
-/// Splits prose into its blocks.
+/// Splits Markdown text into blocks.
 pub(super) fn blocks(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
-    let mut open = Open::Nothing;
+    let mut open = OpenBlock::Nothing;
     let mut lines = text.lines();
     while let Some(line) = lines.next() {
         let line = line.trim();
@@ -59,7 +59,7 @@ pub(super) fn blocks(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// All of it on one line, for the cell of a table.
+/// Returns the text as inline elements on one line, for a table cell.
 pub(super) fn line(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     for block in blocks(text) {
@@ -78,14 +78,14 @@ pub(super) fn line(text: &str) -> Vec<Span> {
     spans
 }
 
-/// The block that lines are still added to.
-enum Open {
+/// The block that the next line may continue.
+enum OpenBlock {
     Nothing,
     Paragraph(String),
     List(Vec<String>),
 }
 
-impl Open {
+impl OpenBlock {
     fn close(&mut self, blocks: &mut Vec<Block>) {
         match std::mem::replace(self, Self::Nothing) {
             Self::Nothing => {}
@@ -105,21 +105,21 @@ impl Open {
         }
     }
 
-    /// A line goes on with what came before it.
+    /// Appends a line to the open block.
     fn text(&mut self, line: &str) {
         match self {
             Self::Nothing => *self = Self::Paragraph(line.to_owned()),
-            Self::Paragraph(text) => go_on(text, line),
+            Self::Paragraph(text) => append_line(text, line),
             Self::List(items) => {
                 if let Some(item) = items.last_mut() {
-                    go_on(item, line);
+                    append_line(item, line);
                 }
             }
         }
     }
 }
 
-fn go_on(text: &mut String, line: &str) {
+fn append_line(text: &mut String, line: &str) {
     text.push(' ');
     text.push_str(line);
 }
@@ -137,7 +137,7 @@ fn heading(line: &str) -> Option<&str> {
     rest.strip_prefix(' ').filter(|_| rest.len() < line.len()).map(str::trim)
 }
 
-/// Finds code, strong words and links in a line.
+/// Parses code, strong text and links in a line.
 pub(super) fn spans(text: &str) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut plain = String::new();
@@ -157,7 +157,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
             rest = after;
             continue;
         }
-        // A run of backticks that nothing closes is text as a whole.
+        // An unclosed run of backticks is plain text.
         let taken = match first {
             '`' => rest.len() - rest.trim_start_matches('`').len(),
             _ => first.len_utf8(),
@@ -172,7 +172,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
     spans
 }
 
-/// `code`, between as many backticks on either side.
+/// Parses `code` between runs of equally many backticks.
 fn code(text: &str) -> Option<(Span, &str)> {
     let inside = text.trim_start_matches('`');
     let ticks = text.len() - inside.len();

@@ -1,4 +1,4 @@
-//! Everything that the pages show, gathered from what the adapter tells clients and from its tables.
+//! The model of the reference pages, built from introspection and from the adapter's tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,8 +6,8 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::errors;
+use super::introspection::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use super::json::Json;
-use super::told::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use crate::adapter::Adapter;
 use crate::introspection::{Source as _, TypeRegistry, protocol_type_names};
 use crate::operation::{Envelope, Handler, Parameter, RegisteredOperation};
@@ -22,20 +22,20 @@ pub(super) struct Reference {
     pub(super) mode: EndpointMode,
     pub(super) limits: Limits,
     pub(super) protocol: Protocol,
-    /// Its name; introspection has it only where it is not the standard one.
+    /// The profile's name. Introspection omits the standard profile.
     pub(super) profile: String,
-    /// The tool that takes everything, if there is one.
+    /// The tool that accepts every operation, in single mode.
     pub(super) unified_tool: Option<String>,
-    /// The tool that takes `introspect`.
+    /// The tool that accepts `introspect`.
     pub(super) introspect_tool: String,
     pub(super) families: Vec<Family>,
-    /// The author's types, then the protocol's.
+    /// The adapter's own types, then the protocol's.
     pub(super) types: [Vec<Type>; 2],
-    /// What the adapter answers whichever operation is called.
+    /// Codes that any call can return.
     pub(super) general_errors: Vec<ErrorCode>,
-    /// What it answers before some operations run.
+    /// Codes of the checks before some operations run.
     pub(super) checked_errors: Vec<ErrorCode>,
-    /// What is left to the operations themselves.
+    /// Codes that only operations themselves return.
     pub(super) other_errors: Vec<ErrorCode>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Family {
 
 pub(super) struct Operation {
     pub(super) name: &'static str,
-    /// Whether it is `introspect`.
+    /// Whether this is `introspect`.
     pub(super) built_in: bool,
     pub(super) category: SemanticCategory,
     pub(super) permissions: EndpointPermissions,
@@ -57,7 +57,7 @@ pub(super) struct Operation {
     pub(super) summary: String,
     pub(super) description: String,
     pub(super) rationale: Option<&'static str>,
-    /// The notice, where the operation will go away.
+    /// The deprecation notice.
     pub(super) deprecated: Option<String>,
     pub(super) parameters: Vec<Field>,
     pub(super) returns: Returns,
@@ -72,20 +72,20 @@ pub(super) struct Field {
     pub(super) deprecated: bool,
 }
 
-/// A piece of a type's name.
+/// A part of a type's name.
 pub(super) enum Part {
     Text(String),
-    /// A type that the page describes.
+    /// A type with an entry on the page.
     Type(String),
 }
 
-/// What an operation returns, and where it sits.
+/// The result of an operation and its place in `data`.
 pub(super) struct Returns {
     pub(super) kind: Vec<Part>,
     pub(super) description: String,
 }
 
-/// A call that works, as an MCP client sends it.
+/// A valid call, as an MCP client sends it.
 pub(super) struct Example {
     pub(super) description: String,
     pub(super) call: Json,
@@ -98,7 +98,7 @@ pub(super) struct Type {
     pub(super) fields: Vec<Field>,
     pub(super) values: Vec<Value>,
     pub(super) members: Vec<Vec<Part>>,
-    /// Operations that take or return it, by name.
+    /// The names of the operations that accept or return the type.
     pub(super) used_by: Vec<String>,
 }
 
@@ -121,7 +121,7 @@ impl Reference {
             })
             .collect();
         let mut introspect_tool = String::new();
-        // `introspect` is the protocol's: the adapter's own operations come first.
+        // The adapter's own operations come before `introspect`.
         let (built_in, own): (Vec<_>, Vec<_>) =
             inner.registry.entries.iter().partition(|entry| is_built_in(entry));
         for entry in own.into_iter().chain(built_in) {
@@ -164,7 +164,7 @@ impl Reference {
         self.families.iter().flat_map(|family| &family.operations)
     }
 
-    /// A call of `introspect`, to start with.
+    /// A call of `introspect` for the introduction.
     pub(super) fn first_call(&self) -> Json {
         call(&self.introspect_tool, "introspect", r#"{"query":"operations"}"#)
     }
@@ -201,13 +201,13 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
             description: example.description,
         })
         .collect();
-    // Introspection leaves out a call that only repeats the table; a person likes to see one.
+    // Introspection omits an example that only repeats the table, but the page shows one.
     if let (true, Some(params)) = (examples.is_empty(), adapter.inner.sample(spec.name)) {
         let call = call(&tool, spec.name, params);
         examples.push(Example { call, description: String::new() });
     }
     let errors = errors::of(adapter, registered, &parameters, types);
-    // The same for the usual place of a result.
+    // The page also shows the default place of a result.
     let place = match &registered.envelope {
         Envelope::Key(key) if returns.description.is_empty() => format!("In data.{key}."),
         _ => returns.description,
@@ -230,7 +230,7 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
     }
 }
 
-/// What an operation is for, and what it does without.
+/// The operation's description, with its default behaviour.
 fn described(operation: &RegisteredOperation) -> String {
     let text = operation.spec.description.trim().to_owned();
     #[cfg(feature = "query")]
@@ -249,7 +249,7 @@ fn parameter(info: Info, parameter: &Parameter, types: &Types) -> Field {
     Field { info, kind, deprecated }
 }
 
-/// The type of an UPDATE's `input`: introspection names it in the description alone.
+/// The type of an UPDATE's `input`, which introspection names in the description only.
 pub(super) fn input_type(parameter: &Parameter) -> Option<String> {
     let input = parameter.input?;
     Some(crate::shape::input_name(&TypeRegistry::new().input(input.schema)))
@@ -267,7 +267,7 @@ fn kind(info: &Info, types: &Types) -> Vec<Part> {
     all
 }
 
-/// `Task or null`: the names that the page describes are taken out.
+/// Splits `Task or null` into parts, so that types with an entry become links.
 fn parts(name: &str, types: &Types) -> Vec<Part> {
     let mut all = Vec::new();
     for (index, one) in name.split(" or ").enumerate() {
@@ -289,7 +289,7 @@ fn call(tool: &str, operation: &str, params: &str) -> Json {
     ))
 }
 
-/// The types that an operation takes or returns, with those inside of them.
+/// The types that an operation accepts or returns, with nested ones.
 fn types_of(operation: &Operation, types: &Types) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let kinds = operation.parameters.iter().map(|parameter| &parameter.kind);
@@ -316,7 +316,7 @@ fn named<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<String> {
 }
 
 fn split_types(types: Types, uses: &BTreeMap<String, Vec<String>>) -> [Vec<Type>; 2] {
-    // Links need all names, while the types are taken apart.
+    // Links need all names, while the types are being moved.
     let names: Types = types.keys().map(|name| (name.clone(), TypeInfo::default())).collect();
     let protocols = protocol_type_names();
     let mut split = [Vec::new(), Vec::new()];
@@ -337,20 +337,20 @@ fn split_types(types: Types, uses: &BTreeMap<String, Vec<String>>) -> [Vec<Type>
     split
 }
 
-/// A name as part of an anchor.
+/// Builds an anchor that contains a name.
 pub(super) fn anchor(prefix: &str, name: &str) -> String {
     let mut text = format!("{prefix}-");
     for each in name.chars() {
         match each {
             _ if each.is_ascii_alphanumeric() || "_-".contains(each) => text.push(each),
-            // Two names stay two anchors.
+            // Different names get different anchors.
             _ => text.push_str(&format!(".{:x}", u32::from(each))),
         }
     }
     text
 }
 
-/// The anchor of a parameter of an operation, or of a type's field.
+/// The anchor of an operation's parameter or of a type's field.
 pub(super) fn member_anchor(prefix: &str, owner: &str, name: &str) -> String {
     anchor(&anchor(prefix, owner), name)
 }

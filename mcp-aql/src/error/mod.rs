@@ -1,5 +1,5 @@
-//! What can go wrong in an operation: the code registry, the value that carries it, and the split
-//! between what the client may read and what only the log may.
+//! Errors of operations: the error codes and the error value, which separates the message for the
+//! client from the cause for the log.
 
 mod operation_error;
 mod or_internal;

@@ -1,3 +1,5 @@
+//! The error of an operation: code, message and details for the client, cause for the log.
+
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
@@ -8,8 +10,8 @@ use serde_json::{Map, Value};
 
 use crate::text::screened;
 
-/// Why an operation did not succeed: a code, a message and details for the client, and a cause that
-/// only the log gets to see.
+/// The error of an operation: a code, a message and details for the client, and a cause that only
+/// the log records.
 ///
 /// ```
 /// use mcp_aql::{ErrorCode, OperationError};
@@ -31,15 +33,15 @@ struct Inner {
 }
 
 impl OperationError {
-    /// An error with a code and a message that the client reads.
+    /// Creates an error with a code and a message for the client.
     ///
-    /// Say what failed, which parameter, what was expected and what to do next; put dynamic values
-    /// in single quotes (REQ-ERR-03, REQ-ERR-05).
+    /// The message should name the failure, the parameter, the expected value and the remedy. Put
+    /// dynamic values in single quotes (REQ-ERR-03, REQ-ERR-05).
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner { code, message: message.into(), details: Map::new(), cause: None }))
     }
 
-    /// No resource of this kind has this identifier (`NOT_FOUND_RESOURCE`).
+    /// The resource does not exist (`NOT_FOUND_RESOURCE`).
     pub fn not_found(resource_type: &str, resource_id: impl fmt::Display) -> Self {
         let (resource_type, id) = (echo(resource_type), echo(&resource_id.to_string()));
         let message = screened(format!("Resource '{resource_type}' not found: '{id}'"), || {
@@ -77,7 +79,7 @@ impl OperationError {
             .with_detail("actual_version", actual)
     }
 
-    /// The caller may not do this (`PERMISSION_DENIED`).
+    /// The caller lacks the permission (`PERMISSION_DENIED`).
     pub fn permission_denied(reason: impl fmt::Display) -> Self {
         let reason = reason.to_string();
         let message = screened(format!("Permission denied: '{reason}'"), || {
@@ -86,7 +88,7 @@ impl OperationError {
         Self::new(ErrorCode::PermissionDenied, message).with_detail("reason", reason)
     }
 
-    /// A parameter's value is not acceptable (`VALIDATION_INVALID_VALUE`).
+    /// The value of a parameter is invalid (`VALIDATION_INVALID_VALUE`).
     ///
     /// `expectation` ends the sentence "Parameter 'x' …", as in `must lie in the future`.
     pub fn invalid_value(param_name: &str, expectation: impl fmt::Display) -> Self {
@@ -113,27 +115,29 @@ impl OperationError {
         .with_detail("actual_type", actual_type)
     }
 
-    /// A value that passed the table's checks and that its type refuses (`VALIDATION_INVALID_VALUE`).
-    /// What serde says may name Rust types, so the client does not read it (REQ-ERR-04).
+    /// A value that satisfies the table's constraints but that its type rejects
+    /// (`VALIDATION_INVALID_VALUE`). The client does not see serde's message, which may name Rust
+    /// types (REQ-ERR-04).
     pub(crate) fn refused_by_type(param_name: &str, cause: &serde_json::Error) -> Self {
-        // What serde says may quote the value, which may be a secret.
-        tracing::debug!(parameter = param_name, kind = ?cause.classify(), "a type refused its value");
+        // The log does not record serde's message, which may quote a secret value.
+        tracing::debug!(parameter = param_name, kind = ?cause.classify(), "a type rejected its value");
         Self::new(
             ErrorCode::ValidationInvalidValue,
             format!(
-                "Parameter '{param_name}' is refused by its type. Use introspect to see its form"
+                "Parameter '{param_name}' is rejected by its type. Use introspect to see its form"
             ),
         )
         .with_detail("param_name", param_name)
     }
 
-    /// Too many calls (`RATE_LIMIT_EXCEEDED`); the caller may try again after `retry_after_seconds`.
+    /// Too many calls (`RATE_LIMIT_EXCEEDED`). The caller may retry after `retry_after_seconds`.
     pub fn rate_limited(retry_after_seconds: u64) -> Self {
         Self::new(ErrorCode::RateLimitExceeded, "API rate limit exceeded")
             .with_detail("retry_after_seconds", retry_after_seconds)
     }
 
-    /// The adapter failed (`INTERNAL_ERROR`). The client reads a correlation id, the log the cause.
+    /// The adapter failed (`INTERNAL_ERROR`). The client receives a correlation id, the log records
+    /// the cause.
     ///
     /// ```
     /// use mcp_aql::OperationError;
@@ -153,10 +157,10 @@ impl OperationError {
         error
     }
 
-    /// The failure of a wrapped HTTP API, by its status (REQ-ERR-08). A status below 400 is no
-    /// failure and becomes `INTERNAL_ERROR`.
+    /// Converts an HTTP status of a wrapped API (REQ-ERR-08). A status below 400 is not an error
+    /// and becomes `INTERNAL_ERROR`.
     ///
-    /// `upstream_message` is what the API said to its caller; leave it empty when it may hold secrets.
+    /// `upstream_message` is the API's own message. Leave it empty if it may contain secrets.
     pub fn from_http_status(status: u16, upstream_message: &str) -> Self {
         let code = ErrorCode::from_http_status(status).unwrap_or(ErrorCode::InternalError);
         let plain = || format!("The API answered with HTTP status {status}");
@@ -176,34 +180,34 @@ impl OperationError {
         self
     }
 
-    /// Keeps the cause for the log. The client never sees it.
+    /// Sets the cause for the log. The client never sees it.
     #[must_use]
     pub fn with_cause(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         self.0.cause = Some(cause.into());
         self
     }
 
-    /// The protocol's code.
+    /// The error code of the protocol.
     pub fn code(&self) -> ErrorCode {
         self.0.code
     }
 
-    /// The sentence that the client reads.
+    /// The message for the client.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What the client can work with, by key.
+    /// The details for the client, by name.
     pub fn details(&self) -> &Map<String, Value> {
         &self.0.details
     }
 
-    /// What the log gets to see.
+    /// The cause for the log.
     pub fn cause(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.0.cause.as_deref()
     }
 
-    /// The same error in a few words, for a reply that has no room for it as it is.
+    /// A shortened form of this error, for a reply without room for the whole.
     pub(crate) fn shortened(&self) -> Self {
         Self::new(self.0.code, echo(&self.0.message))
     }
@@ -217,16 +221,16 @@ impl OperationError {
 
 /// An error that converts into an [`OperationError`] wherever `?` meets one.
 ///
-/// `#[derive(OperationError)]` writes `From` for the types of an adapter, and this trait comes to the
-/// same. It is here so that the compiler, where `?` meets an error without a conversion, names the
-/// remedy.
+/// `#[derive(OperationError)]` writes `From` for an adapter's types, which has the same effect.
+/// This trait exists for its compile error: where `?` meets an error without a conversion, the
+/// compiler names the remedy.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not convert into `OperationError`",
     label = "write `.or_internal()?`: the log gets the error as the cause, the caller does not",
     note = "for an error type of your own write `#[derive(OperationError)]` above it"
 )]
 pub trait IntoOperationError {
-    /// The error of the operation.
+    /// Converts the error.
     fn into_operation_error(self) -> OperationError;
 }
 
@@ -236,11 +240,11 @@ impl<E: IntoOperationError> From<E> for OperationError {
     }
 }
 
-/// A caller's text, short enough to repeat in a reply.
+/// Shortens a caller's text, to repeat it in a reply.
 pub(crate) fn echo(text: &str) -> String {
-    const MOST: usize = 200;
-    let mut short: String = text.chars().take(MOST).collect();
-    if text.chars().nth(MOST).is_some() {
+    const MAX_ECHO_CHARS: usize = 200;
+    let mut short: String = text.chars().take(MAX_ECHO_CHARS).collect();
+    if text.chars().nth(MAX_ECHO_CHARS).is_some() {
         short.push('…');
     }
     short

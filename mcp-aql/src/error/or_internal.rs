@@ -1,10 +1,10 @@
-//! Errors of other crates in operations.
+//! Conversion of other crates' errors into operation errors.
 
 use std::error::Error;
 
 use super::OperationError;
 
-/// Turns an error of another crate into an [`OperationError`]: the prelude brings it.
+/// Converts an error of another crate into an [`OperationError`]. The prelude exports this trait.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -23,8 +23,8 @@ use super::OperationError;
 ///
 /// Source: REQ-ERR-04, REQ-ERR-07.
 pub trait OrInternal<T> {
-    /// Makes the error an `INTERNAL_ERROR`. The log gets it as the cause, with the correlation id that
-    /// the caller reads; the caller never reads the error itself.
+    /// Converts the error into an `INTERNAL_ERROR`. The log records the error as the cause, under
+    /// the correlation id that the caller receives. The caller never sees the error itself.
     ///
     /// # Errors
     /// `INTERNAL_ERROR` for every error.

@@ -1,3 +1,5 @@
+//! Answers `introspect` from the rendered lists and entries.
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
@@ -16,12 +18,12 @@ use crate::text::clean;
 use crate::vocab::ReplyLimits;
 use mcp_aql_protocol::{SemanticCategory, nearest_name};
 
-/// Everything `introspect` can answer (REQ-INT-27). Lists are ready as JSON text; an entry in full is
-/// written when it is first asked for, so that a start does not wait for what few calls read.
+/// All answers of `introspect` (REQ-INT-27). Lists are rendered as JSON text when the adapter is
+/// built. A full entry is rendered on first use, which keeps the start fast.
 pub(crate) struct Introspection {
     /// `_protocol` without its closing brace.
     pub(crate) protocol: String,
-    /// The same for a part of the list.
+    /// `_protocol` for a part of the list, also without its closing brace.
     pub(crate) protocol_of_part: String,
     /// The limits of a reply.
     pub(crate) limits: ReplyLimits,
@@ -33,7 +35,7 @@ pub(crate) struct Introspection {
     pub(crate) all_types: String,
     /// The entries of the types list, by name.
     pub(crate) types: BTreeMap<String, ListedType>,
-    /// What else may be asked for.
+    /// The further queries of this adapter.
     pub(crate) further: FurtherQueries,
     /// The secret of the cursors of the operations list.
     pub(crate) cursor_key: CursorKey,
@@ -65,37 +67,38 @@ impl ListedType {
 }
 
 /// A part of the list of operations.
-struct Page<'a> {
-    /// Entries with their places in the whole list.
+struct OperationsPage<'a> {
+    /// The entries with their indexes in the whole list.
     entries: Vec<(usize, &'a ListedOperation)>,
-    /// Where they lie, if a page was asked for.
+    /// `pageInfo` as JSON, if a page was requested.
     info: String,
 }
 
-/// What entries are made of.
+/// Renders entries on demand.
 pub(crate) trait Source {
-    /// Whether there is such an operation.
+    /// Whether the operation exists.
     fn has(&self, name: &str) -> bool;
-    /// The entry of the operation at this place of the list, with its parameters in the description.
+    /// Renders the list entry of the operation at this index, with its parameters in the
+    /// description.
     fn in_brief(&self, index: usize) -> String;
-    /// An operation's entry in full.
+    /// Renders the full entry of an operation.
     fn in_full(&self, name: &str) -> Option<&str>;
 }
 
 /// The parameters of `introspect`.
 #[derive(Default)]
-struct Question<'a> {
+struct IntrospectQuery<'a> {
     query: &'a str,
     name: Option<&'a str>,
     category: Option<&'a str>,
     prefix: Option<&'a str>,
     names: Option<Vec<&'a str>>,
     parameters: bool,
-    /// The page controls that are given.
+    /// The page controls of the call.
     paging: Vec<&'static str>,
 }
 
-impl<'a> Question<'a> {
+impl<'a> IntrospectQuery<'a> {
     fn new(arguments: &'a [Argument]) -> Self {
         let mut question = Self::default();
         for argument in arguments {
@@ -161,14 +164,14 @@ impl<'a> Question<'a> {
 }
 
 impl Introspection {
-    /// Answers a checked question.
+    /// Answers a checked query.
     pub(crate) async fn answer(
         &self,
         arguments: Vec<Argument>,
         session: Option<&Session>,
         source: &impl Source,
     ) -> Outcome {
-        let question = Question::new(&arguments);
+        let question = IntrospectQuery::new(&arguments);
         let further = self.further.iter().find(|each| each.query() == question.query);
         question.check(further.map(AsRef::as_ref))?;
         if let Some(further) = further {
@@ -190,7 +193,7 @@ impl Introspection {
 
     fn list_operations(
         &self,
-        question: &Question<'_>,
+        question: &IntrospectQuery<'_>,
         arguments: &[Argument],
         session: Option<&Session>,
         source: &impl Source,
@@ -201,7 +204,7 @@ impl Introspection {
             && question.paging.is_empty();
         let mut data = String::new();
         if whole {
-            data.reserve(AROUND + self.protocol.len() + self.all_operations.len());
+            data.reserve(ENVELOPE_BYTES + self.protocol.len() + self.all_operations.len());
         }
         data.push_str(SUCCESS);
         data.push_str(r#"{"_protocol":"#);
@@ -213,7 +216,7 @@ impl Introspection {
             data.push_str(r#"},"operations":["#);
             data.push_str(&self.all_operations);
         } else {
-            let Page { entries, info } = self.page(question, arguments, source)?;
+            let OperationsPage { entries, info } = self.page(question, arguments, source)?;
             data.push_str(&info);
             data.push_str(r#"},"operations":["#);
             for (index, (place, listed)) in entries.iter().enumerate() {
@@ -229,13 +232,13 @@ impl Introspection {
         Ok(data)
     }
 
-    /// The entries asked for.
+    /// Selects the requested entries.
     fn page(
         &self,
-        question: &Question<'_>,
+        question: &IntrospectQuery<'_>,
         arguments: &[Argument],
         source: &impl Source,
-    ) -> Result<Page<'_>, OperationError> {
+    ) -> Result<OperationsPage<'_>, OperationError> {
         let names = question.names.as_deref();
         for name in names.unwrap_or_default() {
             if !source.has(name) {
@@ -252,10 +255,10 @@ impl Introspection {
         let found: Vec<_> =
             self.operations.iter().enumerate().filter(|(_, listed)| wanted(listed)).collect();
         if question.paging.is_empty() {
-            return Ok(Page { entries: found, info: String::new() });
+            return Ok(OperationsPage { entries: found, info: String::new() });
         }
-        // A success of `introspect` has no place for warnings (REQ-INT-28): `pageInfo` shows that a
-        // page is smaller than the one that was requested.
+        // A success of `introspect` cannot carry warnings (REQ-INT-28): `pageInfo` shows that a
+        // page is smaller than requested.
         let mut warnings = Vec::new();
         let key = &self.cursor_key;
         let request =
@@ -274,30 +277,31 @@ impl Introspection {
         let (entries, info) = page.finish(|(_, listed)| &listed.name);
         let info = info.total_count(total as u64);
         let info = serde_json::to_string(&info).map_err(OperationError::internal)?;
-        Ok(Page { entries, info: format!(r#","pageInfo":{info}"#) })
+        Ok(OperationsPage { entries, info: format!(r#","pageInfo":{info}"#) })
     }
 
-    /// The place of the operation that a cursor names. An operation can be missing where an earlier
-    /// version of the adapter made the cursor.
+    /// The index of the operation that a cursor names. It is missing if another version of the
+    /// adapter made the cursor.
     fn place_of(&self, name: Option<&str>, control: &str) -> Result<Option<usize>, OperationError> {
         let Some(name) = name else { return Ok(None) };
         let place = self.operations.iter().position(|listed| &*listed.name == name);
-        let gone = "is a cursor of an earlier list: begin again without it";
+        let gone = "is a cursor of an earlier list: start again without it";
         place.map(Some).ok_or_else(|| OperationError::invalid_value(control, gone))
     }
 
-    /// A list has no place for a `null`, and to leave a name out in silence would mislead.
+    /// The error for an unknown name. A list cannot contain `null`, and omitting a name silently
+    /// would mislead.
     fn unknown_operation(&self, name: &str) -> OperationError {
         let near = nearest_name(name, self.operations.iter().map(|listed| &*listed.name));
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         OperationError::new(
             ErrorCode::IntrospectionError,
-            format!("Parameter 'names' has '{}', which is no operation{hint}", clean(name)),
+            format!("Parameter 'names' has '{}', which is not an operation{hint}", clean(name)),
         )
     }
 
-    /// The failure of an `introspect` call: its own code for an unknown query, and never details
-    /// (REQ-INT-28, choices C-33 and C-34).
+    /// Converts a failure of an `introspect` call: an unknown query has a code of its own, and
+    /// details are always dropped (REQ-INT-28, choices C-33 and C-34).
     pub(crate) fn failure(&self, error: OperationError, asked: Option<&Value>) -> OperationError {
         let on_query = error.details().get("param_name").and_then(Value::as_str) == Some("query");
         if error.code() == ErrorCode::ValidationInvalidValue && on_query {
@@ -330,12 +334,12 @@ impl Introspection {
     }
 }
 
-/// Room for what stands around ready-made text.
-const AROUND: usize = 128;
+/// The capacity reserved for the text around rendered data, in bytes.
+const ENVELOPE_BYTES: usize = 128;
 
-/// A reply up to and including its data.
+/// Renders a reply up to the end of its data.
 fn success(data: &str) -> String {
-    let mut text = String::with_capacity(SUCCESS.len() + data.len() + AROUND);
+    let mut text = String::with_capacity(SUCCESS.len() + data.len() + ENVELOPE_BYTES);
     text.push_str(SUCCESS);
     text.push_str(data);
     text

@@ -1,15 +1,17 @@
+//! The brief form of a list entry: an operation's parameters as text in its description.
+
 use std::fmt::Write as _;
 
 use serde_json::Value;
 
 use crate::shape::Members;
 
-/// What an operation is for and takes, as text: a line for each parameter, with a `?` behind the name
-/// of one that may be left out. It says what the details say of them, in fewer words.
+/// Describes an operation and its parameters as text, one line for each parameter. A `?` marks
+/// optional parameters. The text is a shorter form of the full details.
 pub(super) fn brief(description: String, parameters: impl Iterator<Item = Members>) -> String {
     let mut text = description;
     for parameter in parameters {
-        // A parameter's members are JSON by construction.
+        // The members of a parameter are valid JSON by construction.
         let parameter = serde_json::from_str(&parameter.to_json()).unwrap_or_default();
         text.push('\n');
         line(&parameter, &mut text);
@@ -17,7 +19,7 @@ pub(super) fn brief(description: String, parameters: impl Iterator<Item = Member
     text
 }
 
-/// `limit? integer 1..100 = 50: How many at most.`
+/// Formats a parameter: `limit? integer 1..100 = 50: How many at most.`
 fn line(parameter: &Value, text: &mut String) {
     let member = |name: &str| parameter.get(name).and_then(Value::as_str);
     text.push_str(member("name").unwrap_or_default());
@@ -37,7 +39,7 @@ fn line(parameter: &Value, text: &mut String) {
     }
 }
 
-/// A type with its constraints: `string 1..200 long`, `todo|doing|done`, `integer[]`.
+/// Formats a type with its constraints: `string 1..200 long`, `todo|doing|done`, `integer[]`.
 fn form(of: &Value, text: &mut String) {
     let kind = of.get("type").and_then(Value::as_str).unwrap_or("any");
     let allowed = of.get("enum").and_then(Value::as_array);
@@ -76,7 +78,7 @@ fn range(low: Option<&Value>, high: Option<&Value>, unit: &str, text: &mut Strin
     }
 }
 
-/// A value without the quotes of a text.
+/// Formats a value; text has no quotes.
 fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

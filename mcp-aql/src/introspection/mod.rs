@@ -1,10 +1,10 @@
-//! `introspect`: operations, types and `_protocol`, each rendered once and served as it is: lists when
-//! the adapter is built, entries in full when they are first asked for.
+//! `introspect`: operations, types and `_protocol`. Lists are rendered once when the adapter is
+//! built, full entries on first use.
 
 mod answer;
 mod brief;
 mod example;
-mod further;
+mod further_query;
 mod operations;
 mod protocol;
 mod protocol_types;
@@ -14,7 +14,7 @@ mod types;
 
 pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
 pub(crate) use example::{repeats_the_table, sample_params};
-pub(crate) use further::{FurtherQueries, FurtherQuery, publish};
+pub(crate) use further_query::{FurtherQueries, FurtherQuery, publish};
 pub(crate) use operations::{details, list_entry, list_entry_in_brief};
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
 #[cfg(feature = "cli")]

@@ -1,3 +1,5 @@
+//! Renders operations for `introspect`.
+
 use mcp_aql_protocol::{EndpointPermissions, SemanticCategory};
 use serde::Serialize;
 
@@ -16,13 +18,13 @@ struct ListEntry<'a> {
     description: String,
 }
 
-/// One entry of the operations list (REQ-INT-02, REQ-INT-03).
+/// Renders an entry of the operations list (REQ-INT-02, REQ-INT-03).
 pub(crate) fn list_entry(spec: &OperationSpec, endpoint: &str) -> String {
     entry(spec, endpoint, with_notice(spec.summary(), spec.deprecated.as_ref()))
 }
 
-/// The same with what a caller has to send in the description, for a list that several
-/// operations are picked from at once (REQ-INT-29).
+/// Renders a list entry with the parameters in the description, for a list from which a caller
+/// selects several operations at once (REQ-INT-29).
 pub(crate) fn list_entry_in_brief(
     operation: &RegisteredOperation,
     endpoint: &str,
@@ -62,7 +64,7 @@ struct Details<'a> {
     further: &'a [(&'static str, Members)],
 }
 
-/// How an operation that runs as an execution may be steered (REQ-LIF-09).
+/// The lifecycle operations of an operation that runs as an execution (REQ-LIF-09).
 #[derive(Serialize)]
 struct Lifecycle {
     states: [&'static str; 5],
@@ -82,7 +84,7 @@ impl Lifecycle {
     }
 }
 
-/// Which operation moves an execution where (REQ-LIF-11).
+/// The state transitions and the operations that cause them (REQ-LIF-11).
 fn moves(spec: LifecycleSpec) -> String {
     let mut text = "Runs as an execution: pending, then running, until it is completed or failed. \
                     Answers with its state; get_execution tells it again"
@@ -97,7 +99,7 @@ fn moves(spec: LifecycleSpec) -> String {
     text
 }
 
-/// Members whose names are found while the adapter is built.
+/// Members whose names are computed while the adapter is built.
 #[cfg(feature = "query")]
 fn members<S: serde::Serializer>(
     further: &&[(&'static str, Members)],
@@ -106,7 +108,7 @@ fn members<S: serde::Serializer>(
     serializer.collect_map(further.iter().map(|(name, members)| (name, members)))
 }
 
-/// One operation in full: `data.operation` (REQ-INT-09 to REQ-INT-15).
+/// Renders the full entry of an operation: `data.operation` (REQ-INT-09 to REQ-INT-15).
 pub(crate) fn details(
     operation: &RegisteredOperation,
     endpoint: &str,
@@ -142,7 +144,7 @@ pub(crate) fn details(
     )
 }
 
-/// What an operation is for, in full.
+/// The full description of an operation.
 fn description(operation: &RegisteredOperation) -> String {
     let spec = &operation.spec;
     let mut text = with_notice(spec.description.trim().to_owned(), spec.deprecated.as_ref());
@@ -159,7 +161,7 @@ fn description(operation: &RegisteredOperation) -> String {
         text.push_str(note);
     }
     if let Some(note) = crate::gatekeeper::gate_note(operation) {
-        // A paragraph costs more to read than a sentence, but is safe after text of any form.
+        // A new paragraph takes more tokens than a sentence, but is safe after text of any form.
         let one_paragraph = text.ends_with(['.', '!', '?']) && !text.contains('\n');
         text.push_str(if one_paragraph { " " } else { "\n\n" });
         text.push_str(&note);
@@ -172,7 +174,7 @@ fn description(operation: &RegisteredOperation) -> String {
     text
 }
 
-/// An example: its description and its `params` as JSON text (REQ-INT-15).
+/// Renders an example: its description and its `params` as JSON text (REQ-INT-15).
 fn example_info(operation: &'static str, (description, params): &(String, String)) -> Members {
     let mut request = Members::new();
     request.put("operation", operation);
@@ -183,16 +185,16 @@ fn example_info(operation: &'static str, (description, params): &(String, String
     example
 }
 
-/// One parameter with all its constraints (REQ-INT-13, REQ-INT-21, REQ-INT-25).
+/// Renders a parameter with all its constraints (REQ-INT-13, REQ-INT-21, REQ-INT-25).
 fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
     let spec = &parameter.spec;
     let mut info = Members::new();
     info.put("name", spec.name);
-    // Their places; `describe` fills the first.
+    // Reserves the places of these members; `describe` fills the first.
     info.put("type", "any");
     info.put("required", spec.required);
     let mut text = parameter.description().trim().to_owned();
-    // The input of an UPDATE says by itself what it takes.
+    // The type of an UPDATE's input lists its own fields.
     if let Kind::Object(object) = &parameter.shape.kind
         && object.merge.is_some()
         && let Some(description) = &parameter.shape.description
@@ -204,7 +206,7 @@ fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
     }
     let text = with_notice(text, spec.deprecated.as_ref());
     info.put_some("description", (!text.is_empty()).then_some(text));
-    // A secret is no one's to read, not even as a default.
+    // A secret is never published, not even as a default.
     info.put_some("default", parameter.default.clone().filter(|_| !spec.sensitive));
     describe(&parameter.shape, shapes, &mut info);
     if let Some(name) = &parameter.type_name {
@@ -214,7 +216,7 @@ fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
     info
 }
 
-/// Adds the notice of a deprecation (REQ-INT-32).
+/// Appends the deprecation notice (REQ-INT-32).
 fn with_notice(mut text: String, deprecation: Option<&Deprecation>) -> String {
     if let Some(deprecation) = deprecation {
         if !text.is_empty() {

@@ -1,3 +1,5 @@
+//! Renders `_protocol`, the part of every list that describes the adapter.
+
 use mcp_aql_protocol::{Limits, PROTOCOL_VERSION};
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -6,7 +8,7 @@ use crate::concurrency::Concurrency;
 use crate::router::{EndpointMode, EndpointProfile};
 use crate::vocab::MAX_REPLY_DEPTH;
 
-/// What `_protocol` tells of an adapter.
+/// The facts about an adapter that `_protocol` publishes.
 #[derive(Debug)]
 pub(crate) struct ProtocolFacts<'a> {
     pub(crate) mode: EndpointMode,
@@ -17,16 +19,16 @@ pub(crate) struct ProtocolFacts<'a> {
     pub(crate) batch: bool,
     pub(crate) pagination: bool,
     pub(crate) etags: bool,
-    /// The safety loop's mode, where there is one (REQ-LOOP-02, REQ-LOOP-03).
+    /// The mode of the safety loop, if it is configured (REQ-LOOP-02, REQ-LOOP-03).
     #[cfg(feature = "safety")]
     pub(crate) safety_loop: Option<crate::safety_loop::LoopMode>,
-    /// What the operations' queries can do.
+    /// The query capabilities of the operations.
     #[cfg(feature = "query")]
     pub(crate) queries: std::collections::BTreeSet<&'static str>,
 }
 
 #[derive(Serialize)]
-struct Head<'a> {
+struct ProtocolHead<'a> {
     version: &'a str,
     conformance: &'a str,
     mode: &'a str,
@@ -41,7 +43,7 @@ struct Head<'a> {
     max_concurrent_requests: Option<usize>,
 }
 
-/// The configured limits, and the one that cannot be configured.
+/// The configured limits, and the fixed one.
 #[derive(Serialize)]
 struct PublishedLimits<'a> {
     #[serde(flatten)]
@@ -49,13 +51,14 @@ struct PublishedLimits<'a> {
     max_response_nesting_depth: usize,
 }
 
-/// `_protocol` of a part of the list, which was asked for to be short. Also without its closing brace.
+/// Renders `_protocol` for a part of the list, which is kept short. Its closing brace is missing
+/// too.
 pub(crate) fn protocol_of_part() -> String {
     format!(r#"{{"version":"{PROTOCOL_VERSION}""#)
 }
 
-/// The level that an adapter reaches. Both modes are always there; level 2 also wants field selection
-/// and batches (REQ-CNF-02).
+/// The conformance level of an adapter. Both modes are always available; level 2 also requires
+/// field selection and batches (REQ-CNF-02).
 fn conformance(facts: &ProtocolFacts<'_>) -> &'static str {
     #[cfg(feature = "query")]
     if facts.batch && facts.queries.contains("field_selection") {
@@ -66,9 +69,9 @@ fn conformance(facts: &ProtocolFacts<'_>) -> &'static str {
     "level-1"
 }
 
-/// `_protocol` as JSON text without its closing brace, so that a session's id can follow (REQ-INT-04
-/// to REQ-INT-08, REQ-INT-30). What it does not name is not there, and without a profile's name it is
-/// CRUDE.
+/// Renders `_protocol` as JSON text without its closing brace, so that a session's id can follow
+/// (REQ-INT-04 to REQ-INT-08, REQ-INT-30). Capabilities that are not listed do not exist, and
+/// without a profile's name the profile is CRUDE.
 pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
     let capabilities =
         [("batch", facts.batch), ("pagination", facts.pagination), ("warnings", true)]
@@ -82,7 +85,7 @@ pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
     let capabilities = capabilities.chain(
         facts.safety_loop.map(|mode| ("execution_safety_loop".to_owned(), mode.as_str().into())),
     );
-    let head = Head {
+    let head = ProtocolHead {
         version: PROTOCOL_VERSION,
         conformance: conformance(facts),
         mode: facts.mode.as_str(),

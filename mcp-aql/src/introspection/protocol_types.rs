@@ -1,3 +1,5 @@
+//! The protocol's own types, as introspection describes them.
+
 use mcp_aql_protocol::SemanticCategory;
 
 use super::type_details::object_type;

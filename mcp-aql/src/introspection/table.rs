@@ -1,14 +1,16 @@
+//! The operation table of `introspect`.
+
 use mcp_aql_protocol::{MAX_PAGE_SIZE, SemanticCategory};
 
 use crate::constraint::{Constraint, EnumValue};
 use crate::paging::PageSizes;
 use crate::spec::{DefaultSpec, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec};
 
-/// The pages of the list of operations. Without page controls the whole list is returned, so a call
-/// that gives some may have as many entries as the protocol allows.
+/// The page sizes of the operations list. Without page controls the whole list is returned, so a
+/// page may be as large as the protocol allows.
 pub(super) const PAGE_SIZES: PageSizes = PageSizes { default: MAX_PAGE_SIZE, max: MAX_PAGE_SIZE };
 
-/// The table of `introspect` itself: it is validated and shown like any other (REQ-INT-01,
+/// The table of `introspect`, which is validated and listed like any other operation (REQ-INT-01,
 /// REQ-INT-20, REQ-INT-24, REQ-INT-29).
 pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     "introspect",
@@ -23,7 +25,7 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     ),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "name",
-        "One operation or type, in full; a name that does not exist gives null.",
+        "One operation or type in full; null for an unknown name.",
     )),
     ParameterEntry::One(
         ParameterSpec::optional::<String>("category", "List only this category's operations.")
@@ -37,7 +39,7 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     ),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "prefix",
-        "List only names that start so.",
+        "List only names with this prefix.",
     )),
     ParameterEntry::One(ParameterSpec::optional::<Vec<String>>(
         "names",
@@ -46,11 +48,11 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     ParameterEntry::One(
         ParameterSpec::optional::<bool>(
             "parameters",
-            "Put what each listed operation takes into its description.",
+            "Include each operation's parameters in its description.",
         )
         .default(DefaultSpec::Json("false")),
     ),
-    // The number is that of `PAGE_SIZES`.
+    // Must equal the limit in `PAGE_SIZES`.
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
         "Operations on the page, at most 1000; all without it. _protocol.pageInfo describes the page.",

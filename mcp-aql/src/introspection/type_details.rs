@@ -1,4 +1,4 @@
-//! A type in full, from its shape.
+//! Renders the full entry of a type from its shape.
 
 use serde_json::Value;
 
@@ -6,7 +6,7 @@ use crate::shape::{
     Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, further_constraints, type_name,
 };
 
-/// An object type in full.
+/// Renders the full entry of an object type.
 pub(super) fn object_type(name: &str, description: Option<&str>, fields: Vec<Members>) -> Members {
     let mut details = Members::new();
     details.put("name", name);
@@ -16,7 +16,7 @@ pub(super) fn object_type(name: &str, description: Option<&str>, fields: Vec<Mem
     details
 }
 
-/// A type in full, and the types made for the variants of a union.
+/// Renders the full entry of a type, and those of the types generated for the variants of a union.
 pub(super) fn type_details(name: &str, shape: &Shape, shapes: &Shapes) -> Vec<(String, Members)> {
     let mut details = Members::new();
     let mut more = Vec::new();
@@ -45,7 +45,8 @@ pub(super) fn type_details(name: &str, shape: &Shape, shapes: &Shapes) -> Vec<(S
     more
 }
 
-/// A doc comment without what only a Rust reader has use for: code samples and headed sections.
+/// Strips a doc comment of parts that only Rust readers need: code samples and sections with
+/// headings.
 fn prose(description: &str) -> String {
     description
         .lines()
@@ -56,7 +57,7 @@ fn prose(description: &str) -> String {
         .to_owned()
 }
 
-/// The name of a union's variant; one that has no name of its own gets a type made for it.
+/// The name of a union's variant. A type is generated for a variant without a name of its own.
 fn member(
     union: &str,
     variant: &Shape,
@@ -97,11 +98,11 @@ fn fields_of(object: &ObjectShape, shapes: &Shapes) -> Vec<Members> {
         .collect()
 }
 
-/// A field in the form of a parameter.
+/// Renders a field in the form of a parameter.
 fn field_info(name: &str, shape: &Shape, required: bool, shapes: &Shapes) -> Members {
     let mut info = Members::new();
     info.put("name", name);
-    // Their places; `describe` fills the first.
+    // Reserves the places of these members; `describe` fills the first.
     info.put("type", "any");
     info.put("required", required);
     let mut text = shape.description.as_deref().map(prose).unwrap_or_default();

@@ -1,3 +1,5 @@
+//! Collects the types of all operations for introspection.
+
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -11,16 +13,16 @@ use crate::query::DATA_MARK;
 use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
 use crate::spec::{DataKey, SchemaFn};
 
-/// Collects the types of all parameters and results, from their JSON schemas, so that every type is
+/// Collects the types of all parameters and results from their JSON schemas, so that every type is
 /// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).
 pub(crate) struct TypeRegistry {
     inputs: SchemaGenerator,
     outputs: SchemaGenerator,
-    /// Types that no Rust type stands for: lists of results, inputs of updates.
+    /// Generated types without a Rust type: lists of results, inputs of updates.
     made: BTreeMap<String, Members>,
-    /// The forms that were asked for already.
+    /// The shapes compiled so far.
     known: Shapes,
-    /// Those among them that were made from `inputs`.
+    /// Names of the compiled shapes that came from `inputs`.
     known_inputs: HashSet<Arc<str>>,
 }
 
@@ -36,7 +38,7 @@ impl TypeRegistry {
         }
     }
 
-    /// The schema of a parameter's type; its parts are noted.
+    /// Returns the schema of a parameter's type, and registers the types inside it.
     pub(crate) fn input(&mut self, schema: SchemaFn) -> Value {
         schema(&mut self.inputs).to_value()
     }
@@ -45,8 +47,8 @@ impl TypeRegistry {
         schema(&mut self.outputs).to_value()
     }
 
-    /// The forms of the types that this one names, and of those that they name. Each is made once,
-    /// however many operations there are.
+    /// Compiles the shapes of the types that this shape references, directly or indirectly. Each
+    /// type is compiled once, however many operations there are.
     pub(crate) fn forms_in(&mut self, shape: &Shape, compiler: &mut Compiler) -> &Shapes {
         let mut names = Vec::new();
         shape.each_name(&mut |name| names.push(Arc::clone(name)));
@@ -71,7 +73,8 @@ impl TypeRegistry {
         &self.known
     }
 
-    /// The forms of all types. A type that is both taken and given is described as it is taken.
+    /// Compiles the shapes of all types. A type that is both a parameter and a result is described
+    /// as a parameter.
     pub(crate) fn shapes(&mut self, compiler: &mut Compiler) -> Shapes {
         let mut known = std::mem::take(&mut self.known);
         let mut shapes = Shapes::new();
@@ -89,7 +92,7 @@ impl TypeRegistry {
         shapes
     }
 
-    /// The names of UPDATE inputs that a type of the author's has too.
+    /// The names of UPDATE inputs that are also names of the author's types.
     pub(crate) fn taken_inputs(&self, compiler: &Compiler) -> Vec<String> {
         let definitions = [self.outputs.definitions(), self.inputs.definitions()];
         compiler
@@ -105,7 +108,7 @@ impl TypeRegistry {
             .collect()
     }
 
-    /// What an operation returns: where it sits inside `data`, and its entry in the details
+    /// The result of an operation: its place inside `data`, and its entry in the details
     /// (REQ-RSP-11, REQ-INT-14).
     pub(crate) fn returns(
         &mut self,
@@ -143,7 +146,7 @@ impl TypeRegistry {
             }
             _ => (shape_name(&shape).unwrap_or(name), "scalar"),
         };
-        // By rule a result is in a member named after its type, and a list in `items`.
+        // By default a result is in a member named after its type, and a list in `items`.
         let place = match &key {
             _ if usual => None,
             Some(key) => Some(format!("In data.{key}.")),
@@ -157,15 +160,15 @@ impl TypeRegistry {
         (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
     }
 
-    /// Whether values of this type are the whole `data` of a reply, as those of [`Page`](crate::Page) are. The
-    /// type's schema says so; its fields decide nothing.
+    /// Whether values of this type are the whole `data` of a reply, as those of
+    /// [`Page`](crate::Page) are. The type's schema decides this, not its fields.
     fn is_whole_data(&self, shape: &Shape) -> bool {
         let Kind::Named(name) = &shape.kind else { return false };
         let schema = self.outputs.definitions().get(&**name);
         schema.is_some_and(|schema| schema.get(DATA_MARK) == Some(&Value::Bool(true)))
     }
 
-    /// Adds a type that no Rust type stands for.
+    /// Adds a generated type.
     #[cfg(feature = "query")]
     pub(crate) fn make(&mut self, name: String, details: Members, problems: &mut Vec<String>) {
         if self.made.get(&name).is_some_and(|known| *known != details) {
@@ -178,7 +181,7 @@ impl TypeRegistry {
         self.made.insert(name, details);
     }
 
-    /// Makes a type for `{"items": […]}`.
+    /// Generates the type of `{"items": […]}`.
     fn list_of(&mut self, items: &Shape, shapes: &Shapes) -> String {
         let item = type_name(items, shapes);
         let mut capital = item.clone();
@@ -193,7 +196,8 @@ impl TypeRegistry {
         field.put("type", "array");
         field.put("required", true);
         field.put("items", element);
-        // Lists of integers of different widths, say, are different types of one name: number them.
+        // Lists of integers of different widths, for example, would share a name, so they are
+        // numbered.
         let mut name = base.clone();
         let mut number = 1;
         loop {
@@ -207,7 +211,7 @@ impl TypeRegistry {
         }
     }
 
-    /// Every type in full, by name. Also gives the names that two different types claim.
+    /// Returns the full entries of all types by name, and the names that two different types claim.
     pub(crate) fn finish(mut self, shapes: &Shapes) -> (BTreeMap<String, Members>, Vec<String>) {
         let mut all = BTreeMap::new();
         let mut clashes = Vec::new();

@@ -6,8 +6,8 @@ use axum::http::{HeaderMap, HeaderValue};
 /// The media types of MCP over HTTP.
 const MEDIA_TYPES: [&str; 2] = ["application/json", "text/event-stream"];
 
-/// Replaces the client's media ranges by the media types of MCP that they cover, as RFC 9110, section
-/// 12.5.1, has it: rmcp looks for the types alone, and would refuse `*/*`.
+/// Replaces the client's media ranges with the media types of MCP that they cover (RFC 9110,
+/// section 12.5.1): rmcp compares literally and would reject `*/*`.
 pub(super) fn resolve_wildcards(headers: &mut HeaderMap) {
     let mut ranges = Vec::new();
     for header in headers.get_all(ACCEPT) {
@@ -24,7 +24,7 @@ pub(super) fn resolve_wildcards(headers: &mut HeaderMap) {
     }
 }
 
-/// One entry of the header.
+/// One media range of the header.
 struct Range {
     essence: String,
     is_excluded: bool,

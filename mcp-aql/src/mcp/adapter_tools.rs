@@ -1,13 +1,13 @@
-//! An adapter's tools, as the transports serve them.
+//! An adapter's tools as a service of the transports.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::describe::{Describer, instructions};
 use super::service::{
     RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
 };
+use super::tool_description::{Describer, instructions};
 use super::wire::{BAD_CALL, MalformedCall};
 use crate::adapter::Adapter;
 use crate::error::OperationError;
@@ -18,14 +18,14 @@ use crate::operation::CallScope;
 use crate::router::{Endpoint, EndpointMode};
 use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 
-/// An adapter with its tools, each with the endpoint behind it.
+/// An adapter's tools, each with its endpoint.
 pub(super) struct AdapterTools {
     adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
 }
 
 impl AdapterTools {
-    /// The tools that the adapter's mode asks for (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
+    /// Builds the tools of the adapter's mode (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
         let registry = &adapter.inner.registry;
         let describer = Describer::new(adapter);
@@ -52,7 +52,7 @@ impl AdapterTools {
                     .filter(|entry| entry.family == index)
                     .map(|entry| entry.operation.spec.category)
                     .collect();
-                // An empty family, or a CRUDE one, is what it says it is.
+                // Families that are empty or of the CRUDE profile use their declared categories.
                 if categories.is_empty() || registry.profile.is_crude() {
                     categories = family.categories().to_vec();
                 }
@@ -91,7 +91,7 @@ impl ToolService for AdapterTools {
         self.adapter.inner.settings.structured_content
     }
 
-    /// Whether this is a call of one READ operation.
+    /// Whether this is a call of a single READ operation.
     fn is_read(&self, arguments: &Map<String, Value>) -> bool {
         let name = arguments.get("operation").and_then(Value::as_str);
         let entry = name.and_then(|name| self.adapter.inner.registry.get(name));
@@ -143,7 +143,7 @@ impl ToolService for AdapterTools {
 /// The schema of a tool's arguments. Introspection publishes the operations and their parameters
 /// (REQ-MCP-07, REQ-MCP-08), and the tool's description explains `operation`, `params` and `operations`.
 ///
-/// A batch has no `operation`, so with batches nothing is required (choice C-40).
+/// A batch has no `operation`, so nothing is required if batches are enabled (choice C-40).
 fn input_schema(batch: bool) -> Map<String, Value> {
     let mut properties = Map::new();
     let mut property = |name: &str, schema: Value| properties.insert(name.to_owned(), schema);
@@ -173,7 +173,7 @@ fn hints(categories: &[SemanticCategory]) -> ToolHints {
                 destructive: all.destructive || one.destructive,
             }
         });
-    // Nothing is known of a family without operations and categories: expect the worst.
+    // A family without operations and categories is assumed to be dangerous.
     let permissions =
         permissions.unwrap_or(EndpointPermissions { read_only: false, destructive: true });
     ToolHints {

@@ -1,5 +1,5 @@
-//! HTTP bodies that rmcp turns away: whoever sent one is told what is wrong with it, as over any
-//! other transport.
+//! Guards HTTP request bodies: size, time and encoding. Rejected requests get the same errors as
+//! over any other transport.
 
 use std::borrow::Cow;
 use std::pin::Pin;
@@ -21,49 +21,50 @@ use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::accept::resolve_wildcards;
-use super::batch_room::BatchRoom;
+use super::batch_budget::BatchBudget;
 use super::body_budget::{BodyBudget, BodyShare};
-use super::direct::{Direct, events};
-use super::server::{Sent, Server};
-use super::sessions::{Noticed, noticing};
+use super::direct::{DirectCalls, events};
+use super::server::{OriginalMessage, Server};
+use super::sessions::{SessionProblem, observe_session};
 use super::wire::{
-    Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, Salvage, ToolCall, decode, fail_with,
-    long_id, splice, too_long,
+    Fault, IdScanner, LONG_BATCH, MAX_BATCH_MESSAGES, Message, Refusal, ToolCall, decode,
+    fail_with, long_id, splice, too_long,
 };
 use crate::request::{parse, readable, too_large};
 use crate::sync::lock;
 
-/// So many times the longest body is still read, and dropped, to find out whom to answer.
-const READ_ON: usize = 4;
-/// The `Retry-After` of a client that was refused a session or the room for its request, in seconds.
-const AGAIN: &str = "10";
-/// JSON-RPC's first code for errors that a server defines: too many sessions, or too many bytes.
-const OVERLOADED: i32 = -32000;
+/// The multiple of the maximum body length up to which an overlong body is read and discarded, to
+/// find the request's id.
+const MAX_SKIPPED_FACTOR: usize = 4;
+/// The `Retry-After` of a client that was refused a session or buffer space, in seconds.
+const RETRY_AFTER_SECONDS: &str = "10";
+/// The first code that JSON-RPC reserves for servers: too many sessions, or too many bytes.
+const SERVER_OVERLOADED: i32 = -32000;
 
-/// What refusing takes.
+/// The state for checking and rejecting requests.
 #[derive(Clone)]
-pub(super) struct Guard {
-    direct: Arc<Direct>,
+pub(super) struct BodyGuard {
+    direct: Arc<DirectCalls>,
     longest: usize,
-    patience: Duration,
+    client_timeout: Duration,
     budget: Arc<BodyBudget>,
 }
 
-/// What has been read of a body, and the rest of it once rmcp does not read any more.
+/// The part of a body that was read, and the rest of the body once rmcp no longer reads it.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct BodyRecord {
     pieces: Vec<Bytes>,
     rest: Option<Body>,
     ended: bool,
     late: bool,
-    /// Set when the request was given up to make room for another one.
-    crowded: bool,
-    /// The share of the budget that its pieces take.
+    /// Set when the request was aborted to make space for another one.
+    is_aborted: bool,
+    /// The request's share of the byte budget.
     _share: Option<Arc<BodyShare>>,
 }
 
-impl Seen {
-    /// The bytes that have been read.
+impl BodyRecord {
+    /// The bytes read so far.
     pub(super) fn read(&self) -> Bytes {
         match &*self.pieces {
             [whole] => whole.clone(),
@@ -72,40 +73,40 @@ impl Seen {
     }
 }
 
-/// A body that records what is read of it. It fails when it is not complete in time, and when the budget is
-/// exhausted.
+/// A body that records its bytes as they are read. It fails if it is not complete in time or if the
+/// budget is exhausted.
 ///
-/// It yields nothing before it is complete, or longer than `longest`: a reader would collect a copy of its own,
-/// which the budget does not count. The bytes are copied from hyper's buffers, of which a short piece would keep
-/// a whole one in memory.
-struct Noted {
+/// No byte is yielded before the body is complete or longer than `longest`: a reader would collect a
+/// copy of its own, which the budget does not count. The bytes are copied out of hyper's buffers,
+/// because a short piece would keep a whole buffer in memory.
+struct RecordedBody {
     body: Body,
     longest: usize,
-    /// The bytes that have been received and not yet yielded.
+    /// The bytes that were received and not yet yielded.
     received: Vec<u8>,
-    /// Set when the end of the body was received.
+    /// Set once the end of the body was received.
     is_complete: bool,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<BodyRecord>>,
     share: Arc<BodyShare>,
     until: Instant,
-    /// Made when the body is first waited for.
+    /// The deadline, created on the first poll.
     limit: Option<Pin<Box<Sleep>>>,
-    given_up: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
+    aborted: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
 }
 
-impl Noted {
-    /// Notes what is read of a request's body.
+impl RecordedBody {
+    /// Wraps a request's body so that its bytes are recorded.
     fn request(
         request: Request,
         longest: usize,
-        patience: Duration,
+        client_timeout: Duration,
         budget: &Arc<BodyBudget>,
-    ) -> (Request, Arc<Mutex<Seen>>) {
+    ) -> (Request, Arc<Mutex<BodyRecord>>) {
         let share = Arc::new(budget.share());
-        let seen = Seen { _share: Some(Arc::clone(&share)), ..Seen::default() };
+        let seen = BodyRecord { _share: Some(Arc::clone(&share)), ..BodyRecord::default() };
         let seen = Arc::new(Mutex::new(seen));
         let noting = Arc::clone(&seen);
-        let until = Instant::now() + patience;
+        let until = Instant::now() + client_timeout;
         let note = |body| Self {
             body,
             longest,
@@ -115,12 +116,12 @@ impl Noted {
             share,
             until,
             limit: None,
-            given_up: None,
+            aborted: None,
         };
         (request.map(|body| Body::new(note(body))), seen)
     }
 
-    /// Records the bytes that have been received, and returns them.
+    /// Records the received bytes and returns them.
     fn record(&mut self) -> Option<Bytes> {
         if self.received.is_empty() {
             return None;
@@ -131,28 +132,28 @@ impl Noted {
     }
 
     /// Records the end of the body.
-    fn end(&mut self, late: bool, crowded: bool) -> Option<Bytes> {
+    fn end(&mut self, late: bool, is_aborted: bool) -> Option<Bytes> {
         self.is_complete = true;
         let piece = self.record();
         let mut seen = lock(&self.seen);
-        (seen.ended, seen.late, seen.crowded) = (true, late, crowded);
+        (seen.ended, seen.late, seen.is_aborted) = (true, late, is_aborted);
         self.share.complete();
         piece
     }
 
-    /// Whether the client's time is over, or its room was given to another one.
+    /// Whether the deadline has passed, and whether the request was aborted to make space.
     fn poll_end(&mut self, context: &mut Context<'_>) -> (bool, bool) {
         let until = self.until;
         let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(until)));
         let late = limit.as_mut().poll(context).is_ready();
-        let given_up = self
-            .given_up
-            .get_or_insert_with(|| Box::pin(self.share.given_up().clone().cancelled_owned()));
-        (late, given_up.as_mut().poll(context).is_ready())
+        let aborted = self
+            .aborted
+            .get_or_insert_with(|| Box::pin(self.share.aborted().clone().cancelled_owned()));
+        (late, aborted.as_mut().poll(context).is_ready())
     }
 }
 
-impl HttpBody for Noted {
+impl HttpBody for RecordedBody {
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -164,20 +165,20 @@ impl HttpBody for Noted {
             if self.is_complete {
                 return Poll::Ready(None);
             }
-            let mut crowded = self.share.given_up().is_cancelled();
+            let mut is_aborted = self.share.aborted().is_cancelled();
             let mut late = false;
-            let frame = match crowded {
+            let frame = match is_aborted {
                 true => Poll::Pending,
                 false => Pin::new(&mut self.body).poll_frame(context),
             };
-            if frame.is_pending() && !crowded {
-                (late, crowded) = self.poll_end(context);
+            if frame.is_pending() && !is_aborted {
+                (late, is_aborted) = self.poll_end(context);
             }
             if let Poll::Ready(Some(Ok(frame))) = &frame {
-                crowded = !self.share.add(frame.data_ref().map_or(0, Bytes::len));
+                is_aborted = !self.share.add(frame.data_ref().map_or(0, Bytes::len));
             }
-            if late || crowded {
-                self.end(late, crowded);
+            if late || is_aborted {
+                self.end(late, is_aborted);
                 use std::io::ErrorKind::{OutOfMemory, TimedOut};
                 let kind = if late { TimedOut } else { OutOfMemory };
                 return Poll::Ready(Some(Err(axum::Error::new(std::io::Error::from(kind)))));
@@ -205,19 +206,20 @@ impl HttpBody for Noted {
     }
 }
 
-impl Drop for Noted {
+impl Drop for RecordedBody {
     fn drop(&mut self) {
         let rest = std::mem::take(&mut self.body);
         lock(&self.seen).rest = Some(rest);
     }
 }
 
-/// The same request in a form that rmcp can read, if its id is a number that rmcp has no room for, or if it is a
-/// tool call whose arguments have values at which rmcp's parser stops. The call is still decided by the bytes as
-/// they were sent: a value refuses its operation, and the other operations of a batch run.
+/// Rewrites a request for rmcp, if its id is a number that rmcp cannot represent, or if it is a tool
+/// call whose arguments contain values that rmcp's parser rejects. The call itself is decoded from
+/// the original bytes: an invalid value fails its own operation, and the other operations of a batch
+/// run.
 ///
-/// The second value is whether the answer has another id than the client wrote.
-fn readable_request(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
+/// Also returns whether the id was replaced.
+fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
     let arguments = match decode(body) {
         Message::Call(ToolCall { arguments: Some(arguments), .. }) => match readable(arguments) {
             Cow::Owned(readable) => splice(body, arguments, &readable),
@@ -228,62 +230,68 @@ fn readable_request(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
     let id = long_id::shorten(arguments.as_deref().unwrap_or(body));
     let has_other_id = id.is_some();
     let body_for_rmcp = id.or(arguments)?;
-    if !matches!(head.extensions.get(), Some(Sent::Batched(..))) {
-        head.extensions.insert(Sent::Line(body.into()));
+    if !matches!(head.extensions.get(), Some(OriginalMessage::Batched(..))) {
+        head.extensions.insert(OriginalMessage::Line(body.into()));
     }
     Some((Request::from_parts(head, Body::from(body_for_rmcp)), has_other_id))
 }
 
-/// Passes a request on to rmcp, a second time if rmcp could not read it or took it for a notification.
-async fn served(request: Request, next: Next, sent: impl FnOnce() -> Bytes) -> (Response, Noticed) {
+/// Passes a request to rmcp, and passes it again in a rewritten form if rmcp could not parse it or
+/// parsed it as a notification.
+async fn forward_to_rmcp(
+    request: Request,
+    next: Next,
+    sent: impl FnOnce() -> Bytes,
+) -> (Response, SessionProblem) {
     let (head, body) = request.into_parts();
     let (second_head, second_next) = (head.clone(), next.clone());
-    let served = noticing(next.run(Request::from_parts(head, body))).await;
-    if !matches!(served.0.status(), StatusCode::ACCEPTED | StatusCode::UNSUPPORTED_MEDIA_TYPE) {
-        return served;
+    let first = observe_session(next.run(Request::from_parts(head, body))).await;
+    if !matches!(first.0.status(), StatusCode::ACCEPTED | StatusCode::UNSUPPORTED_MEDIA_TYPE) {
+        return first;
     }
-    match readable_request(second_head, &sent()) {
+    match rewrite_for_rmcp(second_head, &sent()) {
         Some((request, has_other_id)) => {
-            let (response, noticed) = noticing(second_next.run(request)).await;
-            (if has_other_id { with_written_ids(response) } else { response }, noticed)
+            let (response, observed) = observe_session(second_next.run(request)).await;
+            (if has_other_id { with_original_ids(response) } else { response }, observed)
         }
-        None => served,
+        None => first,
     }
 }
 
-/// Writes ids that are long numbers as their clients wrote them.
-fn with_written_ids(response: Response) -> Response {
+/// Restores the ids that were shortened for rmcp.
+fn with_original_ids(response: Response) -> Response {
     response.map(|body| Body::from_stream(body.into_data_stream().map_ok(long_id::restore)))
 }
 
-/// Passes requests on whose bodies come to their end in time and for which there is room, or answers them.
+/// Passes on requests whose bodies are complete in time and within the budget, and rejects the
+/// others.
 pub(super) async fn within_bounds(
-    State((patience, budget)): State<(Duration, Arc<BodyBudget>)>,
+    State((client_timeout, budget)): State<(Duration, Arc<BodyBudget>)>,
     request: Request,
     next: Next,
 ) -> Response {
-    let (request, seen) = Noted::request(request, 0, patience, &budget);
+    let (request, seen) = RecordedBody::request(request, 0, client_timeout, &budget);
     let response = next.run(request).await;
     let seen = std::mem::take(&mut *lock(&seen));
     refuse_unfinished(&seen).unwrap_or(response)
 }
 
-impl Guard {
+impl BodyGuard {
     pub(super) fn new(
-        direct: Direct,
+        direct: DirectCalls,
         longest: usize,
-        patience: Duration,
+        client_timeout: Duration,
         budget: Arc<BodyBudget>,
     ) -> Self {
-        Self { direct: Arc::new(direct), longest, patience, budget }
+        Self { direct: Arc::new(direct), longest, client_timeout, budget }
     }
 
     fn server(&self) -> &Server {
         self.direct.server()
     }
 
-    /// Answers plain calls. Of other requests it lets rmcp look at them first, and says better why where
-    /// rmcp has nothing but a status.
+    /// Answers plain calls. Other requests go to rmcp, and its bare status codes are replaced with
+    /// explanatory errors.
     pub(super) async fn pass(
         State(guard): State<Self>,
         mut request: Request,
@@ -291,28 +299,28 @@ impl Guard {
     ) -> Response {
         resolve_wildcards(request.headers_mut());
         if request.method() == Method::DELETE {
-            let (response, noticed) = noticing(next.run(request)).await;
+            let (response, noticed) = observe_session(next.run(request)).await;
             let unknown = noticed.unknown_session && response.status() == StatusCode::ACCEPTED;
-            // As for requests of a session that is not there.
+            // The same answer as for requests of an unknown session.
             let not_found = (StatusCode::NOT_FOUND, "Not Found: Session not found");
             return if unknown { not_found.into_response() } else { response };
         }
         if request.method() == Method::GET && request.headers().contains_key("last-event-id") {
-            let (response, noticed) = noticing(next.run(request)).await;
+            let (response, noticed) = observe_session(next.run(request)).await;
             if noticed.unknown_event {
                 let unknown = "Bad Request: Last-Event-ID names no event that is kept";
                 return (StatusCode::BAD_REQUEST, unknown).into_response();
             }
-            return with_written_ids(response);
+            return with_original_ids(response);
         }
         if request.method() != Method::POST {
             return next.run(request).await;
         }
         let modern = newest(request.headers());
-        let until = Instant::now() + guard.patience;
+        let until = Instant::now() + guard.client_timeout;
         let (mut request, seen) =
-            Noted::request(request, guard.longest, guard.patience, &guard.budget);
-        request.extensions_mut().insert(Sent::Body(Arc::clone(&seen)));
+            RecordedBody::request(request, guard.longest, guard.client_timeout, &guard.budget);
+        request.extensions_mut().insert(OriginalMessage::Body(Arc::clone(&seen)));
         let form = guard.direct.form(&request, guard.longest);
         let takes_batches = guard.direct.takes_batches(request.headers());
         if form.is_some() || takes_batches {
@@ -330,14 +338,14 @@ impl Guard {
             }
             match form.and_then(|form| guard.direct.answer(&form, &body, None)) {
                 Some(answer) => {
-                    // An operation may take its time, and nobody looks at these again.
+                    // The operation may run for long, and these are not needed again.
                     drop((head, body, seen));
                     return answer.await;
                 }
                 None => request = Request::from_parts(head, Body::from(body)),
             }
         }
-        let (response, noticed) = served(request, next, || lock(&seen).read()).await;
+        let (response, noticed) = forward_to_rmcp(request, next, || lock(&seen).read()).await;
         let status = response.status();
         if !matches!(
             status,
@@ -349,7 +357,7 @@ impl Guard {
         }
         let seen = std::mem::take(&mut *lock(&seen));
         if seen.pieces.is_empty() && !seen.ended {
-            // The headers are at fault.
+            // The headers are invalid.
             return response;
         }
         match status {
@@ -360,15 +368,15 @@ impl Guard {
         }
     }
 
-    /// Answers a batch of JSON-RPC as if each message had come in a request of its own: with a list of
-    /// their answers, or with all their events where one of them is answered by events.
+    /// Answers a JSON-RPC batch as if each message had arrived in its own request: with a list of
+    /// answers, or with all events if one of the messages is answered by events.
     async fn batch(&self, head: &Parts, messages: &[&RawValue], next: Next) -> Response {
         if messages.len() > MAX_BATCH_MESSAGES {
             let mut body = Vec::new();
             fail_with(&mut body, None, -32600, LONG_BATCH);
             return (StatusCode::BAD_REQUEST, json(), body).into_response();
         }
-        let room = self.server().batch_room();
+        let room = self.server().batch_budget();
         let responses =
             messages.iter().map(|message| self.message(head, message.get(), &next, &room));
         let (mut answers, mut streams) = (Vec::new(), Vec::new());
@@ -377,7 +385,7 @@ impl Guard {
             match (response.status(), kind) {
                 (StatusCode::ACCEPTED, _) => {}
                 (_, Some(b"application/json")) => {
-                    // The batch's room bounds the answers already.
+                    // The batch's size limit already bounds the answers.
                     match axum::body::to_bytes(response.into_body(), usize::MAX).await {
                         Ok(answer) => answers.push(answer),
                         Err(error) => {
@@ -389,7 +397,7 @@ impl Guard {
                 (StatusCode::OK, Some(b"text/event-stream")) => {
                     streams.push(response.into_body().into_data_stream().left_stream());
                 }
-                // The headers are at fault, which all messages share.
+                // The headers are invalid, and all messages share them.
                 _ => return response,
             }
         }
@@ -412,11 +420,13 @@ impl Guard {
         head: &Parts,
         message: &str,
         next: &Next,
-        room: &BatchRoom,
+        room: &BatchBudget,
     ) -> Response {
         let mut request = Request::from_parts(head.clone(), Body::from(message.to_owned()));
         request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
-        request.extensions_mut().insert(Sent::Batched(message.as_bytes().into(), room.clone()));
+        request
+            .extensions_mut()
+            .insert(OriginalMessage::Batched(message.as_bytes().into(), room.clone()));
         let form = self.direct.form(&request, self.longest);
         let answer =
             form.and_then(|form| self.direct.answer(&form, message.as_bytes(), Some(room)));
@@ -424,7 +434,7 @@ impl Guard {
             return answer.await;
         }
         let sent = || Bytes::copy_from_slice(message.as_bytes());
-        let (response, _) = served(request, next.clone(), sent).await;
+        let (response, _) = forward_to_rmcp(request, next.clone(), sent).await;
         match response.status() {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {
                 self.refuse(message.as_bytes(), newest(&head.headers))
@@ -433,14 +443,14 @@ impl Guard {
         }
     }
 
-    /// Reads on, without keeping anything, to find out whom to answer (REQ-ENC-08).
-    async fn refuse_long(&self, seen: Seen, modern: bool, until: Instant) -> Response {
-        let mut salvage = Salvage::default();
+    /// Reads and discards the rest of an overlong body to find the request's id (REQ-ENC-08).
+    async fn refuse_long(&self, seen: BodyRecord, modern: bool, until: Instant) -> Response {
+        let mut scanner = IdScanner::default();
         let mut read = 0;
         let mut take = |piece: &[u8]| {
-            salvage.read(piece);
+            scanner.read(piece);
             read += piece.len();
-            read < READ_ON.saturating_mul(self.longest)
+            read < MAX_SKIPPED_FACTOR.saturating_mul(self.longest)
         };
         let mut on = true;
         for piece in &seen.pieces {
@@ -456,10 +466,10 @@ impl Guard {
                 }
             }
         }
-        let salvaged = salvage.finish();
+        let recovered = scanner.finish();
         let limit = self.server().limits().max_request_size;
-        let error = too_large("request_size", limit, salvaged.bytes, "bytes");
-        self.answer(too_long(salvaged, error), modern, StatusCode::PAYLOAD_TOO_LARGE)
+        let error = too_large("request_size", limit, recovered.bytes, "bytes");
+        self.answer(too_long(recovered, error), modern, StatusCode::PAYLOAD_TOO_LARGE)
     }
 
     fn refuse(&self, body: &[u8], modern: bool) -> Response {
@@ -472,14 +482,15 @@ impl Guard {
                 Refusal { id: Some(id.to_owned()), fault }
             }
             Message::List { .. } | Message::Cancelled { .. } | Message::Other => {
-                Refusal { id: Salvage::of(body).id, fault: Fault::Form }
+                Refusal { id: IdScanner::of(body).id, fault: Fault::Form }
             }
             Message::Batch(_) | Message::Blank => Refusal { id: None, fault: Fault::Form },
         };
         self.answer(refusal, modern, StatusCode::BAD_REQUEST)
     }
 
-    /// A tool's result where the protocol has an error, JSON-RPC's error with this status otherwise.
+    /// Answers with a tool result if the protocol has an error for it, otherwise with a JSON-RPC
+    /// error and this status.
     fn answer(&self, refusal: Refusal, modern: bool, status: StatusCode) -> Response {
         let Refusal { id, fault } = refusal;
         let mut body = Vec::new();
@@ -499,38 +510,38 @@ impl Guard {
     }
 }
 
-/// Says that a body did not come to its end.
-fn refuse_broken(seen: &Seen) -> Response {
-    // Otherwise its client is gone, most probably.
+/// The answer to a body that ended early.
+fn refuse_broken(seen: &BodyRecord) -> Response {
+    // Without a timeout the client is most likely gone.
     refuse_unfinished(seen).unwrap_or_else(|| StatusCode::BAD_REQUEST.into_response())
 }
 
-/// The refusal of a body that was not complete in time, or that was given up to make room.
-fn refuse_unfinished(seen: &Seen) -> Option<Response> {
+/// The answer to a body that was not complete in time, or that was aborted to make space.
+fn refuse_unfinished(seen: &BodyRecord) -> Option<Response> {
     if seen.late {
-        let message = "Invalid request: it was not sent to its end in time";
+        let message = "Invalid request: the body was not complete in time";
         let answer = (StatusCode::REQUEST_TIMEOUT, json(), failure(seen, -32600, message));
         return Some(answer.into_response());
     }
     let message = "Too many requests are being received: try again later";
-    seen.crowded.then(|| refuse_overload(seen, message))
+    seen.is_aborted.then(|| refuse_overload(seen, message))
 }
 
-/// Says that there are as many sessions as there may be.
-fn refuse_session(seen: &Seen) -> Response {
+/// The answer when the session limit is reached.
+fn refuse_session(seen: &BodyRecord) -> Response {
     refuse_overload(seen, "Too many sessions are open: try again later")
 }
 
-fn refuse_overload(seen: &Seen, message: &str) -> Response {
-    let body = failure(seen, OVERLOADED, message);
-    let again = [(RETRY_AFTER, AGAIN)];
+fn refuse_overload(seen: &BodyRecord, message: &str) -> Response {
+    let body = failure(seen, SERVER_OVERLOADED, message);
+    let again = [(RETRY_AFTER, RETRY_AFTER_SECONDS)];
     (StatusCode::SERVICE_UNAVAILABLE, json(), again, body).into_response()
 }
 
-/// JSON-RPC's error for whoever sent a body.
-fn failure(seen: &Seen, code: i32, message: &str) -> Vec<u8> {
+/// A JSON-RPC error with the id of the request, as far as it is known.
+fn failure(seen: &BodyRecord, code: i32, message: &str) -> Vec<u8> {
     let mut body = Vec::new();
-    let id = Salvage::of(&seen.read()).id;
+    let id = IdScanner::of(&seen.read()).id;
     fail_with(&mut body, id.as_deref(), code, message);
     body
 }
@@ -549,12 +560,13 @@ fn newest(headers: &HeaderMap) -> bool {
 mod tests {
     use super::*;
 
-    /// Reads a body that comes in these pieces, and says how many bytes come at once.
+    /// Reads a body that arrives in these pieces. Returns the lengths of the pieces that it yields.
     async fn lengths(pieces: Vec<Bytes>, longest: usize) -> Vec<usize> {
         let pieces = stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>));
         let request = Request::new(Body::from_stream(pieces));
         let budget = BodyBudget::new(1 << 20, 0);
-        let (request, seen) = Noted::request(request, longest, Duration::from_secs(60), &budget);
+        let (request, seen) =
+            RecordedBody::request(request, longest, Duration::from_secs(60), &budget);
         let read = request.into_body().into_data_stream();
         let lengths = read.map(|piece| piece.unwrap().len()).collect::<Vec<_>>().await;
         assert_eq!(lock(&seen).read().len(), lengths.iter().sum::<usize>());
@@ -565,7 +577,7 @@ mod tests {
     async fn a_body_is_yielded_when_it_is_complete() {
         let pieces = vec![Bytes::from_static(b"abc"); 4];
         assert_eq!(lengths(pieces.clone(), 12).await, [12]);
-        assert_eq!(lengths(pieces.clone(), 7).await, [9, 3], "longer than any may be");
+        assert_eq!(lengths(pieces.clone(), 7).await, [9, 3], "longer than the limit");
         assert_eq!(lengths(pieces, 0).await, [3; 4]);
         assert!(lengths(Vec::new(), 12).await.is_empty());
     }
@@ -577,11 +589,11 @@ mod tests {
         let pieces = stream::iter(pieces).chain(stream::pending::<Result<_, std::io::Error>>());
         let budget = BodyBudget::new(1 << 20, 0);
         let request = Request::new(Body::from_stream(pieces));
-        let patience = Duration::from_millis(10);
-        let (request, seen) = Noted::request(request, 1 << 20, patience, &budget);
+        let client_timeout = Duration::from_millis(10);
+        let (request, seen) = RecordedBody::request(request, 1 << 20, client_timeout, &budget);
         let mut body = request.into_body();
         let next = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
-        assert!(next.await.unwrap().is_err(), "a reader gets nothing of it");
+        assert!(next.await.unwrap().is_err(), "the reader receives an error only");
         assert_eq!(lock(&seen).read().len(), 100);
         drop(body);
         lock(&seen).rest = None;

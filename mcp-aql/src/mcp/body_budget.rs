@@ -1,4 +1,4 @@
-//! How many bytes of unfinished requests are held at once.
+//! A limit on the bytes of incomplete requests.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -7,61 +7,61 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sync::lock;
 
-/// A bound on the bytes of all requests that are being received.
+/// A limit on the bytes of all requests that are being received.
 ///
-/// When the bound is reached, the request whose body has been incomplete for longest is given up, so that
-/// clients which never finish their requests cannot keep others out.
+/// At the limit, the request whose body has been incomplete for longest is aborted. Clients that
+/// never finish their requests therefore cannot block others.
 #[derive(Debug)]
 pub(super) struct BodyBudget {
     limit: usize,
-    held: Mutex<Held>,
+    held: Mutex<HeldBodies>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
+struct HeldBodies {
     bytes: usize,
-    /// By their age, the oldest first.
-    bodies: BTreeMap<u64, Body>,
+    /// By age, the oldest first.
+    bodies: BTreeMap<u64, HeldBody>,
     next: u64,
 }
 
 #[derive(Debug)]
-struct Body {
+struct HeldBody {
     bytes: usize,
     is_complete: bool,
-    /// Cancelled when the request is given up, from when on it no longer counts.
-    given_up: CancellationToken,
+    /// Cancelled when the request is aborted, after which it no longer counts.
+    aborted: CancellationToken,
 }
 
-/// The share of one request, which is returned when this value is dropped.
+/// The share of one request, released on drop.
 #[derive(Debug)]
 pub(super) struct BodyShare {
     budget: Arc<BodyBudget>,
     number: u64,
-    given_up: CancellationToken,
+    aborted: CancellationToken,
 }
 
 impl BodyBudget {
-    /// A budget of this many bytes, of which one request can take up to `longest`.
+    /// Creates a budget of `limit` bytes, where a single request may use up to `longest`.
     pub(super) fn new(limit: usize, longest: usize) -> Arc<Self> {
         Arc::new(Self { limit: limit.max(longest), held: Mutex::default() })
     }
 
-    /// Begins to count a request.
+    /// Starts counting a request.
     pub(super) fn share(self: &Arc<Self>) -> BodyShare {
-        let given_up = CancellationToken::new();
+        let aborted = CancellationToken::new();
         let mut held = lock(&self.held);
         let number = held.next;
         held.next += 1;
-        let body = Body { bytes: 0, is_complete: false, given_up: given_up.clone() };
+        let body = HeldBody { bytes: 0, is_complete: false, aborted: aborted.clone() };
         held.bodies.insert(number, body);
-        BodyShare { budget: Arc::clone(self), number, given_up }
+        BodyShare { budget: Arc::clone(self), number, aborted }
     }
 }
 
 impl BodyShare {
-    /// Counts further bytes of the request. Returns false when the budget is exhausted and no other
-    /// request is incomplete.
+    /// Adds bytes of the request. Returns false if the budget is exhausted and no other request is
+    /// incomplete.
     pub(super) fn add(&self, bytes: usize) -> bool {
         let mut held = lock(&self.budget.held);
         let held = &mut *held;
@@ -70,12 +70,12 @@ impl BodyShare {
                 **number != self.number
                     && body.bytes > 0
                     && !body.is_complete
-                    && !body.given_up.is_cancelled()
+                    && !body.aborted.is_cancelled()
             });
             let Some((_, oldest)) = oldest else { return false };
             held.bytes = held.bytes.saturating_sub(oldest.bytes);
             oldest.bytes = 0;
-            oldest.given_up.cancel();
+            oldest.aborted.cancel();
         }
         if let Some(body) = held.bodies.get_mut(&self.number) {
             held.bytes += bytes;
@@ -84,16 +84,16 @@ impl BodyShare {
         true
     }
 
-    /// The body is here to its end, and the request is not given up any more.
+    /// Marks the body as complete, after which the request is not aborted.
     pub(super) fn complete(&self) {
         if let Some(body) = lock(&self.budget.held).bodies.get_mut(&self.number) {
             body.is_complete = true;
         }
     }
 
-    /// Cancelled when the request is given up in favour of another one.
-    pub(super) fn given_up(&self) -> &CancellationToken {
-        &self.given_up
+    /// Cancelled when the request is aborted in favour of another one.
+    pub(super) fn aborted(&self) -> &CancellationToken {
+        &self.aborted
     }
 }
 
@@ -117,8 +117,8 @@ mod tests {
         assert!(one.add(4) && two.add(4));
         one.complete();
         assert!(three.add(2) && three.add(2), "the second one makes room");
-        let given_up = [&one, &two, &three].map(|share| share.given_up().is_cancelled());
-        assert_eq!(given_up, [false, true, false]);
+        let aborted = [&one, &two, &three].map(|share| share.aborted().is_cancelled());
+        assert_eq!(aborted, [false, true, false]);
         three.complete();
         assert!(!four.add(3), "what is complete is kept");
         drop(one);

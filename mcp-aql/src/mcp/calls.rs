@@ -1,3 +1,5 @@
+//! The running calls of a session, so that they can be cancelled.
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -10,52 +12,52 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sync::lock;
 
-/// The requests that run, by their ids in canonical form.
+/// The running requests by their ids in canonical form.
 ///
-/// Each has a number of its own, because a client may use an id twice at once. rmcp, which routes answers by
-/// id, gets the number in place of the id.
+/// Each request has its own number, because a client may use an id for several requests at a time.
+/// rmcp, which routes answers by id, gets the number instead of the id.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    running: Mutex<HashMap<Box<str>, Twins>>,
+    running: Mutex<HashMap<Box<str>, SameIdCalls>>,
     next: AtomicI64,
 }
 
-/// The calls with one id: a single one, unless a client uses an id twice at once. Such a client gets
-/// both answers, in whatever order they come.
+/// The calls with one id: a single one, unless a client uses an id twice concurrently. Such a
+/// client gets both answers, in any order.
 #[derive(Debug)]
-struct Twins {
-    one: Running,
-    others: Vec<Running>,
+struct SameIdCalls {
+    one: RunningCall,
+    others: Vec<RunningCall>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningCall {
     number: i64,
     cancellation: CancellationToken,
 }
 
 impl Calls {
-    fn running(&self) -> MutexGuard<'_, HashMap<Box<str>, Twins>> {
+    fn running(&self) -> MutexGuard<'_, HashMap<Box<str>, SameIdCalls>> {
         lock(&self.running)
     }
 
     pub(super) fn begin(&self, id: &str, cancellation: CancellationToken) -> i64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let one = Running { number, cancellation };
+        let one = RunningCall { number, cancellation };
         let mut running = self.running();
         match running.get_mut(id) {
             Some(twins) => twins.others.push(one),
             None => {
-                running.insert(id.into(), Twins { one, others: Vec::new() });
+                running.insert(id.into(), SameIdCalls { one, others: Vec::new() });
             }
         }
         number
     }
 
-    /// Whether somebody still waits for the answer.
+    /// Removes a request. Returns whether its answer is still expected.
     pub(super) fn end(&self, id: &str, number: i64) -> bool {
         let mut running = self.running();
-        let Some(Twins { one, others }) = running.get_mut(id) else { return false };
+        let Some(SameIdCalls { one, others }) = running.get_mut(id) else { return false };
         if one.number != number {
             let place = others.iter().position(|other| other.number == number);
             return place.map(|place| others.swap_remove(place)).is_some();
@@ -71,8 +73,10 @@ impl Calls {
 
     /// Cancels the requests with this id. Returns their numbers.
     pub(super) fn cancel(&self, id: &str) -> Vec<i64> {
-        let Some(Twins { one, others }) = self.running().remove(id) else { return Vec::new() };
-        let cancel = |request: Running| {
+        let Some(SameIdCalls { one, others }) = self.running().remove(id) else {
+            return Vec::new();
+        };
+        let cancel = |request: RunningCall| {
             request.cancellation.cancel();
             request.number
         };

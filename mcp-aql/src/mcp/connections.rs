@@ -1,4 +1,4 @@
-//! The open connections of one listener, and the choice of the one that makes room for another.
+//! The open connections of a listener, and the eviction of idle ones.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -11,15 +11,15 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sync::lock;
 
-/// The file descriptors that a listener leaves to the rest of the process: the operator console with
+/// The file descriptors reserved for the rest of the process: the operator console with
 /// [`CONSOLE_CONNECTIONS`], stores, logs and the connections of operations.
 const RESERVED_DESCRIPTORS: usize = 160;
 /// The maximum number of connections to the operator console.
 #[cfg(feature = "console")]
 pub(crate) const CONSOLE_CONNECTIONS: usize = 64;
 
-/// The number of connections that a listener may hold, where `max` were asked for: the limit of the
-/// system on open files counts too.
+/// The number of connections that a listener may hold if `max` is configured: the system's limit on
+/// open files also applies.
 pub(super) fn max_connections(max: usize) -> usize {
     #[cfg(unix)]
     let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
@@ -38,45 +38,47 @@ fn bounded(max: usize, descriptors: Option<usize>) -> usize {
 /// The open connections of one listener.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
-    table: Mutex<Table>,
-    /// A connection has closed, or has become idle.
+    table: Mutex<ConnectionTable>,
+    /// Notified when a connection closes or becomes idle.
     changed: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Table {
-    open: HashMap<u64, Entry>,
-    /// The next number of a connection, and of a moment at which one becomes idle.
+struct ConnectionTable {
+    open: HashMap<u64, ConnectionEntry>,
+    /// The next connection number, and the next value of the idle clock.
     next: u64,
 }
 
 #[derive(Debug)]
-struct Entry {
-    /// The requests that it serves, and the writes that it waits for.
+struct ConnectionEntry {
+    /// The number of requests being served and of writes being waited for.
     busy: usize,
-    /// The moment at which the last of them ended.
+    /// The idle clock's value when the last of them ended.
     idle_since: u64,
     close: CancellationToken,
 }
 
 impl Connections {
-    /// Registers a connection, which begins idle.
-    pub(super) fn open(self: &Arc<Self>) -> Slot {
+    /// Registers a connection, which starts idle.
+    pub(super) fn open(self: &Arc<Self>) -> ConnectionSlot {
         let close = CancellationToken::new();
         let mut table = lock(&self.table);
         let number = table.next;
         table.next += 1;
-        table.open.insert(number, Entry { busy: 0, idle_since: number, close: close.clone() });
-        Slot { connections: Arc::clone(self), number, close }
+        table
+            .open
+            .insert(number, ConnectionEntry { busy: 0, idle_since: number, close: close.clone() });
+        ConnectionSlot { connections: Arc::clone(self), number, close }
     }
 
-    /// Waits until fewer than `max` connections are open. Closes idle ones for it, the one that has been
-    /// idle for longest first.
+    /// Waits until fewer than `max` connections are open, closing idle ones, the longest idle
+    /// first.
     pub(super) async fn room(&self, max: usize) {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // From here on no change is missed.
+            // No change after this point is missed.
             changed.as_mut().enable();
             {
                 let table = lock(&self.table);
@@ -92,13 +94,13 @@ impl Connections {
         }
     }
 
-    /// Closes the connection that has been idle for longest, if one is idle.
+    /// Closes the connection that has been idle for longest, if any.
     pub(super) fn close_idle(&self) {
         lock(&self.table).close_idle();
     }
 }
 
-impl Table {
+impl ConnectionTable {
     fn close_idle(&self) {
         let idle = self.open.values().filter(|one| one.busy == 0 && !one.close.is_cancelled());
         if let Some(longest) = idle.min_by_key(|one| one.idle_since) {
@@ -107,16 +109,16 @@ impl Table {
     }
 }
 
-/// The place of one connection in the table, until it is dropped.
+/// The table entry of one connection, removed on drop.
 #[derive(Debug)]
-pub(super) struct Slot {
+pub(super) struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
     close: CancellationToken,
 }
 
-impl Slot {
-    /// Waits until the connection has to make room.
+impl ConnectionSlot {
+    /// Waits until the connection has to close in favour of another one.
     pub(super) async fn must_close(&self) {
         self.close.cancelled().await;
     }
@@ -127,26 +129,26 @@ impl Slot {
     }
 
     /// Counts the connection as busy until the returned value is dropped.
-    pub(super) fn busy(self: &Arc<Self>) -> Busy {
+    pub(super) fn busy(self: &Arc<Self>) -> BusyGuard {
         if let Some(entry) = lock(&self.connections.table).open.get_mut(&self.number) {
             entry.busy += 1;
         }
-        Busy(Arc::clone(self))
+        BusyGuard(Arc::clone(self))
     }
 }
 
-impl Drop for Slot {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
         lock(&self.connections.table).open.remove(&self.number);
         self.connections.changed.notify_waiters();
     }
 }
 
-/// A request that is being served, or a write that the client holds up.
+/// A request being served, or a write blocked by the client.
 #[derive(Debug)]
-pub(super) struct Busy(Arc<Slot>);
+pub(super) struct BusyGuard(Arc<ConnectionSlot>);
 
-impl Drop for Busy {
+impl Drop for BusyGuard {
     fn drop(&mut self) {
         let connections = &self.0.connections;
         let mut table = lock(&connections.table);
@@ -161,14 +163,14 @@ impl Drop for Busy {
     }
 }
 
-/// The body of a reply, with which its request ends.
+/// The body of a reply; the request ends with it.
 pub(super) struct ReplyBody {
     body: Body,
-    _busy: Busy,
+    _busy: BusyGuard,
 }
 
 impl ReplyBody {
-    pub(super) fn new(body: Body, busy: Busy) -> Self {
+    pub(super) fn new(body: Body, busy: BusyGuard) -> Self {
         Self { body, _busy: busy }
     }
 }
@@ -206,11 +208,11 @@ mod tests {
         let room = connections.room(3);
         tokio::pin!(room);
         assert!(futures_util::poll!(&mut room).is_pending());
-        let closing = |slots: &[Arc<Slot>]| -> Vec<_> {
+        let closing = |slots: &[Arc<ConnectionSlot>]| -> Vec<_> {
             slots.iter().map(|slot| slot.close.is_cancelled()).collect()
         };
         assert_eq!(closing(&slots), [false, true, false]);
-        // One is enough, however often it is looked at.
+        // Busy state is counted once, however often it is polled.
         drop(busy);
         assert!(futures_util::poll!(&mut room).is_pending());
         assert_eq!(closing(&slots), [false, true, false]);

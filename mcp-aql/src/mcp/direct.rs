@@ -1,8 +1,8 @@
-//! Tool calls over HTTP that are as plain as nearly all are: decoded and answered here. For each of
-//! them rmcp would start a service or wake a session's, and open a stream of events.
+//! Answers plain tool calls over HTTP without rmcp, which would start a service or wake a session
+//! and open an event stream for each of them.
 //!
-//! Nothing is refused here. Whatever is not plain, in headers or in its body, goes through rmcp, which
-//! knows the rest of MCP.
+//! Nothing is rejected here. Requests with unusual headers or bodies go to rmcp, which implements
+//! the rest of MCP.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -20,21 +20,21 @@ use rmcp::model::{ProtocolVersion, RequestMetaObject};
 use tokio::time::{Interval, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::batch_room::BatchRoom;
+use super::batch_budget::BatchBudget;
 use super::connection::Connection;
-use super::http::PATH;
-use super::server::{Server, Shared, caught, is_newest, progress_token, read_meta};
-use super::sessions::{Open, Running, Sessions};
+use super::http::ENDPOINT_PATH;
+use super::server::{Server, ServerState, catch_panics, is_newest, progress_token, read_meta};
+use super::sessions::{OpenSession, SessionCall, Sessions};
 use super::wire::{Message, canonical_id, decode};
 use crate::future::BoxFuture;
 use crate::future::erased;
 use crate::request::{Arguments, parse};
 
-/// After so long a reply comes as an event, with signs of life until it is there: what stands between
-/// client and server may drop a connection on which nothing happens.
-const SOON: Duration = Duration::from_secs(2);
-/// How often there is a sign of life.
-const PULSE: Duration = Duration::from_secs(15);
+/// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
+/// close a connection without traffic.
+const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
+/// The interval between keep-alive comments.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -43,9 +43,9 @@ const NAME: HeaderName = HeaderName::from_static("mcp-name");
 const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Answers plain calls.
-pub(super) struct Direct {
-    shared: Arc<Shared>,
-    /// For requests without a session.
+pub(super) struct DirectCalls {
+    shared: Arc<ServerState>,
+    /// The server for requests without a session.
     server: Arc<Server>,
     sessions: Arc<Sessions>,
     hosts: Vec<String>,
@@ -53,25 +53,25 @@ pub(super) struct Direct {
     stop: CancellationToken,
 }
 
-/// What the headers of a plain request say.
-pub(super) enum Form {
-    /// A request by itself, as MCP 2026-07-28 has it, that calls this tool.
+/// The form of a plain request, according to its headers.
+pub(super) enum PlainForm {
+    /// A stateless request of MCP 2026-07-28 that calls this tool.
     Alone(HeaderValue),
-    /// A request of a session, as versions before it have it.
-    Of(Arc<Open>),
+    /// A request of a session, as in earlier versions.
+    Of(Arc<OpenSession>),
 }
 
-/// A call that runs.
-struct Work {
-    /// The reply, as JSON-RPC's message; none if the client has cancelled the request.
+/// A running call.
+struct PendingReply {
+    /// The reply as a JSON-RPC message, or `None` if the client has cancelled the request.
     reply: BoxFuture<'static, Option<Vec<u8>>>,
-    /// Cancels the call when nobody waits any more.
+    /// Cancels the call when the client is gone.
     _cancels: DropGuard,
 }
 
-impl Direct {
+impl DirectCalls {
     pub(super) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<ServerState>,
         sessions: Arc<Sessions>,
         hosts: Vec<String>,
         keeps_sessions: bool,
@@ -81,14 +81,14 @@ impl Direct {
         Self { shared, server, sessions, hosts, keeps_sessions, stop }
     }
 
-    /// Serves nobody in particular.
+    /// The server for requests without a session.
     pub(super) fn server(&self) -> &Server {
         &self.server
     }
 
-    /// Whether the client may send several messages in one, which only MCP 2025-03-26 has. That is the
-    /// version that its session has negotiated; without sessions, the one that the request names, or that
-    /// a request without a version has.
+    /// Whether the client may send JSON-RPC batches, which only MCP 2025-03-26 supports. The
+    /// version is the one negotiated by the session, or without sessions the one that the request
+    /// names or implies.
     pub(super) fn takes_batches(&self, headers: &HeaderMap) -> bool {
         if let Some(id) = headers.get(SESSION_ID) {
             let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
@@ -101,12 +101,12 @@ impl Direct {
         !self.keeps_sessions && earlier
     }
 
-    /// What the headers say, if they are those of a plain request.
-    pub(super) fn form(&self, request: &Request, longest: usize) -> Option<Form> {
+    /// Returns the form of a plain request, or `None` for rmcp.
+    pub(super) fn form(&self, request: &Request, longest: usize) -> Option<PlainForm> {
         let headers = request.headers();
         let length: usize = only(headers, &CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
         let plain = length <= longest
-            && request.uri().path() == PATH
+            && request.uri().path() == ENDPOINT_PATH
             && request.uri().authority().is_none()
             && !headers.contains_key(ORIGIN)
             && only(headers, &CONTENT_TYPE)? == "application/json"
@@ -125,19 +125,19 @@ impl Direct {
                 return None;
             }
             let id = only(headers, &SESSION_ID)?.to_str().ok()?;
-            return self.sessions.get(id).map(Form::Of);
+            return self.sessions.get(id).map(PlainForm::Of);
         }
         let alone = version? == ProtocolVersion::V_2026_07_28.as_str()
             && only(headers, &METHOD)? == "tools/call"
             && !headers.keys().any(|name| name.as_str().starts_with("mcp-param-"));
-        alone.then(|| only(headers, &NAME).cloned().map(Form::Alone)).flatten()
+        alone.then(|| only(headers, &NAME).cloned().map(PlainForm::Alone)).flatten()
     }
 
-    /// Whether a `Host` header has one of the allowed names.
+    /// Whether a `Host` header names an allowed host.
     fn is_host(&self, host: &HeaderValue) -> bool {
         let Ok(host) = host.to_str() else { return false };
         let (name, port) = host.split_once(':').unwrap_or((host, "80"));
-        // Names that are allowed with one port alone, or that are in brackets, are for rmcp.
+        // Names that are allowed with a certain port, or that are in brackets, are left to rmcp.
         port.parse::<u16>().is_ok()
             && !name.is_empty()
             && self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
@@ -146,9 +146,9 @@ impl Direct {
     /// Answers a plain call.
     pub(super) fn answer(
         &self,
-        form: &Form,
+        form: &PlainForm,
         body: &[u8],
-        room: Option<&BatchRoom>,
+        room: Option<&BatchBudget>,
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
@@ -163,29 +163,29 @@ impl Direct {
         let reads = self.server.service().is_read(&arguments.members);
         let room = room.cloned();
         let work = match form {
-            Form::Alone(name) => {
+            PlainForm::Alone(name) => {
                 let fits = *name == *call.name && is_newest(&meta);
-                let call = Call { tool, arguments, meta, id: call.id.into(), room };
+                let call = DecodedCall { tool, arguments, meta, id: call.id.into(), room };
                 fits.then(|| self.alone(call, reads))?
             }
-            // Whoever loses the connection can fetch the reply later, from rmcp: worth having for
-            // what must not be called twice.
-            Form::Of(session) => {
+            // A client that loses the connection can fetch the reply from rmcp later, which matters
+            // for calls that must not be repeated.
+            PlainForm::Of(session) => {
                 let connection = session.connection()?;
                 let fits = reads && meta.protocol_version().is_none();
-                let call = Call { tool, arguments, meta, id: call.id.into(), room };
+                let call = DecodedCall { tool, arguments, meta, id: call.id.into(), room };
                 fits.then(|| self.of(Arc::clone(session), connection, call))?
             }
         };
         Some(respond(work))
     }
 
-    fn alone(&self, call: Call, reads: bool) -> Work {
+    fn alone(&self, call: DecodedCall, reads: bool) -> PendingReply {
         let cancellation = self.stop.child_token();
         let cancels = cancellation.clone().drop_guard();
         let server = Arc::clone(&self.server);
         let reply = async move { Some(call.run(&server, cancellation, true).await) };
-        // A change that has begun runs to its end, whether or not somebody waits for it.
+        // A write that has begun runs to its end even if the client is gone.
         let reply = match reads {
             true => erased(reply),
             false => {
@@ -193,40 +193,45 @@ impl Direct {
                 erased(async { task.await.ok().flatten() })
             }
         };
-        Work { reply, _cancels: cancels }
+        PendingReply { reply, _cancels: cancels }
     }
 
-    fn of(&self, session: Arc<Open>, connection: Arc<Connection>, call: Call) -> Work {
+    fn of(
+        &self,
+        session: Arc<OpenSession>,
+        connection: Arc<Connection>,
+        call: DecodedCall,
+    ) -> PendingReply {
         let server = Server::new(Arc::clone(&self.shared), connection);
         let cancellation = server.cancellation();
         let cancels = cancellation.clone().drop_guard();
-        let running = Running::begin(session, &canonical_id(&call.id), cancellation.clone());
+        let running = SessionCall::begin(session, &canonical_id(&call.id), cancellation.clone());
         let sessions = Arc::clone(&self.sessions);
         let reply = async move {
             let work = call.run(&server, cancellation, false);
             let reply = sessions.during(running.session(), work).await;
             running.is_awaited().then_some(reply)
         };
-        Work { reply: erased(reply), _cancels: cancels }
+        PendingReply { reply: erased(reply), _cancels: cancels }
     }
 }
 
-/// A call, decoded.
-struct Call {
+/// A decoded call.
+struct DecodedCall {
     tool: usize,
     arguments: Arguments,
     meta: RequestMetaObject,
-    /// The request's id, as it was written.
+    /// The request's id, in its original spelling.
     id: Box<str>,
-    /// The room of the batch that the request is part of.
-    room: Option<BatchRoom>,
+    /// The remaining space of the batch that contains the request.
+    room: Option<BatchBudget>,
 }
 
-impl Call {
+impl DecodedCall {
     async fn run(self, server: &Server, cancellation: CancellationToken, modern: bool) -> Vec<u8> {
         let Self { tool, arguments, meta, id, room } = self;
         let work = server.reply_at_once(tool, arguments, &meta, cancellation);
-        let answer = caught(server.within(room.as_ref(), work)).await;
+        let answer = catch_panics(server.within(room.as_ref(), work)).await;
         let length = answer.as_ref().map_or(0, |reply| reply.text.len());
         let mut message = Vec::with_capacity(length + length / 4 + 128);
         server.write_answer(&mut message, &id, &answer, modern);
@@ -234,14 +239,15 @@ impl Call {
     }
 }
 
-/// Waits for a reply, and sends events where that takes long.
-async fn respond(mut work: Work) -> Response {
-    match tokio::time::timeout(SOON, &mut work.reply).await {
+/// Waits for a reply, and switches to events if it takes long.
+async fn respond(mut work: PendingReply) -> Response {
+    match tokio::time::timeout(EVENT_STREAM_DELAY, &mut work.reply).await {
         Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
         Ok(None) => events(Body::empty()),
-        Err(_late) => {
-            events(Body::from_stream(Events { work: Some(work), pulse: interval(PULSE) }))
-        }
+        Err(_late) => events(Body::from_stream(KeepAliveEvents {
+            work: Some(work),
+            pulse: interval(KEEP_ALIVE_INTERVAL),
+        })),
     }
 }
 
@@ -249,19 +255,19 @@ pub(super) fn events(body: Body) -> Response {
     let headers = [
         (CONTENT_TYPE, "text/event-stream"),
         (CACHE_CONTROL, "no-cache"),
-        // A proxy that waits for more has no use for signs of life.
+        // Disables buffering by proxies, which would hold back the keep-alive comments.
         (BUFFERING, "no"),
     ];
     (headers, body).into_response()
 }
 
-/// Signs of life, and in the end a reply.
-struct Events {
-    work: Option<Work>,
+/// A stream of keep-alive comments that ends with the reply.
+struct KeepAliveEvents {
+    work: Option<PendingReply>,
     pulse: Interval,
 }
 
-impl Stream for Events {
+impl Stream for KeepAliveEvents {
     type Item = Result<Bytes, std::convert::Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -278,13 +284,13 @@ impl Stream for Events {
     }
 }
 
-/// A header that is there once.
+/// Returns a header that occurs exactly once.
 fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     values.next().filter(|_| values.next().is_none())
 }
 
-/// Whether an `Accept` header names what MCP wants it to name, and nothing else.
+/// Whether an `Accept` header names exactly the media types of MCP.
 fn takes_both(accept: &HeaderValue) -> bool {
     let Some((first, second)) = accept.to_str().ok().and_then(|text| text.split_once(',')) else {
         return false;

@@ -1,3 +1,5 @@
+//! Serves tools over streamable HTTP.
+
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
@@ -8,12 +10,12 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::adapter_tools::AdapterTools;
-use super::body::Guard;
+use super::body::BodyGuard;
 use super::body_budget::BodyBudget;
 use super::connection::Connection;
-use super::direct::Direct;
-use super::listen;
-use super::server::{Server, Shared};
+use super::direct::DirectCalls;
+use super::listener;
+use super::server::{Server, ServerState};
 use super::service::ToolService;
 use super::sessions::{Sessions, made};
 use crate::adapter::Adapter;
@@ -22,15 +24,16 @@ use crate::future::erased;
 use crate::main_error::{Error, Result};
 use crate::stop::told_to_stop;
 
-/// Where the adapter sits on its server.
-pub(super) const PATH: &str = "/mcp";
-/// The longest that a client is ever waited for.
-const YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+/// The path of the endpoint.
+pub(super) const ENDPOINT_PATH: &str = "/mcp";
+/// The upper bound of every configured timeout.
+const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// How an adapter is served over HTTP.
+/// Options for serving an adapter over HTTP.
 ///
-/// By default it answers requests to this machine only: the `Host` header, and `Origin` where a
-/// browser sends one, must name the loopback interface. Both checks stay on whatever is added.
+/// By default it answers requests to this machine only: the `Host` header, and a browser's
+/// `Origin`, must name the loopback interface. Additional hosts and origins do not disable these
+/// checks.
 ///
 /// ```
 /// use mcp_aql::HttpOptions;
@@ -61,12 +64,12 @@ impl Default for HttpOptions {
 }
 
 impl HttpOptions {
-    pub(crate) const MAX_SESSIONS: usize = 1000;
-    pub(crate) const CLIENT_SECONDS: u64 = 30;
-    pub(crate) const MAX_CONNECTIONS: usize = 1000;
-    pub(crate) const MAX_INFLIGHT_MIB: usize = 64;
+    pub(crate) const DEFAULT_MAX_SESSIONS: usize = 1000;
+    pub(crate) const DEFAULT_CLIENT_TIMEOUT_SECONDS: u64 = 30;
+    pub(crate) const DEFAULT_MAX_CONNECTIONS: usize = 1000;
+    pub(crate) const DEFAULT_MAX_INFLIGHT_MIB: usize = 64;
 
-    /// Loopback only, with sessions.
+    /// Returns the defaults: loopback only, with sessions.
     pub fn new() -> Self {
         Self {
             allowed_hosts: Vec::new(),
@@ -74,15 +77,15 @@ impl HttpOptions {
             remote: false,
             sessions: true,
             session_timeout: Duration::from_secs(30 * 60),
-            max_sessions: Self::MAX_SESSIONS,
-            client_timeout: Duration::from_secs(Self::CLIENT_SECONDS),
-            max_connections: Self::MAX_CONNECTIONS,
-            max_inflight_bytes: Self::MAX_INFLIGHT_MIB << 20,
+            max_sessions: Self::DEFAULT_MAX_SESSIONS,
+            client_timeout: Duration::from_secs(Self::DEFAULT_CLIENT_TIMEOUT_SECONDS),
+            max_connections: Self::DEFAULT_MAX_CONNECTIONS,
+            max_inflight_bytes: Self::DEFAULT_MAX_INFLIGHT_MIB << 20,
             shutdown: CancellationToken::new(),
         }
     }
 
-    /// Accepts this `Host` besides loopback: `tasks.example.org`, or with a port
+    /// Accepts this `Host` in addition to loopback: `tasks.example.org`, or with a port
     /// `tasks.example.org:8443`.
     #[must_use]
     pub fn allow_host(mut self, host: impl Into<String>) -> Self {
@@ -90,18 +93,18 @@ impl HttpOptions {
         self
     }
 
-    /// Accepts pages of this origin besides loopback: `https://app.example.org`, and for any port
-    /// `https://app.example.org:*`.
+    /// Accepts pages of this origin in addition to loopback: `https://app.example.org`, or for any
+    /// port `https://app.example.org:*`.
     ///
-    /// A browser also wants CORS headers: add a layer for them to [`Adapter::router`].
+    /// A browser also needs CORS headers: add a layer for them to [`Adapter::router`].
     #[must_use]
     pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
         self.allowed_origins.push(origin.into());
         self
     }
 
-    /// Lets [`Adapter::serve_http`] listen on an address that other machines reach. The hosts by
-    /// which they call it have to be allowed too.
+    /// Allows [`Adapter::serve_http`] to listen on an address that other machines can reach. The
+    /// host names that they use must be allowed too.
     #[must_use]
     pub fn allow_remote(mut self, on: bool) -> Self {
         self.remote = on;
@@ -109,76 +112,81 @@ impl HttpOptions {
     }
 
     /// Keeps a session for each client of MCP versions before 2026-07-28. Default: on. Later
-    /// versions have none over HTTP, whatever this says.
+    /// versions have no sessions over HTTP, regardless of this setting.
     #[must_use]
     pub fn sessions(mut self, on: bool) -> Self {
         self.sessions = on;
         self
     }
 
-    /// Ends a session that was not used for so long, or up to an eighth longer. Default: 30 minutes.
+    /// Sets the time after which an unused session ends, with a tolerance of up to one eighth.
+    /// Default: 30 minutes.
     ///
-    /// A call counts when it begins; a READ, unless it asked for progress, for as long as it runs.
+    /// A call counts as use when it begins. A READ call without progress counts for as long as it
+    /// runs.
     #[must_use]
     pub fn session_timeout(mut self, after: Duration) -> Self {
         self.session_timeout = after;
         self
     }
 
-    /// Opens so many sessions at a time. Default: 1,000. A client for which there is no place gets
-    /// HTTP's 503 with `Retry-After`, and JSON-RPC's error -32000; nobody loses a session to it.
+    /// Sets the maximum number of sessions. Default: 1,000. Beyond it, a new client gets HTTP's 503
+    /// with `Retry-After` and JSON-RPC's error -32000. Existing sessions are not affected.
     ///
-    /// Clients that leave without a word keep their places until
-    /// [`session_timeout`](Self::session_timeout). A session without calls takes some 60 KiB, and what
-    /// your operations keep in it.
+    /// Sessions of clients that disconnect without closing them count until
+    /// [`session_timeout`](Self::session_timeout). A session without calls takes about 60 KiB, plus
+    /// the state that your operations keep in it.
     #[must_use]
     pub fn max_sessions(mut self, sessions: usize) -> Self {
         self.max_sessions = sessions;
         self
     }
 
-    /// Gives up a client that takes longer than this to send a request's headers, or its body (408),
-    /// or that reads nothing of its answer for so long; closes a connection that was not used for so
-    /// long. Default: 30 seconds. How long an operation takes is
-    /// [`time_limit`](crate::AdapterBuilder::time_limit)'s business.
+    /// Closes the connection of a client that takes longer than this to send a request's headers or
+    /// its body (408), that does not read its answer for this long, or that is idle for this long.
+    /// Default: 30 seconds. The duration of operations is limited by
+    /// [`time_limit`](crate::AdapterBuilder::time_limit).
     ///
-    /// [`Adapter::router`] keeps to it for bodies; the rest belongs to whoever owns the connections.
+    /// [`Adapter::router`] applies it to bodies only: the connections belong to the surrounding
+    /// server.
     #[must_use]
     pub fn client_timeout(mut self, after: Duration) -> Self {
-        self.client_timeout = after.min(YEAR);
+        self.client_timeout = after.min(MAX_TIMEOUT);
         self
     }
 
-    /// Sets the maximum number of open connections. Default: 1,000, and on Unix never so many that fewer
-    /// than 160 of the files that the process may open are left to the rest of it, or three quarters of
-    /// them where that is less: the operator console, stores and logs have room.
+    /// Sets the maximum number of open connections. Default: 1,000. On Unix the limit on open files
+    /// lowers it, so that at least 160 descriptors, or a quarter of them if that is more, are left
+    /// for the operator console, stores and logs.
     ///
-    /// A further connection closes the one that has been idle for longest. Where every connection serves
-    /// a request or a stream of events, the new client waits for [`client_timeout`](Self::client_timeout)
-    /// at most and is hung up on then.
+    /// A further connection closes the one that has been idle for longest. If every connection
+    /// serves a request or a stream of events, the new client waits for at most
+    /// [`client_timeout`](Self::client_timeout), and its connection is closed then.
     ///
-    /// [`Adapter::router`] is not affected: its connections belong to the server around it.
+    /// [`Adapter::router`] is not affected: its connections belong to the surrounding server.
     #[must_use]
     pub fn max_connections(mut self, connections: usize) -> Self {
         self.max_connections = connections.max(1);
         self
     }
 
-    /// Sets the maximum number of bytes of all requests that are being received. Default: 64 MiB, and
-    /// never less than the longest request takes.
+    /// Sets the maximum number of bytes of all requests that are being received. Default: 64 MiB,
+    /// and never less than the maximum size of one request.
     ///
-    /// Beyond it, the request that has been incomplete for longest is given up. It gets HTTP's 503 with
-    /// `Retry-After`, and JSON-RPC's error -32000. So does a further request where all others are complete.
+    /// At the limit, the request that has been incomplete for longest is aborted with HTTP's 503,
+    /// `Retry-After` and JSON-RPC's error -32000. If all other requests are complete, the new one
+    /// is rejected in the same way.
     #[must_use]
     pub fn max_inflight_bytes(mut self, bytes: usize) -> Self {
         self.max_inflight_bytes = bytes;
         self
     }
 
-    /// Whether the options let a server listen there.
+    /// Checks whether the options allow a server to listen on this address.
     ///
     /// # Errors
-    /// [`Error::Usage`] when others could reach the address and the options do not allow that.
+    /// [`Error::Usage`] if other machines could reach the address and the options do not allow
+    /// that.
     pub fn check(&self, address: IpAddr) -> Result {
         if address.is_loopback() || (self.remote && !self.allowed_hosts.is_empty()) {
             return Ok(());
@@ -192,13 +200,13 @@ impl HttpOptions {
         Err(Error::Usage(format!("{address} can be reached from other machines: {missing}")))
     }
 
-    /// The hosts that are answered to: loopback, and what was [allowed](Self::allow_host).
+    /// The accepted hosts: loopback, and those [allowed](Self::allow_host).
     pub fn hosts(&self) -> Vec<String> {
         let hosts = ["localhost", "127.0.0.1", "::1"].into_iter().map(str::to_owned);
         hosts.chain(self.allowed_hosts.iter().cloned()).collect()
     }
 
-    /// The origins whose pages are answered: loopback, and what was [allowed](Self::allow_origin).
+    /// The accepted origins: loopback, and those [allowed](Self::allow_origin).
     pub fn origins(&self) -> Vec<String> {
         let origins = ["localhost", "127.0.0.1", "[::1]"].into_iter().flat_map(|host| {
             ["http", "https"].into_iter().map(move |scheme| format!("{scheme}://{host}:*"))
@@ -206,16 +214,17 @@ impl HttpOptions {
         origins.chain(self.allowed_origins.iter().cloned()).collect()
     }
 
-    /// Serves a router that is no adapter, on connections like an adapter's, until `stop` is done:
-    /// nothing but loopback unless these options allow it, clients that send or read nothing for
-    /// [`client_timeout`](Self::client_timeout) are given up, and
-    /// [connections](Self::max_connections) and [bytes](Self::max_inflight_bytes) are bounded.
+    /// Serves a router other than an adapter's until `stop` completes, with the same connection
+    /// handling: only loopback unless these options allow more,
+    /// [`client_timeout`](Self::client_timeout) for slow clients, and limits on
+    /// [connections](Self::max_connections) and [bytes](Self::max_inflight_bytes).
     ///
-    /// What requests may say is the router's to check, [hosts](Self::hosts) and
-    /// [origins](Self::origins) too.
+    /// The router itself must check the contents of requests, including [hosts](Self::hosts) and
+    /// [origins](Self::origins).
     ///
     /// # Errors
-    /// [`Error::Usage`] when others could reach the address and the options do not allow that.
+    /// [`Error::Usage`] if other machines could reach the address and the options do not allow
+    /// that.
     pub async fn serve_router<S>(
         self,
         listener: TcpListener,
@@ -239,7 +248,7 @@ impl HttpOptions {
             stopping.cancel();
         };
         let bounds = (self.max_connections, self.client_timeout);
-        tokio::join!(listen::serve(listener, router, bounds, ended), stopped);
+        tokio::join!(listener::serve(listener, router, bounds, ended), stopped);
         Ok(())
     }
 
@@ -256,26 +265,27 @@ impl HttpOptions {
 }
 
 impl Adapter {
-    /// The adapter at `/mcp` of an axum router, to be merged into a server of your own.
+    /// Returns the adapter as an axum router with the path `/mcp`, to be merged into your own
+    /// server.
     ///
-    /// Bodies that are too long, or no text, are answered with the protocol's error where they are
-    /// calls with an id; otherwise with 413, or 400 and JSON-RPC's error. No more of a long body is
-    /// kept than [`Limits::max_request_size`](crate::Limits) could allow.
+    /// Bodies that are too long, or that are not text, are answered with the protocol's error if
+    /// they are calls with an id, and otherwise with 413, or 400 and JSON-RPC's error. At most the
+    /// size that [`Limits::max_request_size`](crate::Limits) allows is kept of a long body.
     ///
     /// When your server stops, call [`end_executions`](Self::end_executions).
     pub fn router(&self, options: &HttpOptions) -> axum::Router {
         router(AdapterTools::new(self), options, Arc::new(Sessions::new(options)))
     }
 
-    /// Serves MCP clients over streamable HTTP at `/mcp`, until the process is told to stop
-    /// (Ctrl-C, or SIGTERM). Then all sessions end: executions that these clients have begun, and all
-    /// others without a session, are cancelled, confirmation tokens are revoked and agents are stopped.
-    /// All of this is in the store and in the audit log when the future completes. The wait is bounded;
-    /// see [`end_executions`](Self::end_executions).
+    /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives a signal
+    /// (Ctrl-C, or SIGTERM). Then all sessions end: executions that these clients began, and all
+    /// others without a session, are cancelled, confirmation tokens are revoked and agents are
+    /// stopped. All of this is in the store and in the audit log when the future completes. The
+    /// wait is bounded; see [`end_executions`](Self::end_executions).
     ///
     /// # Errors
-    /// [`Error::Usage`] when others could reach the address and `options` does not allow that;
-    /// [`Error::Io`] when it cannot be listened on.
+    /// [`Error::Usage`] if other machines could reach the address and `options` does not allow
+    /// that; [`Error::Io`] if binding the address fails.
     pub fn serve_http(
         &self,
         address: SocketAddr,
@@ -288,7 +298,8 @@ impl Adapter {
         })
     }
 
-    /// As [`serve_http`](Self::serve_http), on a listener of your own and until `stop` is done.
+    /// Serves like [`serve_http`](Self::serve_http), on a given listener and until `stop`
+    /// completes.
     ///
     /// # Errors
     /// As [`serve_http`](Self::serve_http).
@@ -328,10 +339,10 @@ impl Adapter {
     }
 }
 
-/// Serves tools over streamable HTTP at `/mcp`, until `stop` is done.
+/// Serves tools over streamable HTTP at `/mcp` until `stop` completes.
 ///
 /// # Errors
-/// [`Error::Usage`] when others could reach the address and `options` does not allow that.
+/// [`Error::Usage`] if other machines could reach the address and `options` does not allow that.
 pub fn serve_tools_listener<S>(
     service: Arc<dyn ToolService>,
     listener: TcpListener,
@@ -352,34 +363,34 @@ async fn serve(
 ) -> Result {
     let address = listener.local_addr()?;
     options.check(address.ip())?;
-    // A server's end is its own, even if its options are those of another one.
+    // Every server shuts down on its own, even if servers share their options.
     options.shutdown = CancellationToken::new();
     let shutdown = options.shutdown.clone();
-    // Dropping this future ends the sessions as well.
+    // Dropping this future also ends the sessions.
     let _end = shutdown.clone().drop_guard();
     let sessions = Arc::new(Sessions::new(&options));
     let router = router(Arc::clone(&service), &options, Arc::clone(&sessions));
     service.begin();
-    tracing::info!(url = %format_args!("http://{address}{PATH}"), "listening");
+    tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
     let stopping = shutdown.clone();
     let bounds = (options.max_connections, options.client_timeout);
-    let serving = listen::serve(listener, router, bounds, shutdown);
+    let serving = listener::serve(listener, router, bounds, shutdown);
     let stopped = async {
         stop.await;
-        // Ends the sessions and their streams too, which would keep their connections open.
+        // Also ends the sessions and their streams, which would keep their connections open.
         stopping.cancel();
-        // Whoever waits for an execution keeps a connection open too (REQ-LIF-10).
+        // Waiting for an execution keeps a connection open too (REQ-LIF-10).
         sessions.end();
         service.end_all().await;
     };
     tokio::join!(serving, stopped);
-    // The last requests may have opened sessions, and begun executions.
+    // The last requests may have opened sessions and begun executions.
     sessions.end();
     service.end_all().await;
     Ok(())
 }
 
-/// Tools at `/mcp`.
+/// Builds a router with tools at `/mcp`.
 fn router(
     service: Arc<dyn ToolService>,
     options: &HttpOptions,
@@ -387,21 +398,21 @@ fn router(
 ) -> axum::Router {
     let longest = service.max_message_bytes();
     let config = options.config(&*service);
-    let shared = Shared::new(service);
+    let shared = ServerState::new(service);
     let hosts = config.allowed_hosts.clone();
     let stop = options.shutdown.clone();
     let direct =
-        Direct::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
+        DirectCalls::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
     let budget = BodyBudget::new(options.max_inflight_bytes, longest);
-    let guard = Guard::new(direct, longest, options.client_timeout, budget);
+    let guard = BodyGuard::new(direct, longest, options.client_timeout, budget);
     let factory = move || {
         let connection = Arc::new(Connection::http());
         made(&connection);
-        // Shared, as over a stream: rmcp is compiled for one kind of handler.
+        // Shared, so that rmcp is compiled for a single handler type.
         Ok(Arc::new(Server::new(Arc::clone(&shared), connection)))
     };
     let service = StreamableHttpService::new(factory, sessions, config);
     axum::Router::new()
-        .nest_service(PATH, service)
-        .layer(axum::middleware::from_fn_with_state(guard, Guard::pass))
+        .nest_service(ENDPOINT_PATH, service)
+        .layer(axum::middleware::from_fn_with_state(guard, BodyGuard::pass))
 }

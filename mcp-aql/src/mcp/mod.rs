@@ -1,11 +1,12 @@
-//! MCP: tools, descriptions, annotations, progress, sessions, standard input and output, HTTP.
+//! The MCP server: tools, descriptions, annotations, progress, sessions, standard input and output,
+//! HTTP.
 //!
-//! The only module that names rmcp; none of its types leave it.
+//! The only module that uses rmcp; no type of rmcp leaves it.
 
 #[cfg(feature = "http")]
 mod accept;
 mod adapter_tools;
-mod batch_room;
+mod batch_budget;
 #[cfg(feature = "http")]
 mod body;
 #[cfg(feature = "http")]
@@ -14,13 +15,12 @@ mod calls;
 mod connection;
 #[cfg(feature = "http")]
 mod connections;
-mod describe;
 #[cfg(feature = "http")]
 mod direct;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]
-mod listen;
+mod listener;
 mod pipe;
 mod progress;
 #[cfg(feature = "http")]
@@ -30,7 +30,8 @@ mod service;
 #[cfg(feature = "http")]
 mod sessions;
 mod stdio;
-mod tools;
+mod tool_description;
+mod tool_table;
 mod wire;
 
 #[cfg(feature = "console")]
@@ -38,7 +39,7 @@ pub(crate) use connections::CONSOLE_CONNECTIONS;
 #[cfg(feature = "http")]
 pub use http::{HttpOptions, serve_tools_listener};
 #[cfg(feature = "console")]
-pub(crate) use listen::serve as serve_connections;
+pub(crate) use listener::serve as serve_connections;
 pub use service::{
     RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
 };

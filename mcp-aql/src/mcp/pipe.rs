@@ -1,9 +1,8 @@
-//! One client at the other end of two streams.
+//! Serves one client over a pair of streams.
 //!
-//! Tool calls, which are nearly all of what comes, are decoded here and run as tasks of their own;
-//! their answers are collected and written together. Everything else — the handshake, `ping`,
-//! `server/discover`, what a client has that we do not know of — goes through rmcp, which sees a
-//! connection with few messages.
+//! Tool calls, which are nearly all messages, are decoded here and run as separate tasks. Their
+//! answers are collected and written together. All other messages go through rmcp: the handshake,
+//! `ping`, `server/discover`, and future requests.
 
 use std::collections::HashMap;
 use std::future::{Future, Ready, ready};
@@ -26,16 +25,16 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::batch_room::BatchRoom;
+use super::batch_budget::BatchBudget;
 use super::calls::{Calls, cancelled_request};
 use super::connection::Connection;
 use super::progress::Notifier;
-use super::server::{Sent, Server, Shared, caught, is_newest, read_meta};
+use super::server::{OriginalMessage, Server, ServerState, catch_panics, is_newest, read_meta};
 use super::service::{RpcError, ToolService};
 use super::wire::{
-    Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, Refusal, Running, Salvage,
-    ToolCall, batch_ids, canonical_id, decode, fail_with, request_id, respond_with, splice,
-    too_long, write_error,
+    Fault, IdScanner, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, PendingAnswer,
+    Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with, request_id, respond_with,
+    splice, too_long, write_error,
 };
 use crate::future::BoxFuture;
 use crate::future::erased;
@@ -43,26 +42,26 @@ use crate::main_error::{Error, Result};
 use crate::request::{Arguments, parse, too_large};
 use crate::sync::lock;
 
-/// How long calls may still run when the client has said all that it will say. Enough for the
-/// answers to requests that were piped in, and short enough that a client that died is noticed.
+/// How long calls may run after the end of the input. Enough for the answers to requests that were
+/// piped in, and short enough to detect a client that died.
 pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
-/// How long changes that have begun may take after that to come to their end.
-const LAST_WRITES: Duration = Duration::from_secs(5);
-/// Messages on their way to rmcp.
-const QUEUE: usize = 64;
+/// How long writes that have begun may run after that.
+const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);
+/// The capacity of the queue to rmcp, in messages.
+const RMCP_QUEUE_CAPACITY: usize = 64;
 
-/// The longest message that anyone may send.
+/// The maximum length of a message in bytes.
 pub(super) fn longest_message(max_request_size: usize) -> usize {
-    // A client may write each character outside of ASCII as an escape, three times its size.
+    // A client may escape each non-ASCII character, which triples its size.
     max_request_size.saturating_mul(3).saturating_add(64 << 10)
 }
 
-/// One direction of a stream.
+/// The reading half of a stream.
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
-/// The other direction.
+/// The writing half of a stream.
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Serves one client until it goes, or until `stop` is done.
+/// Serves one client until it disconnects, or until `stop` completes.
 pub(super) fn serve_halves(
     service: Arc<dyn ToolService>,
     read: Reader,
@@ -81,12 +80,13 @@ async fn serve(
     service.begin();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
-    let server = Arc::new(Server::new(Shared::new(Arc::clone(&service)), Arc::clone(&connection)));
+    let server =
+        Arc::new(Server::new(ServerState::new(Arc::clone(&service)), Arc::clone(&connection)));
     let outbox = Outbox::default();
     let handshake = Arc::new(Handshake::default());
-    let (rest, incoming) = mpsc::channel(QUEUE);
+    let (rest, incoming) = mpsc::channel(RMCP_QUEUE_CAPACITY);
     let calls = Arc::<Calls>::default();
-    let transport = Rest {
+    let transport = RmcpTransport {
         incoming,
         outbox: outbox.clone(),
         handshake: Arc::clone(&handshake),
@@ -97,7 +97,7 @@ async fn serve(
         let (outbox, gone) = (outbox.clone(), gone.clone());
         async move {
             if let Err(error) = outbox.write_to(write).await {
-                tracing::debug!(%error, "the client does not read any more");
+                tracing::debug!(%error, "the client no longer reads");
             }
             gone.cancel();
         }
@@ -134,16 +134,16 @@ async fn serve(
     };
     tokio::pin!(others);
     let over = tokio::select! {
-        // Without a handshake there is nothing to serve. It is over as well once the client's last word
-        // was read, a moment before `ended` tells.
+        // Without a handshake there is nothing to serve. rmcp also ends once the client's last
+        // message was read, slightly before `ended` completes.
         outcome = &mut others => Some(outcome),
         () = ended.cancelled() => None,
-        // Requests that were read before the signal are answered as they are at the end of input.
+        // Requests that were read before the signal are answered as at the end of input.
         () = stop => None,
     };
     drop(reader);
-    // The last answers may still be on their way. rmcp would let its calls run for five seconds more
-    // before it tells them.
+    // The last answers may still be pending. rmcp would let its calls run for five more seconds
+    // before reporting them.
     let idle = async {
         let outcome = match over {
             Some(outcome) => outcome,
@@ -157,20 +157,20 @@ async fn serve(
         Ok(outcome) => outcome,
         Err(_) => {
             connection.end();
-            tokio::time::timeout(LAST_WRITES, idle).await.unwrap_or(Ok(()))
+            tokio::time::timeout(WRITE_GRACE_PERIOD, idle).await.unwrap_or(Ok(()))
         }
     };
     connection.end();
     outbox.close();
-    // A client that does not read any more would keep it for ever.
-    let _ = tokio::time::timeout(LAST_WRITES, writer.done()).await;
-    // The session's executions, agents and tokens end, and the store and the audit log say so, before the
-    // process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
+    // A client that no longer reads would block this indefinitely.
+    let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, writer.done()).await;
+    // The session's executions, agents and tokens end, and the store and the audit log record it
+    // before the process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
     service.end_sessions().await;
     outcome
 }
 
-/// Ends the session with whatever ends the connection, even if that is a dropped future.
+/// Ends the session together with the connection, even if the future is dropped.
 struct EndOnDrop(Arc<Connection>);
 
 impl Drop for EndOnDrop {
@@ -179,7 +179,7 @@ impl Drop for EndOnDrop {
     }
 }
 
-/// A task that does not outlive whoever started it.
+/// A task that is aborted on drop.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl AbortOnDrop {
@@ -194,44 +194,48 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// What is known of the client's version of MCP.
+/// The state of the handshake, from which the client's MCP version follows.
 #[derive(Debug, Default)]
 struct Handshake {
-    /// It was initialized, and requests say nothing of versions any more.
+    /// Set after `initialize`: later requests do not repeat the version.
     done: AtomicBool,
-    /// Something was sent that opens a connection.
+    /// Set once a message that opens a connection was sent.
     begun: AtomicBool,
-    /// The requests that rmcp answers, by their numbers.
-    passed_on: Mutex<HashMap<i64, PassedOn>>,
+    /// The requests that rmcp has to answer, by their numbers.
+    pending: Mutex<HashMap<i64, PendingRequest>>,
 }
 
-/// A request that rmcp answers.
+/// A request that rmcp has to answer.
 #[derive(Debug)]
-struct PassedOn {
-    /// The request's id, in canonical form.
+struct PendingRequest {
+    /// The request's id in canonical form.
     id: Box<str>,
-    answers: Answers,
+    answers: AnswerTarget,
 }
 
 /// The destination of the answer to a message.
 #[derive(Debug, Clone)]
-enum Answers {
+enum AnswerTarget {
     /// A line of its own.
     Line(Outbox),
-    /// The answers to the batch that the message is part of.
+    /// The collected answers to the batch that contains the message.
     Batch(Arc<BatchAnswers>),
 }
 
-impl Answers {
-    /// The room for the answers to the batch.
-    fn room(&self) -> Option<&BatchRoom> {
+impl AnswerTarget {
+    /// The remaining space for the answers to the batch.
+    fn room(&self) -> Option<&BatchBudget> {
         match self {
             Self::Line(_) => None,
             Self::Batch(batch) => Some(&batch.room),
         }
     }
 
-    fn push(&self, call: Option<Running>, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+    fn push(
+        &self,
+        call: Option<PendingAnswer>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<()> {
         match self {
             Self::Line(outbox) => outbox.push_last(call, write),
             Self::Batch(batch) => {
@@ -246,20 +250,20 @@ impl Answers {
     }
 }
 
-/// The answers to a batch of JSON-RPC, which go out as one line with the last of them.
+/// The answers to a JSON-RPC batch, which are sent as one line with the last of them.
 #[derive(Debug)]
 struct BatchAnswers {
     outbox: Outbox,
-    running: Mutex<Option<Running>>,
+    running: Mutex<Option<PendingAnswer>>,
     answers: Mutex<Vec<u8>>,
-    room: BatchRoom,
+    room: BatchBudget,
 }
 
 impl Drop for BatchAnswers {
     fn drop(&mut self) {
         let answers = std::mem::take(&mut *lock(&self.answers));
         if answers.is_empty() {
-            // Notifications have no answers.
+            // A batch of notifications has no answers.
             return;
         }
         let pushed = self.outbox.push_last(lock(&self.running).take(), |line| {
@@ -268,24 +272,24 @@ impl Drop for BatchAnswers {
             line.push(b']');
         });
         if let Err(error) = pushed {
-            tracing::debug!(%error, "a client that is gone misses its answers");
+            tracing::debug!(%error, "answers were not sent: the client is gone");
         }
     }
 }
 
-/// rmcp's end: what is not done directly.
-struct Rest {
+/// rmcp's end of the connection, for messages that are not handled directly.
+struct RmcpTransport {
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
     outbox: Outbox,
     handshake: Arc<Handshake>,
     calls: Arc<Calls>,
 }
 
-impl Rest {
-    /// The request that has this number, which ends.
-    fn end(&self, number: &RequestId) -> Option<PassedOn> {
+impl RmcpTransport {
+    /// Ends the request with this number, and returns it.
+    fn end(&self, number: &RequestId) -> Option<PendingRequest> {
         let RequestId::Number(number) = number else { return None };
-        let request = lock(&self.handshake.passed_on).remove(number)?;
+        let request = lock(&self.handshake.pending).remove(number)?;
         self.calls.end(&request.id, *number).then_some(request)
     }
 
@@ -295,7 +299,7 @@ impl Rest {
                 if matches!(response.result, ServerResult::InitializeResult(_)) {
                     self.handshake.done.store(true, Ordering::Release);
                 }
-                // Otherwise the client has cancelled the request.
+                // A cancelled request is no longer known, and gets no answer.
                 let Some(request) = self.end(&response.id) else { return Ok(()) };
                 let result = serde_json::to_vec(&response.result)?;
                 request.answers.push(None, |line| {
@@ -321,7 +325,7 @@ impl Rest {
     }
 }
 
-impl Transport<RoleServer> for Rest {
+impl Transport<RoleServer> for RmcpTransport {
     type Error = io::Error;
 
     fn send(
@@ -341,13 +345,13 @@ impl Transport<RoleServer> for Rest {
     }
 }
 
-/// After a message the next one is watched for this long: a program that calls one operation after the
-/// other sends it at once, and to wake up a processor that has just fallen asleep takes longer than a
-/// call.
-const WATCHED: Duration = Duration::from_micros(100);
+/// How long to poll for the next message after one was handled. A program that calls one operation
+/// after another sends it at once, and waking a processor that has just gone to sleep takes longer
+/// than a call.
+const BUSY_POLL_DURATION: Duration = Duration::from_micros(100);
 
-/// Waits for something, at first without falling asleep.
-async fn watching<F: Future>(future: F, watched: Duration) -> F::Output {
+/// Awaits a future, busy-polling for the first `watched` interval.
+async fn busy_poll<F: Future>(future: F, watched: Duration) -> F::Output {
     let mut future = std::pin::pin!(future);
     let begun = Instant::now();
     loop {
@@ -361,7 +365,7 @@ async fn watching<F: Future>(future: F, watched: Duration) -> F::Output {
     }
 }
 
-/// Where lines are read and calls begin.
+/// Reads lines and starts calls.
 struct Pipe {
     server: Arc<Server>,
     outbox: Outbox,
@@ -377,18 +381,18 @@ impl Pipe {
         let mut watched = Duration::ZERO;
         loop {
             self.outbox.room().await;
-            let next = watching(lines.next(), watched).await;
-            watched = WATCHED;
+            let next = busy_poll(lines.next(), watched).await;
+            watched = BUSY_POLL_DURATION;
             match next {
                 Ok(Line::Whole(line)) => self.take(line).await,
-                Ok(Line::TooLong(salvaged)) => {
+                Ok(Line::TooLong(recovered)) => {
                     let limit = self.server.limits().max_request_size;
-                    let error = too_large("request_size", limit, salvaged.bytes, "bytes");
-                    self.refuse(too_long(salvaged, error), &self.line());
+                    let error = too_large("request_size", limit, recovered.bytes, "bytes");
+                    self.refuse(too_long(recovered, error), &self.line());
                 }
                 Ok(Line::End) => return,
                 Err(error) => {
-                    tracing::debug!(%error, "the client's messages cannot be read any more");
+                    tracing::debug!(%error, "reading from the client failed");
                     return;
                 }
             }
@@ -412,16 +416,16 @@ impl Pipe {
         }
     }
 
-    /// Takes the messages of a batch. They run side by side, and are answered together.
+    /// Handles the messages of a batch concurrently. Their answers are sent together.
     async fn take_batch(&self, messages: Vec<&RawValue>) {
         if messages.len() > MAX_BATCH_MESSAGES {
             return self.fail(None, -32600, LONG_BATCH, &self.line());
         }
-        let answers = Answers::Batch(Arc::new(BatchAnswers {
+        let answers = AnswerTarget::Batch(Arc::new(BatchAnswers {
             outbox: self.outbox.clone(),
             running: Mutex::new(Some(self.outbox.expect_one())),
             answers: Mutex::default(),
-            room: self.server.batch_room(),
+            room: self.server.batch_budget(),
         }));
         for message in messages {
             let text = message.get().as_bytes();
@@ -429,7 +433,7 @@ impl Pipe {
         }
     }
 
-    async fn take_one(&self, message: Message<'_>, line: &[u8], answers: &Answers) {
+    async fn take_one(&self, message: Message<'_>, line: &[u8], answers: &AnswerTarget) {
         match message {
             Message::Call(call) => match self.meta(call.meta) {
                 Some((meta, modern)) => self.call(call, meta, modern, answers),
@@ -446,9 +450,9 @@ impl Pipe {
             },
             Message::Cancelled { request } => {
                 for number in self.calls.cancel(&canonical_id(request)) {
-                    let passed_on = lock(&self.handshake.passed_on).remove(&number);
-                    // Before the handshake rmcp would end the connection.
-                    if passed_on.is_some() && self.handshake.begun.load(Ordering::Relaxed) {
+                    let removed = lock(&self.handshake.pending).remove(&number);
+                    // Before the handshake, rmcp would close the connection.
+                    if removed.is_some() && self.handshake.begun.load(Ordering::Relaxed) {
                         self.send(cancelled_request(number)).await;
                     }
                 }
@@ -460,13 +464,13 @@ impl Pipe {
         }
     }
 
-    /// Answers go out as lines of their own.
-    fn line(&self) -> Answers {
-        Answers::Line(self.outbox.clone())
+    /// Sends answers as separate lines.
+    fn line(&self) -> AnswerTarget {
+        AnswerTarget::Line(self.outbox.clone())
     }
 
-    /// A request's `_meta`, and whether it follows MCP 2026-07-28; none for a request whose version is
-    /// for rmcp to judge.
+    /// Returns a request's `_meta`, and whether the request follows MCP 2026-07-28. Returns `None`
+    /// if rmcp has to judge the version.
     fn meta(&self, json: Option<&RawValue>) -> Option<(RequestMetaObject, bool)> {
         let meta = read_meta(json)?;
         if meta.protocol_version().is_none() {
@@ -475,8 +479,14 @@ impl Pipe {
         is_newest(&meta).then_some((meta, true))
     }
 
-    /// Begins a call; its answer goes out when it is there.
-    fn call(&self, call: ToolCall<'_>, meta: RequestMetaObject, modern: bool, answers: &Answers) {
+    /// Starts a call. Its answer is sent when it is complete.
+    fn call(
+        &self,
+        call: ToolCall<'_>,
+        meta: RequestMetaObject,
+        modern: bool,
+        answers: &AnswerTarget,
+    ) {
         let Some(tool) = self.server.tools().index(&call.name) else {
             let unknown = self.server.service().unknown_tool(&call.name);
             return self.error(Some(call.id), &unknown, answers);
@@ -497,22 +507,22 @@ impl Pipe {
             };
             let notifier = Notifier::Outbox(outbox);
             let work = server.reply(tool, arguments, &meta, notifier, cancellation);
-            let answer = caught(server.within(answers.room(), work)).await;
+            let answer = catch_panics(server.within(answers.room(), work)).await;
             if calls.end(&key, number) {
                 let pushed = answers.push(Some(expected), |line| {
                     server.write_answer(line, &id, &answer, modern);
                 });
                 if let Err(error) = pushed {
-                    tracing::debug!(%error, "a client that is gone misses an answer");
+                    tracing::debug!(%error, "an answer was not sent: the client is gone");
                 }
             }
         });
     }
 
-    /// Gives a message to rmcp. A request gets a number in the place of its id.
-    async fn pass_on(&self, line: &[u8], answers: &Answers) {
+    /// Passes a message to rmcp. The id of a request is replaced with a number.
+    async fn pass_on(&self, line: &[u8], answers: &AnswerTarget) {
         let numbered = request_id(line).and_then(|id| {
-            let request = PassedOn { id: canonical_id(id).into(), answers: answers.clone() };
+            let request = PendingRequest { id: canonical_id(id).into(), answers: answers.clone() };
             let number = self.calls.begin(&request.id, self.server.cancellation());
             Some((number, request, splice(line, id, &number.to_string())?))
         });
@@ -521,8 +531,8 @@ impl Pipe {
             Ok(mut message) => {
                 if let ClientJsonRpcMessage::Request(request) = &mut message {
                     let sent = match answers.room() {
-                        Some(room) => Sent::Batched(line.into(), room.clone()),
-                        None => Sent::Line(line.into()),
+                        Some(room) => OriginalMessage::Batched(line.into(), room.clone()),
+                        None => OriginalMessage::Line(line.into()),
                     };
                     request.request.extensions_mut().insert(sent);
                     use ClientRequest::{DiscoverRequest, PingRequest};
@@ -530,7 +540,7 @@ impl Pipe {
                         self.handshake.begun.store(true, Ordering::Relaxed);
                     }
                     if let Some((number, request, _)) = numbered {
-                        lock(&self.handshake.passed_on).insert(number, request);
+                        lock(&self.handshake.pending).insert(number, request);
                     }
                 } else {
                     // rmcp has read an answer, although the message has a method as well.
@@ -539,7 +549,7 @@ impl Pipe {
                     }
                     if !self.handshake.begun.load(Ordering::Relaxed) {
                         // rmcp would end the connection.
-                        tracing::debug!("ignored before the client has introduced itself");
+                        tracing::debug!("ignored a message before the handshake");
                         return;
                     }
                 }
@@ -549,7 +559,7 @@ impl Pipe {
                 if let Some((number, request, _)) = &numbered {
                     self.calls.end(&request.id, *number);
                 }
-                self.refuse(Refusal { id: Salvage::of(line).id, fault: Fault::Form }, answers);
+                self.refuse(Refusal { id: IdScanner::of(line).id, fault: Fault::Form }, answers);
             }
         }
     }
@@ -560,9 +570,10 @@ impl Pipe {
         }
     }
 
-    fn refuse(&self, refusal: Refusal, answers: &Answers) {
+    fn refuse(&self, refusal: Refusal, answers: &AnswerTarget) {
         let Refusal { id, fault } = refusal;
-        // To answer what is not even JSON may make an echo of it answer back for ever.
+        // Answering invalid JSON could cause an endless exchange with a client that echoes its
+        // input.
         if id.is_none() && !matches!(fault, Fault::Form) {
             return tracing::debug!(?fault, "a message without an id is not answered");
         }
@@ -576,17 +587,17 @@ impl Pipe {
         }
     }
 
-    fn error(&self, id: Option<&str>, error: &RpcError, answers: &Answers) {
+    fn error(&self, id: Option<&str>, error: &RpcError, answers: &AnswerTarget) {
         self.push(answers, |line| write_error(line, id, error));
     }
 
-    fn fail(&self, id: Option<&str>, code: i32, message: &str, answers: &Answers) {
+    fn fail(&self, id: Option<&str>, code: i32, message: &str, answers: &AnswerTarget) {
         self.push(answers, |line| fail_with(line, id, code, message));
     }
 
-    fn push(&self, answers: &Answers, write: impl FnOnce(&mut Vec<u8>)) {
+    fn push(&self, answers: &AnswerTarget, write: impl FnOnce(&mut Vec<u8>)) {
         if let Err(error) = answers.push(None, write) {
-            tracing::debug!(%error, "a client that is gone misses an answer");
+            tracing::debug!(%error, "an answer was not sent: the client is gone");
         }
     }
 }

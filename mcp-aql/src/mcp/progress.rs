@@ -1,3 +1,5 @@
+//! Progress notifications of calls.
+
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -13,14 +15,13 @@ use super::wire::Outbox;
 use crate::future::BoxFuture;
 use crate::operation::ProgressSink;
 
-/// At most one notification in this time: a client gains nothing by more, and each one has to be
-/// written out.
-const PACE: Duration = Duration::from_millis(50);
+/// The minimum interval between notifications. More frequent ones would only add load.
+const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);
 
-/// One call's progress on its way to the client (REQ-MCP-13 to REQ-MCP-16).
+/// The progress of one call on its way to the client (REQ-MCP-13 to REQ-MCP-16).
 ///
-/// The operation only leaves its latest word here; [`Pump`] sends it. So a chatty operation is not
-/// held up by a slow client.
+/// An operation only stores its latest report here; [`ProgressSender`] sends it. A slow client therefore does
+/// not block an operation that reports often.
 pub(super) struct Progress(watch::Sender<Option<Report>>);
 
 #[derive(Clone)]
@@ -30,17 +31,17 @@ struct Report {
     message: Option<String>,
 }
 
-/// The way to the client.
+/// The channel to the client.
 pub(super) enum Notifier {
     /// Through rmcp.
     Peer(Peer<RoleServer>),
-    /// Straight to the stream.
+    /// Directly through the outbox.
     Outbox(Outbox),
 }
 
 impl Notifier {
     async fn send(&self, params: ProgressNotificationParam) {
-        /// A notification as JSON-RPC has it.
+        /// A JSON-RPC notification.
         #[derive(Serialize)]
         struct Notification {
             jsonrpc: &'static str,
@@ -66,16 +67,16 @@ impl Notifier {
     }
 }
 
-/// Sends what [`Progress`] collects.
-pub(super) struct Pump {
+/// Sends the reports that [`Progress`] stores.
+pub(super) struct ProgressSender {
     reports: watch::Receiver<Option<Report>>,
     notifier: Notifier,
     token: ProgressToken,
 }
 
-pub(super) fn progress(notifier: Notifier, token: ProgressToken) -> (Progress, Pump) {
+pub(super) fn progress(notifier: Notifier, token: ProgressToken) -> (Progress, ProgressSender) {
     let (sender, reports) = watch::channel(None);
-    (Progress(sender), Pump { reports, notifier, token })
+    (Progress(sender), ProgressSender { reports, notifier, token })
 }
 
 impl ProgressSink for Progress {
@@ -85,7 +86,7 @@ impl ProgressSink for Progress {
         total: Option<f64>,
         message: Option<String>,
     ) -> BoxFuture<'a, ()> {
-        // MCP wants progress to grow: whatever does not is dropped, and so is what is no number.
+        // MCP requires progress to increase. Other reports, and NaN, are dropped.
         let grew = self.0.send_if_modified(|latest| {
             let grows = match latest {
                 Some(latest) => done > latest.done,
@@ -100,22 +101,21 @@ impl ProgressSink for Progress {
         });
         Box::pin(async move {
             if grew {
-                // Lets the pump run beside an operation that never waits for anything.
+                // Lets the pump run beside an operation without await points.
                 tokio::task::yield_now().await;
             }
         })
     }
 }
 
-impl Pump {
-    /// Sends reports as they come, until the operation is done and its last one has gone out: it
-    /// comes before the result.
+impl ProgressSender {
+    /// Sends reports until the operation is complete. The last report is sent before the result.
     pub(super) async fn run(mut self, done: &CancellationToken) {
         while !done.is_cancelled() {
             tokio::select! {
                 changed = self.reports.changed() => {
                     if changed.is_err() {
-                        // Nobody is left to report anything.
+                        // The sender is gone.
                         return;
                     }
                 }
@@ -123,7 +123,7 @@ impl Pump {
             }
             self.send_latest().await;
             tokio::select! {
-                () = tokio::time::sleep(PACE) => {}
+                () = tokio::time::sleep(NOTIFICATION_INTERVAL) => {}
                 () = done.cancelled() => {}
             }
         }

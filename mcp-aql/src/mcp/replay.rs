@@ -1,7 +1,7 @@
-//! The events of requests, kept so that a client that has lost its connection fetches them later.
+//! Keeps the events of requests, so that a client can fetch them after losing its connection.
 //!
-//! rmcp forgets the events of a request with its reply, which for a fast call is before the client can
-//! know of a lost connection.
+//! rmcp discards the events of a request with its reply. For a fast call that is before the client
+//! can notice a lost connection.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, Weak};
@@ -16,24 +16,24 @@ use tokio::time::Instant;
 
 use crate::sync::lock;
 
-/// The maximum number of bytes of all finished replies that are kept. Beyond it the oldest go.
+/// The maximum total size of kept replies. Beyond it the oldest are removed.
 const MAX_KEPT_BYTES: usize = 16 << 20;
-/// How long a finished reply is kept. A client that has lost its connection comes back much sooner.
+/// How long a finished reply is kept. A client that loses its connection reconnects much sooner.
 const REPLY_TTL: Duration = Duration::from_secs(5 * 60);
 /// The overhead of a kept reply besides its text, in bytes.
 const ENTRY_BYTES: usize = 1 << 10;
-/// The maximum number of events that are kept of one request. Of many notifications of progress the first
-/// ones go.
+/// The maximum number of kept events per request. The oldest progress notifications are removed
+/// first.
 const MAX_EVENTS: usize = 64;
 
-/// The streams of events of one session's requests, by their numbers.
+/// The event streams of one session's requests, by number.
 #[derive(Default)]
-pub(super) struct Streams(Mutex<SessionLogs>);
+pub(super) struct EventStreams(Mutex<SessionLogs>);
 
 #[derive(Default)]
 struct SessionLogs {
     by_number: HashMap<u64, Arc<EventLog>>,
-    /// Set when the session ends, after which nothing more is kept.
+    /// Set when the session ends, after which nothing is kept.
     has_ended: bool,
 }
 
@@ -43,17 +43,17 @@ struct EventLog(watch::Sender<Events>);
 #[derive(Default)]
 struct Events {
     kept: VecDeque<ServerSseMessage>,
-    /// The number of the first one that is kept.
+    /// The number of the first kept event.
     first: usize,
-    /// No more will come.
+    /// Set when the stream is complete.
     is_finished: bool,
 }
 
 /// The finished replies of all sessions, the oldest first.
 #[derive(Default)]
-pub(super) struct Finished {
+pub(super) struct FinishedReplies {
     queue: Mutex<FinishedQueue>,
-    /// Wakes the task that removes expired replies, once none is left.
+    /// Notifies the task that removes expired replies when the last reply is gone.
     emptied: Arc<Notify>,
 }
 
@@ -61,24 +61,24 @@ pub(super) struct Finished {
 struct FinishedQueue {
     replies: VecDeque<FinishedReply>,
     bytes: usize,
-    /// Whether a task removes the replies that have expired.
+    /// Whether a task for removing expired replies is running.
     is_swept: bool,
 }
 
 /// A finished reply that can be fetched again.
 struct FinishedReply {
-    streams: Weak<Streams>,
+    streams: Weak<EventStreams>,
     number: u64,
     bytes: usize,
     expires: Instant,
 }
 
-impl Streams {
-    /// Records a request's events, whether or not the client still reads them, and returns them.
+impl EventStreams {
+    /// Records and returns a request's events. Recording continues if the client stops reading.
     pub(super) fn record(
         self: &Arc<Self>,
         mut events: BoxStream<'static, ServerSseMessage>,
-        finished: &Arc<Finished>,
+        finished: &Arc<FinishedReplies>,
     ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + use<> {
         let log = Arc::new(EventLog(watch::Sender::default()));
         let following = events_from(&log, 0);
@@ -88,7 +88,7 @@ impl Streams {
             while let Some(event) = events.next().await {
                 if number.is_none() {
                     number = event.event_id.as_deref().and_then(parse).map(|(_, number)| number);
-                    // Before anything that the client could ask for again is sent.
+                    // Registered before the client can receive an event to resume from.
                     if let (Some(number), Some(streams)) = (number, streams.upgrade()) {
                         let mut logs = lock(&streams.0);
                         if !logs.has_ended {
@@ -107,7 +107,7 @@ impl Streams {
         following
     }
 
-    /// The events behind this one, where it is one of a request whose events are kept.
+    /// The events after this one, if its request's events are kept.
     pub(super) fn replay(
         &self,
         last_event_id: &str,
@@ -128,10 +128,10 @@ impl Events {
     }
 }
 
-impl Finished {
-    fn keep(self: &Arc<Self>, streams: &Weak<Streams>, number: u64, bytes: usize) {
+impl FinishedReplies {
+    fn keep(self: &Arc<Self>, streams: &Weak<EventStreams>, number: u64, bytes: usize) {
         let mut queue = lock(&self.queue);
-        // The queue is locked, so a session that ends now forgets the reply afterwards.
+        // The queue is locked, so a session that ends concurrently removes the reply afterwards.
         if streams.upgrade().is_none_or(|streams| lock(&streams.0).has_ended) {
             return;
         }
@@ -144,8 +144,8 @@ impl Finished {
         }
     }
 
-    /// Drops the replies of a session that has ended.
-    pub(super) fn forget(&self, session: &Arc<Streams>) {
+    /// Drops the replies of an ended session.
+    pub(super) fn forget(&self, session: &Arc<EventStreams>) {
         let mut queue = lock(&self.queue);
         *lock(&session.0) = SessionLogs { has_ended: true, ..SessionLogs::default() };
         let mut freed = 0;
@@ -160,7 +160,7 @@ impl Finished {
         }
     }
 
-    /// Removes the replies that have expired. Returns when the next one expires.
+    /// Removes expired replies. Returns when the next one expires.
     fn remove_expired(&self) -> Option<Instant> {
         let mut queue = lock(&self.queue);
         let now = Instant::now();
@@ -173,14 +173,14 @@ impl Finished {
     }
 }
 
-impl Drop for Finished {
+impl Drop for FinishedReplies {
     fn drop(&mut self) {
         self.emptied.notify_one();
     }
 }
 
 impl FinishedQueue {
-    /// Removes the oldest reply. Returns false if there is none.
+    /// Removes the oldest reply. Returns false if the queue is empty.
     fn remove_oldest(&mut self) -> bool {
         let Some(reply) = self.replies.pop_front() else { return false };
         self.bytes = self.bytes.saturating_sub(reply.bytes);
@@ -191,8 +191,8 @@ impl FinishedQueue {
     }
 }
 
-/// Removes replies when they expire, as long as there are any.
-async fn sweep(finished: Weak<Finished>, emptied: Arc<Notify>) {
+/// Removes replies as they expire, until none is left.
+async fn sweep(finished: Weak<FinishedReplies>, emptied: Arc<Notify>) {
     loop {
         let next = finished.upgrade().and_then(|finished| finished.remove_expired());
         let Some(next) = next else { return };
@@ -203,7 +203,7 @@ async fn sweep(finished: Weak<Finished>, emptied: Arc<Notify>) {
     }
 }
 
-/// The events of a log from this number on, until it is finished.
+/// The events of a log from this number on, until it is complete.
 fn events_from(
     log: &EventLog,
     next: usize,
@@ -227,7 +227,7 @@ fn events_from(
     })
 }
 
-/// The number of an event and that of its stream, as rmcp writes both.
+/// Parses the numbers of an event and its stream from rmcp's event id.
 fn parse(event_id: &str) -> Option<(usize, u64)> {
     let (event, stream) = event_id.split_once('/')?;
     Some((event.parse().ok()?, stream.parse().ok()?))
@@ -275,7 +275,8 @@ mod tests {
 
     #[tokio::test]
     async fn replies_are_kept_until_newer_ones_need_their_room() {
-        let (streams, finished) = (Arc::new(Streams::default()), Arc::new(Finished::default()));
+        let (streams, finished) =
+            (Arc::new(EventStreams::default()), Arc::new(FinishedReplies::default()));
         let two = stream::iter([event("0/7", 1), event("1/7", 1)]).boxed();
         let sent = streams.record(two, &finished);
         assert_eq!(ids(sent).await, ["0/7", "1/7"]);
@@ -287,7 +288,7 @@ mod tests {
             let reply = stream::iter([event(&id, MAX_KEPT_BYTES / 3)]).boxed();
             assert_eq!(ids(streams.record(reply, &finished)).await, [id]);
         }
-        // The recording of the last one ends behind its event.
+        // The last recording ends after its event.
         while lock(&finished.queue).replies.len() > 2 {
             tokio::task::yield_now().await;
         }
@@ -295,16 +296,16 @@ mod tests {
         assert!(streams.replay("0/9").is_some() && streams.replay("0/10").is_some());
     }
 
-    /// The number of finished replies that are kept, and their bytes.
-    fn kept(finished: &Finished) -> (usize, usize) {
+    /// The number of kept replies, and their size in bytes.
+    fn kept(finished: &FinishedReplies) -> (usize, usize) {
         let queue = lock(&finished.queue);
         (queue.replies.len(), queue.bytes)
     }
 
     #[tokio::test]
     async fn replies_of_an_ended_session_are_dropped() {
-        let finished = Arc::new(Finished::default());
-        let [ends, stays] = [(); 2].map(|()| Arc::new(Streams::default()));
+        let finished = Arc::new(FinishedReplies::default());
+        let [ends, stays] = [(); 2].map(|()| Arc::new(EventStreams::default()));
         for streams in [&ends, &stays] {
             ids(streams.record(stream::iter([event("0/1", 10)]).boxed(), &finished)).await;
         }
@@ -332,7 +333,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn replies_expire() {
-        let (streams, finished) = (Arc::new(Streams::default()), Arc::new(Finished::default()));
+        let (streams, finished) =
+            (Arc::new(EventStreams::default()), Arc::new(FinishedReplies::default()));
         for number in 1..3 {
             let reply = stream::iter([event(&format!("0/{number}"), 1)]).boxed();
             ids(streams.record(reply, &finished)).await;
@@ -342,7 +344,7 @@ mod tests {
         tokio::time::sleep(REPLY_TTL).await;
         assert!(streams.replay("0/2").is_none());
         assert_eq!(kept(&finished), (0, 0));
-        // The task that removes them begins again with the next reply.
+        // The cleanup task starts again with the next reply.
         ids(streams.record(stream::iter([event("0/3", 1)]).boxed(), &finished)).await;
         tokio::time::sleep(REPLY_TTL * 2).await;
         assert_eq!(kept(&finished), (0, 0));
@@ -351,7 +353,8 @@ mod tests {
     #[tokio::test]
     async fn no_task_is_left_without_replies() {
         let tasks = || tokio::runtime::Handle::current().metrics().num_alive_tasks();
-        let (streams, finished) = (Arc::new(Streams::default()), Arc::new(Finished::default()));
+        let (streams, finished) =
+            (Arc::new(EventStreams::default()), Arc::new(FinishedReplies::default()));
         let reply = || stream::iter([event("0/1", 1)]).boxed();
         for ends in [true, false] {
             let streams = if ends { Arc::clone(&streams) } else { Arc::default() };
@@ -375,7 +378,8 @@ mod tests {
 
     #[tokio::test]
     async fn of_many_events_the_last_ones_are_kept() {
-        let (streams, finished) = (Arc::new(Streams::default()), Arc::new(Finished::default()));
+        let (streams, finished) =
+            (Arc::new(EventStreams::default()), Arc::new(FinishedReplies::default()));
         let events = (0..=MAX_EVENTS).map(|number| event(&format!("{number}/1"), 1));
         let events = stream::iter(events.collect::<Vec<_>>()).boxed();
         let sent = streams.record(events, &finished);

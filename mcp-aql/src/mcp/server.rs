@@ -1,4 +1,4 @@
-//! A set of tools as an MCP server: calls on their way to a tool, and what rmcp answers.
+//! Implements the MCP server for a set of tools.
 
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
@@ -20,11 +20,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
-use super::batch_room::{BatchRoom, FEWER};
+use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
 use super::progress::{Notifier, progress};
 use super::service::{RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolService};
-use super::tools::ToolTable;
+use super::tool_table::ToolTable;
 use super::wire::{
     Fault, MalformedCall, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
 };
@@ -34,14 +34,14 @@ use crate::operation::CallScope;
 use crate::request::{Arguments, parse, read};
 use mcp_aql_protocol::Limits;
 
-/// The state that all connections of a server share.
-pub(super) struct Shared {
+/// State shared by all connections of a server.
+pub(super) struct ServerState {
     service: Arc<dyn ToolService>,
     tools: ToolTable,
     config: ServerConfig,
 }
 
-impl Shared {
+impl ServerState {
     pub(super) fn new(service: Arc<dyn ToolService>) -> Arc<Self> {
         let ServerDescription { name, version, instructions } = service.description();
         let config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
@@ -52,28 +52,28 @@ impl Shared {
     }
 }
 
-/// The tools as an MCP server, for one connection or one stateless request.
+/// The MCP server of one connection or of one stateless request.
 ///
-/// It offers tools and nothing else, so prompts, resources and completions are answered with
-/// "method not found", as MCP has it for what a server does not declare; rmcp on its own would
-/// answer with empty lists.
+/// Only tools are supported. Prompts, resources and completions are answered with "method not
+/// found", as MCP requires for capabilities that a server does not declare; rmcp's default would be
+/// empty lists.
 pub(super) struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     connection: Arc<Connection>,
 }
 
 impl Server {
-    pub(super) fn new(shared: Arc<Shared>, connection: Arc<Connection>) -> Self {
+    pub(super) fn new(shared: Arc<ServerState>, connection: Arc<Connection>) -> Self {
         Self { shared, connection }
     }
 
-    /// The answer to a call that could not be read.
+    /// The answer to a call that could not be decoded.
     fn refuse(&self, error: OperationError) -> ToolAnswer {
         let scope = CallScope { session: self.connection.session(), ..CallScope::default() };
         self.service().refuse(error, &scope)
     }
 
-    /// The answer to a message that could not be read.
+    /// The answer to a message that could not be decoded.
     pub(super) fn refuse_message(&self, fault: Fault) -> ToolAnswer {
         match fault {
             Fault::Call(error) => self.refuse(error),
@@ -85,12 +85,12 @@ impl Server {
         }
     }
 
-    /// What the tool table says of a tool's name.
+    /// The table of tools.
     pub(super) fn tools(&self) -> &ToolTable {
         &self.shared.tools
     }
 
-    /// Whether the client may send several messages in one.
+    /// Whether the client may send JSON-RPC batches.
     pub(super) fn takes_batches(&self) -> bool {
         self.connection.takes_batches()
     }
@@ -103,16 +103,16 @@ impl Server {
         self.service().limits()
     }
 
-    /// Room for the replies to a batch, which is that for one reply.
-    pub(super) fn batch_room(&self) -> BatchRoom {
-        BatchRoom::new(self.limits().max_response_size)
+    /// Space for the replies to a batch, which is the limit of one reply.
+    pub(super) fn batch_budget(&self) -> BatchBudget {
+        BatchBudget::new(self.limits().max_response_size)
     }
 
-    /// Runs a call. One that is part of a batch does not begin once the batch has no room, and its answer is
-    /// replaced by an error if it has no room in the batch.
+    /// Runs a call within the size limit of its batch. The call does not start once the limit is
+    /// reached, and a reply that does not fit is replaced with an error.
     pub(super) async fn within(
         &self,
-        room: Option<&BatchRoom>,
+        room: Option<&BatchBudget>,
         call: impl Future<Output = ToolAnswer>,
     ) -> ToolAnswer {
         let Some(room) = room else { return call.await };
@@ -122,7 +122,7 @@ impl Server {
         match call.await {
             Ok(reply) if !room.reserve(reply.text.len()) => {
                 let error = room.error(reply.text.len());
-                // A failure does not say whether the operation ran.
+                // A failure does not show whether the operation ran.
                 self.refuse(match reply.code {
                     None => error.with_detail("operation_ran", true),
                     Some(_) => error,
@@ -132,8 +132,12 @@ impl Server {
         }
     }
 
-    /// The answer to `tools/list`, as JSON, for a client of MCP 2026-07-28 or of one before.
-    pub(super) fn listed(&self, modern: bool, room: Option<&BatchRoom>) -> Result<&str, RpcError> {
+    /// The answer to `tools/list` as JSON, for a client of MCP 2026-07-28 or of an earlier version.
+    pub(super) fn listed(
+        &self,
+        modern: bool,
+        room: Option<&BatchBudget>,
+    ) -> Result<&str, RpcError> {
         let text = self.tools().listed(modern);
         match room {
             Some(room) if !room.reserve(text.len()) => Err(no_room()),
@@ -141,7 +145,7 @@ impl Server {
         }
     }
 
-    /// The token that ends one call: with its session, or before.
+    /// A cancellation token for one call, also cancelled with its session.
     pub(super) fn cancellation(&self) -> CancellationToken {
         match self.connection.session() {
             Some(session) => session.ended_token().child_token(),
@@ -149,8 +153,8 @@ impl Server {
         }
     }
 
-    /// Runs a tool call to its reply; its progress goes out on the way. Arguments that could not be
-    /// read are answered as a failure.
+    /// Runs a tool call and returns its reply, sending progress meanwhile. Arguments that could not
+    /// be decoded produce a failure.
     pub(super) async fn reply(
         &self,
         tool: usize,
@@ -167,11 +171,11 @@ impl Server {
             return self.reply_at_once(tool, arguments, meta, cancellation).await;
         };
         let scope = self.scope(meta, &arguments.members, cancellation);
-        // Apart, so that the future of a call that nobody asks about stays small.
+        // A separate boxed future keeps calls without progress small.
         erased(self.reply_with_progress(tool, arguments, (meta, scope), notifier, token)).await
     }
 
-    /// As [`reply`](Self::reply), for a call whose progress nobody asks about.
+    /// Runs a tool call like [`reply`](Self::reply), without progress.
     pub(super) async fn reply_at_once(
         &self,
         tool: usize,
@@ -223,9 +227,9 @@ impl Server {
         let Some(tool) = self.tools().index(&request.name) else {
             return Err(self.service().unknown_tool(&request.name));
         };
-        let sent = Sent::of(context);
-        let room = sent.as_ref().and_then(Sent::room);
-        let arguments = match sent.map(Sent::into_bytes) {
+        let sent = OriginalMessage::of(context);
+        let room = sent.as_ref().and_then(OriginalMessage::room);
+        let arguments = match sent.map(OriginalMessage::into_bytes) {
             Some(message) => match decode(&message) {
                 Message::Call(call) if read_meta(call.meta).is_none() => {
                     return Err(RpcError::new(-32602, REPEATED_MEMBER));
@@ -234,7 +238,7 @@ impl Server {
                     Some(json) => parse(json.as_bytes(), self.limits()),
                     None => Ok(Arguments::default()),
                 },
-                // rmcp accepts a message that repeats a member.
+                // rmcp accepts a message with a repeated member.
                 _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
             },
             None => Ok(request.arguments.unwrap_or_default().into()),
@@ -252,7 +256,8 @@ impl Server {
             true => serde_json::from_str(&reply.text).ok(),
             false => None,
         };
-        // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for what no other call can mend.
+        // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for errors that no other call can
+        // fix.
         let failed = reply.is_error();
         let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
         result.is_error = Some(failed);
@@ -260,7 +265,7 @@ impl Server {
         Ok(result)
     }
 
-    /// Writes the message with this answer, where rmcp does not.
+    /// Writes the JSON-RPC message with this answer.
     pub(super) fn write_answer(
         &self,
         message: &mut Vec<u8>,
@@ -281,25 +286,25 @@ fn error_data(error: RpcError) -> ErrorData {
     ErrorData::new(ErrorCode(error.code), error.message, error.data)
 }
 
-/// The error for an answer, other than a call's, that has no room in its batch.
+/// The error for an answer other than a call's that does not fit into its batch.
 fn no_room() -> RpcError {
-    RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER}"))
+    RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
 }
 
-/// A message as its client sent it, beside what rmcp made of it: a map does not show which members a
-/// request repeats, and which digits of a number are gone.
+/// The original message beside rmcp's parsed form, which loses repeated members and digits of
+/// numbers.
 #[derive(Debug, Clone)]
-pub(super) enum Sent {
+pub(super) enum OriginalMessage {
     /// A line.
     Line(Arc<[u8]>),
     /// A message of a batch, and the room for the answers to the batch.
-    Batched(Arc<[u8]>, BatchRoom),
+    Batched(Arc<[u8]>, BatchBudget),
     /// The body of an HTTP request, as far as it was read.
     #[cfg(feature = "http")]
-    Body(Arc<std::sync::Mutex<super::body::Seen>>),
+    Body(Arc<std::sync::Mutex<super::body::BodyRecord>>),
 }
 
-impl Sent {
+impl OriginalMessage {
     fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
         let sent = context.extensions.get::<Self>();
         #[cfg(feature = "http")]
@@ -309,8 +314,8 @@ impl Sent {
         sent.cloned()
     }
 
-    /// The room for the answers to the batch that the message is part of.
-    fn room(&self) -> Option<BatchRoom> {
+    /// The remaining space for the answers to the batch that contains the message.
+    fn room(&self) -> Option<BatchBudget> {
         match self {
             Self::Batched(_, room) => Some(room.clone()),
             _ => None,
@@ -320,17 +325,17 @@ impl Sent {
     fn into_bytes(self) -> Vec<u8> {
         match self {
             Self::Line(line) | Self::Batched(line, _) => line.to_vec(),
-            // The bytes are not needed again, and an operation may take its time: they must not count as
-            // those of a request that is being received meanwhile.
+            // The bytes are not needed again, and the operation may run for long: they must not
+            // count as bytes of a request that is being received.
             #[cfg(feature = "http")]
             Self::Body(seen) => std::mem::take(&mut *crate::sync::lock(&seen)).read().into(),
         }
     }
 }
 
-/// Answers a call, with an error if that panics. A handler that panics would never answer, and the client
-/// would wait for ever. Panics of operations are caught further inside; this is for our own.
-pub(super) async fn caught<T>(
+/// Answers a call with an error if it panics, since the client would otherwise wait indefinitely.
+/// Panics of operations are caught earlier; this covers the framework's own code.
+pub(super) async fn catch_panics<T>(
     work: impl Future<Output = Result<T, RpcError>>,
 ) -> Result<T, RpcError> {
     AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
@@ -339,14 +344,14 @@ pub(super) async fn caught<T>(
     })
 }
 
-/// A request's `_meta`, if it has MCP's form.
+/// Parses a request's `_meta`.
 pub(super) fn read_meta(json: Option<&RawValue>) -> Option<RequestMetaObject> {
     let Some(json) = json else { return Some(RequestMetaObject::default()) };
     let Arguments { members, losses } = read(json.get()).ok()?.ok()?;
     losses.is_empty().then_some(RequestMetaObject(MetaObject(members)))
 }
 
-/// Whether a request says of itself all that MCP 2026-07-28 has it say.
+/// Whether a request carries everything that MCP 2026-07-28 requires.
 pub(super) fn is_newest(meta: &RequestMetaObject) -> bool {
     let newest = ProtocolVersion::V_2026_07_28;
     meta.protocol_version().is_some_and(|version| version == newest)
@@ -360,7 +365,8 @@ async fn pass_on(request: &CancellationToken, call: &CancellationToken) -> Infal
     std::future::pending().await
 }
 
-/// The token of the request's `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
+/// The progress token of the request's `_meta`, or else of the arguments' (REQ-MCP-14, choice
+/// C-63).
 pub(super) fn progress_token(
     meta: &RequestMetaObject,
     arguments: &Map<String, Value>,
@@ -371,8 +377,8 @@ pub(super) fn progress_token(
     })
 }
 
-/// What the client calls this request: `requestId` in the `_meta` of the request or of the
-/// arguments, or `_request_id` beside `operation`. For the log alone (REQ-SES-05).
+/// The client's own label of the request: `requestId` in the `_meta` of the request or of the
+/// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
 fn label(meta: &RequestMetaObject, arguments: &Map<String, Value>) -> Option<String> {
     let inner = arguments.get("_meta");
     let value = meta
@@ -400,7 +406,7 @@ impl ServerHandler for Server {
         self.connection.initialized();
         context.peer.set_peer_info(request.clone());
         let result = self.negotiate_initialize(&request)?;
-        // Only this version has batches.
+        // Only this version supports batches.
         self.connection.negotiated(result.protocol_version == ProtocolVersion::V_2025_03_26);
         Ok(result)
     }
@@ -410,7 +416,7 @@ impl ServerHandler for Server {
         _request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let room = Sent::of(&context).and_then(|sent| sent.room());
+        let room = OriginalMessage::of(&context).and_then(|sent| sent.room());
         self.listed(false, room.as_ref()).map_err(error_data)?;
         Ok(ListToolsResult::with_all_items(self.shared.tools.tools.clone()))
     }
@@ -424,12 +430,12 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let answer = caught(erased(self.answer(request, &context))).await;
+        let answer = catch_panics(erased(self.answer(request, &context))).await;
         answer.map(Into::into).map_err(error_data)
     }
 
-    /// A call whose parameters do not have MCP's form arrives here, since rmcp takes it for a method
-    /// that it does not know (REQ-MCP-12, choice C-12).
+    /// Handles a call whose parameters are malformed: rmcp treats it as an unknown method
+    /// (REQ-MCP-12, choice C-12).
     async fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -485,14 +491,14 @@ mod tests {
 
     fn server() -> Server {
         let adapter = Adapter::builder("empty").without_config().build().unwrap();
-        let shared = Shared::new(AdapterTools::new(&adapter));
+        let shared = ServerState::new(AdapterTools::new(&adapter));
         Server::new(shared, Arc::new(Connection::lasting()))
     }
 
     #[tokio::test]
     async fn a_call_without_room_in_its_batch_says_whether_it_ran() {
         // REQ-ENC-09, REQ-ENC-13
-        let (server, room) = (server(), BatchRoom::new(100));
+        let (server, room) = (server(), BatchBudget::new(100));
         let mut runs = 0;
         let mut answers = Vec::new();
         for bytes in [60, 40, 1, 1] {
@@ -510,28 +516,31 @@ mod tests {
             assert_eq!(error["details"]["operation_ran"], ran);
             assert_eq!(error["details"]["limit_value"], 100);
             let message = error["message"].as_str().unwrap();
-            assert!(message.ends_with(FEWER), "{message}");
+            assert!(message.ends_with(FEWER_CALLS_ADVICE), "{message}");
         }
-        // The bound applies to batches alone.
+        // The limit applies to batches only.
         let call = async { Ok(Reply::of_tool("x".repeat(1_000))) };
         assert_eq!(server.within(None, call).await.unwrap().text.len(), 1_000);
     }
 
     #[tokio::test]
     async fn a_failure_without_room_in_its_batch_does_not_say_that_it_ran() {
-        let (server, room) = (server(), BatchRoom::new(10));
+        let (server, room) = (server(), BatchBudget::new(10));
         let call = async { server.refuse(OperationError::not_found("note", "7")) };
         let answer = server.within(Some(&room), call).await.unwrap().text;
-        assert!(answer.contains(FEWER) && !answer.contains("operation_ran"), "{answer}");
+        assert!(
+            answer.contains(FEWER_CALLS_ADVICE) && !answer.contains("operation_ran"),
+            "{answer}"
+        );
     }
 
     #[test]
     fn lists_of_tools_take_room_in_a_batch() {
         let server = server();
         let length = server.listed(false, None).unwrap().len();
-        let room = BatchRoom::new(length);
+        let room = BatchBudget::new(length);
         assert!(server.listed(false, Some(&room)).is_ok());
         let error = server.listed(false, Some(&room)).unwrap_err();
-        assert!(error.code == -32000 && error.message.ends_with(FEWER), "{error:?}");
+        assert!(error.code == -32000 && error.message.ends_with(FEWER_CALLS_ADVICE), "{error:?}");
     }
 }

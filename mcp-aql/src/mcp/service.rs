@@ -1,5 +1,5 @@
-//! The interface between the transports of this module and the tools that they serve: those of an adapter,
-//! or those of another server of this workspace.
+//! The trait between the transports and the tools that they serve: those of an adapter, or of
+//! another server of this workspace.
 
 use std::borrow::Cow;
 use std::future::ready;
@@ -18,14 +18,14 @@ use mcp_aql_protocol::Limits;
 
 /// The tools of an MCP server.
 ///
-/// The transports decode messages, refuse those that are not well-formed, and route calls. The service runs
-/// the calls, and words the errors that belong to its tools.
+/// The transports decode messages, reject malformed ones, and route calls. The service runs the
+/// calls, and writes the errors that belong to its tools.
 pub trait ToolService: Send + Sync + 'static {
     /// Returns the name, the version and the instructions of the server.
     fn description(&self) -> ServerDescription;
 
-    /// Returns the tools in the order of `tools/list`. Calls name a tool by its index in this list, which is
-    /// read once.
+    /// Returns the tools in the order of `tools/list`. Calls refer to a tool by its index in this
+    /// list, which is read once.
     fn tools(&self) -> Vec<ToolDefinition>;
 
     /// Returns the limits on requests and replies.
@@ -36,21 +36,22 @@ pub trait ToolService: Send + Sync + 'static {
         longest_message(self.limits().max_request_size)
     }
 
-    /// Returns whether results carry their text as structured content too.
+    /// Returns whether results also carry their text as structured content.
     fn has_structured_content(&self) -> bool;
 
-    /// Returns whether calls report progress. Without it, HTTP requests outside of sessions are answered with
-    /// JSON instead of events.
+    /// Returns whether calls report progress. Without it, HTTP requests outside of sessions are
+    /// answered with JSON instead of events.
     fn reports_progress(&self) -> bool {
         true
     }
 
-    /// Returns how long calls may still run after the end of a stream's input before they are cancelled.
+    /// Returns how long calls may run after the end of a stream's input before they are cancelled.
     fn drain_timeout(&self) -> Duration {
         DRAIN_TIMEOUT
     }
 
-    /// Returns whether a call with these arguments only reads, so that it ends when no client waits for it.
+    /// Returns whether a call with these arguments only reads, so that it is cancelled when its
+    /// client is gone.
     fn is_read(&self, arguments: &Map<String, Value>) -> bool;
 
     /// Runs a call of the tool with this index. `meta` is the request's `_meta`.
@@ -62,16 +63,16 @@ pub trait ToolService: Send + Sync + 'static {
         scope: CallScope,
     ) -> BoxFuture<'a, ToolAnswer>;
 
-    /// Returns the answer to a call that is refused before it reaches its tool.
+    /// Returns the answer to a call that is rejected before it reaches its tool.
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
 
     /// Returns the error for a call of a tool that does not exist.
     fn unknown_tool(&self, name: &str) -> RpcError;
 
-    /// Returns the error for a call whose parameters do not have MCP's form.
+    /// Returns the error for a call with malformed parameters.
     fn malformed_call(&self, call: &MalformedCall) -> RpcError;
 
-    /// Called when the server begins to serve.
+    /// Called when the server starts.
     fn begin(&self) {}
 
     /// Ends the work of the sessions that have ended.
@@ -79,7 +80,8 @@ pub trait ToolService: Send + Sync + 'static {
         Box::pin(ready(()))
     }
 
-    /// As [`end_sessions`](Self::end_sessions), and ends work that belongs to no session.
+    /// Ends the work of ended sessions, like [`end_sessions`](Self::end_sessions), and work without
+    /// a session.
     #[cfg(feature = "http")]
     fn end_all(&self) -> BoxFuture<'_, ()> {
         Box::pin(ready(()))
@@ -89,7 +91,7 @@ pub trait ToolService: Send + Sync + 'static {
 /// The result of a call, or JSON-RPC's error.
 pub type ToolAnswer = Result<Reply, RpcError>;
 
-/// A server as it introduces itself to clients.
+/// The server's description for clients.
 #[derive(Debug)]
 pub struct ServerDescription {
     /// The server's name.
@@ -100,12 +102,12 @@ pub struct ServerDescription {
     pub instructions: String,
 }
 
-/// A tool as clients see it.
+/// A tool as listed to clients.
 #[derive(Debug, Clone)]
 pub struct ToolDefinition {
-    /// The name by which it is called.
+    /// The tool's name.
     pub name: String,
-    /// The name that people see.
+    /// The display name.
     pub title: Option<String>,
     /// The text for models.
     pub description: String,
@@ -117,7 +119,7 @@ pub struct ToolDefinition {
     pub hints: ToolHints,
 }
 
-/// MCP's annotations of a tool. Those without a value are left out.
+/// MCP's annotations of a tool. Unset ones are omitted.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct ToolHints {
     /// `readOnlyHint`.
@@ -130,7 +132,7 @@ pub struct ToolHints {
     pub open_world: Option<bool>,
 }
 
-/// The arguments of a call, as they were read from its text.
+/// The arguments of a call, as parsed from its text.
 #[derive(Debug)]
 pub struct ToolArguments(pub(super) Arguments);
 
@@ -138,7 +140,7 @@ impl ToolArguments {
     /// Returns the members.
     ///
     /// # Errors
-    /// If the text repeats a member, or has a number that 64 bits do not hold.
+    /// If the text repeats a member, or contains a number that does not fit into 64 bits.
     pub fn into_members(self) -> Result<Map<String, Value>, OperationError> {
         let Arguments { members, losses } = self.0;
         match losses.into_iter().next() {
@@ -155,12 +157,12 @@ pub struct RpcError {
     pub code: i32,
     /// The message.
     pub message: Cow<'static, str>,
-    /// Details, in a form that the server defines.
+    /// Additional data, in a form defined by the server.
     pub data: Option<Value>,
 }
 
 impl RpcError {
-    /// An error without data.
+    /// Creates an error without data.
     pub fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, message: message.into(), data: None }
     }

@@ -1,4 +1,4 @@
-//! Sessions over HTTP, so many and no more.
+//! Sessions over HTTP, with a limit on their number.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -22,117 +22,123 @@ use tokio_util::sync::CancellationToken;
 use super::calls::{Calls, cancelled_request};
 use super::connection::Connection;
 use super::http::HttpOptions;
-use super::replay::{Finished, Streams};
+use super::replay::{EventStreams, FinishedReplies};
 use super::wire::long_id;
 use crate::sync::lock;
 
 tokio::task_local! {
-    /// What happens while rmcp serves one request, and what it has no other way to say.
-    static SERVED: Served;
+    /// Side results of serving one request that rmcp's interface cannot return.
+    static CURRENT_REQUEST: RequestState;
 }
 
 #[derive(Default)]
-struct Served {
-    /// What went wrong with its session.
-    noticed: Cell<Noticed>,
-    /// The connection that was made for it last: of its session, if it opens one.
+struct RequestState {
+    /// The problem with the request's session.
+    noticed: Cell<SessionProblem>,
+    /// The connection created for the request last. It is the session's connection if the request
+    /// opens a session.
     connection: RefCell<Weak<Connection>>,
 }
 
-/// What went wrong with the session of a request.
+/// The problem with the session of a request.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Noticed {
-    /// It was to be opened, and there are too many.
+pub(super) struct SessionProblem {
+    /// The session could not be opened because the limit is reached.
     pub(super) no_session: bool,
-    /// It was to be closed, and is not there.
+    /// The session to be closed does not exist.
     pub(super) unknown_session: bool,
-    /// Its events were to be sent from one on that is not kept.
+    /// The event after which the client wants to resume is not kept.
     pub(super) unknown_event: bool,
 }
 
-/// Serves a request, and returns what went wrong with its session.
-pub(super) async fn noticing<F: Future>(serving: F) -> (F::Output, Noticed) {
-    SERVED
-        .scope(Served::default(), async {
+/// Serves a request, and returns the problem with its session.
+pub(super) async fn observe_session<F: Future>(serving: F) -> (F::Output, SessionProblem) {
+    CURRENT_REQUEST
+        .scope(RequestState::default(), async {
             let served = serving.await;
-            (served, SERVED.with(|served| served.noticed.get()))
+            (served, CURRENT_REQUEST.with(|served| served.noticed.get()))
         })
         .await
 }
 
-fn notice(noticed: Noticed) {
+fn notice(noticed: SessionProblem) {
     // A session also ends outside of requests.
-    let _ = SERVED.try_with(|served| served.noticed.set(noticed));
+    let _ = CURRENT_REQUEST.try_with(|served| served.noticed.set(noticed));
 }
 
-/// Notes the connection that was made for the request that is being served.
+/// Records the connection created for the request that is being served.
 pub(super) fn made(connection: &Arc<Connection>) {
-    // Outside of a request, nothing opens a session.
-    let _ = SERVED.try_with(|served| *served.connection.borrow_mut() = Arc::downgrade(connection));
+    // Outside of a request, no session is opened.
+    let _ = CURRENT_REQUEST
+        .try_with(|served| *served.connection.borrow_mut() = Arc::downgrade(connection));
 }
 
-/// rmcp's sessions, counted.
+/// rmcp's sessions, with a limit.
 pub(super) struct Sessions {
     inner: LocalSessionManager,
     most: usize,
-    /// Sessions open one after the other, so that the last place is given once.
+    /// Serializes opening, so that the last free place is used once.
     opening: tokio::sync::Mutex<()>,
-    open: RwLock<HashMap<SessionId, Arc<Open>>>,
-    /// How often rmcp is told that a session is in use.
-    pulse: Duration,
-    /// The replies that clients may fetch again.
-    finished: Arc<Finished>,
+    open: RwLock<HashMap<SessionId, Arc<OpenSession>>>,
+    /// The interval at which rmcp is notified that a session is in use.
+    keep_alive_interval: Duration,
+    /// Replies that clients may fetch again.
+    finished: Arc<FinishedReplies>,
 }
 
-/// An open session, for the calls that do not go through rmcp.
-pub(super) struct Open {
+/// An open session, for the calls that bypass rmcp.
+pub(super) struct OpenSession {
     id: SessionId,
     connection: Weak<Connection>,
     calls: Calls,
-    /// The events of its requests.
-    streams: Arc<Streams>,
-    /// When rmcp last knew that it is in use.
-    told: Mutex<Instant>,
+    /// The event streams of its requests.
+    streams: Arc<EventStreams>,
+    /// The time of the last keep-alive message to rmcp.
+    kept_alive_at: Mutex<Instant>,
 }
 
-impl Open {
+impl OpenSession {
     /// The session's connection, unless it has ended.
     pub(super) fn connection(&self) -> Option<Arc<Connection>> {
         self.connection.upgrade()
     }
 }
 
-/// A request among those of its session, until it is dropped.
-pub(super) struct Running {
-    session: Arc<Open>,
-    /// The request's id, in canonical form.
+/// A running request of a session. Dropping it ends the request.
+pub(super) struct SessionCall {
+    session: Arc<OpenSession>,
+    /// The request's id in canonical form.
     id: Box<str>,
     number: i64,
 }
 
-impl Running {
-    pub(super) fn begin(session: Arc<Open>, id: &str, cancellation: CancellationToken) -> Self {
+impl SessionCall {
+    pub(super) fn begin(
+        session: Arc<OpenSession>,
+        id: &str,
+        cancellation: CancellationToken,
+    ) -> Self {
         let number = session.calls.begin(id, cancellation);
         Self { session, id: id.into(), number }
     }
 
-    pub(super) fn session(&self) -> &Open {
+    pub(super) fn session(&self) -> &OpenSession {
         &self.session
     }
 
-    /// Whether the client waits for the answer. Ends the request.
+    /// Ends the request. Returns whether its answer is still expected.
     pub(super) fn is_awaited(&self) -> bool {
         self.session.calls.end(&self.id, self.number)
     }
 }
 
-impl Drop for Running {
+impl Drop for SessionCall {
     fn drop(&mut self) {
         self.is_awaited();
     }
 }
 
-/// Gives an answer the id of its request.
+/// Sets the id of an answer to that of its request.
 fn identify(event: &mut ServerSseMessage, id: &RequestId) {
     if !is_answer(event) {
         return;
@@ -149,18 +155,18 @@ fn is_answer(event: &ServerSseMessage) -> bool {
     matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
 }
 
-/// Leaves out the answers among the events of no request. rmcp puts an answer there if its request has been
-/// cancelled at the same moment, and MCP does not allow that.
+/// Removes answers from the events that belong to no request. rmcp puts an answer there if its
+/// request is cancelled at the same moment, which MCP does not allow.
 fn without_answers(
     events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
 ) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
     events.filter(|event| future::ready(!is_answer(event)))
 }
 
-/// Why there was no session.
+/// The reason why a session could not be opened.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum SessionsError {
-    #[error("{0} sessions are open, which is as many as there may be")]
+pub(super) enum SessionError {
+    #[error("{0} sessions are open, which is the limit")]
     Full(usize),
     #[error(transparent)]
     Other(#[from] LocalSessionManagerError),
@@ -169,25 +175,26 @@ pub(super) enum SessionsError {
 impl Sessions {
     pub(super) fn new(options: &HttpOptions) -> Self {
         let mut inner = LocalSessionManager::default();
-        let pulse = options.session_timeout / 8;
-        // What rmcp was last told may be a pulse ago; no session ends before its time for that.
-        inner.session_config.keep_alive = Some(options.session_timeout.saturating_add(pulse));
+        let keep_alive_interval = options.session_timeout / 8;
+        // The last keep-alive may be one interval old, and must not shorten a session's lifetime.
+        inner.session_config.keep_alive =
+            Some(options.session_timeout.saturating_add(keep_alive_interval));
         Self {
             inner,
             most: options.max_sessions,
             opening: tokio::sync::Mutex::default(),
             open: RwLock::default(),
-            pulse,
+            keep_alive_interval,
             finished: Arc::default(),
         }
     }
 
-    /// The open session of this id.
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Open>> {
+    /// Returns the open session with this id.
+    pub(super) fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
     }
 
-    /// Ends all sessions; their connections may go on for a while.
+    /// Ends all sessions. Their connections may outlast them for a while.
     pub(super) fn end(&self) {
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         for connection in open.values().filter_map(|open| open.connection()) {
@@ -195,13 +202,17 @@ impl Sessions {
         }
     }
 
-    /// Keeps a session from ending for want of use while a call runs.
-    pub(super) async fn during<T>(&self, session: &Open, call: impl Future<Output = T>) -> T {
+    /// Keeps a session from expiring while a call runs.
+    pub(super) async fn during<T>(
+        &self,
+        session: &OpenSession,
+        call: impl Future<Output = T>,
+    ) -> T {
         self.keep(session).await;
         tokio::pin!(call);
         loop {
             let again = async {
-                tokio::time::sleep(self.pulse.max(Duration::from_millis(1))).await;
+                tokio::time::sleep(self.keep_alive_interval.max(Duration::from_millis(1))).await;
                 self.keep(session).await;
             };
             tokio::select! {
@@ -212,15 +223,15 @@ impl Sessions {
         }
     }
 
-    /// rmcp counts the time since the last message that went through it, so now and then it gets one
-    /// that means nothing.
-    async fn keep(&self, session: &Open) {
+    /// Sends rmcp a message without effect, since it measures inactivity by the last message that
+    /// it received.
+    async fn keep(&self, session: &OpenSession) {
         {
-            let mut told = lock(&session.told);
-            if told.elapsed() < self.pulse {
+            let mut kept_alive_at = lock(&session.kept_alive_at);
+            if kept_alive_at.elapsed() < self.keep_alive_interval {
                 return;
             }
-            *told = Instant::now();
+            *kept_alive_at = Instant::now();
         }
         let nothing = CustomNotification::new("notifications/mcp_aql/in_use", None);
         let nothing = ClientNotification::CustomNotification(nothing);
@@ -232,23 +243,24 @@ impl Sessions {
 }
 
 impl SessionManager for Sessions {
-    type Error = SessionsError;
+    type Error = SessionError;
     type Transport = WorkerTransport<LocalSessionWorker>;
 
-    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionsError> {
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
         let _one = self.opening.lock().await;
         if self.inner.sessions.read().await.len() >= self.most {
-            notice(Noticed { no_session: true, ..Noticed::default() });
-            return Err(SessionsError::Full(self.most));
+            notice(SessionProblem { no_session: true, ..SessionProblem::default() });
+            return Err(SessionError::Full(self.most));
         }
         let (id, transport) = self.inner.create_session().await?;
-        let connection = SERVED.try_with(|served| served.connection.take()).unwrap_or_default();
-        let open = Open {
+        let connection =
+            CURRENT_REQUEST.try_with(|served| served.connection.take()).unwrap_or_default();
+        let open = OpenSession {
             id: Arc::clone(&id),
             connection,
             calls: Calls::default(),
             streams: Arc::default(),
-            told: Mutex::new(Instant::now()),
+            kept_alive_at: Mutex::new(Instant::now()),
         };
         let mut sessions = self.open.write().unwrap_or_else(PoisonError::into_inner);
         sessions.insert(Arc::clone(&id), Arc::new(open));
@@ -260,21 +272,21 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         message: ClientJsonRpcMessage,
-    ) -> Result<ServerJsonRpcMessage, SessionsError> {
+    ) -> Result<ServerJsonRpcMessage, SessionError> {
         Ok(self.inner.initialize_session(id, message).await?)
     }
 
-    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionsError> {
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
         Ok(self.inner.has_session(id).await?)
     }
 
-    async fn close_session(&self, id: &SessionId) -> Result<(), SessionsError> {
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
         let open = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(id);
         match &open {
             Some(open) => self.finished.forget(&open.streams),
-            None => notice(Noticed { unknown_session: true, ..Noticed::default() }),
+            None => notice(SessionProblem { unknown_session: true, ..SessionProblem::default() }),
         }
-        // A call that runs beside rmcp would keep it open.
+        // A call that bypasses rmcp would keep it open.
         if let Some(connection) = open.and_then(|open| open.connection()) {
             connection.end();
         }
@@ -285,12 +297,13 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let open = self.get(id);
         let request = match (&open, &mut message) {
             (Some(open), JsonRpcMessage::Request(request)) => {
                 let written = long_id::written(&request.id);
-                let running = Running::begin(Arc::clone(open), &written, CancellationToken::new());
+                let running =
+                    SessionCall::begin(Arc::clone(open), &written, CancellationToken::new());
                 let id = std::mem::replace(&mut request.id, RequestId::Number(running.number));
                 Some((running, id))
             }
@@ -302,7 +315,7 @@ impl SessionManager for Sessions {
             }
             event
         });
-        // Where the session has just ended, they are recorded for this client alone.
+        // If the session has just ended, they are recorded for this client only.
         let streams = open.map(|open| Arc::clone(&open.streams)).unwrap_or_default();
         Ok(streams.record(events.boxed(), &self.finished))
     }
@@ -311,7 +324,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         mut message: ClientJsonRpcMessage,
-    ) -> Result<(), SessionsError> {
+    ) -> Result<(), SessionError> {
         if let JsonRpcMessage::Notification(notification) = &mut message
             && let ClientNotification::CancelledNotification(cancelled) =
                 &mut notification.notification
@@ -329,7 +342,7 @@ impl SessionManager for Sessions {
     async fn create_standalone_stream(
         &self,
         id: &SessionId,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         Ok(without_answers(self.inner.create_standalone_stream(id).await?))
     }
 
@@ -337,7 +350,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
         last_event_id: String,
-    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionsError> {
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let open = self.get(id);
         if let Some(events) = open.and_then(|open| open.streams.replay(&last_event_id)) {
             return Ok(events.left_stream());
@@ -345,7 +358,7 @@ impl SessionManager for Sessions {
         match self.inner.resume(id, last_event_id).await {
             Ok(events) => Ok(without_answers(events).right_stream()),
             Err(error) => {
-                notice(Noticed { unknown_event: true, ..Noticed::default() });
+                notice(SessionProblem { unknown_event: true, ..SessionProblem::default() });
                 Err(error.into())
             }
         }

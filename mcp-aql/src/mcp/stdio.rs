@@ -17,24 +17,24 @@ use crate::execution::EndScope;
 use crate::future::erased;
 use crate::main_error::Result;
 
-/// How much is read from standard input at once, in bytes.
+/// The size of a read from standard input, in bytes.
 #[cfg(feature = "stdio")]
 const READ_SIZE: usize = 64 << 10;
 
 impl Adapter {
-    /// Serves one MCP client over standard input and output, until the client goes or the process is
-    /// told to stop (Ctrl-C, or SIGTERM).
+    /// Serves one MCP client over standard input and output, until the client disconnects or the
+    /// process receives a signal (Ctrl-C, or SIGTERM).
     ///
-    /// Then the session ends: calls that still run are answered within half a second or cancelled,
+    /// Then the session ends: running calls are answered within half a second or cancelled,
     /// executions that the client has begun and those without a session are cancelled, confirmation
-    /// tokens are revoked and agents are stopped. All of this is in the store and in the audit log when
-    /// the future completes. Each of these waits is bounded; see
+    /// tokens are revoked and agents are stopped. All of this is in the store and in the audit log
+    /// when the future completes. Each of these waits is bounded; see
     /// [`end_executions`](Self::end_executions).
     ///
-    /// Standard output belongs to the protocol from here on: logs go to standard error.
+    /// Standard output is reserved for the protocol from then on: logs go to standard error.
     ///
     /// # Errors
-    /// [`Error::Transport`](crate::Error::Transport) when the client does not speak MCP.
+    /// [`Error::Transport`](crate::Error::Transport) if the client does not speak MCP.
     ///
     /// Source: REQ-SES-01, REQ-SES-02.
     #[cfg(feature = "stdio")]
@@ -52,12 +52,12 @@ impl Adapter {
         })
     }
 
-    /// Serves one MCP client over any stream, until the client goes: a socket, or a
-    /// [`tokio::io::duplex`] in a test. One connection is one session. Executions that the client has
-    /// begun are cancelled when it goes.
+    /// Serves one MCP client over any stream until the client disconnects: a socket, or a
+    /// [`tokio::io::duplex`] in a test. One connection is one session. Executions that the client
+    /// has begun are cancelled when it disconnects.
     ///
     /// # Errors
-    /// [`Error::Transport`](crate::Error::Transport) when the client does not speak MCP.
+    /// [`Error::Transport`](crate::Error::Transport) if the client does not speak MCP.
     ///
     /// Source: REQ-SES-01, REQ-SES-02.
     pub fn serve<T>(&self, stream: T) -> impl Future<Output = Result> + Send + use<'_, T>
@@ -70,7 +70,7 @@ impl Adapter {
     }
 }
 
-/// Serves tools to one MCP client over standard input and output, until the client goes.
+/// Serves tools to one MCP client over standard input and output, until the client disconnects.
 #[cfg(feature = "stdio")]
 pub fn serve_tools_stdio(service: Arc<dyn ToolService>) -> impl Future<Output = Result> + Send {
     erased(async {
@@ -79,7 +79,7 @@ pub fn serve_tools_stdio(service: Arc<dyn ToolService>) -> impl Future<Output = 
     })
 }
 
-/// Serves tools to one MCP client over two streams, until the client goes.
+/// Serves tools to one MCP client over two streams, until the client disconnects.
 pub fn serve_tools<R, W>(
     service: Arc<dyn ToolService>,
     read: R,
@@ -92,11 +92,12 @@ where
     serve_halves(service, Box::new(read), Box::new(write), Box::pin(pending()))
 }
 
-/// Standard input and output, as streams that let the process end at any time.
+/// Standard input and output as streams that do not delay the end of the process.
 ///
-/// A read of tokio's standard input occupies a thread of the runtime, and a runtime does not shut down
-/// before that thread is free: after a signal the process would stay until the client sends something.
-/// Pipes on Linux are read without a thread. All else is read by a thread that nothing waits for.
+/// A read of tokio's standard input occupies a thread of the runtime, which does not shut down
+/// before that thread is free: after a signal the process would stay until the client sends
+/// something. On Linux pipes are read without a thread. Everything else is read by a thread that
+/// the runtime does not wait for.
 #[cfg(feature = "stdio")]
 fn standard_streams() -> Result<(super::pipe::Reader, super::pipe::Writer)> {
     #[cfg(target_os = "linux")]

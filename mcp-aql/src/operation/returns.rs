@@ -11,7 +11,7 @@ use super::{Call, Context};
 use crate::error::OperationError;
 #[cfg(feature = "query")]
 use crate::query::OpenPaths;
-use crate::query::{Fitted, Room, cut_warning, fit_page, measure_frame};
+use crate::query::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
 use crate::request::{too_large, write_json};
 use crate::spec::{ReturnsSpec, Unused};
 use crate::vocab::ReplyLimits;
@@ -442,20 +442,20 @@ impl Payload {
         let mut behind = self.behind(Some(&cut_warning(1, 0, 0)));
         loop {
             let around = frame.bytes + behind;
-            let room = Room {
+            let room = PageSpace {
                 bytes: limits.room.checked_sub(around)?,
                 alone: limits.bytes.checked_sub(around)?,
                 depth: limits.depth.saturating_sub(frame.depth),
             };
             match fit_page(room, write) {
-                (Ok(text), Some(Fitted::Cut(warning))) => {
+                (Ok(text), Some(FitResult::Cut(warning))) => {
                     let needed = self.behind(Some(&warning));
                     if needed <= behind {
                         return Some(Ok((text, warning)));
                     }
                     behind = needed;
                 }
-                (_, Some(Fitted::TooMany(size))) => {
+                (_, Some(FitResult::TooMany(size))) => {
                     let bytes = limits.bytes;
                     let error = too_large("response_size", bytes, bytes.saturating_add(1), "bytes");
                     return Some(Err(error.with_detail("fitting_page_size", size)));

@@ -1,4 +1,4 @@
-//! The rules of the page controls `first`, `after`, `last` and `before`.
+//! Rules for the page controls `first`, `after`, `last` and `before`.
 
 use mcp_aql_protocol::ErrorCode;
 
@@ -9,10 +9,10 @@ use crate::warning::{Severity, Warning};
 /// The controls of cursor paging (REQ-PAG-01).
 pub(crate) const CURSOR_CONTROLS: [&str; 4] = ["first", "after", "last", "before"];
 
-/// Page controls that do not go together (REQ-PAG-02, REQ-PAG-03).
+/// Page controls that exclude each other (REQ-PAG-02, REQ-PAG-03).
 #[derive(Debug)]
 pub(crate) struct Contradiction {
-    /// The controls that would be accepted.
+    /// The controls that would be valid.
     pub(crate) expected: &'static str,
     /// The controls of the call.
     pub(crate) provided: Vec<&'static str>,
@@ -21,7 +21,7 @@ pub(crate) struct Contradiction {
 }
 
 impl Contradiction {
-    /// Checks the controls of cursor paging that a call gives.
+    /// Checks the page controls of a call.
     pub(crate) fn of(provided: &[&'static str]) -> Option<Self> {
         let has = |name: &str| provided.contains(&name);
         let found = |expected, hint| Some(Self { expected, provided: provided.to_vec(), hint });
@@ -49,13 +49,13 @@ impl Contradiction {
         None
     }
 
-    /// The sentence that a client reads.
+    /// The error message for the client.
     pub(crate) fn message(&self) -> String {
         let provided: Vec<_> = self.provided.iter().map(|name| format!("'{name}'")).collect();
         format!("Paging by {} is not possible: {}", provided.join(" and "), self.hint)
     }
 
-    /// Adds the details that the protocol has for it, except `param_name`.
+    /// Adds the protocol's details for this error, except `param_name`.
     pub(crate) fn describe(&self, error: OperationError) -> OperationError {
         error
             .with_detail("expected_type", self.expected)
@@ -64,15 +64,14 @@ impl Contradiction {
             .with_detail("hint", self.hint)
     }
 
-    /// The error of a list that has nothing else to report.
+    /// The error of a list with no other faults to report.
     pub(crate) fn error(&self) -> OperationError {
         let error = OperationError::new(ErrorCode::ValidationInvalidType, self.message());
         self.describe(error.with_detail("param_name", "pagination"))
     }
 }
 
-/// Limits the size of a page. The caller is warned when that is less than it asked for
-/// (REQ-PAG-08).
+/// Clamps the page size. Adds a warning if the result is less than requested (REQ-PAG-08).
 pub(crate) fn clamped(
     name: &'static str,
     asked: usize,
@@ -83,7 +82,7 @@ pub(crate) fn clamped(
         warnings.push(
             Warning::new(
                 "VALIDATION_PAGE_SIZE_WARNING",
-                format!("A page has no more than '{limit}' entries; go on with the next one"),
+                format!("A page has at most '{limit}' entries; request the next page for more"),
             )
             .severity(Severity::Low)
             .detail(name, asked)
@@ -93,15 +92,15 @@ pub(crate) fn clamped(
     asked.min(limit)
 }
 
-/// The detail `expected` of the error for a cursor that is not accepted.
+/// The detail `expected` of the error for a rejected cursor.
 pub(crate) const EXPECTED_CURSOR: &str = "a cursor of an earlier page";
 
-/// The end of the sentence "Parameter 'after' …" for a cursor that was not made for this list and
+/// The end of the sentence "Parameter 'after' …" for a cursor that does not belong to this list and
 /// these `controls`.
 pub(crate) fn refused_cursor(text: &str, list: &str, controls: &str) -> String {
     let shown = clean(text);
     format!(
         "is '{shown}', which is no cursor of this {list}: give one of its pages' cursors unchanged, \
-         with the same {controls}, or begin again without it if the adapter was restarted"
+         with the same {controls}, or start again without it if the adapter was restarted"
     )
 }

@@ -1,4 +1,4 @@
-//! The secret of cursors, and the checksum that it makes.
+//! The secret key of cursors, and the checksum computed with it.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sha2::{Digest as _, Sha256};
 
-/// The secret that cursors are made with. An adapter that is given none makes a random one at every
-/// start, and refuses the cursors of an earlier run.
+/// The secret key that authenticates cursors. An adapter without a configured key generates a
+/// random one at every start, and rejects cursors of earlier runs.
 #[derive(Clone)]
 pub struct CursorKey(Arc<[u8; 16]>);
 
@@ -18,12 +18,12 @@ impl std::fmt::Debug for CursorKey {
 }
 
 impl CursorKey {
-    /// A key that outlives the process: 16 bytes that are kept secret.
+    /// Creates a key that outlives the process, from 16 secret bytes.
     pub fn new(bytes: [u8; 16]) -> Self {
         Self(Arc::new(bytes))
     }
 
-    /// A random key, which lasts as long as the process.
+    /// Generates a random key, which lasts as long as the process.
     pub fn random() -> Self {
         Self::new(uuid::Uuid::new_v4().into_bytes())
     }
@@ -43,8 +43,8 @@ impl CursorKey {
         (tag == self.tag(purpose, &bytes)).then_some(bytes)
     }
 
-    /// The checksum. A cut SHA-256 with a secret prefix of fixed length is a MAC: the part that is cut
-    /// off is needed to extend the input.
+    /// Computes the checksum. A truncated SHA-256 with a secret prefix of fixed length is a MAC:
+    /// extending the input would need the truncated part.
     fn tag(&self, purpose: &str, payload: &[u8]) -> [u8; TAG_BYTES] {
         let mut hash = Sha256::new();
         hash.update(*self.0);
@@ -58,5 +58,5 @@ impl CursorKey {
     }
 }
 
-/// The length of the checksum.
+/// The length of the checksum in bytes.
 const TAG_BYTES: usize = 8;

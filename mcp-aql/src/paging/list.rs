@@ -1,4 +1,4 @@
-//! Pages of the lists that the framework itself offers.
+//! Paging of the framework's own lists.
 
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
@@ -12,19 +12,19 @@ use crate::error::OperationError;
 use crate::operation::Argument;
 use crate::warning::Warning;
 
-/// The sizes of a list's pages (REQ-PAG-08).
+/// The page sizes of a list (REQ-PAG-08).
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageSizes {
-    /// The size of a page when the call gives none.
+    /// The page size if the call sets none.
     pub(crate) default: usize,
-    /// The size of the largest page.
+    /// The maximum page size.
     pub(crate) max: usize,
 }
 
-/// The page that a call asks for. A position in the list is the text that identifies an entry.
+/// The page that a call requests. A position in the list is the text that identifies an entry.
 #[derive(Debug, Clone)]
 pub(crate) struct PageRequest {
-    /// The page is cut from the end of the list.
+    /// Whether the page is cut from the end of the list.
     from_end: bool,
     size: usize,
     /// The position in `after` or `before`.
@@ -34,14 +34,14 @@ pub(crate) struct PageRequest {
 }
 
 impl PageRequest {
-    /// Reads the page controls of a call, whose names and types are checked.
+    /// Parses the page controls of a call, whose names and types are already validated.
     ///
     /// Cursors are bound to `operation`, to the `owner` of the list and to all other arguments of the
-    /// call, so that a cursor of another list, or of the same list with another filter, is refused.
+    /// call. A cursor of another list, or of the same list with another filter, is rejected.
     ///
     /// # Errors
-    /// `VALIDATION_INVALID_TYPE` when the controls contradict each other, `VALIDATION_INVALID_VALUE`
-    /// for a cursor that was not made for this list. The details are those of a `CollectionQuery`.
+    /// `VALIDATION_INVALID_TYPE` if the controls contradict each other, `VALIDATION_INVALID_VALUE`
+    /// for a cursor that does not belong to this list. The details are those of a `CollectionQuery`.
     pub(crate) fn read(
         operation: &str,
         owner: Option<&str>,
@@ -94,7 +94,7 @@ impl PageRequest {
         Ok(request)
     }
 
-    /// The position behind which the page begins.
+    /// The position after which the page begins.
     pub(crate) fn after(&self) -> Option<&str> {
         self.position.as_deref().filter(|_| !self.from_end)
     }
@@ -104,7 +104,7 @@ impl PageRequest {
         self.position.as_deref().filter(|_| self.from_end)
     }
 
-    /// The page, still empty.
+    /// Creates the empty page.
     pub(crate) fn page<T>(self) -> ListPage<T> {
         ListPage { request: self, entries: VecDeque::new(), has_more: false }
     }
@@ -114,7 +114,7 @@ impl PageRequest {
     }
 }
 
-/// The cursors of the entries of a page, for a page that is cut to fewer of them.
+/// The cursors of a page's entries, for a page that may be shortened.
 #[derive(Debug, Clone)]
 pub(crate) struct ListCursors {
     request: PageRequest,
@@ -126,7 +126,7 @@ impl ListCursors {
         self.positions.get(place).map(|position| self.request.cursor(position))
     }
 
-    /// The page is cut from the end of the list.
+    /// Whether the page is cut from the end of the list.
     pub(crate) fn is_from_end(&self) -> bool {
         self.request.from_end
     }
@@ -137,13 +137,13 @@ impl ListCursors {
 pub(crate) struct ListPage<T> {
     request: PageRequest,
     entries: VecDeque<T>,
-    /// There are entries that do not fit on the page.
+    /// Whether some entries do not fit on the page.
     has_more: bool,
 }
 
 impl<T> ListPage<T> {
-    /// Takes the next entry of the list. The list has only entries behind [`PageRequest::after`] and
-    /// before [`PageRequest::before`], and is left as soon as the page is complete.
+    /// Adds the next entry of the list. The caller passes only entries between [`PageRequest::after`]
+    /// and [`PageRequest::before`], and stops once the page is complete.
     pub(crate) fn push(&mut self, entry: T) -> ControlFlow<()> {
         if self.request.from_end {
             self.entries.push_back(entry);
@@ -160,13 +160,14 @@ impl<T> ListPage<T> {
         ControlFlow::Continue(())
     }
 
-    /// The cursors of the entries. `position` gives the text that identifies an entry.
+    /// The cursors of the entries. `position` returns the text that identifies an entry.
     pub(crate) fn cursors(&self, position: impl Fn(&T) -> &str) -> ListCursors {
         let positions = self.entries.iter().map(|entry| position(entry).to_owned()).collect();
         ListCursors { request: self.request.clone(), positions }
     }
 
-    /// The entries of the page, and where it lies. `position` gives the text that identifies an entry.
+    /// Returns the entries of the page and its place in the list. `position` returns the text that
+    /// identifies an entry.
     pub(crate) fn finish(self, position: impl Fn(&T) -> &str) -> (Vec<T>, PageInfo) {
         let Self { request, entries, has_more } = self;
         let is_inside = request.position.is_some();

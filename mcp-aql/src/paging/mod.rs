@@ -1,7 +1,7 @@
 //! Pages of lists: the page controls of a call, and the cursors in its answer.
 //!
-//! The query language and the lists of the framework itself share these rules: which controls go
-//! together, how large a page is, and which cursors are accepted.
+//! The query language and the framework's own lists share these rules: valid combinations of
+//! controls, page sizes, and the validity of cursors.
 
 mod controls;
 mod cursor_key;

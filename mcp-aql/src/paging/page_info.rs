@@ -2,34 +2,34 @@
 
 use schemars::JsonSchema;
 
-/// Where a page lies in its collection.
+/// The place of a page in its collection.
 #[derive(Debug, Clone, Default, PartialEq, serde::Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct PageInfo {
-    /// More entries follow.
+    /// Whether more entries follow.
     #[serde(rename = "hasNextPage")]
     pub has_next_page: bool,
-    /// Entries lie before this page.
+    /// Whether entries precede this page.
     #[serde(rename = "hasPreviousPage")]
     pub has_previous_page: bool,
-    /// Cursor of the first entry.
+    /// The cursor of the first entry.
     #[serde(rename = "startCursor", skip_serializing_if = "Option::is_none")]
     pub start_cursor: Option<String>,
-    /// Cursor of the last entry: `after` for the next page.
+    /// The cursor of the last entry: `after` for the next page.
     #[serde(rename = "endCursor", skip_serializing_if = "Option::is_none")]
     pub end_cursor: Option<String>,
-    /// Entries in the whole collection, where counting is cheap.
+    /// The number of entries in the collection, if counting is cheap.
     #[serde(rename = "totalCount", skip_serializing_if = "Option::is_none")]
     pub total_count: Option<u64>,
 }
 
 impl PageInfo {
-    /// Whether entries follow and whether some lie before.
+    /// Creates the place of a page from whether entries follow and whether entries precede it.
     pub fn new(has_next_page: bool, has_previous_page: bool) -> Self {
         Self { has_next_page, has_previous_page, ..Self::default() }
     }
 
-    /// The cursors of the first and the last entry.
+    /// Sets the cursors of the first and the last entry.
     #[must_use]
     pub fn cursors(mut self, start: impl Into<String>, end: impl Into<String>) -> Self {
         self.start_cursor = Some(start.into());
@@ -37,7 +37,7 @@ impl PageInfo {
         self
     }
 
-    /// The size of the whole collection.
+    /// Sets the size of the collection.
     #[must_use]
     pub fn total_count(mut self, count: u64) -> Self {
         self.total_count = Some(count);

@@ -1,4 +1,4 @@
-//! What aggregates come to (REQ-AGG-04).
+//! Results of aggregates (REQ-AGG-04).
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
@@ -6,28 +6,28 @@ use super::model::Table;
 use super::plan::{Aggregate, Function};
 use super::value::{Scalar, ValueKind};
 
-/// The results of all aggregates by their labels: `data.aggregations`.
+/// The results of all aggregates by label: `data.aggregations`.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Aggregations(Vec<(String, Computed)>);
 
 /// The result of one aggregate.
 #[derive(Debug, Clone, PartialEq)]
 enum Computed {
-    /// Of all rows.
+    /// Over all rows.
     Whole(Values),
-    /// Of each group.
+    /// For each group.
     Groups(Vec<(String, Values)>),
 }
 
-/// The values of an aggregate's functions: the value itself where there is one, or an object by their
-/// names (choice G-06).
+/// The values of an aggregate's functions: a single value, or an object keyed by function (choice
+/// G-06).
 #[derive(Debug, Clone, PartialEq)]
 struct Values(Vec<(&'static str, Scalar)>);
 
 impl Aggregations {
-    /// Adds the result of an aggregate: for each group its value, or [`Scalar::Null`] for the rows that
-    /// have none, and the values of the aggregate's functions in their order. Without `group_by` there
-    /// is one group.
+    /// Adds the result of an aggregate: for each group its key, or [`Scalar::Null`] for rows
+    /// without a value, and the values of the aggregate's functions in order. Without `group_by`
+    /// there is one group.
     pub fn add(
         &mut self,
         aggregate: &Aggregate,
@@ -63,7 +63,7 @@ impl Aggregations {
     }
 }
 
-/// What a function gives where there are no rows.
+/// The value of a function over no rows.
 pub(crate) fn of_no_rows(function: Function) -> Scalar {
     match function {
         Function::Count | Function::Sum(_) => Scalar::Int(0),
@@ -71,7 +71,7 @@ pub(crate) fn of_no_rows(function: Function) -> Scalar {
     }
 }
 
-/// The name of a group. Rows without a value are the group `null`; a text that reads so is quoted.
+/// The name of a group. Rows without a value form the group `null`; the text `null` is quoted.
 fn key_of(key: &Scalar) -> String {
     match key {
         Scalar::Null => "null".to_owned(),

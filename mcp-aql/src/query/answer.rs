@@ -1,4 +1,4 @@
-//! The reply to a collection query, whichever executor found it.
+//! The reply to a collection query, independent of the executor.
 
 use std::sync::Arc;
 
@@ -9,42 +9,42 @@ use super::aggregate::Aggregations;
 use super::page::Page;
 use super::page_fit::{RowList, Rows};
 use super::plan::{Plan, Seal, Window};
-use super::select::{Picked, Selection, Told};
+use super::select::{Projected, ReportedFields, Selection};
 use super::value::Scalar;
 use crate::paging::PageInfo;
 
-/// What a reply has beside its rows.
+/// The parts of a reply besides its rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Answer<T> {
-    /// How rows are shown; a row that was cut down already is shown as it is.
+    /// How rows are displayed. A row that the executor has already projected is displayed as it is.
     pub(crate) view: Option<View<T>>,
-    /// Rows are shown.
+    /// Whether rows are included.
     pub(crate) items: bool,
-    /// Pages by number instead of cursors.
+    /// Pagination by number instead of cursors.
     pub(crate) pagination: Option<Pagination>,
     pub(crate) aggregations: Option<Aggregations>,
     pub(crate) applied: Arc<Applied>,
-    /// Where each row lies, if pages are found by cursors.
-    pub(crate) places: Option<Places>,
+    /// The place of each row, if the page has cursors.
+    pub(crate) places: Option<RowPlaces>,
 }
 
-/// The places of a page's rows in the collection, for the cursors of a page that is cut.
+/// The places of a page's rows in the collection, for the cursors of a shortened page.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
-    /// The values of the plan's sort keys.
+pub(crate) struct RowPlaces {
+    /// The values of the plan's sort keys, for each row.
     values: Vec<Vec<Scalar>>,
     seal: Arc<Seal>,
-    /// The page ends before a place, instead of beginning behind one.
+    /// Whether the page ends before a place instead of starting after one.
     pub(crate) from_end: bool,
 }
 
-/// The values of a row's computed fields, by their names.
+/// The values of a row's computed fields, by name.
 pub(crate) type ComputedValues = Result<Map<String, Value>, serde_json::Error>;
 
-/// How a row of this type is shown.
+/// How rows of a type are displayed.
 pub(crate) struct View<T> {
     pub(crate) selection: Arc<Selection>,
-    /// The values of the selection's computed fields.
+    /// Computes the selection's computed fields.
     pub(crate) computed: fn(&T, &Selection) -> ComputedValues,
 }
 
@@ -60,10 +60,10 @@ impl<T> std::fmt::Debug for View<T> {
     }
 }
 
-/// What the reply says was applied (REQ-COL-10).
+/// The controls that the reply reports as applied (REQ-COL-10).
 #[derive(Debug, Clone, Default, serde::Serialize)]
 pub(crate) struct Applied {
-    /// The terms that were looked for; a row has one of them or more.
+    /// The search terms; a row matches one of them or more.
     #[serde(rename = "query", skip_serializing_if = "Option::is_none")]
     pub(crate) terms: Option<Vec<String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,7 @@ pub(crate) struct Applied {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) sort: Vec<AppliedKey>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fields: Option<Told>,
+    pub(crate) fields: Option<ReportedFields>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) first: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -82,14 +82,14 @@ pub(crate) struct Applied {
     pub(crate) page_size: Option<usize>,
 }
 
-/// One key of the order.
+/// One sort key.
 #[derive(Debug, Clone, serde::Serialize)]
 pub(crate) struct AppliedKey {
     pub(crate) field: String,
     pub(crate) order: &'static str,
 }
 
-/// Where a page lies that was asked for by number (REQ-PAG-11).
+/// The place of a page that was requested by number (REQ-PAG-11).
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 #[serde(untagged)]
 pub(crate) enum Pagination {
@@ -113,16 +113,17 @@ pub(crate) enum Pagination {
 }
 
 impl Plan {
-    /// How many rows an executor looks for: one more than the page has, to know whether others follow.
+    /// The number of rows an executor should fetch: one more than the page size, to detect further
+    /// rows.
     pub fn wanted(&self) -> usize {
         self.window.count().saturating_add(1)
     }
 
-    /// Makes the reply out of what an executor found.
+    /// Builds the reply from an executor's result.
     ///
-    /// `rows` are up to [`wanted`](Self::wanted) rows in the plan's order, or, for the last rows before
-    /// a place, in the order turned around; each has the values of the plan's sort keys beside it.
-    /// `total` is how many rows match at all, if that was counted.
+    /// `rows` are up to [`wanted`](Self::wanted) rows in the plan's order, or in reverse order for
+    /// the last rows before a place. Each comes with the values of the plan's sort keys. `total` is
+    /// the number of matching rows, if it was counted.
     pub(crate) fn answer<T>(
         &self,
         mut rows: Vec<(T, Vec<Scalar>)>,
@@ -164,7 +165,7 @@ impl Plan {
         }
         info.total_count = total.filter(|_| self.items);
         let (items, values) = rows.into_iter().unzip();
-        let places = pagination.is_none().then(|| Places {
+        let places = pagination.is_none().then(|| RowPlaces {
             values,
             seal: Arc::clone(&self.seal),
             from_end: matches!(self.window, Window::Last { .. }),
@@ -182,15 +183,15 @@ impl Plan {
     }
 }
 
-impl Places {
-    /// The cursor of the row at this place of the page.
+impl RowPlaces {
+    /// The cursor of the row with this index on the page.
     pub(crate) fn cursor(&self, place: usize) -> Option<String> {
         self.values.get(place).map(|values| self.seal.seal(values))
     }
 }
 
 impl<T: serde::Serialize> Answer<T> {
-    /// Writes these rows of the page with what is beside them.
+    /// Serializes these rows of the page with the other parts of the reply.
     pub(super) fn serialize<S: Serializer>(
         &self,
         page: &Page<T>,
@@ -204,7 +205,7 @@ impl<T: serde::Serialize> Answer<T> {
         }
         if self.items {
             let view = self.view.as_ref();
-            let row = |place: usize| page.items.get(place).map(|row| OneShown { row, view });
+            let row = |place: usize| page.items.get(place).map(|row| DisplayedRow { row, view });
             data.serialize_field("items", &RowList { count: page.items.len(), rows, row })?;
             match (&self.pagination, rows) {
                 (Some(pagination), Rows::At(kept)) => {
@@ -220,7 +221,7 @@ impl<T: serde::Serialize> Answer<T> {
 }
 
 impl Pagination {
-    /// The same of a page with this number of rows.
+    /// The same answer for a page with this number of rows.
     fn with(&self, rows: usize) -> Self {
         let mut pagination = self.clone();
         if let Self::Offset { returned, .. } = &mut pagination {
@@ -230,26 +231,26 @@ impl Pagination {
     }
 }
 
-/// One row as it is shown.
-pub(crate) struct OneShown<'a, T> {
+/// A row as it is displayed.
+pub(crate) struct DisplayedRow<'a, T> {
     pub(crate) row: &'a T,
-    /// A row that was cut down already is shown as it is.
+    /// `None` for a row that the executor has already projected.
     pub(crate) view: Option<&'a View<T>>,
 }
 
-impl<T: serde::Serialize> serde::Serialize for OneShown<'_, T> {
+impl<T: serde::Serialize> serde::Serialize for DisplayedRow<'_, T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Some(View { selection, computed }) = self.view else {
             return self.row.serialize(serializer);
         };
-        let pick = &selection.pick;
+        let projection = &selection.projection;
         if let Some(open) = &selection.open {
             open.mark_row();
         }
         if selection.computed.is_empty() {
-            return Picked { value: self.row, pick, computed: None }.serialize(serializer);
+            return Projected { value: self.row, projection, computed: None }.serialize(serializer);
         }
         let computed = computed(self.row, selection).map_err(S::Error::custom)?;
-        Picked { value: self.row, pick, computed: Some(&computed) }.serialize(serializer)
+        Projected { value: self.row, projection, computed: Some(&computed) }.serialize(serializer)
     }
 }

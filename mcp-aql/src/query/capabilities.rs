@@ -1,6 +1,7 @@
-//! What a backend can do of a query.
+//! The query capabilities of a backend.
 
-/// What a backend can do. What it cannot disappears from introspection and is refused by name.
+/// The query capabilities of a backend. Unsupported controls and fields are missing from
+/// introspection and rejected by name.
 ///
 /// ```
 /// use mcp_aql::query::Capabilities;
@@ -33,29 +34,29 @@ impl Capabilities {
         }
     }
 
-    /// The backend is set up wrongly; `build()` reports it.
+    /// Reports an invalid configuration of the backend when the adapter is built.
     #[must_use]
     pub fn with_problem(mut self, problem: impl Into<String>) -> Self {
         self.problems.push(problem.into());
         self
     }
 
-    /// What is wrong with the backend.
+    /// The problems with the backend's configuration.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// Words cannot be looked for.
+    /// Disables text search.
     #[must_use]
     pub fn without_search(mut self) -> Self {
         self.no_search = true;
         self
     }
 
-    /// What is looked for goes to a search engine as it is written: a question, a sentence, of up to 10,000
-    /// characters. It is not taken apart into words and phrases.
+    /// Passes the search text to a search engine as it was written: a question or a sentence of up
+    /// to 10,000 characters, which is not split into words and phrases.
     ///
-    /// Find the rows by [`TextQuery::as_written`](super::TextQuery::as_written), and answer with
+    /// Find the rows with [`TextQuery::as_written`](super::TextQuery::as_written), and answer with
     /// [`CollectionQuery::run_found`](super::CollectionQuery::run_found).
     #[must_use]
     pub fn with_free_text(mut self) -> Self {
@@ -63,60 +64,60 @@ impl Capabilities {
         self
     }
 
-    /// Nothing can be counted or added.
+    /// Disables aggregates.
     #[must_use]
     pub fn without_aggregate(mut self) -> Self {
         self.no_aggregate = true;
         self
     }
 
-    /// `filter` cannot name this field, such as `tags` or `_computed.is_overdue`.
+    /// Excludes a field, such as `tags` or `_computed.is_overdue`, from `filter`.
     #[must_use]
     pub fn without_filter(mut self, path: &'static str) -> Self {
         self.no_filter.push(path);
         self
     }
 
-    /// `sort` cannot name this field.
+    /// Excludes a field from `sort`.
     #[must_use]
     pub fn without_sort(mut self, path: &'static str) -> Self {
         self.no_sort.push(path);
         self
     }
 
-    /// `fields` cannot name this field, or anything inside of it.
+    /// Excludes a field, and everything inside it, from `fields`.
     #[must_use]
     pub fn without_field(mut self, path: &'static str) -> Self {
         self.no_select.push(path);
         self
     }
 
-    /// Whether words can be looked for.
+    /// Whether text search is supported.
     pub const fn can_search(&self) -> bool {
         !self.no_search
     }
 
-    /// Whether what is looked for is taken as it is written.
+    /// Whether the search text is passed on as it was written.
     pub const fn has_free_text(&self) -> bool {
         self.free_text
     }
 
-    /// Whether rows can be counted and added.
+    /// Whether aggregates are supported.
     pub const fn can_aggregate(&self) -> bool {
         !self.no_aggregate
     }
 
-    /// Whether `filter` can name this field.
+    /// Whether `filter` supports this field.
     pub fn can_filter(&self, path: &str) -> bool {
         !self.no_filter.contains(&path)
     }
 
-    /// Whether `sort` can name this field.
+    /// Whether `sort` supports this field.
     pub fn can_sort(&self, path: &str) -> bool {
         !self.no_sort.contains(&path)
     }
 
-    /// Whether `fields` can name this field.
+    /// Whether `fields` supports this field.
     pub fn can_select(&self, path: &str) -> bool {
         !self.no_select.iter().any(|known| {
             path.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))

@@ -1,4 +1,4 @@
-//! Takes a value out of whatever serializes, without JSON between.
+//! Captures plain values of any `Serialize` type without an intermediate JSON value.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,27 +8,27 @@ use serde::{Serialize, ser};
 
 use super::value::Scalar;
 
-/// What a value serializes to.
+/// A captured value.
 #[derive(Debug)]
-pub(crate) enum Captured {
+pub(crate) enum CapturedValue {
     One(Scalar),
     Many(Vec<Scalar>),
 }
 
-/// The value, unless it is an object or a list of anything but plain values.
-pub(crate) fn capture<V: Serialize + ?Sized>(value: &V) -> Option<Captured> {
-    value.serialize(Capture).ok()
+/// Captures a value. Returns `None` for objects and for lists of anything but plain values.
+pub(crate) fn capture<V: Serialize + ?Sized>(value: &V) -> Option<CapturedValue> {
+    value.serialize(CaptureSerializer).ok()
 }
 
-/// The value, if it is a plain one.
+/// Captures a plain value.
 pub(crate) fn capture_one<V: Serialize + ?Sized>(value: &V) -> Option<Scalar> {
     match capture(value)? {
-        Captured::One(scalar) => Some(scalar),
-        Captured::Many(_) => None,
+        CapturedValue::One(scalar) => Some(scalar),
+        CapturedValue::Many(_) => None,
     }
 }
 
-/// Not a plain value.
+/// The error for a value that is not plain.
 #[derive(Debug)]
 pub(crate) struct NotPlain;
 
@@ -46,27 +46,27 @@ impl ser::Error for NotPlain {
     }
 }
 
-struct Capture;
+struct CaptureSerializer;
 
-/// The methods for whole numbers.
+/// The methods for integers.
 macro_rules! whole_numbers {
     ($($method:ident: $from:ty),*) => {
-        $(fn $method(self, value: $from) -> Result<Captured, NotPlain> {
-            Ok(Captured::One(Scalar::Int(value.into())))
+        $(fn $method(self, value: $from) -> Result<CapturedValue, NotPlain> {
+            Ok(CapturedValue::One(Scalar::Int(value.into())))
         })*
     };
 }
 
-impl Serializer for Capture {
-    type Ok = Captured;
+impl Serializer for CaptureSerializer {
+    type Ok = CapturedValue;
     type Error = NotPlain;
-    type SerializeSeq = List;
-    type SerializeTuple = List;
-    type SerializeTupleStruct = Impossible<Captured, NotPlain>;
-    type SerializeTupleVariant = Impossible<Captured, NotPlain>;
-    type SerializeMap = Impossible<Captured, NotPlain>;
-    type SerializeStruct = Impossible<Captured, NotPlain>;
-    type SerializeStructVariant = Impossible<Captured, NotPlain>;
+    type SerializeSeq = ListSerializer;
+    type SerializeTuple = ListSerializer;
+    type SerializeTupleStruct = Impossible<CapturedValue, NotPlain>;
+    type SerializeTupleVariant = Impossible<CapturedValue, NotPlain>;
+    type SerializeMap = Impossible<CapturedValue, NotPlain>;
+    type SerializeStruct = Impossible<CapturedValue, NotPlain>;
+    type SerializeStructVariant = Impossible<CapturedValue, NotPlain>;
 
     whole_numbers!(
         serialize_i8: i8, serialize_i16: i16, serialize_i32: i32, serialize_i64: i64,
@@ -74,48 +74,50 @@ impl Serializer for Capture {
         serialize_u64: u64
     );
 
-    fn serialize_u128(self, value: u128) -> Result<Captured, NotPlain> {
-        i128::try_from(value).map(|value| Captured::One(Scalar::Int(value))).map_err(|_| NotPlain)
+    fn serialize_u128(self, value: u128) -> Result<CapturedValue, NotPlain> {
+        i128::try_from(value)
+            .map(|value| CapturedValue::One(Scalar::Int(value)))
+            .map_err(|_| NotPlain)
     }
 
-    fn serialize_bool(self, value: bool) -> Result<Captured, NotPlain> {
-        Ok(Captured::One(Scalar::Bool(value)))
+    fn serialize_bool(self, value: bool) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::One(Scalar::Bool(value)))
     }
 
-    fn serialize_f32(self, value: f32) -> Result<Captured, NotPlain> {
+    fn serialize_f32(self, value: f32) -> Result<CapturedValue, NotPlain> {
         self.serialize_f64(widened(value))
     }
 
-    fn serialize_f64(self, value: f64) -> Result<Captured, NotPlain> {
-        Ok(Captured::One(float(value)))
+    fn serialize_f64(self, value: f64) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::One(float(value)))
     }
 
-    fn serialize_char(self, value: char) -> Result<Captured, NotPlain> {
-        Ok(Captured::One(value.to_string().into()))
+    fn serialize_char(self, value: char) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::One(value.to_string().into()))
     }
 
-    fn serialize_str(self, value: &str) -> Result<Captured, NotPlain> {
-        Ok(Captured::One(value.to_owned().into()))
+    fn serialize_str(self, value: &str) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::One(value.to_owned().into()))
     }
 
-    fn serialize_bytes(self, _: &[u8]) -> Result<Captured, NotPlain> {
+    fn serialize_bytes(self, _: &[u8]) -> Result<CapturedValue, NotPlain> {
         Err(NotPlain)
     }
 
-    fn serialize_none(self) -> Result<Captured, NotPlain> {
-        Ok(Captured::One(Scalar::Null))
+    fn serialize_none(self) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::One(Scalar::Null))
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Captured, NotPlain> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<CapturedValue, NotPlain> {
         value.serialize(self)
     }
 
-    fn serialize_unit(self) -> Result<Captured, NotPlain> {
-        Ok(Captured::One(Scalar::Null))
+    fn serialize_unit(self) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::One(Scalar::Null))
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<Captured, NotPlain> {
-        Ok(Captured::One(Scalar::Null))
+    fn serialize_unit_struct(self, _: &'static str) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::One(Scalar::Null))
     }
 
     fn serialize_unit_variant(
@@ -123,15 +125,15 @@ impl Serializer for Capture {
         _: &'static str,
         _: u32,
         variant: &'static str,
-    ) -> Result<Captured, NotPlain> {
-        Ok(Captured::One(Scalar::Text(Cow::Borrowed(variant))))
+    ) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::One(Scalar::Text(Cow::Borrowed(variant))))
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<Captured, NotPlain> {
+    ) -> Result<CapturedValue, NotPlain> {
         value.serialize(self)
     }
 
@@ -141,15 +143,15 @@ impl Serializer for Capture {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<Captured, NotPlain> {
+    ) -> Result<CapturedValue, NotPlain> {
         Err(NotPlain)
     }
 
-    fn serialize_seq(self, length: Option<usize>) -> Result<List, NotPlain> {
-        Ok(List(Vec::with_capacity(length.unwrap_or_default().min(64))))
+    fn serialize_seq(self, length: Option<usize>) -> Result<ListSerializer, NotPlain> {
+        Ok(ListSerializer(Vec::with_capacity(length.unwrap_or_default().min(64))))
     }
 
-    fn serialize_tuple(self, length: usize) -> Result<List, NotPlain> {
+    fn serialize_tuple(self, length: usize) -> Result<ListSerializer, NotPlain> {
         self.serialize_seq(Some(length))
     }
 
@@ -194,47 +196,47 @@ impl Serializer for Capture {
     }
 }
 
-/// The number that JSON shows: 0.1, and not the 0.10000000149 that is nearest to it in fewer bits.
+/// Widens a float to the number that JSON shows: 0.1, not the nearest `f32` 0.10000000149.
 pub(crate) fn widened(value: f32) -> f64 {
     value.to_string().parse().unwrap_or_else(|_| value.into())
 }
 
-/// A number as it is compared: -0 is 0, and what is none is missing, as in JSON.
+/// Normalizes a number for comparison: -0 is 0, and NaN and infinities are null, as in JSON.
 pub(crate) fn float(value: f64) -> Scalar {
     if value.is_finite() { Scalar::Float(value + 0.0) } else { Scalar::Null }
 }
 
-struct List(Vec<Scalar>);
+struct ListSerializer(Vec<Scalar>);
 
-impl List {
+impl ListSerializer {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NotPlain> {
         self.0.push(capture_one(value).ok_or(NotPlain)?);
         Ok(())
     }
 }
 
-impl SerializeSeq for List {
-    type Ok = Captured;
+impl SerializeSeq for ListSerializer {
+    type Ok = CapturedValue;
     type Error = NotPlain;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NotPlain> {
         self.push(value)
     }
 
-    fn end(self) -> Result<Captured, NotPlain> {
-        Ok(Captured::Many(self.0))
+    fn end(self) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::Many(self.0))
     }
 }
 
-impl SerializeTuple for List {
-    type Ok = Captured;
+impl SerializeTuple for ListSerializer {
+    type Ok = CapturedValue;
     type Error = NotPlain;
 
     fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), NotPlain> {
         self.push(value)
     }
 
-    fn end(self) -> Result<Captured, NotPlain> {
-        Ok(Captured::Many(self.0))
+    fn end(self) -> Result<CapturedValue, NotPlain> {
+        Ok(CapturedValue::Many(self.0))
     }
 }

@@ -1,4 +1,4 @@
-//! The argument of an operation that returns a collection.
+//! The argument type of operations that return a collection.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -8,23 +8,23 @@ use serde_json::{Map, Number, Value};
 use super::aggregate::Aggregations;
 use super::answer::View;
 use super::capture::widened;
-use super::entry::{Given, QueryArgument, QueryTable};
+use super::description;
+use super::entry::{QueryArgument, QueryParams, QueryTable};
 use super::memory::{self, Row};
 use super::options::QueryOptions;
 use super::page::Page;
 use super::plan::Plan;
-use super::read::{Offer, read_plan};
+use super::read::{QuerySurface, read_plan};
 use super::resource::{Identified, Resource};
 use super::select::Selection;
-use super::tell;
 use super::value::Scalar;
 use crate::error::OperationError;
 use crate::paging::CursorKey;
 
-/// What a call asks of a collection of `T`: text search, filter, order, fields, summaries, page.
+/// A query of a collection of `T`: text search, filter, sort, fields, aggregates, page.
 ///
-/// Write it as an argument of a READ operation. The operation then takes the whole query surface of
-/// the protocol, as far as `T` allows it, and what arrives here is understood and checked.
+/// Declare it as an argument of a READ operation. The operation then has all query parameters of
+/// the protocol that `T` supports, and receives a parsed and validated query.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -88,10 +88,10 @@ impl<T> Clone for CollectionQuery<T> {
 }
 
 impl<T: Resource> CollectionQuery<T> {
-    /// Reads a query outside of an operation, as from a configuration file or in a test.
+    /// Parses a query outside of an operation, for instance from a configuration file or in a test.
     ///
     /// # Errors
-    /// Whatever is wrong with the parameters, as a client reads it.
+    /// The error that a client would receive for the same parameters.
     pub fn parse(
         options: &QueryOptions,
         params: Map<String, Value>,
@@ -103,17 +103,18 @@ impl<T: Resource> CollectionQuery<T> {
         super::entry::read_map::<Self>(options, params, key)
     }
 
-    /// What is asked for, for an executor of your own.
+    /// The parsed query, for a custom executor.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Makes the page out of what an executor of yours found by the [plan](Self::plan).
+    /// Builds the page from the result of a custom executor of the [plan](Self::plan).
     ///
-    /// `rows` are those of the [window](crate::query::plan::Plan::window) in the plan's order and up to
-    /// [one more](crate::query::plan::Plan::wanted), which tells that others follow; for the last rows
-    /// before a place they come in the order turned around. Beside each are its values of the plan's
-    /// sort keys, which its cursor holds. `total` is how many rows match, if they were counted.
+    /// `rows` are the rows of the [window](crate::query::plan::Plan::window) in the plan's order,
+    /// and up to [one more](crate::query::plan::Plan::wanted), which shows that others follow. For
+    /// the last rows before a place they are in reverse order. Each row comes with its values of
+    /// the plan's sort keys, which form its cursor. `total` is the number of matching rows, if it
+    /// was counted.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -152,11 +153,11 @@ impl<T: Resource> CollectionQuery<T> {
         self.plan.answer(rows, total, aggregations, Some(view))
     }
 
-    /// Answers from rows in memory: a slice, or anything that gives rows or borrows of them. It is one
-    /// pass; what is kept of it grows with the page.
+    /// Answers from rows in memory: a slice, or any iterator of rows or references. It needs one
+    /// pass, and its memory use grows with the page size.
     ///
     /// # Errors
-    /// `VALIDATION_INVALID_VALUE` when `group_by` makes more than 10,000 groups.
+    /// `VALIDATION_INVALID_VALUE` if `group_by` produces more than 10,000 groups.
     pub fn run<R: Row<T>>(
         &self,
         rows: impl IntoIterator<Item = R>,
@@ -164,14 +165,15 @@ impl<T: Resource> CollectionQuery<T> {
         self.answered(memory::run::<T, R>(&self.plan, T::model(), rows)?)
     }
 
-    /// As [`run`](Self::run), where a search engine has found the rows already, by
-    /// [what the caller wrote](crate::query::TextQuery::as_written): they are not looked through for
-    /// words once more. They come in the order of their relevance, the best first, which stays unless the
-    /// caller wants another; where the caller wrote no text, they are ordered as [`run`](Self::run) does.
-    /// For the next page they are found again, so let the same query find the same.
+    /// Answers like [`run`](Self::run), from rows that a search engine has found for [the caller's
+    /// text](crate::query::TextQuery::as_written). The rows are not searched again. They must be in
+    /// order of relevance, the best first, and keep this order unless the caller requests another.
+    /// Without a search text they are ordered as by [`run`](Self::run). The rows are found again
+    /// for the next page, so the search should be deterministic.
     ///
-    /// With [`with_free_text`](crate::query::Capabilities::with_free_text) the caller may write a whole
-    /// question. That is for this method alone: [`run`](Self::run) looks for the first words of it.
+    /// With [`with_free_text`](crate::query::Capabilities::with_free_text) the caller may write a
+    /// whole question. Only this method supports it: [`run`](Self::run) searches for its first
+    /// words.
     ///
     /// ```
     /// use mcp_aql::prelude::*;
@@ -229,7 +231,7 @@ impl<T: Resource> CollectionQuery<T> {
 }
 
 impl<T: Resource> View<T> {
-    /// Rows of a resource, shown as the selection says.
+    /// The page of rows of a resource, displayed according to the selection.
     pub(crate) fn of(selection: Arc<Selection>) -> Self {
         Self { selection, computed: computed::<T> }
     }
@@ -254,7 +256,7 @@ fn computed<T: Resource>(
         .collect()
 }
 
-/// Gives numbers of 32 bits, which JSON values hold in 64, the digits that they are written with.
+/// Restores the short spelling of 32-bit numbers, which JSON values hold in 64 bits.
 fn shorten(value: &mut Value) {
     match value {
         Value::Array(entries) => entries.iter_mut().for_each(shorten),
@@ -270,11 +272,11 @@ fn shorten(value: &mut Value) {
 
 impl<T: Identified> QueryArgument for CollectionQuery<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        tell::collection(&Offer::new(T::model().table(), options, &options.backend()))
+        description::collection(&QuerySurface::new(T::model().table(), options, &options.backend()))
     }
 
-    fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError> {
-        let offer = Offer::new(T::model().table(), options, given.capabilities);
-        Ok(Self { plan: read_plan(&offer, given)?, resource: PhantomData })
+    fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError> {
+        let surface = QuerySurface::new(T::model().table(), options, given.capabilities);
+        Ok(Self { plan: read_plan(&surface, given)?, resource: PhantomData })
     }
 }

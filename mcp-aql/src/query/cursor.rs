@@ -1,8 +1,8 @@
-//! Cursors: where a page ended, as text that only this adapter can write.
+//! The contents of cursors: values of sort keys in a compact binary form.
 //!
-//! A cursor holds the values of the sort keys of one row and nothing of the server's, so it needs no
-//! memory here, and rows that come and go around it do not move it. A keyed checksum shows any change
-//! to it, and binds it to what it was made for (REQ-PAG-09, REQ-PAG-10).
+//! A cursor contains the values of the sort keys of one row and no server state. It therefore needs
+//! no memory on the server, and rows that are added or removed around it do not move it. A keyed
+//! checksum detects modifications and binds a cursor to its query (REQ-PAG-09, REQ-PAG-10).
 
 use std::borrow::Cow;
 
@@ -10,7 +10,7 @@ use chrono::{DateTime, NaiveDate, Utc};
 
 use super::value::Scalar;
 
-/// Values as bytes: a letter for the kind, and what it takes to read it back.
+/// Encodes values: a letter for the kind, followed by the value.
 pub(crate) fn pack(values: &[Scalar]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for value in values {
@@ -34,7 +34,7 @@ pub(crate) fn pack(values: &[Scalar]) -> Vec<u8> {
     bytes
 }
 
-/// A whole number without the bytes that repeat its sign.
+/// The bytes of an integer without redundant sign bytes.
 fn trimmed(value: i64) -> Vec<u8> {
     let mut bytes = value.to_le_bytes().to_vec();
     let filler = if value < 0 { 0xff } else { 0 };
@@ -58,7 +58,7 @@ fn packed(bytes: &mut Vec<u8>, kind: u8, value: &[u8]) {
     bytes.extend_from_slice(value);
 }
 
-/// The values behind the bytes of [`pack`].
+/// Decodes the values encoded by [`pack`].
 pub(crate) fn unpack(bytes: &[u8]) -> Option<Vec<Scalar>> {
     let mut rest = bytes;
     let mut values = Vec::new();
@@ -147,7 +147,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cursor_gives_back_what_it_was_made_of(
+        fn a_cursor_round_trips(
             values in prop::collection::vec(scalars(), 0..5),
             key: [u8; 16],
         ) {

@@ -1,4 +1,4 @@
-//! Arguments that stand for several parameters, which are read and understood together.
+//! Arguments that consist of several parameters, which are parsed together.
 
 use std::any::Any;
 use std::collections::BTreeMap;
@@ -10,74 +10,74 @@ use serde_json::{Map, Value};
 
 use super::capabilities::Capabilities;
 use super::options::QueryOptions;
-use super::read::Faults;
+use super::read::QueryFaults;
 use super::select::OpenPaths;
 use crate::error::OperationError;
 use crate::paging::CursorKey;
 use crate::shape;
 use crate::warning::Warning;
 
-/// An argument such as `CollectionQuery<T>`, as an operation's table holds it.
+/// An argument such as `CollectionQuery<T>` in an operation's table.
 #[derive(Clone, Copy)]
 pub struct QueryEntry {
     pub(crate) options: QueryOptions,
     pub(crate) table: fn(&QueryOptions) -> QueryTable,
-    pub(crate) read: fn(&QueryOptions, &mut Given<'_>) -> Result<Prepared, OperationError>,
+    pub(crate) read: fn(&QueryOptions, &mut QueryParams<'_>) -> Result<Prepared, OperationError>,
 }
 
-/// A query that was understood, until the operation takes it.
+/// A parsed query with its type erased.
 pub(crate) type Prepared = Box<dyn Any + Send>;
 
-/// A type that reads several parameters of a call: [`CollectionQuery`](super::CollectionQuery),
+/// An argument type with several parameters: [`CollectionQuery`](super::CollectionQuery),
 /// [`Fields`](super::Fields), [`RelationshipQuery`](super::RelationshipQuery).
 pub trait QueryArgument: Send + Sized + 'static {
-    /// The parameters, and what introspection tells beside them.
+    /// The parameters and their description for introspection.
     fn table(options: &QueryOptions) -> QueryTable;
 
-    /// Reads the parameters of a call, whose names and JSON types are checked.
+    /// Parses the parameters of a call, whose names and JSON types are already validated.
     ///
     /// # Errors
-    /// What is wrong with them, all of it at once.
-    fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError>;
+    /// All faults of the parameters, in one error.
+    fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError>;
 }
 
-/// What a call gives of an argument's parameters. `null` is as good as nothing.
+/// The values of an argument's parameters in a call. `null` counts as missing.
 #[derive(Debug)]
-pub struct Given<'a> {
+pub struct QueryParams<'a> {
     pub(crate) values: Vec<(&'static str, Value)>,
     pub(crate) key: &'a CursorKey,
-    /// What the backend can do.
+    /// The capabilities of the backend.
     pub(crate) capabilities: &'a Capabilities,
-    /// What the caller should be told beside the reply.
+    /// The warnings for the reply.
     pub(crate) warnings: Vec<Warning>,
-    /// The paths that the reply may lack.
+    /// Paths that may be missing from the reply.
     pub(crate) open_paths: Vec<Arc<OpenPaths>>,
 }
 
-impl Given<'_> {
-    /// Takes the value of a parameter.
+impl QueryParams<'_> {
+    /// Removes and returns the value of a parameter.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         let place = self.values.iter().position(|(known, _)| *known == name)?;
         Some(self.values.swap_remove(place).1)
     }
 }
 
-/// The parameters of an argument, and what introspection tells beside them.
+/// The parameters of an argument and their description for introspection.
 #[derive(Debug, Default)]
 pub struct QueryTable {
     pub(crate) parameters: Vec<QueryParameter>,
-    /// Types that the parameters name and no Rust type stands for.
+    /// Types that the parameters refer to and that have no Rust type.
     pub(crate) types: Vec<(String, shape::Members)>,
     /// Members of the operation's details, such as `aggregation_support`.
     pub(crate) details: BTreeMap<&'static str, shape::Members>,
     pub(crate) computed: Vec<shape::Members>,
-    /// A sentence for the operation's description: what it does without.
+    /// A sentence for the operation's description about unsupported controls.
     pub(crate) note: Option<String>,
-    /// A call that shows the controls together, as JSON text.
+    /// The parameters of an example call that combines the controls, as JSON text.
     pub(crate) example: Option<String>,
-    /// Capabilities of `_protocol` that it brings.
+    /// Capabilities to list in `_protocol`.
     pub(crate) capabilities: Vec<&'static str>,
-    /// What cannot work.
+    /// Problems to report when the adapter is built.
     pub(crate) problems: Vec<String>,
 }
 
@@ -87,15 +87,15 @@ pub(crate) struct QueryParameter {
     pub(crate) name: &'static str,
     pub(crate) required: bool,
     pub(crate) description: String,
-    /// The form of the value.
+    /// The shape of the value.
     pub(crate) shape: shape::Shape,
-    /// The name of its type, where the form does not tell.
+    /// The name of the type, if the shape does not determine it.
     pub(crate) type_name: Option<String>,
     pub(crate) default: Option<Value>,
 }
 
 impl QueryEntry {
-    /// The argument type `Q`, taken as `options` say.
+    /// An argument of type `Q` with these options.
     pub const fn of<Q: QueryArgument>(options: QueryOptions) -> Self {
         Self { options, table: Q::table, read: read::<Q> }
     }
@@ -103,12 +103,13 @@ impl QueryEntry {
 
 fn read<Q: QueryArgument>(
     options: &QueryOptions,
-    given: &mut Given<'_>,
+    given: &mut QueryParams<'_>,
 ) -> Result<Prepared, OperationError> {
     Q::read(options, given).map(|query| Box::new(query) as Prepared)
 }
 
-/// Reads parameters that no operation's table has checked: names and JSON types are looked at here.
+/// Parses parameters that were not validated against an operation's table, and checks names and
+/// JSON types.
 pub(crate) fn read_map<Q: QueryArgument>(
     options: &QueryOptions,
     params: Map<String, Value>,
@@ -116,14 +117,14 @@ pub(crate) fn read_map<Q: QueryArgument>(
 ) -> Result<Q, OperationError> {
     let table = Q::table(options);
     let capabilities = options.backend();
-    let mut given = Given {
+    let mut given = QueryParams {
         values: Vec::new(),
         key,
         capabilities: &capabilities,
         warnings: Vec::new(),
         open_paths: Vec::new(),
     };
-    let mut faults = Faults::default();
+    let mut faults = QueryFaults::default();
     let mut shape_faults = shape::Faults::new();
     let shapes = shape::Shapes::new();
     for (name, value) in params {

@@ -1,22 +1,20 @@
-//! What collection-returning operations have in common.
+//! Collection queries: the query language, its executors and the argument types of operations.
 //!
 //! | to … | see |
 //! |---|---|
-//! | say what a query may do with a type | [`Resource`](derive@crate::Resource), [`computed_fields`](macro@crate::computed_fields) |
-//! | take a query | [`CollectionQuery`], [`Fields`] |
+//! | enable queries of a type | [`Resource`](derive@crate::Resource), [`computed_fields`](macro@crate::computed_fields) |
+//! | accept a query | [`CollectionQuery`], [`Fields`] |
 //! | answer it from rows in memory | [`CollectionQuery::run`] |
 //! | answer it yourself | [`CollectionQuery::plan`], [`CollectionQuery::answer`], [`plan`] |
 //! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
-//! | keep cursors good for longer | [`CursorKey`] |
+//! | keep cursors valid across restarts | [`CursorKey`] |
 //!
-//! Everything except [`Page`], [`PageInfo`] and [`CursorKey`] needs the feature `query`.
+//! Everything except [`Page`], [`PageInfo`] and [`CursorKey`] requires the feature `query`.
 
 #[cfg(feature = "query")]
 mod aggregate;
 #[cfg(feature = "query")]
 mod answer;
-#[cfg(feature = "query")]
-mod bound;
 #[cfg(feature = "query")]
 mod capabilities;
 #[cfg(feature = "query")]
@@ -29,11 +27,15 @@ pub mod column;
 #[cfg(feature = "query")]
 mod cursor;
 #[cfg(feature = "query")]
+mod description;
+#[cfg(feature = "query")]
 mod entry;
 #[cfg(feature = "query")]
 mod memory;
 #[cfg(feature = "query")]
 mod model;
+#[cfg(feature = "query")]
+mod operation_queries;
 #[cfg(feature = "query")]
 mod options;
 mod page;
@@ -53,8 +55,6 @@ mod single;
 #[cfg(feature = "sql")]
 pub mod sql;
 #[cfg(feature = "query")]
-mod tell;
-#[cfg(feature = "query")]
 mod text;
 #[cfg(feature = "query")]
 mod value;
@@ -62,13 +62,13 @@ mod value;
 pub use crate::paging::{CursorKey, PageInfo};
 pub(crate) use page::DATA_MARK;
 pub use page::Page;
-pub(crate) use page_fit::{Fitted, Room, cut_warning, fit_page, measure_frame};
+pub(crate) use page_fit::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
 #[cfg(feature = "query")]
 pub use {
     aggregate::Aggregations,
     capabilities::Capabilities,
     collection::CollectionQuery,
-    entry::{Given, QueryArgument, QueryEntry, QueryTable},
+    entry::{QueryArgument, QueryEntry, QueryParams, QueryTable},
     memory::Row,
     model::{FieldInfo, Members, Model, Table},
     options::{Control, QueryOptions, TextControl},
@@ -87,6 +87,6 @@ pub use {
 };
 #[cfg(feature = "query")]
 pub(crate) use {
-    bound::{Queries, ReadQueries},
+    operation_queries::{Queries, ReadQueries},
     select::OpenPaths,
 };

@@ -1,4 +1,4 @@
-//! A resource's table, ready to use: names looked up, kinds known, nested fields laid out.
+//! The prepared table of a resource: names resolved, kinds determined, nested fields flattened.
 
 use std::any::TypeId;
 use std::cell::RefCell;
@@ -20,17 +20,17 @@ use crate::spec::SchemaFn;
 #[derive(Debug)]
 pub struct Model<T: 'static> {
     table: Table,
-    columns: Vec<Bound<T>>,
+    columns: Vec<ColumnRef<T>>,
 }
 
-/// The column of a field, which stands in the table or was made for a nested one.
+/// The column of a field: from the resource's table, or generated for a nested field.
 #[derive(Debug)]
-pub(crate) enum Bound<T: 'static> {
+pub(crate) enum ColumnRef<T: 'static> {
     Static(&'static dyn Column<T>),
     Made(Box<dyn Column<T>>),
 }
 
-impl<T> Bound<T> {
+impl<T> ColumnRef<T> {
     fn get(&self) -> &dyn Column<T> {
         match self {
             Self::Static(column) => *column,
@@ -39,7 +39,7 @@ impl<T> Bound<T> {
     }
 }
 
-/// What is known of a resource without its Rust type.
+/// The part of the model that does not depend on the resource's Rust type.
 #[derive(Debug)]
 pub struct Table {
     pub(crate) name: String,
@@ -49,59 +49,59 @@ pub struct Table {
     pub(crate) presets: Vec<Preset>,
     pub(crate) default_sort: Vec<DefaultSort>,
     pub(crate) relationships: &'static [RelationshipType],
-    /// The members of the JSON form, as deep as the schema tells.
+    /// The members of the JSON form, as far as the schema describes them.
     pub(crate) members: Members,
-    /// What cannot work and only a schema could tell.
+    /// Problems that only the schema reveals, reported when the adapter is built.
     pub(crate) problems: Vec<String>,
 }
 
-/// One field that a query may name: at the top, nested, or computed.
+/// A field that a query may name: top-level, nested, or computed.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a mark that an author writes by itself")]
 pub struct FieldInfo {
-    /// How a query names it: `status`, `metadata.owner`, `_computed.age_days`.
+    /// The name in queries: `status`, `metadata.owner`, `_computed.age_days`.
     pub path: String,
-    /// What it is.
+    /// The description.
     pub description: String,
-    /// The kind of its values.
+    /// The kind of the values, or of the entries of a list.
     pub kind: ValueKind,
-    /// It is a list of them.
+    /// Whether the values are lists.
     pub list: bool,
-    /// A row may have none.
+    /// Whether a row may have no value.
     pub optional: bool,
-    /// There may be none even where the object around it is there.
+    /// Whether the value may be missing although the object around it exists.
     pub nullable: bool,
-    /// Its numbers have 32 bits.
+    /// Whether the numbers have 32 bits.
     pub single: bool,
-    /// The names of a [`Choice`](ValueKind::Choice), in their order.
+    /// The variant names of a [`Choice`](ValueKind::Choice), in declaration order.
     pub choices: Vec<String>,
-    /// The type as introspection names it.
+    /// The name of the type in introspection.
     pub type_name: String,
-    /// It identifies the row.
+    /// Whether the field identifies the row.
     pub id: bool,
-    /// `filter` may name it.
+    /// Whether `filter` supports the field.
     pub filter: bool,
-    /// `sort` may name it.
+    /// Whether `sort` supports the field.
     pub sort: bool,
-    /// `group_by` may name it.
+    /// Whether `group_by` supports the field.
     pub group: bool,
-    /// `sum` and `avg` may name it, and `min` and `max`.
+    /// Whether `sum`, `avg`, `min` and `max` support the field.
     pub numeric: bool,
-    /// `query` looks for words in it.
+    /// Whether `query` searches the field.
     pub search: bool,
-    /// Left out of the JSON form under a condition of the author's.
+    /// Whether the JSON form may omit the field under a condition of the author's.
     pub omitted: bool,
-    /// It is computed of the row.
+    /// Whether the value is computed from the row.
     pub computed: bool,
 }
 
 impl FieldInfo {
-    /// Where a choice stands among the others; names that are not known come last.
+    /// The rank of a choice among the others; unknown names come last.
     pub(crate) fn rank(&self, name: &str) -> usize {
         self.choices.iter().position(|choice| choice == name).unwrap_or(self.choices.len())
     }
 
-    /// Whether `min` and `max` may name it.
+    /// Whether `min` and `max` support the field.
     pub fn has_extremes(&self) -> bool {
         !self.list
             && (self.numeric
@@ -109,12 +109,12 @@ impl FieldInfo {
     }
 }
 
-/// What a path in `fields` leads to.
+/// The target of a path in `fields`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ShownPath {
     /// A part of the row's own JSON form.
     Stored,
-    /// A part that is there in some rows: an entry of a map, or a part of free-form JSON.
+    /// A part that only some rows have: an entry of a map, or a part of free-form JSON.
     Open,
     /// A computed field.
     Computed(usize),
@@ -124,9 +124,9 @@ pub(crate) enum ShownPath {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Members {
     pub(crate) known: BTreeMap<String, Members>,
-    /// It may have others: it is a map, or nothing is known of it.
+    /// Whether other members are possible: the object is a map, or its type is unknown.
     pub(crate) open: bool,
-    /// The members of each of these others, where they are of one type.
+    /// The members of the entries of a map, if they have one type.
     pub(crate) each: Option<Box<Members>>,
 }
 
@@ -145,7 +145,7 @@ impl Table {
         }
     }
 
-    /// Notes what cannot work and the macros could not see.
+    /// Records problems that the macros cannot detect.
     fn check(&mut self) {
         let mut problems = Vec::new();
         let name = self.name.clone();
@@ -181,7 +181,7 @@ impl Table {
             for path in preset.paths {
                 if self.shown(path).is_none() {
                     problems.push(format!(
-                        "resource `{name}`: preset `{}` names `{path}`, which is no field",
+                        "resource `{name}`: preset `{}` names `{path}`, which is not a field",
                         preset.name
                     ));
                 }
@@ -190,7 +190,7 @@ impl Table {
         for key in &self.default_sort {
             if self.find(key.field).is_none() {
                 problems.push(format!(
-                    "resource `{name}`: `default_sort` names `{}`, which is no field",
+                    "resource `{name}`: `default_sort` names `{}`, which is not a field",
                     key.field
                 ));
             }
@@ -198,7 +198,7 @@ impl Table {
         self.problems.append(&mut problems);
     }
 
-    /// Whether there is a field of this path, whatever can be done with it.
+    /// Whether a field with this path exists, regardless of its capabilities.
     pub(crate) fn has(&self, path: &str) -> bool {
         let mut members = Some(&self.members);
         for name in path.split('.') {
@@ -207,7 +207,7 @@ impl Table {
         members.is_some() || self.find(path).is_some()
     }
 
-    /// What a path in `fields` leads to, if there is such a thing.
+    /// Resolves a path in `fields`.
     pub(crate) fn shown(&self, path: &str) -> Option<ShownPath> {
         if path.starts_with(COMPUTED) {
             let place = self.find(path)?;
@@ -226,26 +226,26 @@ impl Table {
         &self.fields
     }
 
-    /// The place of the field of this path.
+    /// The index of the field with this path.
     pub fn find(&self, path: &str) -> Option<usize> {
         self.by_path.get(path).copied()
     }
 
-    /// The place of the identifier.
+    /// The index of the identifier.
     pub fn id(&self) -> Option<usize> {
         self.id
     }
 
-    /// The field at this place.
+    /// The field with this index.
     pub fn field(&self, place: usize) -> Option<&FieldInfo> {
         self.fields.get(place)
     }
 }
 
 impl<T: Resource> Model<T> {
-    /// Makes the model of a resource's table; [`Resource::model`] has it.
+    /// Builds the model of a resource. Use [`Resource::model`], which caches it.
     pub fn new() -> Self {
-        let _under_way = UnderWay::begin::<T>();
+        let _under_way = ModelInProgress::begin::<T>();
         let mut types = TypeRegistry::new();
         let mut compiler = Compiler::default();
         let whole = types.output(SchemaGenerator::subschema_for::<T>);
@@ -261,13 +261,13 @@ impl<T: Resource> Model<T> {
             model.add(field.name.to_owned(), field, false, &mut kinds);
             if let Some(expand) = field.nested {
                 let problems = expand(&mut |nested| {
-                    // Paths to what is computed begin with its prefix (REQ-FLD-04).
+                    // Paths to computed fields start with the prefix `_computed` (REQ-FLD-04).
                     if nested.info.computed {
                         return;
                     }
                     let path = format!("{}.{}", field.name, nested.info.path);
                     let info = FieldInfo { path, id: false, optional: true, ..nested.info };
-                    model.push(info, Bound::Made(nested.column));
+                    model.push(info, ColumnRef::Made(nested.column));
                 });
                 match problems {
                     Some(problems) => model.table.problems.extend_from_slice(problems),
@@ -288,20 +288,20 @@ impl<T: Resource> Model<T> {
     }
 
     fn add(&mut self, path: String, field: &FieldSpec<T>, computed: bool, kinds: &mut Kinds<'_>) {
-        let told = kinds.of(field);
+        let field_kind = kinds.of(field);
         if field.id {
             self.table.id = Some(self.table.fields.len());
         }
         let info = FieldInfo {
             path,
             description: field.description.to_owned(),
-            kind: told.known.kind,
-            list: told.known.list,
-            optional: told.known.optional,
-            nullable: told.known.optional,
-            single: told.single,
-            choices: told.choices,
-            type_name: told.type_name,
+            kind: field_kind.known.kind,
+            list: field_kind.known.list,
+            optional: field_kind.known.optional,
+            nullable: field_kind.known.optional,
+            single: field_kind.single,
+            choices: field_kind.choices,
+            type_name: field_kind.type_name,
             id: field.id,
             filter: field.filter,
             sort: field.sort,
@@ -311,16 +311,16 @@ impl<T: Resource> Model<T> {
             omitted: field.omitted,
             computed,
         };
-        self.push(info, Bound::Static(field.column));
+        self.push(info, ColumnRef::Static(field.column));
     }
 
-    fn push(&mut self, info: FieldInfo, column: Bound<T>) {
+    fn push(&mut self, info: FieldInfo, column: ColumnRef<T>) {
         self.table.by_path.insert(info.path.clone(), self.table.fields.len());
         self.table.fields.push(info);
         self.columns.push(column);
     }
 
-    /// What is known of the resource without its type.
+    /// The part that does not depend on the resource's type.
     pub fn table(&self) -> &Table {
         &self.table
     }
@@ -329,10 +329,10 @@ impl<T: Resource> Model<T> {
     pub(crate) fn own_fields(
         &'static self,
     ) -> impl Iterator<Item = (&'static FieldInfo, &'static dyn Column<T>)> {
-        self.table.fields.iter().zip(self.columns.iter().map(Bound::get))
+        self.table.fields.iter().zip(self.columns.iter().map(ColumnRef::get))
     }
 
-    /// The field at a place, with its column.
+    /// The field with this index, and its column.
     pub(crate) fn at(
         &'static self,
         place: usize,
@@ -348,39 +348,39 @@ impl<T: Resource> Default for Model<T> {
 }
 
 thread_local! {
-    /// The resources whose models are being made here, each nested in the one before.
-    static UNDER_WAY: RefCell<Vec<TypeId>> = const { RefCell::new(Vec::new()) };
+    /// The resources whose models are being built on this thread, each nested in the one before.
+    static MODELS_IN_PROGRESS: RefCell<Vec<TypeId>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Whether a resource's model is being made, so that it cannot be asked for.
-pub(crate) fn is_under_way<T: 'static>() -> bool {
-    UNDER_WAY.with_borrow(|stack| stack.contains(&TypeId::of::<T>()))
+/// Whether a resource's model is being built, so that it is not available yet.
+pub(crate) fn is_in_progress<T: 'static>() -> bool {
+    MODELS_IN_PROGRESS.with_borrow(|stack| stack.contains(&TypeId::of::<T>()))
 }
 
-/// Remembers, while it lives, that a model is being made.
-struct UnderWay;
+/// Marks a model as being built until it is dropped.
+struct ModelInProgress;
 
-impl UnderWay {
+impl ModelInProgress {
     fn begin<T: 'static>() -> Self {
-        UNDER_WAY.with_borrow_mut(|stack| stack.push(TypeId::of::<T>()));
+        MODELS_IN_PROGRESS.with_borrow_mut(|stack| stack.push(TypeId::of::<T>()));
         Self
     }
 }
 
-impl Drop for UnderWay {
+impl Drop for ModelInProgress {
     fn drop(&mut self) {
-        UNDER_WAY.with_borrow_mut(Vec::pop);
+        MODELS_IN_PROGRESS.with_borrow_mut(Vec::pop);
     }
 }
 
-/// Finds out what kind of values fields have.
+/// Determines the kinds of fields.
 struct Kinds<'a> {
     types: &'a mut TypeRegistry,
     compiler: &'a mut Compiler,
 }
 
-/// What a field's type tells.
-struct ToldKind {
+/// The kind of a field and its related properties.
+struct FieldKind {
     known: ColumnType,
     single: bool,
     choices: Vec<String>,
@@ -388,7 +388,7 @@ struct ToldKind {
 }
 
 impl Kinds<'_> {
-    fn of<T>(&mut self, field: &FieldSpec<T>) -> ToldKind {
+    fn of<T>(&mut self, field: &FieldSpec<T>) -> FieldKind {
         let schema = self.types.output(field.schema);
         let shape = self.compiler.schema(&schema);
         let shapes = self.types.forms_in(&shape, self.compiler);
@@ -409,24 +409,25 @@ impl Kinds<'_> {
             _ => &shape,
         };
         let single = known.kind == ValueKind::Number && is_single(field.schema);
-        ToldKind { known, single, choices, type_name: shape::type_name(named, shapes) }
+        FieldKind { known, single, choices, type_name: shape::type_name(named, shapes) }
     }
 }
 
-/// Whether the numbers of a type, or of its entries, have 32 bits. Forms do not tell, as that is no
-/// matter of what is accepted.
+/// Whether the numbers of a type, or of its entries, have 32 bits. Shapes do not contain this,
+/// since it does not affect validation.
 fn is_single(schema: SchemaFn) -> bool {
-    fn tells(schema: &Value) -> bool {
+    fn is_single_schema(schema: &Value) -> bool {
         let inside = |name| schema.get(name).into_iter();
         let mut entries =
             inside("items").chain(inside("anyOf").filter_map(Value::as_array).flatten());
-        schema.get("format").is_some_and(|format| format == "float") || entries.any(tells)
+        schema.get("format").is_some_and(|format| format == "float")
+            || entries.any(is_single_schema)
     }
     let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
-    tells(schema(&mut settings.into_generator()).as_value())
+    is_single_schema(schema(&mut settings.into_generator()).as_value())
 }
 
-/// The kind of values of this form.
+/// The kind of values of this shape.
 fn kind_of(shape: &Shape) -> ValueKind {
     use mcp_aql_protocol::Format;
     match &shape.kind {
@@ -444,12 +445,12 @@ fn kind_of(shape: &Shape) -> ValueKind {
 }
 
 impl Members {
-    /// The members of values of this form.
+    /// The members of values of this shape.
     fn of(shape: &Shape, shapes: &Shapes, depth: usize) -> Self {
-        // A type may hold itself.
-        const DEEPEST: usize = 8;
+        // Types may be recursive.
+        const MAX_MEMBER_DEPTH: usize = 8;
         let open = Self { open: true, ..Self::default() };
-        if depth > DEEPEST {
+        if depth > MAX_MEMBER_DEPTH {
             return open;
         }
         match &shape.resolve(shapes).kind {
@@ -471,7 +472,7 @@ impl Members {
         }
     }
 
-    /// Resolves a path; none where no value of the type can have it.
+    /// Resolves a path. Returns `None` if no value of the type can have it.
     fn leads(&self, path: &str) -> Option<ShownPath> {
         let (head, rest) =
             path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
@@ -486,8 +487,8 @@ impl Members {
         }
     }
 
-    /// The path that was probably meant, where one names a member of a map's entries in place of an
-    /// entry: `prices.KEY.amount` for `prices.amount`.
+    /// Suggests a path, if the given one names a member of a map's entries instead of an entry:
+    /// `prices.KEY.amount` for `prices.amount`.
     pub(crate) fn near(&self, path: &str) -> Option<String> {
         let (head, rest) =
             path.split_once('.').map_or((path, None), |(head, rest)| (head, Some(rest)));
@@ -498,7 +499,7 @@ impl Members {
         }
     }
 
-    /// All paths, for a caller to choose from.
+    /// All paths, as suggestions for a caller.
     pub(crate) fn paths(&self) -> Vec<String> {
         self.known
             .iter()

@@ -1,10 +1,10 @@
-//! What an operation's author says of its query: which controls it takes, and how.
+//! The options of an operation's query: which controls it supports, and how.
 
 use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE};
 
 use super::capabilities::Capabilities;
 
-/// How an operation takes a query: what `#[query(…)]` above the argument says.
+/// The options of a query argument, set by `#[query(…)]` above the argument.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 #[expect(
@@ -12,27 +12,27 @@ use super::capabilities::Capabilities;
     reason = "each is a form that an author accepts by itself"
 )]
 pub struct QueryOptions {
-    /// Whether words can be looked for.
+    /// Whether the parameter `query` exists.
     pub text: TextControl,
-    /// `limit` and `offset` are accepted too (REQ-PAG-11).
+    /// Whether `limit` and `offset` are also accepted (REQ-PAG-11).
     pub offset: bool,
-    /// `page` and `page_size` are accepted too (REQ-PAG-11).
+    /// Whether `page` and `page_size` are also accepted (REQ-PAG-11).
     pub page: bool,
-    /// `preset` is accepted beside `fields` (REQ-FLD-05).
+    /// Whether `preset` is accepted in addition to `fields` (REQ-FLD-05).
     pub preset: bool,
-    /// `order` is accepted beside `sort` (REQ-COL-06).
+    /// Whether `order` is accepted in addition to `sort` (REQ-COL-06).
     pub order: bool,
-    /// How many rows a page has when nothing is said.
+    /// The default number of rows per page.
     pub page_size: usize,
-    /// How many rows a page has at most.
+    /// The maximum number of rows per page.
     pub max_page_size: usize,
-    /// Pages tell how many rows match.
+    /// Whether pages report the number of matching rows.
     pub count: bool,
-    /// Controls that the operation does without.
+    /// Controls that the operation does not support.
     pub without: &'static [Control],
-    /// What the backend can do; all, when nothing is said.
+    /// The capabilities of the backend; all by default.
     pub capabilities: Option<fn() -> Capabilities>,
-    /// How far a relationship query goes at most.
+    /// The maximum depth of a relationship query.
     pub max_depth: usize,
 }
 
@@ -42,13 +42,13 @@ pub struct QueryOptions {
 pub enum TextControl {
     /// No.
     None,
-    /// A call may leave it out.
+    /// The parameter is optional.
     Optional,
-    /// Every call gives it: the operation is a search.
+    /// The parameter is required: the operation is a search.
     Required,
 }
 
-/// A control of a collection query that an operation may do without.
+/// A control of a collection query that can be disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Control {
@@ -63,7 +63,7 @@ pub enum Control {
 }
 
 impl QueryOptions {
-    /// All controls but `query`, pages of 20 and at most 100 rows.
+    /// The defaults: all controls except `query`, pages of 20 and at most 100 rows.
     pub const fn new() -> Self {
         Self {
             text: TextControl::None,
@@ -80,92 +80,92 @@ impl QueryOptions {
         }
     }
 
-    /// Sets whether words can be looked for.
+    /// Sets whether the parameter `query` exists.
     #[must_use]
     pub const fn text(mut self, text: TextControl) -> Self {
         self.text = text;
         self
     }
 
-    /// Accepts `limit` and `offset` too.
+    /// Also accepts `limit` and `offset`.
     #[must_use]
     pub const fn accept_offset(mut self) -> Self {
         self.offset = true;
         self
     }
 
-    /// Accepts `page` and `page_size` too.
+    /// Also accepts `page` and `page_size`.
     #[must_use]
     pub const fn accept_page(mut self) -> Self {
         self.page = true;
         self
     }
 
-    /// Accepts `preset` beside `fields`.
+    /// Accepts `preset` in addition to `fields`.
     #[must_use]
     pub const fn accept_preset(mut self) -> Self {
         self.preset = true;
         self
     }
 
-    /// Accepts `order` beside `sort`.
+    /// Accepts `order` in addition to `sort`.
     #[must_use]
     pub const fn accept_order(mut self) -> Self {
         self.order = true;
         self
     }
 
-    /// Sets how many rows a page has when nothing is said.
+    /// Sets the default number of rows per page.
     #[must_use]
     pub const fn page_size(mut self, rows: usize) -> Self {
         self.page_size = rows;
         self
     }
 
-    /// Sets how many rows a page has at most.
+    /// Sets the maximum number of rows per page.
     #[must_use]
     pub const fn max_page_size(mut self, rows: usize) -> Self {
         self.max_page_size = rows;
         self
     }
 
-    /// Does not tell how many rows match, where that costs too much.
+    /// Omits the number of matching rows, which can be expensive to count.
     #[must_use]
     pub const fn without_count(mut self) -> Self {
         self.count = false;
         self
     }
 
-    /// Sets the controls that the operation does without.
+    /// Sets the controls that the operation does not support.
     #[must_use]
     pub const fn without(mut self, controls: &'static [Control]) -> Self {
         self.without = controls;
         self
     }
 
-    /// Sets what the backend can do; what it cannot is not offered.
+    /// Sets the capabilities of the backend. Unsupported controls are not offered.
     #[must_use]
     pub const fn capabilities(mut self, capabilities: fn() -> Capabilities) -> Self {
         self.capabilities = Some(capabilities);
         self
     }
 
-    /// How many rows a page has at most, within the protocol's bound (REQ-PAG-08).
+    /// The maximum number of rows per page, within the protocol's limit (REQ-PAG-08).
     pub(crate) fn largest_page(&self) -> usize {
         self.max_page_size.clamp(1, MAX_PAGE_SIZE)
     }
 
-    /// How many rows a page has when nothing is said.
+    /// The default number of rows per page.
     pub(crate) fn usual_page(&self) -> usize {
         self.page_size.clamp(1, self.largest_page())
     }
 
-    /// What the backend can do.
+    /// The capabilities of the backend.
     pub(crate) fn backend(&self) -> Capabilities {
         self.capabilities.map(|of| of()).unwrap_or_default()
     }
 
-    /// Sets how far a relationship query goes at most.
+    /// Sets the maximum depth of a relationship query.
     #[must_use]
     pub const fn max_depth(mut self, depth: usize) -> Self {
         self.max_depth = depth;

@@ -1,13 +1,15 @@
+//! A page of a collection, as it is serialized into a reply.
+
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::page_fit::{self, Fit, Fitted, Room, RowList, Rows, Wanted};
+use super::page_fit::{self, FitResult, FittedRows, PageForm, PageSpace, RowList, Rows};
 use crate::paging::{ListCursors, PageInfo};
 
-/// The keyword of a schema whose values are the whole `data` of a reply: [`Page`] and the graph of
-/// relationships have it. It stays inside of the crate.
+/// The schema keyword of types whose values are the whole `data` of a reply: [`Page`] and the
+/// relationship graph. It is never published.
 pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 
 /// One page of a collection: `data.items` with `data.pageInfo` beside it.
@@ -21,8 +23,8 @@ pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 ///
-/// What a `CollectionQuery` gives also tells what was applied, shows of each entry what was asked for,
-/// and carries the summaries: `data.aggregations`.
+/// A page that was built by a `CollectionQuery` also reports the applied controls, contains only
+/// the requested fields of each entry, and carries the aggregates: `data.aggregations`.
 ///
 /// Source: features/pagination §3 (REQ-RSP-11, REQ-PAG-04, REQ-PAG-07), features/aggregations §3
 /// (REQ-AGG-04, REQ-AGG-05).
@@ -30,16 +32,16 @@ pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 pub struct Page<T> {
     /// The entries of this page.
     pub items: Vec<T>,
-    /// Where this page lies in the collection.
+    /// The place of this page in the collection.
     pub page_info: PageInfo,
     #[cfg(feature = "query")]
     pub(crate) answer: Option<Box<super::answer::Answer<T>>>,
-    /// The cursors of the entries of a list that the framework offers.
+    /// The cursors of the entries of one of the framework's own lists.
     pub(crate) cursors: Option<Box<ListCursors>>,
 }
 
 impl<T> Page<T> {
-    /// A page of these entries.
+    /// Creates a page of these entries.
     pub fn new(items: Vec<T>, page_info: PageInfo) -> Self {
         Self {
             items,
@@ -52,7 +54,7 @@ impl<T> Page<T> {
 }
 
 impl<T> Page<T> {
-    /// The cursor of the entry at this place, where pages are found by cursors and this crate makes them.
+    /// The cursor of the entry with this index, if this crate makes the cursors of the page.
     fn cursor(&self, place: usize) -> Option<String> {
         #[cfg(feature = "query")]
         if let Some(answer) = &self.answer {
@@ -61,7 +63,7 @@ impl<T> Page<T> {
         self.cursors.as_ref()?.cursor(place)
     }
 
-    /// The page ends before a place, instead of beginning behind one.
+    /// Whether the page ends before a place instead of starting after one.
     fn is_from_end(&self) -> bool {
         #[cfg(feature = "query")]
         if let Some(answer) = &self.answer {
@@ -89,11 +91,11 @@ impl<T: Serialize> Page<T> {
         page.end()
     }
 
-    /// Writes the entries that there is room for. If a cursor can lead to the others, the page ends before
-    /// them. Otherwise only entries are left out that are never shown.
+    /// Writes the entries that fit. If a cursor can lead to the others, the page ends before them.
+    /// Otherwise only entries that can never be displayed are omitted.
     fn write_fitting<S: Serializer>(
         &self,
-        mut room: Room,
+        mut room: PageSpace,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         let found = self.items.len();
@@ -109,13 +111,13 @@ impl<T: Serialize> Page<T> {
             }
             let Some(info) = self.info_of(&fit) else {
                 let row = |place: usize| self.shown(place);
-                page_fit::report(Fitted::TooMany(page_fit::fitting_size(
+                page_fit::report(FitResult::TooMany(page_fit::fitting_size(
                     (0..found).filter_map(row),
                     room,
                 )));
                 return whole(serializer);
             };
-            // The cursor may be longer than the one in its place.
+            // The new cursor may be longer than the one it replaces.
             let longer = length(&info).saturating_sub(length(&self.page_info));
             if longer <= fit.left {
                 fit.report_cut(found);
@@ -125,17 +127,17 @@ impl<T: Serialize> Page<T> {
         }
     }
 
-    fn fit(&self, room: Room) -> Fit {
+    fn fit(&self, room: PageSpace) -> FittedRows {
         let found = self.items.len();
         let row = |place: usize| self.shown(place).map(|row| (place, row));
         match self.is_from_end() {
-            true => Fit::of((0..found).rev().filter_map(row), room),
-            false => Fit::of((0..found).filter_map(row), room),
+            true => FittedRows::of((0..found).rev().filter_map(row), room),
+            false => FittedRows::of((0..found).filter_map(row), room),
         }
     }
 
-    /// The place of the page if it has only the entries that fit.
-    fn info_of(&self, fit: &Fit) -> Option<PageInfo> {
+    /// The `pageInfo` of the page with only the entries that fit.
+    fn info_of(&self, fit: &FittedRows) -> Option<PageInfo> {
         let mut info = self.page_info.clone();
         if self.is_from_end() {
             info.start_cursor = Some(self.cursor(self.items.len().checked_sub(fit.seen)?)?);
@@ -147,21 +149,21 @@ impl<T: Serialize> Page<T> {
         Some(info)
     }
 
-    /// The entry at a place as it is written.
+    /// The entry with this index as it is serialized.
     #[cfg(feature = "query")]
-    fn shown(&self, place: usize) -> Option<super::answer::OneShown<'_, T>> {
+    fn shown(&self, place: usize) -> Option<super::answer::DisplayedRow<'_, T>> {
         let view = self.answer.as_ref().and_then(|answer| answer.view.as_ref());
-        self.items.get(place).map(|row| super::answer::OneShown { row, view })
+        self.items.get(place).map(|row| super::answer::DisplayedRow { row, view })
     }
 
-    /// The entry at a place as it is written.
+    /// The entry with this index as it is serialized.
     #[cfg(not(feature = "query"))]
     fn shown(&self, place: usize) -> Option<&T> {
         self.items.get(place)
     }
 }
 
-/// The length of the place of a page as it is written.
+/// The length of a serialized `pageInfo`.
 fn length(info: &PageInfo) -> usize {
     serde_json::to_string(info).map_or(0, |text| text.len())
 }
@@ -169,11 +171,11 @@ fn length(info: &PageInfo) -> usize {
 impl<T: Serialize> Serialize for Page<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match page_fit::wanted() {
-            Wanted::Whole => self.write(Rows::All, &self.page_info, serializer),
-            Wanted::Marked(marker) => {
+            PageForm::Whole => self.write(Rows::All, &self.page_info, serializer),
+            PageForm::Marked(marker) => {
                 self.write(Rows::Marker(&marker), &self.page_info, serializer)
             }
-            Wanted::Fitting(room) => self.write_fitting(room, serializer),
+            PageForm::Fitting(room) => self.write_fitting(room, serializer),
         }
     }
 }

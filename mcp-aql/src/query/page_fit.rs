@@ -1,5 +1,5 @@
-//! Cuts a page of a collection to the rows that its reply has room for, so that neither many large rows
-//! nor one row that is too large on its own make a list fail.
+//! Shortens a page to the rows that fit into the reply, so that neither many large rows nor a
+//! single oversized row make a list fail.
 
 use std::cell::Cell;
 
@@ -9,23 +9,23 @@ use crate::request::{nesting, write_json};
 use crate::vocab::{ReplyLimits, new_id};
 use crate::warning::Warning;
 
-/// The room for the rows of a page, commas included.
+/// The space for the rows of a page, including commas.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Room {
-    /// The room in this reply.
+pub(crate) struct PageSpace {
+    /// The space in this reply, in bytes.
     pub(crate) bytes: usize,
-    /// The room in a reply that has nothing besides the page. A row that needs more is never shown.
+    /// The space in a reply that contains only the page. A larger row is never displayed.
     pub(crate) alone: usize,
-    /// Nested objects and arrays in a row.
+    /// The maximum nesting depth of objects and arrays in a row.
     pub(crate) depth: usize,
 }
 
 /// The result of fitting a page.
 #[derive(Debug)]
-pub(crate) enum Fitted {
-    /// Rows are missing, and the warning says so.
+pub(crate) enum FitResult {
+    /// Rows are missing, as the warning reports.
     Cut(Warning),
-    /// The rows do not fit together, and no cursor leads to the rest. A page of this size fits.
+    /// The rows do not fit together, and no cursor leads to the rest. A page of this size would fit.
     TooMany(usize),
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Fitted {
 pub(crate) struct Frame {
     /// The length of the text in bytes.
     pub(crate) bytes: usize,
-    /// The objects and arrays that a row is inside of.
+    /// The nesting depth at which rows are serialized.
     pub(crate) depth: usize,
 }
 
@@ -42,19 +42,20 @@ pub(crate) struct Frame {
 enum State {
     #[default]
     Idle,
-    /// The page that is serialized next has this text as its only row.
+    /// The next page is serialized with this text as its only row.
     Marked(String),
-    /// The page that is serialized next is to fit.
-    Fitting(Room),
-    Done(Fitted),
+    /// The next page is serialized to fit.
+    Fitting(PageSpace),
+    Done(FitResult),
 }
 
 thread_local! {
-    /// Serialization has no argument of its own for this; it begins and ends on one thread.
+    /// Passed through the thread, since `Serialize` has no argument for it. Serialization starts
+    /// and ends on one thread.
     static STATE: Cell<State> = const { Cell::new(State::Idle) };
 }
 
-/// Leaves nothing behind on the thread, even where serialization panics.
+/// Resets the state of the thread, even if serialization panics.
 struct Reset;
 
 impl Drop for Reset {
@@ -63,8 +64,7 @@ impl Drop for Reset {
     }
 }
 
-/// Measures the text around the rows of the page in a result. `serialize` writes the result and returns the
-/// text.
+/// Measures the text around the rows of the page in a result. `serialize` serializes the result.
 pub(crate) fn measure_frame(serialize: impl FnOnce() -> Option<Vec<u8>>) -> Option<Frame> {
     let _reset = Reset;
     let marker = new_id("rows");
@@ -74,8 +74,11 @@ pub(crate) fn measure_frame(serialize: impl FnOnce() -> Option<Vec<u8>>) -> Opti
     Some(Frame { bytes: text.len() - marker.len() - 2, depth: nesting(before).0 })
 }
 
-/// Serializes a result again that did not fit. If there is a page in it, the page is fitted into the room.
-pub(crate) fn fit_page<T>(room: Room, serialize: impl FnOnce() -> T) -> (T, Option<Fitted>) {
+/// Serializes a result again that did not fit. A page in it is fitted into the space.
+pub(crate) fn fit_page<T>(
+    room: PageSpace,
+    serialize: impl FnOnce() -> T,
+) -> (T, Option<FitResult>) {
     let _reset = Reset;
     STATE.set(State::Fitting(room));
     let written = serialize();
@@ -85,46 +88,47 @@ pub(crate) fn fit_page<T>(room: Room, serialize: impl FnOnce() -> T) -> (T, Opti
     }
 }
 
-/// The form in which the page that is serialized now is wanted.
-pub(super) enum Wanted {
+/// The form in which the current page is to be serialized.
+pub(super) enum PageForm {
     Whole,
     Marked(String),
-    Fitting(Room),
+    Fitting(PageSpace),
 }
 
-/// Returns the form that is wanted. Only one page of a result is asked for another form than the whole.
-pub(super) fn wanted() -> Wanted {
+/// Returns the form of the current page. Only one page of a result is serialized in another form
+/// than the whole.
+pub(super) fn wanted() -> PageForm {
     match STATE.take() {
-        State::Marked(marker) => Wanted::Marked(marker),
-        State::Fitting(room) => Wanted::Fitting(room),
+        State::Marked(marker) => PageForm::Marked(marker),
+        State::Fitting(room) => PageForm::Fitting(room),
         other => {
             STATE.set(other);
-            Wanted::Whole
+            PageForm::Whole
         }
     }
 }
 
 /// Reports how the page was fitted.
-pub(super) fn report(fitted: Fitted) {
+pub(super) fn report(fitted: FitResult) {
     STATE.set(State::Done(fitted));
 }
 
-/// The rows that are written.
+/// The rows to write.
 #[derive(Clone, Copy)]
 pub(super) enum Rows<'a> {
     All,
-    /// A text in place of the rows.
+    /// A marker text instead of the rows.
     Marker(&'a str),
-    /// The rows at these places.
+    /// The rows with these indexes.
     At(&'a [usize]),
 }
 
-/// The list of a page's rows as it is written.
+/// The list of a page's rows as it is serialized.
 pub(super) struct RowList<'a, F> {
-    /// The number of rows that the page has.
+    /// The number of rows of the page.
     pub(super) count: usize,
     pub(super) rows: Rows<'a>,
-    /// Returns the row at a place.
+    /// Returns the row with an index.
     pub(super) row: F,
 }
 
@@ -147,7 +151,8 @@ impl<R: Serialize, F: Fn(usize) -> Option<R>> Serialize for RowList<'_, F> {
     }
 }
 
-/// The warning of a page that had `found` rows, of which `kept` are shown. `left_out` are never shown.
+/// The warning for a page that had `found` rows, of which `kept` are included. `left_out` rows can
+/// never be displayed.
 pub(crate) fn cut_warning(found: usize, kept: usize, left_out: usize) -> Warning {
     Warning::truncated("items", found, kept, kept)
         .detail("limit_type", "response_size")
@@ -156,20 +161,23 @@ pub(crate) fn cut_warning(found: usize, kept: usize, left_out: usize) -> Warning
 
 /// The rows that fit.
 #[derive(Default)]
-pub(super) struct Fit {
-    /// The places of the rows that are shown.
+pub(super) struct FittedRows {
+    /// The indexes of the rows that are included.
     pub(super) kept: Vec<usize>,
-    /// The number of rows that were looked at; the others do not fit.
+    /// The number of rows that were measured; the others do not fit.
     pub(super) seen: usize,
-    /// The bytes that are left.
+    /// The remaining space in bytes.
     pub(super) left: usize,
 }
 
-impl Fit {
-    /// Takes rows in this order for as long as there is room. A row that is never shown is left out.
-    pub(super) fn of<R: Serialize>(rows: impl Iterator<Item = (usize, R)>, room: Room) -> Self {
+impl FittedRows {
+    /// Adds rows in this order while they fit. A row that can never be displayed is omitted.
+    pub(super) fn of<R: Serialize>(
+        rows: impl Iterator<Item = (usize, R)>,
+        room: PageSpace,
+    ) -> Self {
         let mut fit = Self { left: room.bytes, ..Self::default() };
-        let mut measure = Measure::new(room);
+        let mut measure = RowMeasure::new(room);
         for (place, row) in rows {
             if let Some(length) = measure.row(&row) {
                 let needed = length + usize::from(!fit.kept.is_empty());
@@ -183,16 +191,16 @@ impl Fit {
         fit
     }
 
-    /// Reports that rows are missing from a page that had this number of them.
+    /// Reports that rows are missing from a page of this many.
     pub(super) fn report_cut(&self, found: usize) {
         let (kept, left_out) = (self.kept.len(), self.seen.saturating_sub(self.kept.len()));
-        report(Fitted::Cut(cut_warning(found, kept, left_out)));
+        report(FitResult::Cut(cut_warning(found, kept, left_out)));
     }
 }
 
-/// Returns the largest number of rows of which any that follow each other fit together.
-pub(super) fn fitting_size<R: Serialize>(rows: impl Iterator<Item = R>, room: Room) -> usize {
-    let mut measure = Measure::new(room);
+/// Returns the largest page size for which any consecutive rows fit.
+pub(super) fn fitting_size<R: Serialize>(rows: impl Iterator<Item = R>, room: PageSpace) -> usize {
+    let mut measure = RowMeasure::new(room);
     let lengths: Vec<_> =
         rows.map(|row| measure.row(&row).map_or(0, |length| length + 1)).collect();
     // The last row has no comma.
@@ -201,7 +209,7 @@ pub(super) fn fitting_size<R: Serialize>(rows: impl Iterator<Item = R>, room: Ro
     for (end, length) in lengths.iter().enumerate() {
         bytes = bytes.saturating_add(*length);
         while bytes > most {
-            // The rows from `start` to before `end` are all that fit.
+            // The rows `start..end` are the longest run that fits.
             size = size.min(end - start);
             bytes -= lengths.get(start).copied().unwrap_or_default();
             start += 1;
@@ -210,19 +218,19 @@ pub(super) fn fitting_size<R: Serialize>(rows: impl Iterator<Item = R>, room: Ro
     size.max(1)
 }
 
-/// Measures rows, in one buffer.
-struct Measure {
+/// Measures rows, reusing one buffer.
+struct RowMeasure {
     limits: ReplyLimits,
     text: Vec<u8>,
 }
 
-impl Measure {
-    fn new(room: Room) -> Self {
+impl RowMeasure {
+    fn new(room: PageSpace) -> Self {
         let limits = ReplyLimits::of_part(room.alone.max(room.bytes), room.depth);
         Self { limits, text: Vec::new() }
     }
 
-    /// The length of a row, unless it is never shown.
+    /// The length of a row, or `None` if it can never be displayed.
     fn row<R: Serialize>(&mut self, row: &R) -> Option<usize> {
         self.text.clear();
         write_json(&mut self.text, row, 0, self.limits).ok()?;
@@ -243,9 +251,9 @@ mod tests {
             bytes in 10_usize..60,
         ) {
             let rows: Vec<_> = lengths.iter().map(|length| "x".repeat(*length)).collect();
-            let room = Room { bytes, alone: bytes, depth: 5 };
+            let room = PageSpace { bytes, alone: bytes, depth: 5 };
             let size = fitting_size(rows.iter(), room);
-            // With quotation marks and commas; a row that is too long on its own takes no room.
+            // With quotation marks and commas; an oversized row takes no space.
             let length = |row: &String| Some(row.len() + 3).filter(|it| it - 1 <= bytes).unwrap_or(0);
             let fits = |size: usize| {
                 rows.windows(size).all(|some| some.iter().map(length).sum::<usize>() <= bytes + 1)

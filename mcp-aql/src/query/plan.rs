@@ -1,5 +1,5 @@
-//! A collection query that was understood: what both executors work from. Fields are named by their
-//! place in the resource's [`Table`](super::Table); nothing in here is of a request's making but values.
+//! A parsed collection query, the input of both executors. Fields are identified by their index in
+//! the resource's [`Table`](super::Table). Only values come directly from the request.
 
 use std::sync::Arc;
 
@@ -10,149 +10,149 @@ use super::text::TextQuery;
 use super::value::Scalar;
 use crate::paging::CursorKey;
 
-/// The place of a field in its resource's table.
+/// The index of a field in its resource's table.
 pub type FieldIndex = usize;
 
-/// What a request asks of a collection.
+/// A parsed request for a collection.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Plan {
-    /// The words to look for.
+    /// The search terms.
     pub text: Option<TextQuery>,
-    /// What rows must satisfy.
+    /// The condition on rows.
     pub filter: Option<Filter>,
-    /// The order of the rows. The last key is the identifier, so that no two rows are equal.
+    /// The sort order. The last key is the identifier, so that no two rows are equal.
     pub sort: Vec<SortKey>,
-    /// What is shown of each row.
+    /// The fields to include.
     pub selection: Arc<Selection>,
-    /// What is computed of all rows that match.
+    /// The aggregates over all matching rows.
     pub aggregate: Vec<Aggregate>,
-    /// Rows are wanted: there is no summary, or `include_items` is on.
+    /// Whether rows are included: no aggregate is requested, or `include_items` is set.
     pub items: bool,
-    /// Which of the rows.
+    /// The part of the rows to return.
     pub window: Window,
-    /// Tell how many rows match.
+    /// Whether to report the number of matching rows.
     pub count: bool,
-    /// What the reply says was applied.
+    /// The controls that the reply reports as applied.
     pub(crate) applied: Arc<Applied>,
-    /// Makes cursors of this order.
+    /// Encodes cursors for this order.
     pub(crate) seal: Arc<Seal>,
 }
 
-/// Makes cursors, and reads those that it made.
+/// Encodes and decodes the cursors of one query.
 #[derive(Debug, Clone)]
 pub(crate) struct Seal {
     pub(crate) key: CursorKey,
-    /// The resource and the order that a cursor is a place in.
+    /// The resource and the order to which a cursor is bound.
     pub(crate) purpose: String,
 }
 
 impl Plan {
-    /// The cursor of a row with these values of the [sort keys](Self::sort).
+    /// Encodes the cursor of a row with these values of the [sort keys](Self::sort).
     pub fn seal(&self, values: &[Scalar]) -> String {
         self.seal.seal(values)
     }
 }
 
 impl Seal {
-    /// The cursor of a row with these values of the sort keys.
+    /// Encodes the cursor of a row with these values of the sort keys.
     pub(crate) fn seal(&self, values: &[Scalar]) -> String {
         self.key.seal(&self.purpose, &cursor::pack(values))
     }
 }
 
-/// A condition on rows. It holds or it does not, also where a value is missing: nothing is unknown.
+/// A condition on rows. It is either true or false, even for missing values.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Filter {
-    /// All of them hold.
+    /// All conditions hold.
     All(Vec<Filter>),
-    /// One of them holds, or more.
+    /// At least one condition holds.
     Any(Vec<Filter>),
-    /// It does not hold.
+    /// The condition does not hold.
     Not(Box<Filter>),
-    /// A field passes a test; one without a value passes none. Of a list, one entry must pass.
+    /// The field passes a test. A missing value never passes. A list passes if one entry does.
     Field(FieldIndex, Test),
 }
 
-/// A test of a value. Its operands are of the field's kind.
+/// A test of a value. The operands have the kind of the field.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Test {
-    /// There is a value, and a list has entries.
+    /// The value exists, and a list has entries.
     Exists,
-    /// The same.
+    /// The value equals the operand.
     Equals(Scalar),
-    /// The same as one of these.
+    /// The value equals one of the operands.
     AnyOf(Vec<Scalar>),
-    /// Larger or later.
+    /// The value is larger or later.
     Above {
         /// The bound.
         bound: Scalar,
-        /// The bound itself passes too.
+        /// Whether the bound itself passes.
         inclusive: bool,
     },
-    /// Smaller or earlier.
+    /// The value is smaller or earlier.
     Below {
         /// The bound.
         bound: Scalar,
-        /// The bound itself passes too.
+        /// Whether the bound itself passes.
         inclusive: bool,
     },
-    /// This text is part of it, in the same case.
+    /// The text contains the operand, case-sensitively.
     Contains(String),
-    /// It begins with this text, in the same case.
+    /// The text starts with the operand, case-sensitively.
     StartsWith(String),
 }
 
-/// One key of an order. Rows without a value come last, whatever the direction.
+/// One sort key. Rows without a value come last in both directions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortKey {
-    /// What is compared.
+    /// The value to compare.
     pub by: SortBy,
-    /// The largest comes first.
+    /// Whether the largest value comes first.
     pub descending: bool,
 }
 
-/// What a key of an order compares.
+/// The value that a sort key compares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SortBy {
     /// A field.
     Field(FieldIndex),
-    /// How well the row answers [`Plan::text`].
+    /// The score of the row for [`Plan::text`].
     Score,
 }
 
-/// One labelled computation.
+/// One labelled aggregate.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Aggregate {
-    /// The caller's name for it.
+    /// The caller's label.
     pub label: String,
-    /// Once for each value of this field.
+    /// The field whose values form the groups.
     pub group_by: Option<FieldIndex>,
-    /// What is computed, each at most once.
+    /// The functions to compute, without duplicates.
     pub functions: Vec<Function>,
 }
 
-/// What an aggregate computes. Rows without a value count for none but [`Count`](Self::Count).
+/// An aggregate function. Rows without a value count only for [`Count`](Self::Count).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Function {
-    /// How many rows.
+    /// The number of rows.
     Count,
-    /// The sum; 0 where there are no values.
+    /// The sum, or 0 without values.
     Sum(FieldIndex),
-    /// The mean; null where there are no values.
+    /// The mean, or null without values.
     Avg(FieldIndex),
-    /// The smallest or earliest; null where there are no values.
+    /// The smallest or earliest value, or null without values.
     Min(FieldIndex),
-    /// The largest or latest; null where there are no values.
+    /// The largest or latest value, or null without values.
     Max(FieldIndex),
 }
 
 impl Function {
-    /// Its key in a request.
+    /// The key of the function in a request.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -163,7 +163,7 @@ impl Function {
         }
     }
 
-    /// The field, unless rows are counted.
+    /// The field, except for [`Count`](Self::Count).
     pub const fn field(self) -> Option<FieldIndex> {
         match self {
             Self::Count => None,
@@ -174,37 +174,37 @@ impl Function {
     }
 }
 
-/// Which rows of an order.
+/// The part of the ordered rows to return.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Window {
-    /// The first ones, or those behind a place.
+    /// The first rows, or those after a place.
     First {
-        /// How many at most.
+        /// The maximum number of rows.
         count: usize,
-        /// The values of [`Plan::sort`] behind which they come.
+        /// The values of [`Plan::sort`] at the place.
         after: Option<Vec<Scalar>>,
     },
-    /// The last ones, or those before a place.
+    /// The last rows, or those before a place.
     Last {
-        /// How many at most.
+        /// The maximum number of rows.
         count: usize,
-        /// The values of [`Plan::sort`] before which they come.
+        /// The values of [`Plan::sort`] at the place.
         before: Option<Vec<Scalar>>,
     },
-    /// By number; `page` and `page_size` come to the same.
+    /// Rows by number; `page` and `page_size` are converted to this form.
     Offset {
-        /// How many at most.
+        /// The maximum number of rows.
         count: usize,
-        /// How many are passed over.
+        /// The number of rows to skip.
         offset: usize,
-        /// The request said `page`: the reply tells pages.
+        /// Whether the request used `page`, so that the reply reports pages.
         by_page: bool,
     },
 }
 
 impl Window {
-    /// How many rows at most.
+    /// The maximum number of rows.
     pub const fn count(&self) -> usize {
         match self {
             Self::First { count, .. } | Self::Last { count, .. } | Self::Offset { count, .. } => {

@@ -1,78 +1,78 @@
-//! Which fields of a row are shown, and showing them: what is not asked for is never serialized.
+//! The selection of fields. Fields that are not selected are never serialized.
 
 mod container;
 mod open;
-mod pick;
+mod projection;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use open::{OpenPath, OpenPaths};
 #[cfg(feature = "sql")]
-pub(crate) use pick::has_part;
-pub(crate) use pick::{COMPUTED, Picked};
+pub(crate) use projection::has_part;
+pub(crate) use projection::{COMPUTED, Projected};
 
 use super::plan::FieldIndex;
 
-/// What is shown of each row (REQ-FLD-01 to REQ-FLD-08).
+/// The selected fields of each row (REQ-FLD-01 to REQ-FLD-08).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Selection {
-    /// As the reply tells it: a preset's name, or paths.
-    pub(crate) told: Told,
+    /// The selection as the reply reports it: a preset's name, or paths.
+    pub(crate) reported: ReportedFields,
     /// The stored fields.
-    pub(crate) pick: Pick,
-    /// The computed ones, which come inside of `_computed`.
+    pub(crate) projection: Projection,
+    /// The computed fields, which are serialized inside `_computed`.
     pub(crate) computed: Vec<FieldIndex>,
-    /// The paths of which only rows show whether they lead to anything.
+    /// The paths that only some rows may have.
     pub(crate) open: Option<Arc<OpenPaths>>,
 }
 
-/// What a reply says of the fields it shows.
+/// The selection as the reply reports it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 #[serde(untagged)]
-pub(crate) enum Told {
+pub(crate) enum ReportedFields {
     Preset(String),
     Paths(Vec<String>),
 }
 
 /// A part of a JSON value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Pick {
-    /// All of it.
+pub(crate) enum Projection {
+    /// The whole value.
     All,
-    /// All of it, with paths that a row may lack although its type allows them.
-    Open(OpenPick),
-    /// These members, in the row's own order.
-    Members(BTreeMap<String, Pick>),
+    /// The whole value, with paths that a row may lack although its type allows them.
+    Open(OpenProjection),
+    /// These members, in the order of the row.
+    Members(BTreeMap<String, Projection>),
 }
 
-/// A value that is shown as a whole, and the paths of the selection that end at it or lead into it.
+/// A value that is selected as a whole, and the paths of the selection that end at it or lead into it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct OpenPick {
+pub(crate) struct OpenProjection {
     /// The path that ends at the value.
     pub(crate) path: Option<Arc<OpenPath>>,
     /// The members that other paths lead to. Each is `Open`.
-    pub(crate) members: BTreeMap<String, Pick>,
+    pub(crate) members: BTreeMap<String, Projection>,
 }
 
-impl OpenPick {
+impl OpenProjection {
     /// Adds the paths of another selection of the same value.
-    fn join(&mut self, other: Pick) {
+    fn join(&mut self, other: Projection) {
         match other {
-            Pick::All => {}
-            Pick::Open(other) => {
+            Projection::All => {}
+            Projection::Open(other) => {
                 self.path = self.path.take().or(other.path);
-                self.join(Pick::Members(other.members));
+                self.join(Projection::Members(other.members));
             }
-            Pick::Members(members) => {
+            Projection::Members(members) => {
                 for (name, part) in members {
                     let mut inner = match self.members.remove(&name) {
-                        Some(Pick::Open(inner)) => inner,
+                        Some(Projection::Open(inner)) => inner,
                         _ => Self::default(),
                     };
                     inner.join(part);
                     if inner != Self::default() {
-                        self.members.insert(name, Pick::Open(inner));
+                        self.members.insert(name, Projection::Open(inner));
                     }
                 }
             }
@@ -80,21 +80,20 @@ impl OpenPick {
     }
 }
 
-/// What is shown of the members of a value that is shown as a whole.
-static ALL: Pick = Pick::All;
+/// The part of each member of a value that is selected as a whole.
+static ALL: Projection = Projection::All;
 
-impl Pick {
-    /// All of the value at an open path.
+impl Projection {
+    /// The whole value at an open path.
     pub(crate) fn open(path: OpenPath) -> Self {
-        Self::Open(OpenPick { path: Some(Arc::new(path)), members: BTreeMap::new() })
+        Self::Open(OpenProjection { path: Some(Arc::new(path)), members: BTreeMap::new() })
     }
-
     /// No members yet.
     pub(crate) const fn none() -> Self {
         Self::Members(BTreeMap::new())
     }
 
-    /// Adds this part of what a path leads to.
+    /// Adds a part of the target of a path.
     pub(crate) fn add(&mut self, path: &str, part: Self) {
         let mut part = part;
         for name in path.rsplit('.') {
@@ -103,7 +102,8 @@ impl Pick {
         self.join(part);
     }
 
-    /// Adds another part of the same value. A value that is shown as a whole keeps the open paths of both.
+    /// Adds another part of the same value. A value that is selected as a whole keeps the open paths of
+    /// both parts.
     pub(crate) fn join(&mut self, other: Self) {
         match (&mut *self, other) {
             (Self::Members(members), Self::Members(more)) => {
@@ -112,17 +112,17 @@ impl Pick {
                 }
             }
             (_, other) => {
-                let mut whole = OpenPick::default();
+                let mut whole = OpenProjection::default();
                 whole.join(std::mem::replace(self, Self::All));
                 whole.join(other);
-                if whole != OpenPick::default() {
+                if whole != OpenProjection::default() {
                     *self = Self::Open(whole);
                 }
             }
         }
     }
 
-    /// What is wanted of a member.
+    /// The selected part of a member.
     pub(crate) fn member(&self, name: &str) -> Option<&Self> {
         match self {
             Self::All => Some(self),
@@ -133,12 +133,12 @@ impl Pick {
 }
 
 impl Selection {
-    /// Whether the member of this name is shown, wholly or in part.
+    /// Whether the member with this name is selected, wholly or in part.
     pub fn shows(&self, member: &str) -> bool {
-        self.pick.member(member).is_some()
+        self.projection.member(member).is_some()
     }
 
-    /// The computed fields that are shown.
+    /// The selected computed fields.
     pub fn computed(&self) -> &[FieldIndex] {
         &self.computed
     }

@@ -1,4 +1,4 @@
-//! The argument of an operation that returns one resource, cut down to what is asked for.
+//! The argument type of operations that return a single resource with selected fields.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -7,17 +7,17 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use super::answer::{OneShown, View};
-use super::entry::{Given, QueryArgument, QueryTable};
+use super::answer::{DisplayedRow, View};
+use super::description;
+use super::entry::{QueryArgument, QueryParams, QueryTable};
 use super::options::QueryOptions;
-use super::read::{Family, Faults, Offer, default_preset, read_fields};
+use super::read::{QueryFaults, QuerySurface, ResultKind, default_preset, read_fields};
 use super::resource::Resource;
 use super::select::Selection;
-use super::tell;
 use crate::error::OperationError;
 
-/// Which fields of one `T` a call asks for: the parameter `fields` of a READ operation. Without it, all
-/// are shown (REQ-FLD-01, REQ-FLD-06).
+/// The fields of a `T` that a call requests: the parameter `fields` of a READ operation. Without
+/// it, all fields are returned (REQ-FLD-01, REQ-FLD-06).
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -65,12 +65,12 @@ impl<T> Clone for Fields<T> {
 }
 
 impl<T: Resource> Fields<T> {
-    /// The resource, to be shown as the call asks.
+    /// Wraps the resource for serialization with the selected fields.
     pub fn of(&self, resource: T) -> Selected<T> {
         Selected { resource, view: View::of(Arc::clone(&self.selection)) }
     }
 
-    /// What is asked for, to load no more than that.
+    /// The selected fields, to load only those.
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
@@ -78,13 +78,14 @@ impl<T: Resource> Fields<T> {
 
 impl<T: Resource> QueryArgument for Fields<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        tell::fields(&Offer::new(T::model().table(), options, &options.backend()))
+        description::fields(&QuerySurface::new(T::model().table(), options, &options.backend()))
     }
 
-    fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError> {
-        let offer = Offer::new(T::model().table(), options, given.capabilities);
-        let mut faults = Faults::default();
-        let selected = read_fields(&offer, given, default_preset(Family::Single), &mut faults);
+    fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError> {
+        let surface = QuerySurface::new(T::model().table(), options, given.capabilities);
+        let mut faults = QueryFaults::default();
+        let selected =
+            read_fields(&surface, given, default_preset(ResultKind::Single), &mut faults);
         match faults.into_error() {
             Some(error) => Err(error),
             None => Ok(Self { selection: Arc::new(selected.selection), resource: PhantomData }),
@@ -92,7 +93,8 @@ impl<T: Resource> QueryArgument for Fields<T> {
     }
 }
 
-/// A resource that is shown in part: [`Fields::of`]. It is described as the resource itself.
+/// A resource with selected fields: [`Fields::of`]. Introspection describes it as the resource
+/// itself.
 #[derive(Debug, Clone)]
 pub struct Selected<T> {
     resource: T,
@@ -100,7 +102,7 @@ pub struct Selected<T> {
 }
 
 impl<T> Selected<T> {
-    /// The whole resource.
+    /// Returns the whole resource.
     pub fn into_inner(self) -> T {
         self.resource
     }
@@ -108,7 +110,7 @@ impl<T> Selected<T> {
 
 impl<T: Serialize> Serialize for Selected<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        OneShown { row: &self.resource, view: Some(&self.view) }.serialize(serializer)
+        DisplayedRow { row: &self.resource, view: Some(&self.view) }.serialize(serializer)
     }
 }
 

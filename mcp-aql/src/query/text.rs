@@ -1,57 +1,57 @@
-//! Looking for words, as people mean them: without case and accents (REQ-COL-09).
+//! Text search by words, ignoring case and accents (REQ-COL-09).
 
 use caseless::Caseless as _;
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::canonical_combining_class;
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// What a query looks for.
+/// A parsed search text.
 ///
-/// A row's score is the sum over all terms and all searchable fields of 2 for a word that stands
-/// there and 1 for one that begins another, or of 2 for each word of a phrase. A row without any
-/// is not found.
+/// A row's score is the sum over all terms and all searchable fields: 2 for a whole word, 1 for a
+/// word that starts with the term, and 2 for each word of a phrase. A row with the score 0 does not
+/// match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextQuery {
     pub(crate) terms: Vec<Term>,
-    /// As the caller wrote it.
+    /// The caller's original text.
     written: String,
-    /// It goes to a search engine as it is written.
+    /// Whether the text is passed to a search engine as it was written.
     is_free: bool,
 }
 
-/// So much is told of a text that is not taken apart, in characters.
-const TOLD: usize = 100;
+/// The maximum length of a reported search text that is not split into terms, in characters.
+const MAX_REPORTED_CHARS: usize = 100;
 
-/// A word, or words in a row.
+/// A word or a phrase.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Term {
-    /// The folded words, with a space before each and none behind the last.
+    /// The folded words, each preceded by a space.
     pub(crate) start: String,
-    /// The folded words, with a space before each and one behind the last.
+    /// The folded words, each preceded by a space, with a trailing space.
     pub(crate) whole: String,
-    /// What the whole counts where it stands.
+    /// The score of a whole match.
     pub(crate) weight: u32,
-    /// It was quoted: nothing but the whole counts.
+    /// Whether the term was quoted, so that only a whole match counts.
     pub(crate) phrase: bool,
 }
 
 impl Term {
-    /// The folded words as [`fold`] writes them in a text in which they stand: ` write the report `.
+    /// The folded words as they occur in a text folded by [`fold`]: ` write the report `.
     pub fn whole(&self) -> &str {
         &self.whole
     }
 
-    /// The folded word as it begins another: ` repo`. `None` for a phrase.
+    /// The folded word as a prefix of another: ` repo`. `None` for a phrase.
     pub fn start(&self) -> Option<&str> {
         (!self.phrase).then_some(self.start.as_str())
     }
 
-    /// What the whole counts where it stands; a beginning counts 1.
+    /// The score of a whole match; a prefix match scores 1.
     pub fn weight(&self) -> u32 {
         self.weight
     }
 
-    /// What it counts in a folded text.
+    /// The score of the term in a folded text.
     pub(crate) fn score(&self, folded: &str) -> u32 {
         if folded.contains(&self.whole) {
             self.weight
@@ -60,7 +60,7 @@ impl Term {
         }
     }
 
-    /// The words as the reply tells them.
+    /// The term as the reply reports it.
     pub(crate) fn shown(&self) -> String {
         let words = self.start.trim_start();
         if self.phrase { format!("\"{words}\"") } else { words.to_owned() }
@@ -68,7 +68,8 @@ impl Term {
 }
 
 impl TextQuery {
-    /// Reads a query: words, and phrases in double quotes. `None` when it has no word.
+    /// Parses a search text: words, and phrases in double quotes. Returns `None` if it contains no
+    /// word.
     pub fn read(query: &str) -> Option<Self> {
         let mut terms: Vec<Term> = Vec::new();
         let mut add = |words: &str, phrase: bool| {
@@ -83,7 +84,7 @@ impl TextQuery {
         let last = parts.len().saturating_sub(1);
         for (index, part) in parts.into_iter().enumerate() {
             let folded = fold(part);
-            // A quote that nobody closed opens nothing.
+            // An unclosed quote is ignored.
             if index % 2 == 1 && index < last {
                 add(&folded, true);
             } else {
@@ -95,46 +96,46 @@ impl TextQuery {
         (!terms.is_empty()).then(|| Self { terms, written: query.to_owned(), is_free: false })
     }
 
-    /// A text that goes to a search engine as it is written. Its first words are its terms. `None` when it
-    /// is blank.
-    pub(crate) fn free(text: &str, most_terms: usize) -> Option<Self> {
+    /// A text for a search engine, which is passed on as it was written. Its first words are its
+    /// terms. Returns `None` if it is blank.
+    pub(crate) fn free(text: &str, max_terms: usize) -> Option<Self> {
         if text.chars().all(|each| each.is_whitespace() || each.is_control()) {
             return None;
         }
-        // Quotes mean nothing there.
+        // Quotes have no meaning here.
         let mut terms = Self::read(&text.replace('"', " ")).map(|it| it.terms).unwrap_or_default();
-        terms.truncate(most_terms);
+        terms.truncate(max_terms);
         Some(Self { terms, written: text.to_owned(), is_free: true })
     }
 
-    /// What the reply says was looked for.
-    pub(crate) fn told(&self) -> Vec<String> {
+    /// The terms as the reply reports them.
+    pub(crate) fn reported(&self) -> Vec<String> {
         if !self.is_free {
             return self.terms.iter().map(Term::shown).collect();
         }
-        let mut told: String = self.written.chars().take(TOLD).collect();
-        if told.len() < self.written.len() {
-            told.push('…');
+        let mut reported: String = self.written.chars().take(MAX_REPORTED_CHARS).collect();
+        if reported.len() < self.written.len() {
+            reported.push('…');
         }
-        vec![told]
+        vec![reported]
     }
 
-    /// What tells it from others, for cursors.
+    /// The text's part of a cursor's purpose.
     pub(crate) fn purpose(&self) -> String {
-        if self.is_free { self.written.clone() } else { self.told().join(" ") }
+        if self.is_free { self.written.clone() } else { self.reported().join(" ") }
     }
 
-    /// What is looked for.
+    /// The search terms.
     pub fn terms(&self) -> &[Term] {
         &self.terms
     }
 
-    /// The query as its caller wrote it, for a search engine that makes more of it than words.
+    /// The caller's original text, for a search engine that does not work with words only.
     pub fn as_written(&self) -> &str {
         &self.written
     }
 
-    /// What a folded text counts.
+    /// The score of a folded text.
     pub(crate) fn score(&self, folded: &str) -> u32 {
         if folded.is_empty() {
             return 0;
@@ -143,10 +144,10 @@ impl TextQuery {
     }
 }
 
-/// A text as words are looked for in it: its words in order, without case and accents, with a space
-/// before and behind each. Text without words is empty.
+/// Folds a text for searching: its words in order, without case and accents, each preceded and
+/// followed by a space. The result is empty if the text contains no words.
 ///
-/// Keep it in a column beside the text where a database is to search it.
+/// Store it in a column beside the text to let a database search it.
 ///
 /// ```
 /// assert_eq!(mcp_aql::query::fold("Über die  Straße!"), " uber die strasse ");
@@ -164,7 +165,7 @@ pub fn fold(text: &str) -> String {
             .nfkd()
             .filter(|each| canonical_combining_class(*each) == 0)
             .nfc()
-            // What parts words here must part them wherever the folded text is looked into.
+            // Characters that separate words here must also separate them in folded text.
             .map(|each| if each.is_alphanumeric() { each } else { ' ' })
             .collect();
         for word in plain.unicode_words() {
@@ -233,13 +234,13 @@ mod tests {
         let shown = |query: &TextQuery| query.terms.iter().map(Term::shown).collect::<Vec<_>>();
         let query = free("\"How do I\" pin it?").unwrap();
         assert_eq!(
-            (query.told(), shown(&query)),
+            (query.reported(), shown(&query)),
             (vec!["\"How do I\" pin it?".into()], vec!["how".into(), "do".into()])
         );
         assert_eq!(free("🎉").unwrap().as_written(), "🎉");
         assert_eq!(free(" \n"), None);
         let long = free(&*"é".repeat(10_000)).unwrap();
-        assert_eq!(long.told(), [format!("{}…", "é".repeat(100))]);
+        assert_eq!(long.reported(), [format!("{}…", "é".repeat(100))]);
         assert_eq!(long.purpose(), long.as_written(), "a cursor is one of the whole");
     }
 

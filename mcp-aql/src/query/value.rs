@@ -1,5 +1,5 @@
-//! Values of fields outside of their Rust types: what a request compares with, what a cursor holds,
-//! what a database gives.
+//! Values of fields independent of their Rust types: operands of requests, contents of cursors,
+//! results of databases.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -11,7 +11,7 @@ use serde::{Serialize, Serializer};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Scalar {
-    /// There is none.
+    /// The value is missing.
     Null,
     /// A boolean.
     Bool(bool),
@@ -27,7 +27,7 @@ pub enum Scalar {
     Instant(DateTime<Utc>),
 }
 
-/// What kind of values a field has, which settles its operators.
+/// The kind of a field's values, which determines its operators.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ValueKind {
@@ -39,36 +39,35 @@ pub enum ValueKind {
     Number,
     /// Text.
     Text,
-    /// One of a few names; ordered as they are declared.
+    /// One of a few names, ordered by declaration.
     Choice,
     /// Calendar days, `2031-05-06`.
     Date,
     /// Points in time, `2031-05-06T07:00:00Z`.
     Instant,
-    /// Anything else: it can be selected, and that is all.
+    /// Any other value, which can only be selected.
     Json,
 }
 
 impl ValueKind {
-    /// Whether `sum` and `avg` make sense.
+    /// Whether the values can be added.
     pub const fn is_numeric(self) -> bool {
         matches!(self, Self::Integer | Self::Number)
     }
 
-    /// Whether one value can come before another.
+    /// Whether the values are ordered.
     pub const fn is_ordered(self) -> bool {
         !matches!(self, Self::Boolean | Self::Json)
     }
 }
 
 impl Scalar {
-    /// Whether there is no value.
+    /// Whether the value is missing.
     pub const fn is_null(&self) -> bool {
         matches!(self, Self::Null)
     }
 
-    /// The order of two values of one field; values of different kinds never
-    /// meet.
+    /// Compares two values of one field. Values of different kinds are never compared.
     pub(crate) fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
             (Self::Bool(left), Self::Bool(right)) => left.cmp(right),
@@ -90,7 +89,7 @@ impl Serialize for Scalar {
             Self::Int(value) => match (i64::try_from(*value), u64::try_from(*value)) {
                 (Ok(value), _) => serializer.serialize_i64(value),
                 (_, Ok(value)) => serializer.serialize_u64(value),
-                // No JSON reader has room for such a sum: it travels as text (REQ-ENC-05).
+                // JSON has no safe form for such a sum, so it is serialized as text (REQ-ENC-05).
                 _ => serializer.collect_str(value),
             },
             Self::Float(value) => serializer.serialize_f64(*value),
@@ -101,7 +100,7 @@ impl Serialize for Scalar {
     }
 }
 
-/// An instant as `DateTime<Utc>` writes itself.
+/// Formats an instant as `DateTime<Utc>` serializes it.
 pub(crate) fn instant_text(instant: &DateTime<Utc>) -> String {
     instant.to_rfc3339_opts(SecondsFormat::AutoSi, true)
 }

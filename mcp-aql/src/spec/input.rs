@@ -1,21 +1,21 @@
 //! The table of an UPDATE operation's `input`.
-
 use schemars::{JsonSchema, SchemaGenerator};
 
 use super::{ParameterSpec, SchemaFn};
 
-/// What `input` may hold for one resource type: the table behind validation and introspection of
-/// UPDATE operations (REQ-UPD-04, REQ-UPD-12). `#[derive(UpdateInput)]` writes it.
+/// The fields that `input` may contain for a resource type: the table behind validation and
+/// introspection of UPDATE operations (REQ-UPD-04, REQ-UPD-12). `#[derive(UpdateInput)]` generates
+/// it.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct InputSpec {
-    /// The resource type's JSON schema; its name is the name introspection knows it by.
+    /// The JSON schema of the resource type, whose name introspection uses.
     pub schema: SchemaFn,
-    /// The fields that may change, in the order written.
+    /// The fields that may change, in declaration order.
     pub fields: &'static [FieldSpec],
-    /// Fields that name the resource: they sit beside `input`, never in it (REQ-UPD-06).
+    /// Fields that identify the resource: parameters beside `input`, never part of it (REQ-UPD-06).
     pub identifiers: &'static [&'static str],
-    /// Fields that the adapter alone writes, such as `created_at` or `_version`.
+    /// Fields that only the adapter writes, such as `created_at` or `_version`.
     pub read_only: &'static [&'static str],
 }
 
@@ -30,14 +30,14 @@ impl InputSpec {
         }
     }
 
-    /// Names the identifiers.
+    /// Sets the identifiers.
     #[must_use]
     pub const fn identifiers(mut self, names: &'static [&'static str]) -> Self {
         self.identifiers = names;
         self
     }
 
-    /// Names the read-only fields.
+    /// Sets the read-only fields.
     #[must_use]
     pub const fn read_only(mut self, names: &'static [&'static str]) -> Self {
         self.read_only = names;
@@ -49,7 +49,7 @@ impl InputSpec {
         self.fields.iter().find(|field| field.parameter.name == name)
     }
 
-    /// The names of the fields that may change, in the order written.
+    /// The names of the fields that may change, in declaration order.
     pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         self.fields.iter().map(|field| field.parameter.name)
     }
@@ -60,19 +60,19 @@ impl InputSpec {
 #[non_exhaustive]
 pub struct FieldSpec {
     /// Name, description, constraints and the schema of the type without its `Option`. `required`
-    /// and `default` play no part here.
+    /// and `default` are not used.
     pub parameter: ParameterSpec,
-    /// Whether `null` removes it (REQ-UPD-10).
+    /// Whether `null` removes the field (REQ-UPD-10).
     pub removable: bool,
-    /// How a value meets what is stored.
+    /// How a value merges with the stored one.
     pub merge: Merge,
-    /// The author asked for [`Merge::Replace`] where the type is an object, so that `build()` has
-    /// nothing to complain about: `#[update_input(replace)]`.
+    /// Whether the author chose [`Merge::Replace`] for an object with `#[update_input(replace)]`,
+    /// so that `build()` does not report it.
     pub replaced_whole: bool,
 }
 
 impl FieldSpec {
-    /// Holds a place until a field takes it.
+    /// A placeholder for array initialisation.
     pub(crate) const NONE: Self = Self {
         parameter: ParameterSpec::optional::<()>("", ""),
         removable: false,
@@ -81,11 +81,11 @@ impl FieldSpec {
     };
 }
 
-/// How a value of `input` meets what is stored.
+/// How a value of `input` merges with the stored one.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum Merge {
-    /// The value takes the place of the stored one: scalars, arrays, enums (REQ-UPD-07, REQ-UPD-09).
+    /// The value replaces the stored one: scalars, arrays, enums (REQ-UPD-07, REQ-UPD-09).
     Replace,
     /// A map: keys merge one by one, `null` removes a key (REQ-UPD-08).
     Keys(&'static ElementSpec),
@@ -96,12 +96,12 @@ pub enum Merge {
     Json,
 }
 
-/// What the values of a map are.
+/// The values of a map.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ElementSpec {
     /// The schema of one value.
     pub schema: SchemaFn,
-    /// How a value meets the one stored under its key.
+    /// How a value merges with the one stored under its key.
     pub merge: Merge,
 }

@@ -1,17 +1,18 @@
-//! The conformance runner over an adapter in this process.
+//! Assertions that run the conformance runner against an adapter in this process.
 
 use mcp_aql_conformance::{MemoryTarget, Mode, Report, Runner, Settings};
 
 use crate::adapter::{Adapter, BuildError};
 use crate::router::EndpointMode;
 
-/// Runs the conformance runner's checks against an adapter, in both endpoint modes, and panics with what
-/// was found unless the adapter shows level 2.
+/// Runs the conformance checks against an adapter in both endpoint modes. Panics with the report
+/// unless the adapter reaches level 2.
 ///
-/// **Everything is called**: operations of all categories, with values made from what the adapter says of
-/// its parameters, and what is created is changed and deleted again. Give it an adapter of the test's own,
-/// over a store and services of the test's own. The number of confirmation tokens is not limited meanwhile.
-/// [`assert_conforms_with`] lets less run, asks for level 1, and takes values that cannot be made up.
+/// **It calls everything**: operations of all categories, with values generated from the
+/// parameters' tables. Resources that it creates are also updated and deleted. Pass an adapter of
+/// the test's own, with a store and services of the test's own. The limit on confirmation tokens is
+/// lifted during the run. [`assert_conforms_with`] can restrict the calls, check level 1 only, and
+/// accept values that cannot be generated.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -34,19 +35,21 @@ use crate::router::EndpointMode;
 /// ```
 ///
 /// # Panics
-/// When a MUST failed, or the level is not shown: with the report as text. A warning is no reason.
+/// If a MUST requirement fails or the level is not reached, with the report as text. Warnings do
+/// not count.
 pub async fn assert_conforms(adapter: &Adapter) {
     assert_conforms_with(adapter, Settings::default().allow_all()).await;
 }
 
-/// As [`assert_conforms`], as far as these settings go: the level, which categories of operations may run,
-/// and what a configuration file would say. The settings allow READ operations alone, unless they say more.
+/// Runs the checks of [`assert_conforms`] with these settings: the level, the categories of
+/// operations that may run, and the contents of a configuration file. By default only READ
+/// operations run.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
 /// use mcp_aql::testing::{assert_conforms_with, conformance::{Category, File, Settings}};
 ///
-/// /// Tell how long a text is.
+/// /// Measure the length of a text.
 /// #[operation(category = "READ")]
 /// fn measure_text(
 ///     /// The text.
@@ -80,8 +83,8 @@ pub async fn assert_conforms_with(adapter: &Adapter, settings: Settings) {
     );
 }
 
-/// Runs the same checks, and gives their report: for a test that wants no warnings either, or that runs the
-/// checks of one category alone, which shows no level.
+/// Runs the same checks and returns their report. Use it for a test that also rejects warnings, or
+/// that runs the checks of a single category, which do not establish a level.
 ///
 /// ```
 /// # use mcp_aql::Adapter;
@@ -96,8 +99,8 @@ pub async fn assert_conforms_with(adapter: &Adapter, settings: Settings) {
 /// ```
 ///
 /// # Errors
-/// [`BuildError`] when the adapter cannot be put together in the other mode: its audit log can be opened
-/// once only, say.
+/// [`BuildError`] if the adapter cannot be built in the other mode, for instance because its audit
+/// log can be opened only once.
 pub async fn conformance_report(
     adapter: &Adapter,
     settings: Settings,
@@ -112,7 +115,7 @@ pub async fn conformance_report(
             _ => &first,
         };
         let adapter = adapter.clone();
-        // How a connection ends is the runner's to see.
+        // The runner reports how the connection ends.
         tokio::spawn(async move { adapter.serve(stream).await });
     });
     Ok(Runner::new(target, settings).run().await)

@@ -1,7 +1,7 @@
-//! For an adapter's own tests: an MCP client in memory.
+//! An in-memory MCP client for an adapter's own tests.
 //!
-//! It talks to the adapter as a client over standard input and output would, line by line, through
-//! everything that lies in between.
+//! The client talks to the adapter line by line, as over standard input and output, through the
+//! complete server.
 //!
 //! ```
 //! # #[tokio::main(flavor = "current_thread")]
@@ -36,7 +36,7 @@ use tokio::task::JoinHandle;
 
 #[cfg(feature = "conformance")]
 pub use conforms::{assert_conforms, assert_conforms_with, conformance_report};
-/// The conformance runner, for the settings of a run and what its report holds.
+/// The conformance runner, for its settings and report types.
 #[cfg(feature = "conformance")]
 #[doc(no_inline)]
 pub use mcp_aql_conformance as conformance;
@@ -46,14 +46,14 @@ use crate::main_error::{Error, Result};
 use crate::response::OperationResult;
 use crate::sync::lock;
 
-/// The version of MCP that the client opens with.
+/// The MCP version that the client requests.
 const MCP_VERSION: &str = "2025-11-25";
-/// Bytes on their way in each direction.
-const BUFFER: usize = 64 << 10;
+/// The size of the buffer in each direction, in bytes.
+const BUFFER_BYTES: usize = 64 << 10;
 
-/// An MCP client of one adapter, with a connection and a session of its own.
+/// An MCP client of one adapter, with its own connection and session.
 ///
-/// Dropping it is how a client vanishes; [`close`](Self::close) is how one leaves.
+/// Dropping the client closes the connection abruptly; [`close`](Self::close) closes it cleanly.
 #[derive(Debug)]
 pub struct Client {
     writer: AsyncMutex<WriteHalf<DuplexStream>>,
@@ -64,7 +64,7 @@ pub struct Client {
     info: Value,
 }
 
-/// What came in and was not picked up yet.
+/// Received messages that were not read yet.
 #[derive(Debug, Default)]
 struct Inbox {
     waiting: HashMap<u64, oneshot::Sender<Value>>,
@@ -73,16 +73,16 @@ struct Inbox {
     closed: bool,
 }
 
-/// A tool as a client sees it.
+/// A tool as listed by `tools/list`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[non_exhaustive]
 pub struct ListedTool {
-    /// The name by which it is called.
+    /// The tool's name.
     pub name: String,
-    /// What a model reads.
+    /// The description for models.
     #[serde(default)]
     pub description: String,
-    /// What its arguments look like, as a JSON schema.
+    /// The JSON schema of the arguments.
     #[serde(rename = "inputSchema", default)]
     pub input_schema: Value,
     /// `readOnlyHint`, `destructiveHint` and so on.
@@ -91,10 +91,10 @@ pub struct ListedTool {
 }
 
 impl Client {
-    /// Connects to the adapter, and shakes hands.
+    /// Connects to the adapter and performs the handshake.
     ///
     /// # Errors
-    /// [`Error::Transport`] when the adapter does not answer as an MCP server does.
+    /// [`Error::Transport`] if the adapter does not answer as an MCP server.
     pub async fn connect(adapter: &Adapter) -> Result<Self> {
         let mut client = Self::connect_raw(adapter);
         let hello = json!({
@@ -110,7 +110,7 @@ impl Client {
 
     /// Connects without a handshake, as clients of MCP 2026-07-28 do.
     pub fn connect_raw(adapter: &Adapter) -> Self {
-        let (ours, theirs) = tokio::io::duplex(BUFFER);
+        let (ours, theirs) = tokio::io::duplex(BUFFER_BYTES);
         let adapter = adapter.clone();
         let server = tokio::spawn(async move { adapter.serve(theirs).await });
         let (read, write) = tokio::io::split(ours);
@@ -126,15 +126,15 @@ impl Client {
         }
     }
 
-    /// What the server said of itself: `serverInfo`, `capabilities`, `instructions`.
+    /// The server's description: `serverInfo`, `capabilities`, `instructions`.
     pub fn server_info(&self) -> &Value {
         &self.info
     }
 
-    /// The tools on offer.
+    /// Lists the tools.
     ///
     /// # Errors
-    /// [`Error::Transport`] when there is no such answer.
+    /// [`Error::Transport`] if the answer is not a list of tools.
     pub async fn list_tools(&self) -> Result<Vec<ListedTool>> {
         let answer = self.request("tools/list", json!({})).await?;
         let tools = answer.pointer("/result/tools").cloned().unwrap_or_default();
@@ -144,8 +144,8 @@ impl Client {
     /// Calls an operation through a tool.
     ///
     /// # Errors
-    /// [`Error::Transport`] when the tool does not exist or the connection is gone. An operation
-    /// that fails is a result like any other.
+    /// [`Error::Transport`] if the tool does not exist or the connection is closed. An operation
+    /// that fails is returned as a result.
     pub async fn call(
         &self,
         tool: &str,
@@ -160,11 +160,11 @@ impl Client {
         }
     }
 
-    /// Calls a tool with these arguments, whatever they are. Gives the whole JSON-RPC answer:
-    /// `result` with `content` and `isError`, or `error`.
+    /// Calls a tool with any arguments. Returns the whole JSON-RPC answer: `result` with `content`
+    /// and `isError`, or `error`.
     ///
     /// # Errors
-    /// [`Error::Transport`] when the connection is gone.
+    /// [`Error::Transport`] if the connection is closed.
     pub async fn call_raw(&self, tool: &str, arguments: Value) -> Result<Value> {
         self.request("tools/call", json!({ "name": tool, "arguments": arguments })).await
     }
@@ -172,17 +172,17 @@ impl Client {
     /// Sends a request and waits for its answer.
     ///
     /// # Errors
-    /// [`Error::Transport`] when the connection is gone.
+    /// [`Error::Transport`] if the connection is closed.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value> {
         let (id, answer) = self.start(method, params).await?;
         answer.await.map_err(|_| gone(method, id))
     }
 
-    /// Sends a request; its answer comes through the receiver. The number is its id, for
-    /// `notifications/cancelled`.
+    /// Sends a request. Returns its id, for `notifications/cancelled`, and the receiver of its
+    /// answer.
     ///
     /// # Errors
-    /// [`Error::Transport`] when the connection is gone.
+    /// [`Error::Transport`] if the connection is closed.
     pub async fn start(
         &self,
         method: &str,
@@ -205,20 +205,20 @@ impl Client {
     /// Sends a notification.
     ///
     /// # Errors
-    /// [`Error::Transport`] when the connection is gone.
+    /// [`Error::Transport`] if the connection is closed.
     pub async fn notify(&self, method: &str, params: Value) -> Result {
         self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params })).await
     }
 
-    /// The notifications that came since this was last asked.
+    /// Returns the notifications received since the last call.
     pub fn take_notifications(&self) -> Vec<Value> {
         std::mem::take(&mut lock(&self.inbox).notifications)
     }
 
-    /// Leaves, and waits until the adapter is done with this connection.
+    /// Closes the connection and waits until the adapter has ended it.
     ///
     /// # Errors
-    /// Whatever [`Adapter::serve`] ended with.
+    /// The error that [`Adapter::serve`] returned.
     pub async fn close(mut self) -> Result {
         self.writer.get_mut().shutdown().await?;
         match self.server.take() {
@@ -238,12 +238,12 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        // Without the reader the stream has no owner but the writer, which goes with us.
+        // The reader task owns the other half of the stream, which closes once both are dropped.
         self.reader.abort();
     }
 }
 
-/// Sorts what comes in, until the server hangs up.
+/// Dispatches incoming messages until the server closes the connection.
 async fn receive(read: ReadHalf<DuplexStream>, inbox: Arc<Mutex<Inbox>>) {
     let mut lines = BufReader::new(read).lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -254,7 +254,7 @@ async fn receive(read: ReadHalf<DuplexStream>, inbox: Arc<Mutex<Inbox>>) {
         } else if let Some(sender) =
             message.get("id").and_then(Value::as_u64).and_then(|id| inbox.waiting.remove(&id))
         {
-            // Who asked may have stopped waiting.
+            // The receiver may be gone.
             let _ = sender.send(message);
         }
     }

@@ -1,3 +1,5 @@
+//! The decoded `input` of an UPDATE operation.
+
 use std::fmt;
 
 use serde::{Serialize, Serializer};
@@ -38,12 +40,12 @@ use crate::spec::{ElementSpec, InputSpec, Merge};
 pub struct Update<T> {
     input: Map<String, Value>,
     changes: Changes<T>,
-    /// The table of `T`. The methods that read it need no bound on `T`, and neither does the struct: a type
-    /// without [`UpdateInput`] is reported once, where the operation's macro requires it.
+    /// The table of `T`. Methods that read it need no bound on `T`: a type without [`UpdateInput`]
+    /// is reported once, where the operation's macro requires it.
     table: &'static InputSpec,
 }
 
-/// What an [`Update`] does to one field.
+/// The change that an [`Update`] makes to a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Change<'a> {
     /// The field is absent from `input` and stays as it is.
@@ -55,8 +57,8 @@ pub enum Change<'a> {
 }
 
 impl<T: UpdateInput> Update<T> {
-    /// Decodes an `input` that validation has let through. What validation would have refused is
-    /// refused here as well, except for constraints and for several faults at once.
+    /// Decodes an `input` that passed validation. It rejects the same inputs, except that it does
+    /// not check constraints and reports only the first fault.
     pub(crate) fn decode(input: Value) -> Result<Self, OperationError> {
         match input {
             Value::Object(input) => {
@@ -67,48 +69,48 @@ impl<T: UpdateInput> Update<T> {
         }
     }
 
-    /// Decodes an `input` outside of a call: in a test, or from a queue.
+    /// Decodes an `input` outside of a call, such as in a test or from a queue.
     ///
-    /// Types, names and `null` are checked; the fields' constraints are not, they belong to the
-    /// validation of a call.
+    /// Types, names and `null` are checked. The fields' constraints are not, since they are part of
+    /// validating a call.
     ///
-    /// # Errors
-    /// `VALIDATION_INVALID_TYPE` when `input`, or a member that merges by key or field, is not an
+    /// `VALIDATION_INVALID_TYPE` if `input`, or a member that merges by key or field, is not an
     /// object; `VALIDATION_UNKNOWN_FIELD` for an unknown field or an identifier;
     /// `VALIDATION_READ_ONLY_FIELD`; `VALIDATION_INVALID_VALUE` for a value that the field's type
-    /// refuses, and for `null` where nothing can be removed.
+    /// rejects, and for `null` if the field cannot be removed.
     pub fn from_json(input: Value) -> Result<Self, OperationError> {
         Self::decode(input)
     }
 }
 
 impl<T> Update<T> {
-    /// Merges into `target`: in place, all of it, without a way to fail (REQ-UPD-07 to REQ-UPD-11).
+    /// Merges into `target` in place. The merge is complete and cannot fail (REQ-UPD-07 to
+    /// REQ-UPD-11).
     ///
-    /// To merge the same input more than once, as in a retry loop, merge a clone of it.
+    /// To merge the same input more than once, as in a retry loop, merge a clone.
     pub fn merge_into(self, target: &mut T) {
         self.changes.merge(self.input, target);
     }
 
-    /// Merges into the JSON of a resource, for backends that store JSON. It changes what
-    /// [`merge_into`](Self::merge_into) changes, where a removed field is a member that is gone.
+    /// Merges into the JSON of a resource, for backends that store JSON. The result is the same as
+    /// that of [`merge_into`](Self::merge_into), with removed fields missing.
     pub fn apply_to_json(self, target: &mut Value) {
         apply_fields(self.table, target, self.input);
     }
 
-    /// Whether nothing is to change.
+    /// Whether the update changes nothing.
     pub fn is_empty(&self) -> bool {
         self.input.is_empty()
     }
 
-    /// The names of the top-level fields that are in `input`: set, merged or removed. They come from
-    /// the resource's table, so they are safe to use as column names.
+    /// The names of the top-level fields in `input`, whether they are set, merged or removed. The
+    /// names come from the resource's table, so they are safe to use as column names.
     pub fn changes(&self) -> impl ExactSizeIterator<Item = &'static str> {
         self.changes.names()
     }
 
-    /// The dotted paths of everything that is set or removed, `metadata.author`: as deep as the
-    /// fields merge. A value that replaces the stored one is one path, whatever it holds.
+    /// The dotted paths of all values that are set or removed, such as `metadata.author`, down to
+    /// the level at which fields merge. A value that replaces the stored one is a single path.
     pub fn paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         field_paths(self.table, "", &self.input, &mut paths);
@@ -120,12 +122,12 @@ impl<T> Update<T> {
         self.input.contains_key(field)
     }
 
-    /// The JSON that `input` holds for this top-level field; `null` when it is to be removed.
+    /// The JSON of this top-level field in `input`, which is `null` if the field is removed.
     pub fn get(&self, field: &str) -> Option<&Value> {
         self.input.get(field)
     }
 
-    /// What happens to this top-level field.
+    /// The change of this top-level field.
     pub fn change(&self, field: &str) -> Change<'_> {
         match self.input.get(field) {
             None => Change::Keep,
@@ -134,16 +136,16 @@ impl<T> Update<T> {
         }
     }
 
-    /// The input as a JSON merge patch (RFC 7396), for an API that takes `PATCH` with
-    /// `application/merge-patch+json`. [`Serialize`] gives the same.
+    /// Converts the input into a JSON merge patch (RFC 7396), for an API that accepts `PATCH` with
+    /// `application/merge-patch+json`. [`Serialize`] produces the same JSON.
     ///
-    /// A merge patch cannot replace an object whole: where the type has such a field, as an enum
-    /// with data, the API merges it.
+    /// A merge patch cannot replace an object as a whole. If the type has such a field, for example
+    /// an enum with data, the API merges it.
     pub fn to_merge_patch(&self) -> Value {
         Value::Object(self.input.clone())
     }
 
-    /// As [`to_merge_patch`](Self::to_merge_patch), without a copy.
+    /// Converts like [`to_merge_patch`](Self::to_merge_patch), without a copy.
     pub fn into_merge_patch(self) -> Value {
         Value::Object(self.input)
     }
@@ -155,7 +157,7 @@ impl<T> Clone for Update<T> {
     }
 }
 
-/// Names only: values may be secrets.
+/// Shows field names only: values may be secrets.
 impl<T> fmt::Debug for Update<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.changes().collect();
@@ -169,7 +171,7 @@ impl<T> Serialize for Update<T> {
     }
 }
 
-/// Decoding bounds the depth of what recurses here.
+/// Recursion is bounded by the depth that decoding allows.
 fn apply_fields(spec: &InputSpec, target: &mut Value, patch: Map<String, Value>) {
     apply_members(target, patch, |name| spec.field(name).map_or(Merge::Replace, |it| it.merge));
 }

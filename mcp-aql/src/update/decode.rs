@@ -1,3 +1,5 @@
+//! Decodes a JSON object into changes of a resource's fields.
+
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
@@ -7,8 +9,8 @@ use crate::error::OperationError;
 use crate::spec::InputSpec;
 use mcp_aql_protocol::nearest_name;
 
-/// The changes to the fields of a `T`, decoded from a JSON object and parallel to its members: the
-/// n-th change belongs to the n-th member. So merging looks no name up again.
+/// The decoded changes of the fields of a `T`, parallel to the members of the JSON object: the n-th
+/// change belongs to the n-th member, so merging needs no lookup by name.
 #[doc(hidden)]
 pub struct Changes<T>(Vec<FieldChange<T>>);
 
@@ -31,7 +33,7 @@ impl<T> Changes<T> {
         self.0.iter().map(|change| change.name)
     }
 
-    /// Merges into `target`. `members` are those that the changes were decoded from.
+    /// Merges into `target`. `members` is the object from which the changes were decoded.
     pub(super) fn merge(self, members: Map<String, Value>, target: &mut T) {
         for (change, (_, value)) in self.0.into_iter().zip(members) {
             change.patch.apply(value, target);
@@ -40,7 +42,7 @@ impl<T> Changes<T> {
 }
 
 impl<T: UpdateInput> Changes<T> {
-    /// Decodes every member, or none.
+    /// Decodes every member, or fails without partial results.
     pub(super) fn decode(
         members: &Map<String, Value>,
         path: &Path<'_>,
@@ -58,7 +60,7 @@ impl<T: UpdateInput> Changes<T> {
     }
 }
 
-/// A member that is no updatable field (REQ-UPD-05, REQ-UPD-06, choice G-04).
+/// The error for a member that is not an updatable field (REQ-UPD-05, REQ-UPD-06, choice G-04).
 fn unknown(spec: &InputSpec, name: &str, path: &Path<'_>) -> OperationError {
     let path = path.inside_input();
     if spec.read_only.contains(&name) {

@@ -1,17 +1,19 @@
+//! A field that an UPDATE operation may change.
+
 use super::UpdateInput;
 use super::rule::{ErasedSlot, Rule, Slot};
 use crate::constraint::Constraint;
 use crate::spec::FieldSpec;
 use crate::warning::Deprecation;
 
-/// One field of the resource `T` that may change: what the table says of it, and where it lives.
+/// An updatable field of the resource `T`: its table entry and its accessor.
 pub struct UpdateField<T: 'static> {
     pub(super) spec: FieldSpec,
     pub(super) slot: &'static dyn ErasedSlot<T>,
 }
 
 impl<T: 'static> UpdateField<T> {
-    /// The field that lives in `slot` and changes by its rule.
+    /// Creates a field that is accessed through `slot` and changes by its rule.
     pub const fn new<V: 'static, R: Rule<V>>(
         slot: &'static Slot<T, V, R>,
         name: &'static str,
@@ -20,7 +22,7 @@ impl<T: 'static> UpdateField<T> {
         Self { spec: FieldSpec::of::<V, R>(name, description), slot }
     }
 
-    /// Sets what the value must satisfy beyond its type.
+    /// Sets the constraints on the value, beyond its type.
     #[must_use]
     pub const fn constraints(mut self, constraints: &'static [Constraint]) -> Self {
         self.spec.parameter.constraints = constraints;
@@ -41,7 +43,7 @@ impl<T: 'static> UpdateField<T> {
         self
     }
 
-    /// Says that the value replaces the stored one on purpose.
+    /// Confirms that replacing the whole value is intended.
     #[must_use]
     pub const fn replaced_whole(mut self) -> Self {
         self.spec.replaced_whole = true;
@@ -49,9 +51,9 @@ impl<T: 'static> UpdateField<T> {
     }
 }
 
-/// What the table says of the `N` fields of `T`.
+/// The table entries of the `N` fields of `T`.
 ///
-/// `N` is the number of `T::FIELDS`; any other does not compile.
+/// Does not compile unless `N` is the number of `T::FIELDS`.
 pub const fn specs<T: UpdateInput, const N: usize>() -> [FieldSpec; N] {
     const { assert!(T::FIELDS.len() == N, "`N` is not the number of `FIELDS`") }
     let mut specs = [FieldSpec::NONE; N];

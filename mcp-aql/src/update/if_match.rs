@@ -1,3 +1,5 @@
+//! The parameter `if_match`: optimistic concurrency control.
+
 use std::fmt::Display;
 
 use schemars::JsonSchema;
@@ -7,11 +9,11 @@ use crate::error::OperationError;
 use crate::operation::{Call, ParamGroup};
 use crate::spec::ParameterSpec;
 
-/// The optional parameter `if_match`: the version that a resource must still have, so that two
-/// callers do not overwrite each other's changes.
+/// The optional parameter `if_match`: the version that a resource must still have, which prevents
+/// two callers from overwriting each other's changes.
 ///
-/// Give the version back with the resource, under the name `_version` (a counter or an instant) or
-/// `_etag` (opaque text), and keep it out of `input`:
+/// Return the version with the resource as `_version` (a counter or an instant) or `_etag` (opaque
+/// text), and keep it out of `input`:
 ///
 /// ```
 /// use mcp_aql::{ErrorCode, IfMatch};
@@ -32,11 +34,11 @@ use crate::spec::ParameterSpec;
 /// assert_eq!(error.details()["actual_version"], "3");
 /// ```
 ///
-/// `V` is the type of the version: the parameter takes the JSON type of `V` and no other. A call that
-/// leaves it out does not compare versions. `null` is refused: a caller that sends it has lost the version,
-/// and would overwrite the changes of others.
-/// Check before you change anything, and make check and write one step: in one transaction, or with
-/// the version in the `WHERE` clause.
+/// `V` is the type of the version: the parameter accepts the JSON type of `V` only. A call without
+/// it does not compare versions. `null` is rejected, since a caller that sends it has lost the
+/// version and would overwrite the changes of others.
+/// Check before changing anything, and make check and write atomic: in one transaction, or with the
+/// version in the `WHERE` clause.
 ///
 /// Source: MCP-AQL §9.3.2 (REQ-CON-02, REQ-CON-03, choice C-25).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -45,25 +47,25 @@ pub struct IfMatch<V = String> {
 }
 
 impl<V> IfMatch<V> {
-    /// The resource must have this version.
+    /// Requires this version.
     pub const fn new(version: V) -> Self {
         Self { expected: Some(version) }
     }
 
-    /// Any version will do, as in a call without `if_match`.
+    /// Accepts any version, as a call without `if_match` does.
     pub const fn any() -> Self {
         Self { expected: None }
     }
 
-    /// The version that the caller expects, if it gave one.
+    /// The version that the caller expects, if it sent one.
     pub const fn expected(&self) -> Option<&V> {
         self.expected.as_ref()
     }
 
-    /// Compares with the version that is stored.
+    /// Compares with the stored version.
     ///
     /// # Errors
-    /// `CONFLICT_VERSION_MISMATCH` when the caller gave another version.
+    /// `CONFLICT_VERSION_MISMATCH` if the caller sent another version.
     pub fn check(&self, current: &V) -> Result<(), OperationError>
     where
         V: PartialEq + Display,

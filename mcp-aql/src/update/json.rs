@@ -1,10 +1,12 @@
+//! The merge of JSON values (RFC 7396).
+
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
-/// Merges `patch` into `target` in place, as RFC 7396 has it: objects merge key by key at every
-/// depth, `null` removes a key, anything else takes the place of what was there.
+/// Merges `patch` into `target` in place according to RFC 7396: objects merge key by key at every
+/// depth, `null` removes a key, any other value replaces the old one.
 ///
-/// The patch is moved, never copied, and the merge does not recurse, however deep the objects nest.
+/// The patch is moved, never copied. The merge does not recurse, however deep the objects nest.
 ///
 /// ```
 /// use serde_json::json;
@@ -22,13 +24,13 @@ pub fn merge_json(target: &mut Value, patch: Value) {
     }
 }
 
-/// Objects within objects are merged in place down to here. Further down a stack of our own takes
-/// over, since the program's would run out.
-const IN_PLACE: usize = 64;
+/// Nested objects are merged recursively down to this level. Below it an explicit stack is used, so
+/// that the program's stack cannot overflow.
+const MAX_RECURSION_DEPTH: usize = 64;
 
 /// Merges one object into another.
 pub(super) fn merge_map(target: &mut Map<String, Value>, patch: Map<String, Value>) {
-    merge_within(target, patch, IN_PLACE);
+    merge_within(target, patch, MAX_RECURSION_DEPTH);
 }
 
 fn merge_within(target: &mut Map<String, Value>, patch: Map<String, Value>, levels: usize) {
@@ -52,15 +54,15 @@ fn merge_within(target: &mut Map<String, Value>, patch: Map<String, Value>, leve
     }
 }
 
-/// An object that is being merged, lifted out of the object that holds it.
-struct Frame {
+/// An object that is being merged, moved out of its parent.
+struct MergeFrame {
     key: String,
     target: Map<String, Value>,
     patch: serde_json::map::IntoIter,
 }
 
-/// Merges one object into another, however deep. Nested objects are lifted out of their parents while
-/// they are worked on: a stack of our own instead of recursion.
+/// Merges one object into another at any depth. Nested objects are moved out of their parents and
+/// kept on an explicit stack instead of recursing.
 fn merge_deep(root: &mut Map<String, Value>, patch: Map<String, Value>) {
     let mut above = Vec::new();
     let mut key = String::new();
@@ -69,7 +71,7 @@ fn merge_deep(root: &mut Map<String, Value>, patch: Map<String, Value>) {
     loop {
         let nested = patch.by_ref().find_map(|(key, value)| merge_member(&mut target, key, value));
         if let Some((child_key, child, child_patch)) = nested {
-            above.push(Frame {
+            above.push(MergeFrame {
                 key: std::mem::replace(&mut key, child_key),
                 target: std::mem::replace(&mut target, child),
                 patch: std::mem::replace(&mut patch, child_patch.into_iter()),
@@ -88,7 +90,7 @@ fn merge_deep(root: &mut Map<String, Value>, patch: Map<String, Value>) {
 
 type Nested = (String, Map<String, Value>, Map<String, Value>);
 
-/// Merges one member, unless that takes a merge of two objects: those come back.
+/// Merges one member, unless that needs a merge of two objects: these are returned.
 fn merge_member(target: &mut Map<String, Value>, key: String, value: Value) -> Option<Nested> {
     match value {
         Value::Null => {
@@ -113,7 +115,7 @@ fn merge_member(target: &mut Map<String, Value>, key: String, value: Value) -> O
     None
 }
 
-/// What a patch makes of nothing: its objects without their `null` members. Arrays stay as they are.
+/// Applies a patch to nothing: its objects lose their `null` members, arrays are unchanged.
 pub(super) fn without_nulls(mut patch: Value) -> Value {
     let mut open = vec![&mut patch];
     while let Some(value) = open.pop() {
@@ -125,7 +127,7 @@ pub(super) fn without_nulls(mut patch: Value) -> Value {
     patch
 }
 
-/// The object in `target`, which becomes one if it is none.
+/// Returns the object in `target`, replacing any other value with an empty object.
 pub(super) fn object_in(target: &mut Value) -> Option<&mut Map<String, Value>> {
     if !target.is_object() {
         *target = Value::Object(Map::new());
@@ -210,7 +212,7 @@ mod tests {
             depth += 1;
         }
         assert_eq!((depth, inside), (50_000, json!({"b": 1, "c": 2})));
-        // The drop of a value recurses, which is not what is tested here.
+        // Dropping a deep value recurses, which is not under test here.
         while let Some(next) = fresh.as_object_mut().and_then(|members| members.remove("a")) {
             fresh = next;
         }
@@ -230,7 +232,7 @@ mod tests {
 
         /// REQ-UPD-11
         #[test]
-        fn what_is_absent_from_the_patch_is_untouched(target in any_json(), patch in any_json()) {
+        fn absent_members_are_unchanged(target in any_json(), patch in any_json()) {
             let mut merged = target.clone();
             merge_json(&mut merged, patch.clone());
             if let (Value::Object(before), Value::Object(patch)) = (&target, &patch) {
@@ -249,7 +251,7 @@ mod tests {
         }
     }
 
-    /// The pseudo-code of RFC 7396, section 2, word by word.
+    /// The pseudocode of RFC 7396, section 2, literally.
     fn by_the_book(target: Value, patch: Value) -> Value {
         let Value::Object(patch) = patch else { return patch };
         let mut target = match target {

@@ -1,13 +1,13 @@
-//! The UPDATE input: absent, null and value are three states at every depth, and what was checked on
-//! the way in merges without failing.
+//! The UPDATE input. Absent, null and value are three states at every depth, and a decoded input
+//! merges without failing.
 //!
 //! | part | job |
 //! |---|---|
-//! | [`UpdateInput`] | what `#[derive(UpdateInput)]` writes: the table of fields and where each one lives |
+//! | [`UpdateInput`] | implemented by `#[derive(UpdateInput)]`: the fields and their accessors |
 //! | [`Update`] | one decoded `input`, ready to merge |
 //! | [`merge_json`] | the same merge for plain JSON |
-//! | [`IfMatch`] | the version a resource must still have |
-//! | [`rule`] | how a field meets its new value, chosen from its type |
+//! | [`IfMatch`] | the version that a resource must still have |
+//! | [`rule`] | how a field merges a new value, chosen by its type |
 //!
 //! Source: MCP-AQL §4.5 (REQ-UPD-01 to REQ-UPD-12), §9.3.2 (REQ-CON-02, REQ-CON-03).
 
@@ -31,7 +31,7 @@ pub use crate::spec::{ElementSpec, FieldSpec, InputSpec, Merge};
 
 /// A resource whose fields an UPDATE operation may change; `#[derive(UpdateInput)]` implements it.
 ///
-/// It can as well be written by hand:
+/// A manual implementation:
 ///
 /// ```
 /// use mcp_aql::update::rule::{Opt, Replace};
@@ -82,10 +82,10 @@ pub use crate::spec::{ElementSpec, FieldSpec, InputSpec, Merge};
             and `JsonSchema` as well"
 )]
 pub trait UpdateInput: schemars::JsonSchema + Sized + 'static {
-    /// The fields that may change, and where each one lives.
+    /// The fields that may change, with their accessors.
     const FIELDS: &'static [UpdateField<Self>];
 
-    /// The table that validation and introspection read; its fields are the [`specs`] of `FIELDS`.
+    /// The table for validation and introspection. Its fields are the [`specs`] of `FIELDS`.
     const INPUT: InputSpec;
 }
 

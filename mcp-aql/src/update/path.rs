@@ -1,12 +1,14 @@
+//! The path of a value inside an UPDATE's `input`.
+
 use std::fmt;
 
 use crate::error::OperationError;
 
-/// Deeper than any request may nest (at most 64 levels, REQ-ENC-12): what is deeper still was built
-/// by a program, and is refused before it can exhaust the stack.
+/// The maximum depth of `input`. Requests nest less (at most 64 levels, REQ-ENC-12); a deeper value
+/// was built by a program and is rejected before it can overflow the stack.
 const MAX_DEPTH: usize = 128;
 
-/// Where inside `input` a value stands. It costs nothing until an error prints it.
+/// The path of a value inside `input`, which is formatted only when an error prints it.
 #[derive(Debug, Clone, Copy)]
 pub struct Path<'a> {
     parent: Option<&'a Path<'a>>,
@@ -20,10 +22,10 @@ impl Path<'static> {
 }
 
 impl<'a> Path<'a> {
-    /// A member of the object that stands here.
+    /// The path of a member of this object.
     ///
     /// # Errors
-    /// `VALIDATION_INVALID_VALUE` when that is too deep.
+    /// `VALIDATION_INVALID_VALUE` if the path is too deep.
     pub fn member(&'a self, name: &'a str) -> Result<Self, OperationError> {
         if self.depth >= MAX_DEPTH {
             return Err(OperationError::invalid_value(
@@ -40,7 +42,7 @@ impl<'a> Path<'a> {
         path.strip_prefix("input.").map(str::to_owned).unwrap_or(path)
     }
 
-    /// `null` for something that cannot be removed (REQ-UPD-10, choice G-05).
+    /// The error for a `null` where a value cannot be removed (REQ-UPD-10, choice G-05).
     pub(super) fn not_removable(&self) -> OperationError {
         OperationError::invalid_value(
             &self.to_string(),
@@ -48,14 +50,15 @@ impl<'a> Path<'a> {
         )
     }
 
-    /// A value of the wrong JSON type.
+    /// The error for a value of the wrong JSON type.
     pub(super) fn not_an_object(&self, value: &serde_json::Value) -> OperationError {
         OperationError::invalid_type(&self.to_string(), "object", crate::vocab::json_type(value))
     }
 
-    /// A value that its type refuses. What serde says may name Rust types, so it goes to the log.
+    /// The error for a value that its type rejects. serde's message may name Rust types, so only
+    /// the log records it.
     pub(super) fn refused(&self, error: &serde_json::Error) -> OperationError {
-        // Keys of maps are the caller's words.
+        // Map keys are text of the caller.
         OperationError::refused_by_type(&crate::text::clean(&self.to_string()), error)
     }
 }
@@ -63,7 +66,7 @@ impl<'a> Path<'a> {
 impl fmt::Display for Path<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
-            // As deep as `MAX_DEPTH` at most.
+            // At most `MAX_DEPTH` levels.
             write!(formatter, "{parent}.")?;
         }
         formatter.write_str(self.name)

@@ -1,4 +1,4 @@
-//! How a field meets its new value. `#[derive(UpdateInput)]` chooses the rule from the field's type.
+//! How a field merges a new value. `#[derive(UpdateInput)]` chooses the rule from the field's type.
 //!
 //! | type | rule | what happens |
 //! |---|---|---|
@@ -10,10 +10,10 @@
 //! | [`serde_json::Map`] | [`JsonObject`] | by key at every depth |
 //! | anything else: scalars, lists, enums | [`Replace`] | replaced |
 //!
-//! `Option`, `Box` and the maps are told by their names as written, the others by what the type is:
-//! [`Leaf`] is the rule of a type that the macro knows nothing of, and [`Probe`] finds its number.
-//! A type that hides an `Option` or a map behind an alias still removes or merges by key, and its
-//! values are replaced.
+//! The macro recognises `Option`, `Box` and the maps by their names as written, and the other types
+//! by their traits: [`Leaf`] is the rule of a type that the macro does not recognise, and [`Probe`]
+//! finds its number. A type that hides an `Option` or a map behind an alias still removes or merges
+//! by key, and its values are replaced.
 
 use std::marker::PhantomData;
 
@@ -34,7 +34,7 @@ pub use map::{Keys, MapLike};
 pub use probe::{Fallback, Probe};
 pub use wrapper::{Boxed, Opt};
 
-/// How a field of type `V` decodes a change and merges it. Decoding may refuse; merging cannot fail.
+/// How a field of type `V` decodes a change and merges it. Decoding may fail; merging cannot.
 ///
 /// Source: REQ-UPD-07 to REQ-UPD-10.
 #[diagnostic::on_unimplemented(
@@ -46,7 +46,7 @@ pub trait Rule<V>: 'static {
     /// A decoded change.
     type Patch: Clone + Send + Sync + 'static;
 
-    /// What the table says of this rule.
+    /// The description of this rule in the table.
     const MERGE: Merge;
     /// Whether `null` removes the field.
     const REMOVABLE: bool;
@@ -56,40 +56,40 @@ pub trait Rule<V>: 'static {
     /// Decodes a change from its JSON.
     ///
     /// # Errors
-    /// When the value is not one of `V`'s, or `null` where nothing can be removed.
+    /// If the value is not a valid `V`, or is `null` and the field cannot be removed.
     fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError>;
 
-    /// Merges a change; `value` is what it was decoded from, to be moved or dropped.
+    /// Merges a change. `value` is the JSON from which it was decoded, to be moved or dropped.
     fn merge(patch: Self::Patch, value: Value, target: &mut V);
 }
 
-/// A rule that can merge where nothing is stored yet: inside of an `Option`, under a new key.
+/// A rule that can create a missing value: inside an `Option`, or under a new key.
 ///
-/// A [`Nested`] struct starts from its `Default`, so that the merge needs no complete value.
+/// A [`Nested`] struct starts from its `Default`, so the change may be incomplete.
 #[diagnostic::on_unimplemented(
     message = "an update cannot make a `{V}` where there is none",
     label = "there may be none",
     note = "write `#[derive(Default)]` above `{V}` to start from, or `#[update_input(replace)]` above this field to take it whole"
 )]
 pub trait Create<V>: Rule<V> {
-    /// What the change makes of nothing.
+    /// Creates a value from the change.
     fn create(patch: Self::Patch, value: Value) -> V;
 }
 
-/// Where a field of type `V` lives inside of the resource `T`, and its rule.
+/// The accessor of a field of type `V` in the resource `T`, with its rule.
 pub struct Slot<T, V, R> {
     project: for<'a> fn(&'a mut T) -> &'a mut V,
     rule: PhantomData<fn() -> R>,
 }
 
 impl<T, V, R> Slot<T, V, R> {
-    /// The field that `project` reaches.
+    /// Creates an accessor from a projection to the field.
     pub const fn new(project: for<'a> fn(&'a mut T) -> &'a mut V) -> Self {
         Self { project, rule: PhantomData }
     }
 }
 
-/// A [`Slot`] whose field type is forgotten. Nothing else implements it.
+/// A [`Slot`] with its field type erased. No other type implements it.
 pub trait ErasedSlot<T>: Send + Sync + sealed::Sealed {
     /// Decodes a change of the field.
     #[doc(hidden)]

@@ -1,7 +1,9 @@
+//! Strategies that the property tests of updates share.
+
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-/// JSON of a few levels whose keys collide often.
+/// Generates JSON of a few levels whose keys often collide.
 pub(super) fn any_json() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

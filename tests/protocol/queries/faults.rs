@@ -272,7 +272,7 @@ fn rejects_oversized_text() {
     }
     let reply = list(json!({ "filter": deep }));
     assert_eq!(code(&reply), Some(VALUE));
-    assert!(message(&reply).contains("nests deeper than 8 groups: ask for less"), "{reply}");
+    assert!(message(&reply).contains("nests deeper than 8 groups: use fewer"), "{reply}");
     let conditions: Vec<_> = (0..101).map(|rank| json!({ "rank": rank })).collect();
     refused(
         &json!({ "filter": { "or": conditions } }),
@@ -322,7 +322,7 @@ fn a_search_needs_a_word() {
         let reply = search(json!({ "query": query }));
         assert_eq!(code(&reply), Some(VALUE), "{query}");
         assert_eq!(details(&reply)["param_name"], "query");
-        assert!(message(&reply).contains("has no word to look for"), "{reply}");
+        assert!(message(&reply).contains("has no word to search for"), "{reply}");
     }
     // If an operation has no text search, `query` is rejected instead of ignored.
     assert_eq!(code(&list(json!({ "query": "apple" }))), Some("VALIDATION_UNKNOWN_PARAM"));

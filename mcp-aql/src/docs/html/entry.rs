@@ -1,10 +1,10 @@
-//! Operations and types, each an entry of the page that the search shows or hides.
+//! The entries of operations and types, which the page's search shows or hides.
 
 use super::parts::{badge, error_link, heading, kind, prose, sample, spans};
 use crate::docs::element::Html;
+use crate::docs::phrases;
 use crate::docs::prose::line;
 use crate::docs::reference::{Field, Operation, Type, anchor, member_anchor};
-use crate::docs::words;
 
 pub(super) fn operation(html: &mut Html, operation: &Operation) {
     let id = anchor("operation", operation.name);
@@ -34,7 +34,7 @@ pub(super) fn operation(html: &mut Html, operation: &Operation) {
             html.leaf("h4", &[], "Result");
             html.element("p", &[], |html| {
                 kind(html, &operation.returns.kind);
-                spans(html, &words::place(&operation.returns.description));
+                spans(html, &phrases::place(&operation.returns.description));
             });
             html.leaf("h4", &[], "Errors");
             if !operation.errors.is_empty() {
@@ -83,14 +83,14 @@ fn badges(html: &mut Html, operation: &Operation) {
     });
 }
 
-/// Parameters of an operation, or fields of a type.
+/// Writes the parameters of an operation, or the fields of a type, as a table.
 fn fields(
     html: &mut Html,
     what: &'static str,
     fields: &[Field],
     id: impl Fn(&str) -> Option<String>,
 ) {
-    // The roles stay where a narrow screen shows the cells one below the other.
+    // Explicit roles keep the table accessible when a narrow screen stacks its cells.
     html.element("table", &[("role", "table")], |html| {
         html.element("thead", &[("role", "rowgroup")], |html| {
             html.element("tr", &[("role", "row")], |html| {
@@ -136,7 +136,7 @@ fn row(html: &mut Html, field: &Field, id: Option<&str>) {
     html.element("td", &[("class", "type"), ("role", "cell")], |html| kind(html, &field.kind));
     html.element("td", &[("role", "cell")], |html| {
         prose(html, &info.description);
-        let constraints = words::constraints(info);
+        let constraints = phrases::constraints(info);
         if constraints.is_empty() && info.default.is_none() {
             return;
         }
@@ -147,7 +147,7 @@ fn row(html: &mut Html, field: &Field, id: Option<&str>) {
             if let Some(default) = &info.default {
                 html.element("li", &[], |html| {
                     html.text("default ");
-                    html.leaf("code", &[], &words::literal(default));
+                    html.leaf("code", &[], &phrases::literal(default));
                 });
             }
         });
@@ -168,7 +168,7 @@ pub(super) fn one_type(html: &mut Html, each: &Type) {
             html.element("ul", &[("class", "values")], |html| {
                 for value in &each.values {
                     html.element("li", &[], |html| {
-                        html.leaf("code", &[], &words::literal(value));
+                        html.leaf("code", &[], &phrases::literal(value));
                     });
                 }
             });

@@ -1,19 +1,19 @@
-//! The reference as one HTML page. It is whole without its script, which adds search, the choice of
-//! colours and the copy buttons.
+//! The reference as one HTML page. The page is complete without its script, which adds search, the
+//! choice of colours and copy buttons.
 
 mod entry;
 mod parts;
 
 use super::element::Html;
+use super::phrases;
 use super::prose::line;
 use super::reference::{Family, Reference, anchor};
-use super::words;
 use parts::{badge, heading, prose, sample, spans};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// Nothing is loaded and nothing is sent, whatever an author's text tries.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+/// Blocks all external requests, even if a description contains markup.
+const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
                       img-src data:; base-uri 'none'; form-action 'none'";
 
 pub(super) fn render(reference: &Reference) -> String {
@@ -45,9 +45,13 @@ pub(super) fn render(reference: &Reference) -> String {
 fn head(html: &mut Html, reference: &Reference) {
     let name = &reference.name;
     html.raw("<meta charset=\"utf-8\">\n");
-    html.element("meta", &[("http-equiv", "Content-Security-Policy"), ("content", POLICY)], |_| {});
+    html.element(
+        "meta",
+        &[("http-equiv", "Content-Security-Policy"), ("content", CONTENT_SECURITY_POLICY)],
+        |_| {},
+    );
     html.raw("\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
-    // Or else browsers ask for /favicon.ico.
+    // Keeps browsers from requesting /favicon.ico.
     html.raw("<link rel=\"icon\" href=\"data:,\">\n");
     html.leaf("title", &[], &format!("{name} {} – operations", reference.version));
     html.raw("<style>\n");
@@ -174,7 +178,7 @@ fn overview(html: &mut Html, reference: &Reference) {
     });
 }
 
-/// A family's tool and what it offers.
+/// Writes a family's tool and its operations.
 fn tool(html: &mut Html, family: &Family) {
     html.element("li", &[], |html| {
         html.element("p", &[], |html| {
@@ -252,7 +256,7 @@ fn limits(html: &mut Html, reference: &Reference) {
     html.element("section", &[("id", "limits"), ("class", "group")], |html| {
         heading(html, "h2", "limits", "Mode and limits", &[]);
         html.element("dl", &[("class", "rows")], |html| {
-            for (name, value) in words::facts(reference) {
+            for (name, value) in phrases::facts(reference) {
                 html.element("div", &[], |html| {
                     html.leaf("dt", &[], name);
                     html.element("dd", &[], |html| spans(html, &value));

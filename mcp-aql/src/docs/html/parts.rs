@@ -1,4 +1,4 @@
-//! The small parts that all of the page is made of.
+//! Small HTML parts that are used all over the page.
 
 use mcp_aql_protocol::ErrorCode;
 
@@ -8,7 +8,7 @@ use crate::docs::prose::{Block, Span, blocks, line};
 use crate::docs::reference::{Part, anchor};
 use mcp_aql_protocol::SemanticCategory;
 
-/// A heading with a link to itself.
+/// Writes a heading with a link to itself.
 pub(super) fn heading(
     html: &mut Html,
     level: &'static str,

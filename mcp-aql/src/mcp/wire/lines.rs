@@ -1,14 +1,14 @@
-//! Lines off a stream, never more of one in memory than is allowed.
+//! Reads lines of bounded length from a stream.
 
 use std::io;
 
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-use super::salvage::{Salvage, Salvaged};
+use super::recover_id::{IdScanner, RecoveredId};
 
-/// How much is read at once.
-const PIECE: usize = 64 << 10;
+/// The size of a read, in bytes.
+const CHUNK_BYTES: usize = 64 << 10;
 
 /// Reads lines.
 #[derive(Debug)]
@@ -16,46 +16,46 @@ pub(crate) struct Lines<R> {
     reader: R,
     longest: usize,
     buffer: Vec<u8>,
-    /// Where the unread part of the buffer begins.
+    /// The start of the unread part of the buffer.
     start: usize,
 }
 
-/// A line, or what stands in its place.
+/// A line, or the reason why there is none.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Line<'a> {
-    /// A line without its end. The last one may have none.
+    /// A line without its terminator. The last one may have none.
     Whole(&'a [u8]),
-    /// A line beyond the limit, which is gone.
-    TooLong(Salvaged),
-    /// Nothing more will come.
+    /// A line beyond the limit, which was discarded.
+    TooLong(RecoveredId),
+    /// The end of the input.
     End,
 }
 
-/// Where the line is that was just read.
-enum Found {
+/// The place of the line that was just read.
+enum LinePosition {
     Whole { from: usize, to: usize },
-    TooLong(Salvaged),
+    TooLong(RecoveredId),
     End,
 }
 
 impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Lines of at most so many bytes.
+    /// Creates a reader of lines of at most `longest` bytes.
     pub(crate) fn new(reader: R, longest: usize) -> Self {
         Self { reader, longest, buffer: Vec::new(), start: 0 }
     }
 
-    /// The next line.
+    /// Reads the next line.
     pub(crate) async fn next(&mut self) -> io::Result<Line<'_>> {
         Ok(match self.find().await? {
-            Found::Whole { from, to } => {
+            LinePosition::Whole { from, to } => {
                 Line::Whole(trimmed(self.buffer.get(from..to).unwrap_or_default()))
             }
-            Found::TooLong(salvaged) => Line::TooLong(salvaged),
-            Found::End => Line::End,
+            LinePosition::TooLong(recovered) => Line::TooLong(recovered),
+            LinePosition::End => Line::End,
         })
     }
 
-    async fn find(&mut self) -> io::Result<Found> {
+    async fn find(&mut self) -> io::Result<LinePosition> {
         let mut searched = 0;
         loop {
             let unread = self.buffer.get(self.start..).unwrap_or_default();
@@ -65,9 +65,9 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.start = to + 1;
                 if to - from > self.longest {
                     let line = self.buffer.get(from..to).unwrap_or_default();
-                    return Ok(Found::TooLong(Salvage::of(line)));
+                    return Ok(LinePosition::TooLong(IdScanner::of(line)));
                 }
-                return Ok(Found::Whole { from, to });
+                return Ok(LinePosition::Whole { from, to });
             }
             if length > self.longest {
                 return self.skip().await;
@@ -76,47 +76,51 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if !self.fill().await? {
                 self.start = self.buffer.len();
                 let (from, to) = (self.start - length, self.start);
-                return Ok(if length == 0 { Found::End } else { Found::Whole { from, to } });
+                return Ok(if length == 0 {
+                    LinePosition::End
+                } else {
+                    LinePosition::Whole { from, to }
+                });
             }
         }
     }
 
-    /// Reads on. False at the end.
+    /// Reads more input. Returns false at the end.
     async fn fill(&mut self) -> io::Result<bool> {
         if self.start > 0 {
             self.buffer.drain(..self.start);
             self.start = 0;
         }
         if self.buffer.is_empty() {
-            // What one long line took is given back.
-            self.buffer.shrink_to(2 * PIECE);
+            // Frees the memory of a long line.
+            self.buffer.shrink_to(2 * CHUNK_BYTES);
         }
-        self.buffer.reserve(PIECE);
+        self.buffer.reserve(CHUNK_BYTES);
         Ok(self.reader.read_buf(&mut self.buffer).await? > 0)
     }
 
-    /// Drops the rest of a line that is too long as it comes in.
-    async fn skip(&mut self) -> io::Result<Found> {
-        let mut salvage = Salvage::default();
+    /// Discards the rest of an overlong line while it arrives.
+    async fn skip(&mut self) -> io::Result<LinePosition> {
+        let mut recover_id = IdScanner::default();
         loop {
             let unread = self.buffer.get(self.start..).unwrap_or_default();
             if let Some(at) = memchr(b'\n', unread) {
-                salvage.read(unread.get(..at).unwrap_or_default());
+                recover_id.read(unread.get(..at).unwrap_or_default());
                 self.start += at + 1;
                 break;
             }
-            salvage.read(unread);
+            recover_id.read(unread);
             self.buffer.clear();
             self.start = 0;
             if !self.fill().await? {
                 break;
             }
         }
-        Ok(Found::TooLong(salvage.finish()))
+        Ok(LinePosition::TooLong(recover_id.finish()))
     }
 }
 
-/// Without a carriage return, or the byte order mark that some put before their first word.
+/// Trims a carriage return, and the byte order mark that some clients send first.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
@@ -127,7 +131,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// All lines of an input that arrives in pieces of this size.
+    /// Reads all lines of an input that arrives in pieces of this size.
     fn lines(input: &[u8], piece: usize, longest: usize) -> (Vec<Result<String, usize>>, usize) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
@@ -141,7 +145,7 @@ mod tests {
             loop {
                 match lines.next().await.unwrap() {
                     Line::Whole(line) => found.push(Ok(String::from_utf8_lossy(line).into_owned())),
-                    Line::TooLong(salvaged) => found.push(Err(salvaged.bytes)),
+                    Line::TooLong(recovered) => found.push(Err(recovered.bytes)),
                     Line::End => break,
                 }
                 most = most.max(lines.buffer.capacity());

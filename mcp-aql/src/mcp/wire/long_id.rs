@@ -1,4 +1,4 @@
-//! Ids that are numbers of more than 64 bits. rmcp has no room for them, so it gets strings in their place.
+//! Replaces ids that are numbers of more than 64 bits with strings, because rmcp cannot represent them.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,14 +8,14 @@ use memchr::memmem;
 use rmcp::model::RequestId;
 
 use super::message::{Message, decode, request_id, splice};
-use super::salvage::is_short_id;
+use super::recover_id::is_short_id;
 
-/// The beginning of each such string. Clients cannot know it, so no string of theirs begins like this.
+/// The prefix of these strings. Clients cannot know it, so none of their strings starts with it.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
-/// The member of a message of rmcp that has such a string.
+/// The start of an `id` member with such a string, as rmcp serializes it.
 static MARKED_MEMBER: LazyLock<String> = LazyLock::new(|| format!(r#""id":"{}"#, *MARK));
 
-/// Returns the message in a form that rmcp can read, if it has a long id or names one.
+/// Returns the message in a form that rmcp can parse, if it contains or refers to a long id.
 pub(crate) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
     let id = match decode(message) {
         Message::Cancelled { request } => request,
@@ -26,7 +26,7 @@ pub(crate) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
     is_long.then(|| splice(message, id, &format!(r#""{}{id}""#, *MARK))).flatten()
 }
 
-/// Returns a message of rmcp with the id as its client wrote it.
+/// Returns a message of rmcp with the original id.
 pub(crate) fn restore(message: Bytes) -> Bytes {
     let Some(at) = memmem::find(&message, MARKED_MEMBER.as_bytes()) else { return message };
     let (head, marked) = message.split_at(at);
@@ -36,7 +36,7 @@ pub(crate) fn restore(message: Bytes) -> Bytes {
     [head, br#""id":"#, id, rest].concat().into()
 }
 
-/// Returns an id of rmcp in canonical form, as its client wrote it.
+/// Returns the canonical form of the original of an id that rmcp uses.
 pub(crate) fn written(id: &RequestId) -> Cow<'_, str> {
     let text = match id {
         RequestId::Number(number) => return number.to_string().into(),

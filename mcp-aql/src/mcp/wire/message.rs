@@ -1,4 +1,4 @@
-//! The forms of message that are decoded directly; the others are rmcp's.
+//! Decodes the messages that are handled without rmcp.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,71 +7,71 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
-use super::salvage::{Salvage, Salvaged, is_id};
+use super::recover_id::{IdScanner, RecoveredId, is_id};
 use crate::error::OperationError;
 use crate::request::invalid_encoding;
 
-/// One line, or one body, as far as it had to be understood.
+/// A message, decoded as far as needed.
 #[derive(Debug)]
 pub(crate) enum Message<'a> {
     /// `tools/call`.
     Call(ToolCall<'a>),
     /// `tools/list`, with its `_meta`.
     List { id: &'a str, meta: Option<&'a RawValue> },
-    /// `notifications/cancelled`, with the id of the request that nobody waits for any more.
+    /// `notifications/cancelled`, with the id of the cancelled request.
     Cancelled { request: &'a str },
-    /// Any other message, well-formed as far as was seen.
+    /// Any other message, well-formed as far as it was decoded.
     Other,
-    /// No message; the reply says why.
+    /// An invalid message, with the reason.
     Refused(Refusal),
-    /// A batch of JSON-RPC, which only MCP 2025-03-26 has.
+    /// A JSON-RPC batch, which only MCP 2025-03-26 supports.
     Batch(Vec<&'a RawValue>),
-    /// Nothing at all.
+    /// An empty line.
     Blank,
 }
 
 /// A tool call.
 #[derive(Debug)]
 pub(crate) struct ToolCall<'a> {
-    /// The request's id, as it was written.
+    /// The request's id, in its original spelling.
     pub(crate) id: &'a str,
-    /// The tool.
+    /// The tool's name.
     pub(crate) name: Cow<'a, str>,
-    /// The tool arguments, an object in JSON.
+    /// The tool's arguments, a JSON object.
     pub(crate) arguments: Option<&'a str>,
-    /// MCP's own data about the request.
+    /// The request's `_meta`.
     pub(crate) meta: Option<&'a RawValue>,
 }
 
-/// What is answered to something that cannot be decoded.
+/// The answer to a message that cannot be decoded.
 #[derive(Debug)]
 pub(crate) struct Refusal {
-    /// Whom to answer. Without an id only JSON that is no message is answered at all.
+    /// The request's id. Without it, only JSON that is not a message is answered at all.
     pub(crate) id: Option<String>,
     pub(crate) fault: Fault,
 }
 
 #[derive(Debug)]
 pub(crate) enum Fault {
-    /// A tool call that the protocol has an error for.
+    /// A tool call for which the protocol defines an error.
     Call(OperationError),
     /// Not JSON.
     Syntax,
-    /// A member that is repeated.
+    /// A repeated member.
     Repeated,
-    /// JSON, and no message of JSON-RPC.
+    /// JSON that is not a JSON-RPC message.
     Form,
-    /// Longer than any message may be.
+    /// The message is too long.
     Length,
-    /// `tools/call` with parameters that are not MCP's.
+    /// `tools/call` with malformed parameters.
     Parameters(MalformedCall),
 }
 
 impl Fault {
-    /// JSON-RPC's code and a sentence, where the tools have no error of their own for it.
+    /// JSON-RPC's code and message, if the tools have no error of their own.
     pub(crate) fn code(&self) -> (i32, &'static str) {
         match self {
-            // Without an id a call is only known to be none.
+            // A call without an id is a notification, which MCP does not allow.
             Self::Call(_) => (-32600, "Invalid request: a call needs an 'id'"),
             Self::Syntax => (-32700, "Parse error: the message is not valid JSON"),
             Self::Form => (
@@ -80,35 +80,35 @@ impl Fault {
                  a whole number",
             ),
             Self::Repeated => (-32600, REPEATED_MEMBER),
-            Self::Length => (-32600, "Invalid request: the message is longer than any may be"),
+            Self::Length => (-32600, "Invalid request: the message is too long"),
             Self::Parameters(_) => (-32602, BAD_CALL),
         }
     }
 }
 
-/// The answer to a message that has a member twice.
+/// The error message for a repeated member.
 pub(crate) const REPEATED_MEMBER: &str = "Invalid request: the message repeats one of its members";
 
-/// What a call without MCP's form is told.
+/// The error message for a malformed call.
 pub(crate) const BAD_CALL: &str =
     "tools/call takes the tool's 'name' as a string and its 'arguments' as an object";
 
 /// The maximum number of messages in a batch of JSON-RPC.
 pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
-/// The answer to a longer one.
+/// The error message for a longer batch.
 pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has at most 100 messages";
 
-/// A `tools/call` whose parameters do not have MCP's form.
+/// A `tools/call` with malformed parameters.
 #[derive(Debug)]
 pub struct MalformedCall {
-    /// The member at fault, or `params`.
+    /// The invalid member, or `params`.
     pub field: &'static str,
     /// The reason, as a sentence without a subject.
     pub reason: String,
 }
 
 impl MalformedCall {
-    /// Finds the fault of these parameters, which are JSON.
+    /// Finds the fault in these parameters, which are valid JSON.
     pub(crate) fn find(params: Option<&str>) -> Self {
         let fault = |field, reason: String| Self { field, reason };
         let wrong =
@@ -136,7 +136,7 @@ impl MalformedCall {
     }
 }
 
-/// The kind of a JSON value, for a sentence.
+/// The kind of a JSON value, for an error message.
 fn kind(json: &str) -> &'static str {
     match json.trim_ascii_start().bytes().next() {
         Some(b'n') => "null",
@@ -199,7 +199,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(error) => {
-            let Salvaged { id, method, .. } = Salvage::of(bytes);
+            let RecoveredId { id, method, .. } = IdScanner::of(bytes);
             let fault = match method.as_deref() {
                 Some("tools/call") => Fault::Call(invalid_encoding(error.valid_up_to())),
                 _ => Fault::Syntax,
@@ -216,31 +216,31 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
                 true => Fault::Form,
                 false => Fault::Syntax,
             };
-            Message::Refused(Refusal { id: Salvage::of(bytes).id, fault })
+            Message::Refused(Refusal { id: IdScanner::of(bytes).id, fault })
         }
     }
 }
 
-/// The id of a request, as it was written.
+/// Returns the id of a request as it was written.
 pub(crate) fn request_id(message: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(message).ok()?;
     let RequestMembers { id, method } = object::<RequestMembers<'_>>(text).ok()?;
     id.map(RawValue::get).filter(|id| method.is_some() && is_id(id))
 }
 
-/// Returns the message with `new` in the place of `part`, which is a slice of it.
+/// Returns the message with `new` in place of `part`, which is a slice of it.
 pub(crate) fn splice(message: &[u8], part: &str, new: &str) -> Option<Vec<u8>> {
     let start = part.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
     let rest = message.get(start + part.len()..)?;
     Some([message.get(..start)?, new.as_bytes(), rest].concat())
 }
 
-/// Whether serde has found a field twice.
+/// Whether serde reports a repeated field.
 fn is_repetition(error: &serde_json::Error) -> bool {
     error.to_string().starts_with("duplicate field")
 }
 
-/// A list of messages.
+/// Decodes a list of messages.
 fn batch(text: &str) -> Message<'_> {
     match serde_json::from_str::<Vec<&RawValue>>(text) {
         Ok(messages) if !messages.is_empty() => Message::Batch(messages),
@@ -248,12 +248,12 @@ fn batch(text: &str) -> Message<'_> {
     }
 }
 
-/// The ids of a batch's messages, so that no sender of one waits where batches are refused.
+/// The ids of a batch's messages, so that every sender gets an answer where batches are rejected.
 pub(crate) fn batch_ids(messages: &[&RawValue]) -> Vec<String> {
-    messages.iter().filter_map(|message| Salvage::of(message.get().as_bytes()).id).collect()
+    messages.iter().filter_map(|message| IdScanner::of(message.get().as_bytes()).id).collect()
 }
 
-/// Reads a struct. serde on its own would take a list of its fields as well.
+/// Deserializes a struct from an object. serde alone would also accept a list of its fields.
 fn object<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
     if json.trim_ascii_start().starts_with('[') {
         serde_json::from_str::<Vec<IgnoredAny>>(json)?;
@@ -262,13 +262,13 @@ fn object<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
     serde_json::from_str(json)
 }
 
-/// What is answered to a message that is longer than any may be.
-pub(crate) fn too_long(salvaged: Salvaged, error: OperationError) -> Refusal {
-    let fault = match salvaged.method.as_deref() {
+/// The answer to an overlong message.
+pub(crate) fn too_long(recovered: RecoveredId, error: OperationError) -> Refusal {
+    let fault = match recovered.method.as_deref() {
         Some("tools/call") => Fault::Call(error),
         _ => Fault::Length,
     };
-    Refusal { id: salvaged.id, fault }
+    Refusal { id: recovered.id, fault }
 }
 
 fn sort(envelope: Envelope<'_>) -> Message<'_> {
@@ -319,7 +319,7 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
 mod tests {
     use super::*;
 
-    /// The id that is answered, and JSON-RPC's code; the protocol's for a call.
+    /// The answered id and error code.
     fn refused(bytes: &[u8]) -> (Option<String>, String) {
         match decode(bytes) {
             Message::Refused(Refusal { id, fault }) => {
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn the_forms_of_request_are_told_apart() {
+    fn distinguishes_the_kinds_of_messages() {
         let call = br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"t","arguments":{"a":1},"_meta":{}}}"#;
         let Message::Call(call) = decode(call) else { panic!() };
         assert_eq!((call.id, &*call.name, call.arguments), (r#""a""#, "t", Some(r#"{"a":1}"#)));
@@ -407,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_can_be_identified_is_answered() {
+    fn answers_messages_with_a_readable_id() {
         // REQ-ENC-01
         for (message, id, code) in [
             (&br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#[..], Some("1"), "-32602"),

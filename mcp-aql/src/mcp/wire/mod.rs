@@ -1,11 +1,11 @@
-//! JSON-RPC messages on a stream: lines in, of bounded length; lines out, written together.
+//! JSON-RPC framing: reads lines of bounded length, and writes lines in batches.
 
 mod lines;
 #[cfg(feature = "http")]
 pub(super) mod long_id;
 mod message;
 mod outbox;
-mod salvage;
+mod recover_id;
 mod write;
 
 pub(super) use lines::{Line, Lines};
@@ -14,6 +14,6 @@ pub(super) use message::{
     BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, REPEATED_MEMBER, Refusal, ToolCall,
     batch_ids, decode, request_id, splice, too_long,
 };
-pub(super) use outbox::{Outbox, Running};
-pub(super) use salvage::{Salvage, canonical_id};
+pub(super) use outbox::{Outbox, PendingAnswer};
+pub(super) use recover_id::{IdScanner, canonical_id};
 pub(super) use write::{fail_with, respond_with, tool_result, write_error};

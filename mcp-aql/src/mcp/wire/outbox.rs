@@ -1,4 +1,4 @@
-//! What goes out: lines from many calls, written together.
+//! The queue of outgoing lines, which are written together.
 
 use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,41 +9,41 @@ use tokio::sync::Notify;
 
 use crate::sync::lock;
 
-/// While more than this waits to be written, nothing more is read: a client that does not read gets
-/// no further calls answered, and the answers do not pile up.
-const FULL: usize = 1 << 20;
-/// A buffer that grew beyond this is not kept.
-const KEPT: usize = 256 << 10;
+/// The queue size above which no further input is read: a client that does not read gets no further
+/// calls answered, and answers do not accumulate.
+const MAX_QUEUED_BYTES: usize = 1 << 20;
+/// The capacity above which an emptied buffer is freed.
+const MAX_SPARE_BYTES: usize = 256 << 10;
 
-/// The lines that wait to be written. Clones share them.
+/// The queue of lines to write. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outbox(Arc<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
-    waiting: Mutex<Waiting>,
-    /// There is something to write, or nothing more will come.
+    waiting: Mutex<QueuedLines>,
+    /// Notified when a line is added or the queue is closed.
     filled: Notify,
-    /// The waiting lines have been taken.
+    /// Notified when the queued lines were removed.
     emptied: Notify,
-    /// Calls that will still answer.
+    /// The number of calls without an answer yet.
     running: AtomicUsize,
-    /// None will.
+    /// Notified when that number is zero.
     idle: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct QueuedLines {
     lines: Vec<u8>,
-    /// Nothing more is taken: the connection is gone or will be.
+    /// Set when no further lines are accepted.
     closed: bool,
 }
 
 /// Counts a call as running until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Running(Arc<Inner>);
+pub(crate) struct PendingAnswer(Arc<Inner>);
 
-impl Drop for Running {
+impl Drop for PendingAnswer {
     fn drop(&mut self) {
         if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
             self.0.idle.notify_waiters();
@@ -52,22 +52,22 @@ impl Drop for Running {
 }
 
 impl Outbox {
-    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, QueuedLines> {
         lock(&self.0.waiting)
     }
 
-    /// A call begins, whose answer will come.
-    pub(crate) fn expect_one(&self) -> Running {
+    /// Counts a new call as running.
+    pub(crate) fn expect_one(&self) -> PendingAnswer {
         self.0.running.fetch_add(1, Ordering::AcqRel);
-        Running(Arc::clone(&self.0))
+        PendingAnswer(Arc::clone(&self.0))
     }
 
-    /// Calls that will still answer.
+    /// The number of running calls.
     pub(crate) fn running(&self) -> usize {
         self.0.running.load(Ordering::Acquire)
     }
 
-    /// Waits until no call runs any more.
+    /// Waits until no call is running.
     pub(crate) async fn idle(&self) {
         loop {
             let idle = self.0.idle.notified();
@@ -78,15 +78,16 @@ impl Outbox {
         }
     }
 
-    /// Adds a line, which `write` writes without its end.
+    /// Appends a line. `write` writes it without its terminator.
     pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
         self.push_last(None, write)
     }
 
-    /// Adds the answer of a call, which is over with it: whoever writes need not wait for it any more.
+    /// Appends the answer of a call and ends the call, so that the writer does not wait for it any
+    /// longer.
     pub(crate) fn push_last(
         &self,
-        call: Option<Running>,
+        call: Option<PendingAnswer>,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> io::Result<()> {
         let first = {
@@ -106,13 +107,13 @@ impl Outbox {
         Ok(())
     }
 
-    /// Waits until there is room for the answers to further calls.
+    /// Waits until there is space for further answers.
     pub(crate) async fn room(&self) {
         loop {
             let emptied = self.0.emptied.notified();
             {
                 let waiting = self.waiting();
-                if waiting.lines.len() < FULL || waiting.closed {
+                if waiting.lines.len() < MAX_QUEUED_BYTES || waiting.closed {
                     return;
                 }
             }
@@ -120,20 +121,20 @@ impl Outbox {
         }
     }
 
-    /// Takes no further lines; what waits is still written.
+    /// Closes the queue. Queued lines are still written.
     pub(crate) fn close(&self) {
         self.waiting().closed = true;
         self.0.filled.notify_one();
         self.0.emptied.notify_waiters();
     }
 
-    /// Writes what is pushed, until the outbox is closed and empty or nobody reads any more.
+    /// Writes queued lines until the queue is closed and empty, or until the reader is gone.
     pub(crate) async fn write_to<W: AsyncWrite + Unpin>(&self, mut writer: W) -> io::Result<()> {
         let mut lines = Vec::new();
         loop {
             self.0.filled.notified().await;
             if self.running() > 0 {
-                // Other answers may be as good as ready: they go out in the same write.
+                // Other answers may be almost ready and can share the write.
                 tokio::task::yield_now().await;
             }
             let closed = {
@@ -155,7 +156,7 @@ impl Outbox {
                 return Err(error);
             }
             lines.clear();
-            lines.shrink_to(KEPT);
+            lines.shrink_to(MAX_SPARE_BYTES);
             if closed {
                 return writer.shutdown().await;
             }
@@ -170,7 +171,7 @@ mod tests {
     use std::task::{Context, Poll};
     use tokio::io::AsyncReadExt as _;
 
-    /// Counts how often it is written to.
+    /// Counts the writes.
     #[derive(Clone, Default)]
     struct Counted(Arc<Mutex<(usize, Vec<u8>)>>);
 
@@ -233,7 +234,7 @@ mod tests {
         let writing = outbox.clone();
         let task = tokio::spawn(async move { writing.write_to(writer).await });
         for _ in 0..2 {
-            outbox.push(|line| line.extend(std::iter::repeat_n(b'x', FULL))).unwrap();
+            outbox.push(|line| line.extend(std::iter::repeat_n(b'x', MAX_QUEUED_BYTES))).unwrap();
             tokio::task::yield_now().await;
         }
         let waits = outbox.clone();
@@ -244,7 +245,7 @@ mod tests {
         waits.await.unwrap();
         let mut read = Vec::new();
         reader.read_to_end(&mut read).await.unwrap();
-        assert_eq!(read.len(), 2 * (FULL + 1));
+        assert_eq!(read.len(), 2 * (MAX_QUEUED_BYTES + 1));
         task.await.unwrap().unwrap();
     }
 

@@ -1,9 +1,9 @@
-//! Answers, as they go out.
+//! Writes JSON-RPC answers.
 
 use super::super::service::RpcError;
 use crate::response::Reply;
 
-/// Writes a response, with the id as it came.
+/// Writes a response with the request's original id.
 pub(crate) fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut Vec<u8>)) {
     line.extend(br#"{"jsonrpc":"2.0","id":"#);
     line.extend(id.bytes());
@@ -12,12 +12,12 @@ pub(crate) fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut
     line.push(b'}');
 }
 
-/// Writes JSON-RPC's error.
+/// Writes a JSON-RPC error.
 pub(crate) fn fail_with(line: &mut Vec<u8>, id: Option<&str>, code: i32, message: &str) {
     write_error(line, id, &RpcError::new(code, message.to_owned()));
 }
 
-/// Writes JSON-RPC's error, with its data.
+/// Writes a JSON-RPC error with its data.
 pub(crate) fn write_error(line: &mut Vec<u8>, id: Option<&str>, error: &RpcError) {
     line.extend(br#"{"jsonrpc":"2.0","#);
     if let Some(id) = id {
@@ -34,8 +34,8 @@ pub(crate) fn write_error(line: &mut Vec<u8>, id: Option<&str>, error: &RpcError
     line.extend(b"}}");
 }
 
-/// Writes a tool's result: one text, and `isError` only for what no other call can mend (REQ-MCP-09,
-/// REQ-MCP-10).
+/// Writes a tool's result: one text, and `isError` only for errors that no other call can fix
+/// (REQ-MCP-09, REQ-MCP-10).
 pub(crate) fn tool_result(line: &mut Vec<u8>, reply: &Reply, modern: bool, structured: bool) {
     line.extend(b"{");
     if modern {
@@ -46,7 +46,7 @@ pub(crate) fn tool_result(line: &mut Vec<u8>, reply: &Reply, modern: bool, struc
     line.extend(b"}],");
     if structured {
         line.extend(br#""structuredContent":"#);
-        // JSON that an author wrote may have several lines, and a message is one.
+        // JSON from an author may have several lines, but a message is a single line.
         line.extend(reply.text.bytes().map(|byte| match byte {
             b'\n' | b'\r' => b' ',
             other => other,
@@ -57,6 +57,6 @@ pub(crate) fn tool_result(line: &mut Vec<u8>, reply: &Reply, modern: bool, struc
 }
 
 fn quote(line: &mut Vec<u8>, text: &str) {
-    // Text always serializes, and a Vec takes whatever is written.
+    // Strings always serialize, and writing to a `Vec` cannot fail.
     let _ = serde_json::to_writer(line, text);
 }

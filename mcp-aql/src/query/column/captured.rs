@@ -1,5 +1,5 @@
-//! Columns of all other types: what they serialize to is compared. A name of an enum's variant is
-//! taken as it stands in the program, so most of them cost no memory.
+//! Columns of all other types, compared in their serialized form. Names of enum variants are
+//! borrowed from the program, so most of them need no allocation.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -10,9 +10,10 @@ use serde_json::Value;
 
 use super::native::{missing, turned};
 use super::values::instant_of;
-use super::variant::{Known, answers, numbers};
+use super::variant::{VariantCache, answers, numbers};
 use super::{
-    Access, Column, ColumnType, Matcher, each_in_group, haste, retain_passed, retain_rows, row_at,
+    Access, Column, ColumnType, Matcher, each_in_group, priority, retain_passed, retain_rows,
+    row_at,
 };
 use crate::query::capture::{self, capture};
 use crate::query::memory::{Groups, Sum};
@@ -20,16 +21,16 @@ use crate::query::model::FieldInfo;
 use crate::query::plan::Test;
 use crate::query::value::{Scalar, ValueKind};
 
-/// The column of a field whose type only serializes.
+/// The column of a field whose type only implements `Serialize`.
 #[derive(Debug)]
-pub struct Captured<A>(PhantomData<fn() -> A>);
+pub struct CapturedColumn<A>(PhantomData<fn() -> A>);
 
-impl<A> Captured<A> {
-    /// The only value.
+impl<A> CapturedColumn<A> {
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// A value as its kind is compared.
+/// Converts a value to the kind of the field.
 fn adapted(value: Scalar, kind: ValueKind) -> Scalar {
     match (value, kind) {
         (Scalar::Text(text), ValueKind::Date) => {
@@ -44,7 +45,7 @@ fn adapted(value: Scalar, kind: ValueKind) -> Scalar {
     }
 }
 
-/// The order of two values of a field.
+/// Compares two values of a field.
 fn order(left: &Scalar, right: &Scalar, info: &FieldInfo) -> Ordering {
     match (left, right) {
         (Scalar::Text(left), Scalar::Text(right)) if info.kind == ValueKind::Choice => {
@@ -54,7 +55,7 @@ fn order(left: &Scalar, right: &Scalar, info: &FieldInfo) -> Ordering {
     }
 }
 
-/// The same, with what is missing at the end.
+/// Compares two values of a field; missing values come last.
 fn order_with_missing(
     left: &Scalar,
     right: &Scalar,
@@ -65,7 +66,7 @@ fn order_with_missing(
         .unwrap_or_else(|| turned(order(left, right, info), descending))
 }
 
-/// A test whose operands can be looked up.
+/// Prepares a test for binary search in its operands.
 fn ready(test: &Test) -> Test {
     let mut test = test.clone();
     if let Test::AnyOf(values) = &mut test {
@@ -85,7 +86,7 @@ fn passes(value: &Scalar, test: &Test) -> bool {
     match test {
         Test::Exists => true,
         Test::Equals(bound) => value == bound,
-        // They are in order: see `ready`.
+        // The operands are sorted: see `ready`.
         Test::AnyOf(values) => values.binary_search_by(|each| each.order(value)).is_ok(),
         Test::Above { bound, inclusive } => {
             let order = value.order(bound);
@@ -100,14 +101,14 @@ fn passes(value: &Scalar, test: &Test) -> bool {
     }
 }
 
-impl<A: Access> Captured<A>
+impl<A: Access> CapturedColumn<A>
 where
     A::Value: Serialize,
 {
-    fn capture(row: &A::Row, kind: ValueKind) -> Option<capture::Captured> {
+    fn capture(row: &A::Row, kind: ValueKind) -> Option<capture::CapturedValue> {
         Some(match A::with(row, capture)? {
-            capture::Captured::One(value) => capture::Captured::One(adapted(value, kind)),
-            capture::Captured::Many(values) => capture::Captured::Many(
+            capture::CapturedValue::One(value) => capture::CapturedValue::One(adapted(value, kind)),
+            capture::CapturedValue::Many(values) => capture::CapturedValue::Many(
                 values.into_iter().map(|value| adapted(value, kind)).collect(),
             ),
         })
@@ -115,17 +116,17 @@ where
 
     fn one(row: &A::Row, kind: ValueKind) -> Scalar {
         match Self::capture(row, kind) {
-            Some(capture::Captured::One(value)) => value,
+            Some(capture::CapturedValue::One(value)) => value,
             _ => Scalar::Null,
         }
     }
 }
 
-impl<A: Access> Captured<A>
+impl<A: Access> CapturedColumn<A>
 where
     A::Value: Serialize,
 {
-    /// Leaves of the selected rows those that pass, which depends on the variant alone.
+    /// Keeps the selected rows that pass, which depends on the enum variant only.
     fn retain_variants(
         rows: &[&A::Row],
         selected: &mut Vec<u32>,
@@ -139,31 +140,31 @@ where
     }
 }
 
-/// A test of a choice.
-struct Chosen<A> {
+/// A test of an enum field.
+struct ChoiceMatcher<A> {
     test: Test,
     way: PhantomData<fn() -> A>,
 }
 
-impl<A: Access<Value: Serialize>> Matcher<A::Row> for Chosen<A> {
+impl<A: Access<Value: Serialize>> Matcher<A::Row> for ChoiceMatcher<A> {
     fn matches(&self, row: &A::Row) -> bool {
-        passes(&Captured::<A>::one(row, ValueKind::Choice), &self.test)
+        passes(&CapturedColumn::<A>::one(row, ValueKind::Choice), &self.test)
     }
 
     fn retain(&self, rows: &[&A::Row], selected: &mut Vec<u32>) {
-        Captured::<A>::retain_variants(rows, selected, |row| self.matches(row));
+        CapturedColumn::<A>::retain_variants(rows, selected, |row| self.matches(row));
     }
 
-    fn haste(&self) -> u8 {
+    fn priority(&self) -> u8 {
         match self.test {
-            Test::Equals(_) => haste::EQUAL,
-            Test::AnyOf(_) => haste::ONE_OF,
-            _ => haste::RANGE,
+            Test::Equals(_) => priority::EQUAL,
+            Test::AnyOf(_) => priority::ONE_OF,
+            _ => priority::RANGE,
         }
     }
 }
 
-impl<A: Access> Column<A::Row> for Captured<A>
+impl<A: Access> Column<A::Row> for CapturedColumn<A>
 where
     A::Value: Serialize,
 {
@@ -174,13 +175,15 @@ where
     fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<A::Row>> {
         let (test, kind) = (ready(test), info.kind);
         if kind == ValueKind::Choice && !info.list {
-            return Box::new(Chosen::<A> { test, way: PhantomData });
+            return Box::new(ChoiceMatcher::<A> { test, way: PhantomData });
         }
         Box::new(move |row: &A::Row| match Self::capture(row, kind) {
-            Some(capture::Captured::One(value)) => passes(&value, &test),
-            // An entry that is a null is one.
-            Some(capture::Captured::Many(values)) if test == Test::Exists => !values.is_empty(),
-            Some(capture::Captured::Many(values)) => {
+            Some(capture::CapturedValue::One(value)) => passes(&value, &test),
+            // A null entry counts as an entry.
+            Some(capture::CapturedValue::Many(values)) if test == Test::Exists => {
+                !values.is_empty()
+            }
+            Some(capture::CapturedValue::Many(values)) => {
                 values.iter().any(|value| passes(value, &test))
             }
             None => false,
@@ -238,8 +241,8 @@ where
             }
         };
         match A::with(row, capture) {
-            Some(capture::Captured::One(value)) => take(&value),
-            Some(capture::Captured::Many(values)) => values.iter().for_each(take),
+            Some(capture::CapturedValue::One(value)) => take(&value),
+            Some(capture::CapturedValue::Many(values)) => values.iter().for_each(take),
             None => {}
         }
     }
@@ -252,7 +255,7 @@ where
         groups: &mut Groups,
         into: &mut Vec<u32>,
     ) {
-        let mut known = Known::new();
+        let mut known = VariantCache::new();
         let numbers = numbers::<A>(rows, selected).into_iter();
         into.extend(numbers.zip(selected).filter_map(|(number, place)| {
             let row = row_at(rows, *place)?;

@@ -1,4 +1,4 @@
-//! Fields as columns: what the executors do with a field without knowing its type.
+//! Fields as columns: the operations that the executors need, independent of the field's type.
 
 mod captured;
 mod native;
@@ -13,8 +13,8 @@ use std::fmt;
 
 use serde_json::Value;
 
-pub use captured::Captured;
-pub use native::Native;
+pub use captured::CapturedColumn;
+pub use native::NativeColumn;
 pub(crate) use nested::expand;
 pub use nested::{Expand, NestedAccess, NestedField};
 pub use probe::{ComputedProbe, Fallback, NoComputed, NoOrder, OrderProbe, Probe, is_ordered};
@@ -26,44 +26,44 @@ use super::model::FieldInfo;
 use super::plan::Test;
 use super::value::{Scalar, ValueKind};
 
-/// The way to one field of a row, or to what a method computes of it.
+/// Access to one field of a row, or to a value computed from it.
 pub trait Access: 'static {
     /// The resource.
     type Row: 'static;
     /// The field's type.
     type Value: 'static;
 
-    /// Hands the value to `take`.
+    /// Calls `take` with the value.
     fn with<R>(row: &Self::Row, take: impl FnOnce(&Self::Value) -> R) -> R;
 }
 
-/// What a column's type tells before anything is described.
+/// The properties of a column that follow from its Rust type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ColumnType {
-    /// The kind of its values, or of the entries of a list.
+    /// The kind of the values, or of the entries of a list.
     pub kind: ValueKind,
-    /// It is a list of them.
+    /// Whether the values are lists.
     pub list: bool,
-    /// A row may have none.
+    /// Whether the value may be missing.
     pub optional: bool,
 }
 
 /// One field of all rows.
 pub trait Column<T>: Send + Sync {
-    /// What the Rust type tells; `None` where only its JSON schema does.
+    /// The properties that follow from the Rust type, or `None` if only the JSON schema describes
+    /// it.
     fn column_type(&self) -> Option<ColumnType>;
 
-    /// A test that is ready to run.
+    /// Prepares a test.
     fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<T>>;
 
-    /// The order of two rows. One without a value comes last, whatever the direction.
+    /// Compares two rows. A row without a value comes last in both directions.
     fn order(&self, left: &T, right: &T, descending: bool, info: &FieldInfo) -> Ordering;
 
-    /// The order of a row and a value.
+    /// Compares a row with a value.
     fn order_to(&self, row: &T, bound: &Scalar, descending: bool, info: &FieldInfo) -> Ordering;
 
-    /// Leaves of the selected rows those that do not come behind this one, or before it in the order
-    /// turned around.
+    /// Keeps the selected rows that do not come after this one, or before it in the reverse order.
     fn keep(
         &self,
         rows: &[&T],
@@ -74,19 +74,19 @@ pub trait Column<T>: Send + Sync {
         info: &FieldInfo,
     );
 
-    /// The value of a row that is no list.
+    /// The value of a row, if the field is not a list.
     fn scalar(&self, row: &T, info: &FieldInfo) -> Scalar;
 
     /// The value as JSON.
     ///
     /// # Errors
-    /// When the type cannot be serialized.
+    /// If the type cannot be serialized.
     fn json(&self, row: &T) -> Result<Value, serde_json::Error>;
 
-    /// Each text of a row: one, or the entries of a list.
+    /// Calls `take` with each text of a row: a single one, or the entries of a list.
     fn texts(&self, row: &T, take: &mut dyn FnMut(&str));
 
-    /// The group of each selected row, added to `into`.
+    /// Appends the group of each selected row to `into`.
     fn groups(
         &self,
         rows: &[&T],
@@ -96,7 +96,7 @@ pub trait Column<T>: Send + Sync {
         into: &mut Vec<u32>,
     );
 
-    /// Adds the selected rows to their groups' sums.
+    /// Adds the selected rows to the sums of their groups.
     fn sum(
         &self,
         rows: &[&T],
@@ -106,7 +106,7 @@ pub trait Column<T>: Send + Sync {
         sums: &mut [Sum],
     );
 
-    /// Lowers or raises each group's extreme to what the selected rows hold.
+    /// Updates the extremes of the groups with the selected rows.
     fn extremes(
         &self,
         rows: &[&T],
@@ -124,23 +124,23 @@ impl<T> fmt::Debug for dyn Column<T> {
     }
 }
 
-/// What to run first: what leaves few rows and costs little.
-pub(crate) mod haste {
+/// The execution priority of tests: cheap and selective tests run first.
+pub(crate) mod priority {
     pub(crate) const EQUAL: u8 = 3;
     pub(crate) const ONE_OF: u8 = 2;
     pub(crate) const RANGE: u8 = 1;
 }
 
-/// A test of rows.
+/// A prepared test.
 pub trait Matcher<T>: Send + Sync {
     /// Whether this row passes.
     fn matches(&self, row: &T) -> bool;
 
-    /// Leaves of the selected rows those that pass.
+    /// Keeps the selected rows that pass.
     fn retain(&self, rows: &[&T], selected: &mut Vec<u32>);
 
-    /// How much sooner than others it should run; tests that leave few rows come first.
-    fn haste(&self) -> u8 {
+    /// The priority of the test; selective tests have a high one.
+    fn priority(&self) -> u8 {
         0
     }
 }
@@ -155,7 +155,7 @@ impl<T, F: Fn(&T) -> bool + Send + Sync> Matcher<T> for F {
     }
 }
 
-/// Hands each selected row to `take` with what its group has.
+/// Calls `take` with each selected row and the state of its group.
 #[inline]
 pub(crate) fn each_in_group<T, S>(
     rows: &[&T],
@@ -173,11 +173,11 @@ pub(crate) fn each_in_group<T, S>(
     }
 }
 
-/// Leaves of the selected rows those that pass.
+/// Keeps the selected rows that pass.
 ///
-/// The first loop does nothing but look at rows, so that as many as possible are fetched from memory at
-/// a time; the second writes every row and moves on behind those that pass, so that there is nothing for
-/// the processor to guess.
+/// The first loop only reads rows, so that the processor can fetch as many as possible from memory
+/// at a time. The second loop is branch-free: it writes every row and advances past those that
+/// pass.
 #[inline]
 pub(crate) fn retain_rows<T>(
     rows: &[&T],
@@ -193,10 +193,10 @@ pub(crate) fn retain_rows<T>(
     retain_passed(selected, &passed);
 }
 
-/// Leaves of the selected rows those that passed.
+/// Keeps the selected rows that passed.
 #[inline]
 pub(crate) fn retain_passed(selected: &mut Vec<u32>, passed: &[bool]) {
-    // Often none does: behind the first page few blocks have a row for it.
+    // Often no row passes: after the first page, few blocks contain a row of the page.
     if !passed.iter().fold(false, |any, passed| any | passed) {
         selected.clear();
         return;
@@ -212,7 +212,7 @@ pub(crate) fn retain_passed(selected: &mut Vec<u32>, passed: &[bool]) {
     selected.truncate(kept);
 }
 
-/// The row of this number.
+/// The row with this index.
 #[inline]
 pub(crate) fn row_at<'a, T>(rows: &[&'a T], place: u32) -> Option<&'a T> {
     rows.get(place as usize).copied()

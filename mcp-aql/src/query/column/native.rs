@@ -1,4 +1,4 @@
-//! Columns of types that this crate knows: compared as they are, field by field.
+//! Columns of types that this crate knows, compared without serialization.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -7,22 +7,23 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::values::ColumnValue;
-use super::{Access, Column, ColumnType, Matcher, each_in_group, haste, retain_rows, row_at};
+use super::{Access, Column, ColumnType, Matcher, each_in_group, priority, retain_rows, row_at};
 use crate::query::memory::{Groups, Sum};
 use crate::query::model::FieldInfo;
 use crate::query::plan::Test;
 use crate::query::value::Scalar;
 
-/// The column of a field whose type is known.
+/// The column of a field with a known type.
 #[derive(Debug)]
-pub struct Native<A>(PhantomData<fn() -> A>);
+pub struct NativeColumn<A>(PhantomData<fn() -> A>);
 
-impl<A> Native<A> {
-    /// The only value.
+impl<A> NativeColumn<A> {
+    /// The only value of this type.
     pub const NEW: Self = Self(PhantomData);
 }
 
-/// A row without a value comes last, whatever the direction; `None` where both have one.
+/// Compares by presence: a row without a value comes last in both directions. Returns `None` if
+/// both have one.
 pub(super) fn missing(left: bool, right: bool) -> Option<Ordering> {
     match (left, right) {
         (true, true) => None,
@@ -32,25 +33,25 @@ pub(super) fn missing(left: bool, right: bool) -> Option<Ordering> {
     }
 }
 
-/// An order, or its reverse.
+/// The order, reversed if descending.
 pub(super) fn turned(order: Ordering, descending: bool) -> Ordering {
     if descending { order.reverse() } else { order }
 }
 
-/// A row without a value comes last; others compare.
+/// Compares two values; missing ones come last.
 #[inline]
 fn order_present<V: ColumnValue>(left: &V, right: &V, descending: bool) -> Ordering {
     missing(left.is_there(), right.is_there())
         .unwrap_or_else(|| turned(left.order(right), descending))
 }
 
-/// A test for one operand.
-struct Equal<A> {
+/// A test for equality.
+struct EqualMatcher<A> {
     operand: Scalar,
     way: PhantomData<fn() -> A>,
 }
 
-impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for Equal<A> {
+impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for EqualMatcher<A> {
     fn matches(&self, row: &A::Row) -> bool {
         A::Value::operand(&self.operand)
             .is_some_and(|operand| A::with(row, |value| value.equals(operand)))
@@ -65,19 +66,19 @@ impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for Equal<A> {
         }
     }
 
-    fn haste(&self) -> u8 {
-        haste::EQUAL
+    fn priority(&self) -> u8 {
+        priority::EQUAL
     }
 }
 
-/// A test for an order.
-struct Bounded<A, F> {
+/// A test for an order relation.
+struct BoundMatcher<A, F> {
     bound: Scalar,
     wanted: F,
     way: PhantomData<fn() -> A>,
 }
 
-impl<A, F> Matcher<A::Row> for Bounded<A, F>
+impl<A, F> Matcher<A::Row> for BoundMatcher<A, F>
 where
     A: Access<Value: ColumnValue>,
     F: Fn(Ordering) -> bool + Send + Sync,
@@ -96,19 +97,19 @@ where
         }
     }
 
-    fn haste(&self) -> u8 {
-        haste::RANGE
+    fn priority(&self) -> u8 {
+        priority::RANGE
     }
 }
 
 /// A test for one of several operands.
-struct OneOf<A> {
-    /// In their order.
+struct OneOfMatcher<A> {
+    /// Sorted.
     operands: Vec<Scalar>,
     way: PhantomData<fn() -> A>,
 }
 
-impl<A: Access<Value: ColumnValue>> OneOf<A> {
+impl<A: Access<Value: ColumnValue>> OneOfMatcher<A> {
     fn new(mut operands: Vec<Scalar>) -> Self {
         operands.sort_by(Scalar::order);
         Self { operands, way: PhantomData }
@@ -119,7 +120,7 @@ impl<A: Access<Value: ColumnValue>> OneOf<A> {
     }
 }
 
-impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for OneOf<A> {
+impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for OneOfMatcher<A> {
     fn matches(&self, row: &A::Row) -> bool {
         A::with(row, |value| {
             self.operands.iter().filter_map(A::Value::operand).any(|operand| value.equals(operand))
@@ -131,12 +132,12 @@ impl<A: Access<Value: ColumnValue>> Matcher<A::Row> for OneOf<A> {
         retain_rows(rows, selected, |row| A::with(row, |value| value.is_one_of(&operands)));
     }
 
-    fn haste(&self) -> u8 {
-        haste::ONE_OF
+    fn priority(&self) -> u8 {
+        priority::ONE_OF
     }
 }
 
-impl<A: Access> Native<A>
+impl<A: Access> NativeColumn<A>
 where
     A::Value: ColumnValue,
 {
@@ -146,7 +147,7 @@ where
                 let is = |wanted: fn(Ordering) -> bool| {
                     A::Value::operand(bound).is_some_and(|operand| value.is(operand, wanted))
                 };
-                // What is not less and not the same is more.
+                // Neither less nor equal.
                 let order = if is(Ordering::is_lt) {
                     Ordering::Less
                 } else if is(Ordering::is_eq) {
@@ -159,7 +160,7 @@ where
         })
     }
 
-    /// A loop for each direction, so that none asks for it row by row.
+    /// A separate loop for each direction avoids testing the direction for each row.
     fn keep_by<const DESCENDING: bool, const REVERSED: bool>(
         rows: &[&A::Row],
         selected: &mut Vec<u32>,
@@ -177,11 +178,11 @@ where
     where
         F: Fn(Ordering) -> bool + Send + Sync + 'static,
     {
-        Box::new(Bounded::<A, F> { bound, wanted, way: PhantomData })
+        Box::new(BoundMatcher::<A, F> { bound, wanted, way: PhantomData })
     }
 }
 
-impl<A: Access> Column<A::Row> for Native<A>
+impl<A: Access> Column<A::Row> for NativeColumn<A>
 where
     A::Value: ColumnValue + Serialize,
 {
@@ -193,8 +194,8 @@ where
     fn matcher(&self, test: &Test, _: &FieldInfo) -> Box<dyn Matcher<A::Row>> {
         match test.clone() {
             Test::Exists => Box::new(|row: &A::Row| A::with(row, A::Value::is_there)),
-            Test::Equals(operand) => Box::new(Equal::<A> { operand, way: PhantomData }),
-            Test::AnyOf(values) => Box::new(OneOf::<A>::new(values)),
+            Test::Equals(operand) => Box::new(EqualMatcher::<A> { operand, way: PhantomData }),
+            Test::AnyOf(values) => Box::new(OneOfMatcher::<A>::new(values)),
             Test::Above { bound, inclusive: true } => Self::bounded(bound, |it| it.is_ge()),
             Test::Above { bound, inclusive: false } => Self::bounded(bound, |it| it.is_gt()),
             Test::Below { bound, inclusive: true } => Self::bounded(bound, |it| it.is_le()),

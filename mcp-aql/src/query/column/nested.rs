@@ -1,4 +1,4 @@
-//! Columns of resources that sit in a field of another.
+//! Columns of a resource that is a field of another resource.
 
 use std::cmp::Ordering;
 use std::marker::PhantomData;
@@ -12,59 +12,59 @@ use crate::query::plan::Test;
 use crate::query::resource::Resource;
 use crate::query::value::Scalar;
 
-/// The way to a resource in a field, where there is one.
+/// Access to a resource in a field, which may be missing.
 pub trait NestedAccess: 'static {
     /// The resource that has the field.
     type Row: 'static;
     /// The resource in it.
     type Inner: Resource;
 
-    /// The inner resource; none where the field is empty.
+    /// The inner resource, or `None` if the field is empty.
     fn get(row: &Self::Row) -> Option<&Self::Inner>;
 }
 
-/// Lists the columns of a nested resource, as its owner sees them.
-/// Gives what cannot work about it, or `None` where it is being laid out already: it leads back to itself.
+/// Lists the columns of a nested resource from the perspective of its owner. Returns the problems
+/// of the nested resource, or `None` if the resource contains itself.
 pub type Expand<T> = fn(&mut dyn FnMut(NestedField<T>)) -> Option<&'static [String]>;
 
 /// One column of a nested resource.
 #[derive(Debug)]
 pub struct NestedField<T: 'static> {
-    /// What the nested resource says of the field.
+    /// The nested resource's description of the field.
     pub(crate) info: FieldInfo,
     pub(crate) column: Box<dyn Column<T>>,
 }
 
-/// Lists the columns behind `A`.
+/// Lists the columns of the resource that `A` accesses.
 pub(crate) fn expand<A: NestedAccess>(
     take: &mut dyn FnMut(NestedField<A::Row>),
 ) -> Option<&'static [String]> {
-    if model::is_under_way::<A::Inner>() {
+    if model::is_in_progress::<A::Inner>() {
         return None;
     }
     let model = A::Inner::model();
     for (info, column) in model.own_fields() {
-        let through = Through::<A> { column, way: PhantomData };
+        let through = NestedColumn::<A> { column, way: PhantomData };
         take(NestedField { info: info.clone(), column: Box::new(through) });
     }
     Some(&model.table().problems)
 }
 
 /// A column of the inner resource.
-struct Through<A: NestedAccess> {
+struct NestedColumn<A: NestedAccess> {
     column: &'static dyn Column<A::Inner>,
     way: PhantomData<fn() -> A>,
 }
 
-/// Numbers all rows of a list.
+/// The indexes of all rows of a list.
 fn all<T>(rows: &[T]) -> Vec<u32> {
     (0..u32::try_from(rows.len()).unwrap_or(u32::MAX)).collect()
 }
 
-/// The test of an inner column, which a row without the inner resource fails.
-struct Inside<A: NestedAccess>(Box<dyn Matcher<A::Inner>>);
+/// The test of an inner column. A row without the inner resource fails it.
+struct NestedMatcher<A: NestedAccess>(Box<dyn Matcher<A::Inner>>);
 
-impl<A: NestedAccess> Matcher<A::Row> for Inside<A> {
+impl<A: NestedAccess> Matcher<A::Row> for NestedMatcher<A> {
     fn matches(&self, row: &A::Row) -> bool {
         A::get(row).is_some_and(|inner| self.0.matches(inner))
     }
@@ -73,18 +73,18 @@ impl<A: NestedAccess> Matcher<A::Row> for Inside<A> {
         retain_rows(rows, selected, |row| self.matches(row));
     }
 
-    fn haste(&self) -> u8 {
-        self.0.haste()
+    fn priority(&self) -> u8 {
+        self.0.priority()
     }
 }
 
-impl<A: NestedAccess> Column<A::Row> for Through<A> {
+impl<A: NestedAccess> Column<A::Row> for NestedColumn<A> {
     fn column_type(&self) -> Option<ColumnType> {
         self.column.column_type().map(|known| ColumnType { optional: true, ..known })
     }
 
     fn matcher(&self, test: &Test, info: &FieldInfo) -> Box<dyn Matcher<A::Row>> {
-        Box::new(Inside::<A>(self.column.matcher(test, info)))
+        Box::new(NestedMatcher::<A>(self.column.matcher(test, info)))
     }
 
     fn order(&self, left: &A::Row, right: &A::Row, descending: bool, info: &FieldInfo) -> Ordering {
@@ -183,8 +183,8 @@ impl<A: NestedAccess> Column<A::Row> for Through<A> {
     }
 }
 
-impl<A: NestedAccess> Through<A> {
-    /// The inner resources of the selected rows that have one, with the groups of these rows.
+impl<A: NestedAccess> NestedColumn<A> {
+    /// The inner resources of the selected rows, with the groups of these rows.
     fn grouped<'a>(
         rows: &[&'a A::Row],
         selected: &[u32],

@@ -1,16 +1,16 @@
-//! Picks the column of a field by its type: the types that this crate knows, or whatever serializes.
-//! An inherent constant comes before one of a trait, so `Probe::<A>::COLUMN` is the former wherever
-//! its bounds hold. Only generated code names these, for types that are known where it stands.
+//! Selects the column of a field by its type: a native column for known types, otherwise a captured
+//! one. An inherent constant takes precedence over one of a trait, so `Probe::<A>::COLUMN` is the
+//! former where its bounds hold. Only generated code uses this, with concrete types.
 
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Access, Captured, Column, ColumnValue, Native};
+use super::{Access, CapturedColumn, Column, ColumnValue, NativeColumn};
 use crate::query::resource::{ComputedFields, FieldSpec, Resource};
 
-/// Asks for the column of what `A` leads to.
+/// Selects the column of the field that `A` accesses.
 #[derive(Debug)]
 pub struct Probe<A>(PhantomData<A>);
 
@@ -19,20 +19,20 @@ where
     A::Value: ColumnValue + Serialize,
 {
     /// The column.
-    pub const COLUMN: &'static dyn Column<A::Row> = &Native::<A>::NEW;
+    pub const COLUMN: &'static dyn Column<A::Row> = &NativeColumn::<A>::NEW;
     /// Whether this crate knows the type.
     pub const NATIVE: bool = true;
-    /// Whether one value can come before another.
+    /// Whether the values are ordered.
     pub const ORDERED: bool = A::Value::KIND.is_ordered() && !A::Value::LIST;
     /// Whether the values can be added.
     pub const NUMERIC: bool = A::Value::KIND.is_numeric() && !A::Value::LIST;
-    /// Whether it has words.
+    /// Whether the values are text.
     pub const TEXT: bool = matches!(A::Value::KIND, crate::query::ValueKind::Text);
-    /// Whether it is a list.
+    /// Whether the values are lists.
     pub const LIST: bool = A::Value::LIST;
 }
 
-/// The answer for every other type.
+/// The constants for every other type.
 pub trait Fallback {
     /// The resource.
     type Row: 'static;
@@ -40,13 +40,13 @@ pub trait Fallback {
     const COLUMN: &'static dyn Column<Self::Row>;
     /// Whether this crate knows the type.
     const NATIVE: bool = false;
-    /// Whether one value can come before another: see [`OrderProbe`].
+    /// Whether the values are ordered: see [`OrderProbe`].
     const ORDERED: bool = false;
-    /// Whether the values can be added: the schema tells later.
+    /// Whether the values can be added: determined later by the schema.
     const NUMERIC: bool = true;
-    /// Whether it has words: the schema tells later.
+    /// Whether the values are text: determined later by the schema.
     const TEXT: bool = true;
-    /// Whether it is a list: the schema tells later.
+    /// Whether the values are lists: determined later by the schema.
     const LIST: bool = false;
 }
 
@@ -55,46 +55,46 @@ where
     A::Value: Serialize + JsonSchema,
 {
     type Row = A::Row;
-    const COLUMN: &'static dyn Column<A::Row> = &Captured::<A>::NEW;
+    const COLUMN: &'static dyn Column<A::Row> = &CapturedColumn::<A>::NEW;
 }
 
-/// Asks whether a type has an order.
+/// Determines whether a type is ordered.
 #[derive(Debug)]
 pub struct OrderProbe<V>(PhantomData<V>);
 
 impl<V: Ord> OrderProbe<V> {
-    /// It has.
+    /// The type is ordered.
     pub const KNOWN: bool = true;
 }
 
-/// The answer for a type without one.
+/// The constant for a type without an order.
 pub trait NoOrder {
-    /// It has none.
+    /// The type is not ordered.
     const KNOWN: bool = false;
 }
 
 impl<V> NoOrder for OrderProbe<V> {}
 
-/// Whether a field can be sorted by: this crate knows its type's order, or the type says that it
-/// has one.
+/// Whether a field can be sorted by: either this crate knows its type's order, or the type declares
+/// one.
 pub const fn is_ordered(native: bool, ordered: bool, known: bool) -> bool {
     if native { ordered } else { known }
 }
 
-/// Asks what is computed of a resource.
+/// Determines the computed fields of a resource.
 #[derive(Debug)]
 pub struct ComputedProbe<T>(PhantomData<T>);
 
 impl<T: ComputedFields> ComputedProbe<T> {
-    /// The values.
+    /// The computed fields.
     pub const FIELDS: &'static [FieldSpec<T>] = T::COMPUTED;
 }
 
-/// The answer where nothing is.
+/// The constant for a resource without computed fields.
 pub trait NoComputed {
     /// The resource.
     type Row: 'static;
-    /// No values.
+    /// No computed fields.
     const FIELDS: &'static [FieldSpec<Self::Row>] = &[];
 }
 

@@ -1,4 +1,4 @@
-//! Types that this crate knows: values that are compared as they are.
+//! Types that this crate knows, whose values are compared without serialization.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -13,53 +13,53 @@ use crate::query::capture::float;
 use crate::query::memory::{Groups, Sum};
 use crate::query::value::{Scalar, ValueKind};
 
-/// A type that queries can look into without serializing it.
+/// A type whose values queries can read without serializing them.
 pub trait ColumnValue: 'static {
-    /// The kind of its values, or of its entries.
+    /// The kind of the values, or of the entries of a list.
     const KIND: ValueKind;
-    /// It is a list.
+    /// Whether the values are lists.
     const LIST: bool = false;
-    /// There may be none.
+    /// Whether the value may be missing.
     const OPTIONAL: bool = false;
 
-    /// Whether there is a value, or an entry.
+    /// Whether a value, or an entry, exists.
     fn is_there(&self) -> bool {
         true
     }
 
-    /// What values are compared with, ready to compare.
+    /// A prepared operand of a comparison.
     type Operand<'a>: Copy;
 
-    /// An operand of a request; none where nothing of this type is like it.
+    /// Prepares an operand of a request. Returns `None` if no value of this type can equal it.
     fn operand(scalar: &Scalar) -> Option<Self::Operand<'_>>;
 
-    /// Whether the order of the value, or of an entry, and `bound` is as wanted.
+    /// Whether the value, or an entry, compares with `bound` as `wanted`.
     fn is(&self, bound: Self::Operand<'_>, wanted: impl Fn(Ordering) -> bool) -> bool;
 
-    /// Whether the value, or an entry, is this.
+    /// Whether the value, or an entry, equals the operand.
     #[inline]
     fn equals(&self, operand: Self::Operand<'_>) -> bool {
         self.is(operand, Ordering::is_eq)
     }
 
-    /// Whether the value, or an entry, is one of these, which are in order.
+    /// Whether the value, or an entry, is one of the sorted operands.
     fn is_one_of(&self, sorted: &[Self::Operand<'_>]) -> bool;
 
-    /// Whether the text, or an entry, passes.
+    /// Whether the text, or an entry, passes the test.
     fn has_text(&self, _test: impl Fn(&str) -> bool) -> bool {
         false
     }
 
-    /// The order of two values; what is missing is the same as anything.
+    /// Compares two values. A missing value equals any other.
     fn order(&self, other: &Self) -> Ordering;
 
-    /// The value; a list has none.
+    /// The value; null for lists.
     fn scalar(&self) -> Scalar;
 
-    /// Each text.
+    /// Calls `_take` with each text.
     fn texts(&self, _take: &mut dyn FnMut(&str)) {}
 
-    /// Adds the number.
+    /// Adds the number to a sum.
     fn add_to(&self, _sum: &mut Sum) {}
 
     /// The group of the value.
@@ -68,7 +68,7 @@ pub trait ColumnValue: 'static {
     }
 }
 
-/// Types whose values are copied and compared.
+/// Implements the trait for types that are copied and compared.
 macro_rules! plain {
     ($($ty:ty, $kind:ident, $variant:ident($operand:ty), |$value:ident| $scalar:expr, |$sum:ident, $number:ident| $add:expr;)*) => {
         $(impl ColumnValue for $ty {
@@ -134,20 +134,20 @@ plain! {
     NaiveDate, Date, Date(NaiveDate), |value| value, |sum, number| ();
 }
 
-/// So few operands are compared one by one, which is faster than halving.
-const FEW: usize = 8;
+/// The number of operands up to which linear search is faster than binary search.
+const MAX_LINEAR_SEARCH: usize = 8;
 
-/// Whether one of the operands, which are in order, is the same.
+/// Whether one of the sorted operands is equal.
 #[inline]
 fn among<O: Copy>(sorted: &[O], order: impl Fn(O) -> Ordering) -> bool {
-    if sorted.len() <= FEW {
+    if sorted.len() <= MAX_LINEAR_SEARCH {
         sorted.iter().any(|operand| order(*operand).is_eq())
     } else {
         sorted.binary_search_by(|operand| order(*operand)).is_ok()
     }
 }
 
-/// Numbers with a fraction. What is no number is missing, as in JSON.
+/// Implements the trait for floats. NaN and infinities are missing values, as in JSON.
 macro_rules! floats {
     ($($ty:ty: |$number:ident| $operand:expr, $scalar:expr;)*) => {
         $(impl ColumnValue for $ty {
@@ -200,12 +200,12 @@ macro_rules! floats {
 }
 
 floats! {
-    // As its reply shows it: a request that repeats 0.1 means the same number.
+    // Compared in the spelling of replies: a request that repeats 0.1 means the same number.
     f32: |number| *number as f32, crate::query::capture::widened(number);
     f64: |number| *number, number;
 }
 
-/// Types that hold text.
+/// Implements the trait for text types.
 macro_rules! texts {
     ($($ty:ty),*) => {
         $(impl ColumnValue for $ty {
@@ -236,7 +236,7 @@ macro_rules! texts {
             #[inline]
             fn is_one_of(&self, sorted: &[&str]) -> bool {
                 let text: &str = self;
-                if sorted.len() <= FEW {
+                if sorted.len() <= MAX_LINEAR_SEARCH {
                     sorted.contains(&text)
                 } else {
                     among(sorted, |operand| operand.cmp(text))
@@ -373,7 +373,7 @@ impl<V: ColumnValue> ColumnValue for Option<V> {
     }
 }
 
-/// Lists: one entry must pass.
+/// Implements the trait for lists: a test passes if one entry passes.
 macro_rules! lists {
     ($(impl[$($generics:tt)*] $ty:ty;)*) => {
         $(impl<$($generics)*> ColumnValue for $ty {
@@ -427,7 +427,7 @@ lists! {
     impl[V: ColumnValue, S: BuildHasher + 'static] HashSet<V, S>;
 }
 
-/// An instant that is read from text, in any offset.
+/// Parses an instant with any UTC offset.
 pub(crate) fn instant_of(text: &str) -> Option<DateTime<Utc>> {
     DateTime::parse_from_rfc3339(text).ok().map(|instant| instant.to_utc())
 }

@@ -1,6 +1,6 @@
-//! The number of an enum's variant, taken out of how it serializes. Serde says that it is the variant's
-//! place in the enum, so what was found out of a variant once is known of it from then on, without a
-//! look at its name. The name would cost a jump to a place that no processor can guess.
+//! The index of an enum variant, read from its serialization. Serde passes the variant's index in
+//! the enum, so a result that was computed for a variant is reused without comparing names.
+//! Comparing names would cost an unpredictable branch.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::ser::{self, Impossible, Serialize, Serializer};
 
 use super::{Access, row_at};
 
-/// The number of a variant without fields, and the name of its enum.
+/// The index of a unit variant, and the name of its enum.
 #[derive(Debug, Clone, Copy)]
 struct Variant {
     number: u32,
@@ -17,65 +17,65 @@ struct Variant {
 
 #[inline]
 fn variant<V: Serialize + ?Sized>(value: &V) -> Option<Variant> {
-    value.serialize(Take).ok()
+    value.serialize(VariantSerializer).ok()
 }
 
-/// The number of whatever is no variant, and of those that are beyond it.
-const OTHER: u8 = 63;
+/// The index that stands for all other values, and for variants beyond the limit.
+const OTHER_INDEX: u8 = 63;
 
-/// The variants of the selected rows by their numbers. A type may serialize as one enum or another:
-/// those of another than the first row's are no variants here.
+/// The variant indexes of the selected rows. A type may serialize as one of several enums: variants
+/// of another enum than the first row's count as other values.
 #[inline]
 pub(super) fn numbers<A: Access<Value: Serialize>>(rows: &[&A::Row], selected: &[u32]) -> Vec<u8> {
     let variant_of = |row: &A::Row| A::with(row, variant);
     let first = selected.first().and_then(|place| variant_of(row_at(rows, *place)?));
-    let Some(Variant { of, .. }) = first else { return vec![OTHER; selected.len()] };
+    let Some(Variant { of, .. }) = first else { return vec![OTHER_INDEX; selected.len()] };
     let number = |row: &A::Row| match variant_of(row) {
         Some(variant) if std::ptr::eq(variant.of, of) => {
-            u8::try_from(variant.number).map_or(OTHER, |number| number.min(OTHER))
+            u8::try_from(variant.number).map_or(OTHER_INDEX, |number| number.min(OTHER_INDEX))
         }
-        _ => OTHER,
+        _ => OTHER_INDEX,
     };
     if selected.len() == rows.len() {
         rows.iter().map(|row| number(row)).collect()
     } else {
-        selected.iter().map(|place| row_at(rows, *place).map_or(OTHER, number)).collect()
+        selected.iter().map(|place| row_at(rows, *place).map_or(OTHER_INDEX, number)).collect()
     }
 }
 
-/// What is asked of rows by their variants alone: of which the answer is yes.
+/// Determines for each variant that occurs whether its rows pass.
 pub(super) fn answers(numbers: &[u8], mut ask: impl FnMut(usize) -> bool) -> Vec<bool> {
     let there = numbers.iter().fold(0, |all, number| all | bit(*number));
-    let known = (0..OTHER).filter(|number| there & bit(*number) != 0);
+    let known = (0..OTHER_INDEX).filter(|number| there & bit(*number) != 0);
     let yes = known.fold(0, |all, number| {
         let place = numbers.iter().position(|other| *other == number);
         if place.is_some_and(&mut ask) { all | bit(number) } else { all }
     });
-    if there & bit(OTHER) == 0 {
+    if there & bit(OTHER_INDEX) == 0 {
         return numbers.iter().map(|number| yes & bit(*number) != 0).collect();
     }
     let answer = |(place, number): (usize, &u8)| match *number {
-        OTHER => ask(place),
+        OTHER_INDEX => ask(place),
         known => yes & bit(known) != 0,
     };
     numbers.iter().enumerate().map(answer).collect()
 }
 
-/// A number as a member of a set.
+/// The bit of an index in a set.
 #[inline]
 fn bit(number: u8) -> u64 {
     1_u64.wrapping_shl(number.into())
 }
 
-/// What was found out of an enum's first variants.
-pub(super) struct Known<K>([Option<K>; OTHER as usize]);
+/// Results that were computed for the first variants of an enum.
+pub(super) struct VariantCache<K>([Option<K>; OTHER_INDEX as usize]);
 
-impl<K: Copy> Known<K> {
+impl<K: Copy> VariantCache<K> {
     pub(super) const fn new() -> Self {
-        Self([None; OTHER as usize])
+        Self([None; OTHER_INDEX as usize])
     }
 
-    /// What is known of a variant; `find` finds it out.
+    /// Returns the result for a variant, computing it with `find` on first use.
     #[inline]
     pub(super) fn of(&mut self, number: u8, find: impl FnOnce() -> K) -> K {
         let slot = self.0.get_mut(number as usize);
@@ -90,41 +90,41 @@ impl<K: Copy> Known<K> {
     }
 }
 
-/// Not a variant without fields.
+/// The error for a value that is not a unit variant.
 #[derive(Debug)]
-struct Other;
+struct NotAVariant;
 
-impl fmt::Display for Other {
+impl fmt::Display for NotAVariant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("not a variant without fields")
     }
 }
 
-impl std::error::Error for Other {}
+impl std::error::Error for NotAVariant {}
 
-impl ser::Error for Other {
+impl ser::Error for NotAVariant {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self
     }
 }
 
-struct Take;
+struct VariantSerializer;
 
-/// Methods for all that is no variant.
+/// The methods for all values that are not variants.
 macro_rules! refused {
     ($($method:ident($($ty:ty),*) -> $out:ty;)*) => {
         $(#[inline]
-        fn $method(self, $(_: $ty),*) -> Result<$out, Other> {
-            Err(Other)
+        fn $method(self, $(_: $ty),*) -> Result<$out, NotAVariant> {
+            Err(NotAVariant)
         })*
     };
 }
 
-type Never = Impossible<Variant, Other>;
+type Never = Impossible<Variant, NotAVariant>;
 
-impl Serializer for Take {
+impl Serializer for VariantSerializer {
     type Ok = Variant;
-    type Error = Other;
+    type Error = NotAVariant;
     type SerializeSeq = Never;
     type SerializeTuple = Never;
     type SerializeTupleStruct = Never;
@@ -139,12 +139,12 @@ impl Serializer for Take {
         of: &'static str,
         number: u32,
         _: &'static str,
-    ) -> Result<Variant, Other> {
+    ) -> Result<Variant, NotAVariant> {
         Ok(Variant { number, of })
     }
 
     #[inline]
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Variant, Other> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<Variant, NotAVariant> {
         value.serialize(self)
     }
 
@@ -153,7 +153,7 @@ impl Serializer for Take {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<Variant, Other> {
+    ) -> Result<Variant, NotAVariant> {
         value.serialize(self)
     }
 
@@ -163,8 +163,8 @@ impl Serializer for Take {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<Variant, Other> {
-        Err(Other)
+    ) -> Result<Variant, NotAVariant> {
+        Err(NotAVariant)
     }
 
     refused! {
@@ -248,10 +248,10 @@ mod tests {
         let rows: Vec<_> = rows.iter().collect();
         assert_eq!(
             numbers::<Itself>(&rows, &[0, 1, 2, 3, 4, 5]),
-            [1, 0, OTHER, OTHER, OTHER, OTHER]
+            [1, 0, OTHER_INDEX, OTHER_INDEX, OTHER_INDEX, OTHER_INDEX]
         );
-        assert_eq!(numbers::<Itself>(&rows, &[4, 1]), [0, OTHER], "an enum of another name");
-        assert_eq!(numbers::<Itself>(&rows, &[5, 1]), [OTHER, OTHER]);
+        assert_eq!(numbers::<Itself>(&rows, &[4, 1]), [0, OTHER_INDEX], "an enum of another name");
+        assert_eq!(numbers::<Itself>(&rows, &[5, 1]), [OTHER_INDEX, OTHER_INDEX]);
     }
 
     #[test]
@@ -261,13 +261,13 @@ mod tests {
             asked.push(place);
             place % 2 == 1
         };
-        let numbers = [0, 5, 0, OTHER - 1, 5];
+        let numbers = [0, 5, 0, OTHER_INDEX - 1, 5];
         let passed = answers(&numbers, |place| odd(place, &mut asked));
         assert_eq!(passed, [false, true, false, true, true]);
         assert_eq!(asked, [0, 1, 3]);
-        // Of what is no variant each row is asked.
+        // Rows that are not variants are tested one by one.
         asked.clear();
-        let numbers = [1, OTHER, OTHER, 1];
+        let numbers = [1, OTHER_INDEX, OTHER_INDEX, 1];
         let passed = answers(&numbers, |place| odd(place, &mut asked));
         assert_eq!(passed, [false, true, false, false]);
         assert_eq!(asked, [0, 1, 2]);
@@ -275,12 +275,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_is_not_sought_again() {
-        let mut known = Known::new();
+    fn results_are_computed_once() {
+        let mut known = VariantCache::new();
         assert_eq!(known.of(3, || 'a'), 'a');
         assert_eq!(known.of(3, || unreachable!("it is known")), 'a');
         assert_eq!(known.of(4, || 'b'), 'b');
-        assert_eq!(known.of(OTHER, || 'c'), 'c');
-        assert_eq!(known.of(OTHER, || 'd'), 'd', "others differ");
+        assert_eq!(known.of(OTHER_INDEX, || 'c'), 'c');
+        assert_eq!(known.of(OTHER_INDEX, || 'd'), 'd', "others differ");
     }
 }

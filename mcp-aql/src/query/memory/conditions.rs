@@ -1,20 +1,22 @@
+//! Filters and scores rows.
+
 use super::super::column::{Column, Matcher, retain_rows, row_at};
 use super::super::model::{FieldInfo, Model};
 use super::super::plan::{Filter, Plan, SortBy};
 use super::super::resource::Resource;
 use super::super::text::{TextQuery, fold};
 
-/// What rows must satisfy, ready to run.
+/// The prepared conditions of a plan.
 pub(super) struct Conditions<'a, T: 'static> {
-    /// One after the other.
+    /// Evaluated in order; all must hold.
     filter: Vec<Box<dyn Matcher<T>>>,
-    text: Option<Words<'a, T>>,
-    /// Rows come the best first.
+    text: Option<TextMatcher<'a, T>>,
+    /// Whether the rows arrive sorted by relevance.
     by_place: bool,
 }
 
-/// Words, and the fields they may stand in.
-struct Words<'a, T: 'static> {
+/// The search terms and the fields to search.
+struct TextMatcher<'a, T: 'static> {
     query: &'a TextQuery,
     columns: Vec<&'static dyn Column<T>>,
 }
@@ -26,25 +28,26 @@ impl<'a, T: Resource> Conditions<'a, T> {
             Some(one) => vec![matcher(one, model)],
             None => Vec::new(),
         };
-        // All must hold, so their order is free.
-        filter.sort_by_key(|matcher| std::cmp::Reverse(matcher.haste()));
+        // All conditions must hold, so cheap and selective ones run first.
+        filter.sort_by_key(|matcher| std::cmp::Reverse(matcher.priority()));
         let searched =
             |(info, column): (&FieldInfo, &'static dyn Column<T>)| info.search.then_some(column);
-        let text = plan.text.as_ref().map(|query| Words {
+        let text = plan.text.as_ref().map(|query| TextMatcher {
             query,
             columns: model.own_fields().filter_map(searched).collect(),
         });
         Self { filter, text, by_place: false }
     }
 
-    /// For rows that were found already: how well they answer, their places tell.
+    /// The conditions for rows that a search engine has found. Their positions determine their
+    /// scores.
     pub(super) fn found(plan: &'a Plan, model: &'static Model<T>) -> Self {
         let by_place = plan.sort.iter().any(|key| key.by == SortBy::Score);
         Self { text: None, by_place, ..Self::of(plan, model) }
     }
 
-    /// Leaves of the selected rows those that satisfy everything, and notes how well. `begun` rows came
-    /// before these.
+    /// Keeps the selected rows that satisfy all conditions, and records their scores. `begun` is
+    /// the number of preceding rows.
     pub(super) fn apply(
         &self,
         rows: &[&T],
@@ -71,13 +74,14 @@ impl<'a, T: Resource> Conditions<'a, T> {
     }
 }
 
-impl<T> Words<'_, T> {
+impl<T> TextMatcher<'_, T> {
     fn score(&self, row: &T) -> u32 {
         let mut score = 0;
         let mut texts = String::new();
         for column in &self.columns {
             texts.clear();
-            // The entries of a list are one text: a phrase does not run over a space of its own.
+            // The entries of a list are joined into one text. A phrase does not match across the
+            // joints.
             column.texts(row, &mut |text| texts.push_str(&fold(text)));
             score += self.query.score(&texts);
         }
@@ -85,10 +89,10 @@ impl<T> Words<'_, T> {
     }
 }
 
-/// A condition that never holds, or always.
-struct Fixed(bool);
+/// A condition that always or never holds.
+struct ConstantMatcher(bool);
 
-impl<T> Matcher<T> for Fixed {
+impl<T> Matcher<T> for ConstantMatcher {
     fn matches(&self, _: &T) -> bool {
         self.0
     }
@@ -100,14 +104,14 @@ impl<T> Matcher<T> for Fixed {
     }
 }
 
-/// Several conditions.
-struct Group<T> {
+/// A group of conditions.
+struct GroupMatcher<T> {
     parts: Vec<Box<dyn Matcher<T>>>,
-    /// All must hold, or one.
+    /// Whether all conditions must hold, or any of them.
     all: bool,
 }
 
-impl<T> Matcher<T> for Group<T> {
+impl<T> Matcher<T> for GroupMatcher<T> {
     fn matches(&self, row: &T) -> bool {
         if self.all {
             self.parts.iter().all(|part| part.matches(row))
@@ -125,10 +129,10 @@ impl<T> Matcher<T> for Group<T> {
     }
 }
 
-/// The opposite of a condition.
-struct Opposite<T>(Box<dyn Matcher<T>>);
+/// The negation of a condition.
+struct NotMatcher<T>(Box<dyn Matcher<T>>);
 
-impl<T> Matcher<T> for Opposite<T> {
+impl<T> Matcher<T> for NotMatcher<T> {
     fn matches(&self, row: &T) -> bool {
         !self.0.matches(row)
     }
@@ -141,12 +145,12 @@ impl<T> Matcher<T> for Opposite<T> {
 fn matcher<T: Resource>(filter: &Filter, model: &'static Model<T>) -> Box<dyn Matcher<T>> {
     let parts = |parts: &[Filter]| parts.iter().map(|part| matcher(part, model)).collect();
     match filter {
-        Filter::All(each) => Box::new(Group { parts: parts(each), all: true }),
-        Filter::Any(each) => Box::new(Group { parts: parts(each), all: false }),
-        Filter::Not(inner) => Box::new(Opposite(matcher(inner, model))),
+        Filter::All(each) => Box::new(GroupMatcher { parts: parts(each), all: true }),
+        Filter::Any(each) => Box::new(GroupMatcher { parts: parts(each), all: false }),
+        Filter::Not(inner) => Box::new(NotMatcher(matcher(inner, model))),
         Filter::Field(place, test) => match model.at(*place) {
             Some((info, column)) => column.matcher(test, info),
-            None => Box::new(Fixed(false)),
+            None => Box::new(ConstantMatcher(false)),
         },
     }
 }

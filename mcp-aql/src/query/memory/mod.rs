@@ -1,26 +1,27 @@
-//! The executor for rows in memory: one pass over them, in blocks, on typed fields. What it keeps
-//! grows with the page and with the groups, not with the rows.
+//! The in-memory executor: one pass over the rows in blocks, on typed fields. Its memory use grows
+//! with the page and the groups, not with the rows.
 
-mod best;
 mod conditions;
 mod summary;
+mod top_rows;
 
 use std::borrow::Borrow;
 
 pub(crate) use summary::{Groups, Sum};
 #[cfg(feature = "sql")]
-pub(crate) use summary::{MOST_GROUPS, too_many_groups};
+pub(crate) use summary::{MAX_GROUPS, too_many_groups};
 
 use super::model::Model;
 use super::plan::{Plan, Window};
 use super::resource::Resource;
 use super::value::Scalar;
 use crate::error::OperationError;
-use best::{Best, Order};
 use conditions::Conditions;
 use summary::Summary;
+use top_rows::{Order, TopRows};
 
-/// A row as it comes out of a collection: borrowed, and cloned once it is on the page, or owned.
+/// A row of a collection: a reference, which is cloned if the row is on the page, or an owned
+/// value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a row of `{T}`",
     label = "the rows must be `{T}`, `&{T}` or `Arc<{T}>`",
@@ -28,7 +29,7 @@ use summary::Summary;
     note = "of rows of another type give what they hold: `query.run(rows.iter().map(|row| &row.…))`"
 )]
 pub trait Row<T>: Borrow<T> {
-    /// The row itself.
+    /// Returns the owned row.
     fn into_row(self) -> T;
 }
 
@@ -50,22 +51,22 @@ impl<T: Clone> Row<T> for &T {
     }
 }
 
-/// Rows are looked at in blocks of this size: few enough to stay in a processor's cache, enough for it to
-/// fetch ahead.
-const BLOCK: usize = 1_024;
+/// The number of rows per block: small enough for a processor's cache, large enough for
+/// prefetching.
+const BLOCK_ROWS: usize = 1_024;
 
-/// What was found.
+/// The result of a query.
 pub(crate) struct Found<R> {
-    /// As [`Plan::answer`](super::Plan::answer) takes them.
+    /// In the form that [`Plan::answer`](super::Plan::answer) expects.
     pub(crate) rows: Vec<(R, Vec<Scalar>)>,
     pub(crate) total: u64,
     pub(crate) aggregations: Option<super::Aggregations>,
 }
 
-/// Finds what a plan asks for.
+/// Executes a plan.
 ///
 /// # Errors
-/// When the rows fall into too many groups.
+/// If `group_by` produces too many groups.
 pub(crate) fn run<T: Resource, R: Borrow<T>>(
     plan: &Plan,
     model: &'static Model<T>,
@@ -74,7 +75,8 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
     run_by(plan, Conditions::of(plan, model), model, rows)
 }
 
-/// As [`run`], where the rows were found for the plan's text already, the best first.
+/// Executes a plan like [`run`], on rows that were already found for the plan's text, the best
+/// first.
 pub(crate) fn run_found<T: Resource, R: Borrow<T>>(
     plan: &Plan,
     model: &'static Model<T>,
@@ -97,16 +99,16 @@ fn run_by<T: Resource, R: Borrow<T>>(
         }
     };
     let wanted = if plan.items { plan.wanted().saturating_add(skipped) } else { 0 };
-    let mut best = Best::new(&order, wanted);
+    let mut top_rows = TopRows::new(&order, wanted);
     let mut summary = Summary::of(plan, model);
     let mut total = 0_u64;
     let mut begun = 0_u32;
     let mut rows = rows.into_iter();
-    let mut block: Vec<R> = Vec::with_capacity(BLOCK);
-    let mut selected: Vec<u32> = Vec::with_capacity(BLOCK);
+    let mut block: Vec<R> = Vec::with_capacity(BLOCK_ROWS);
+    let mut selected: Vec<u32> = Vec::with_capacity(BLOCK_ROWS);
     let mut scores: Vec<u32> = Vec::new();
     loop {
-        block.extend(rows.by_ref().take(BLOCK));
+        block.extend(rows.by_ref().take(BLOCK_ROWS));
         if block.is_empty() {
             break;
         }
@@ -119,12 +121,12 @@ fn run_by<T: Resource, R: Borrow<T>>(
         summary.add(&seen, &selected)?;
         if wanted > 0 {
             order.keep_behind(&seen, &mut selected, &mut scores, place);
-            order.keep_up_to(best.worst(), &seen, &mut selected, &mut scores);
-            best.offer(&mut block, &selected, &scores);
+            order.keep_up_to(top_rows.worst(), &seen, &mut selected, &mut scores);
+            top_rows.offer(&mut block, &selected, &scores);
         }
         block.clear();
     }
-    let rows = best
+    let rows = top_rows
         .into_sorted()
         .into_iter()
         .skip(skipped)
@@ -183,13 +185,13 @@ mod tests {
         }
     }
 
-    /// What a search engine finds.
+    /// A search result.
     #[derive(Debug, Clone, Serialize, JsonSchema, Resource)]
     struct Finding {
-        /// Where it is.
+        /// Its address.
         #[resource(id)]
         address: &'static str,
-        /// What it says.
+        /// Its text.
         #[resource(search)]
         text: &'static str,
         /// How much.
@@ -207,7 +209,7 @@ mod tests {
             QueryOptions::new().text(crate::query::TextControl::Required).capabilities(free);
         let key = CursorKey::new([7; 16]);
         let read = |mut params: Value| {
-            // No row has these words.
+            // No row contains these words.
             params["query"] = json!("what is \"meant\"?");
             let Value::Object(params) = params else { panic!() };
             CollectionQuery::<Finding>::parse(&options, params, &key).unwrap()
@@ -248,7 +250,7 @@ mod tests {
             }
             assert_eq!(paged, all);
         }
-        // More than one block of them.
+        // More than one block of rows.
         let many = (0..3_000_u32).map(|amount| Finding { address: "x", text: "x", amount });
         let worst = json!({ "sort": { "field": "relevance", "order": "asc" }, "first": 2 });
         let page = read(worst).run_found(many).unwrap();
@@ -287,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_grows_with_the_page() {
+    fn memory_use_grows_with_the_page() {
         // REQ-PAG-08
         let (alive, most) = (Cell::new(0_i64), Cell::new(0_i64));
         struct Counted<'a>(Line, &'a Cell<i64>);
@@ -314,7 +316,7 @@ mod tests {
         let page = query(json!({ "sort": { "field": "amount" }, "first": 3 })).run(rows).unwrap();
         assert_eq!(page.items.len(), 3);
         assert_eq!(alive.get(), 0);
-        let bound = i64::try_from(super::BLOCK).unwrap() + 50;
+        let bound = i64::try_from(super::BLOCK_ROWS).unwrap() + 50;
         assert!(most.get() < bound, "{} rows were kept", most.get());
     }
 
@@ -340,7 +342,7 @@ mod tests {
                 ErrorCode::ValidationInvalidValue,
                 "Did you mean 'amount'?",
             ),
-            // Nothing here can be looked for, so there is no such parameter.
+            // The resource has no searchable field, so this parameter does not exist.
             (
                 json!({ "query": "x" }),
                 ErrorCode::ValidationInvalidValue,

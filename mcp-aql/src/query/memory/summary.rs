@@ -1,3 +1,5 @@
+//! Computes aggregates in memory.
+
 use std::collections::HashMap;
 
 use chrono::Datelike as _;
@@ -11,45 +13,45 @@ use super::super::resource::Resource;
 use super::super::value::Scalar;
 use crate::error::OperationError;
 
-/// So many groups an aggregate has at most.
-pub(crate) const MOST_GROUPS: usize = 10_000;
+/// The maximum number of groups of an aggregate.
+pub(crate) const MAX_GROUPS: usize = 10_000;
 
-/// The rows fall into more groups than anybody reads.
+/// The error for a `group_by` with too many groups.
 pub(crate) fn too_many_groups(label: &str) -> OperationError {
     let label = crate::text::clean(label);
     OperationError::new(
         ErrorCode::ValidationInvalidValue,
         format!(
-            "Parameter 'aggregate.{label}' makes more than {MOST_GROUPS} groups: filter first, or \
+            "Parameter 'aggregate.{label}' makes more than {MAX_GROUPS} groups: filter first, or \
              group by another field"
         ),
     )
     .with_detail("param_name", format!("aggregate.{label}"))
-    .with_detail("limit", MOST_GROUPS)
+    .with_detail("limit", MAX_GROUPS)
 }
 
-/// Numbers the groups in which rows fall.
+/// Assigns numbers to groups.
 #[derive(Debug, Default)]
 pub struct Groups {
     keys: Vec<Scalar>,
     texts: HashMap<String, u32>,
     others: HashMap<Vec<u8>, u32>,
-    /// The group that was last seen of each [`hint`]; empty before there is one.
+    /// The group that was seen last for each [`hint`]; empty before the first group.
     recent: Vec<u32>,
 }
 
-/// As many hints as make few values meet and still fit into a processor's first cache.
+/// The number of hints: large enough for few collisions, small enough for a processor's L1 cache.
 const HINTS: usize = 1 << HINT_BITS;
 const HINT_BITS: u32 = 12;
 
-/// A small number that different values seldom share. Whoever makes them share it gains nothing: the
-/// tables behind it have keys that nobody knows.
+/// Reduces a hash to a small number that different values seldom share. Provoking collisions gains
+/// nothing: the maps behind it use secret keys.
 #[inline]
 fn hint(mixed: u64) -> usize {
     (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (u64::BITS - HINT_BITS)) as usize
 }
 
-/// The hint of a text: both ends of it tell most texts apart.
+/// The hint of a text, from both of its ends, which differ for most texts.
 #[inline]
 fn text_hint(text: &str) -> usize {
     let bytes = text.as_bytes();
@@ -151,13 +153,13 @@ impl Groups {
     }
 }
 
-/// A sum that is exact for whole numbers.
+/// A sum that is exact for integers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Sum {
     count: u64,
     int: i128,
     float: f64,
-    /// What rounding took from `float`.
+    /// The accumulated rounding error of `float`.
     lost: f64,
     is_float: bool,
 }
@@ -169,7 +171,7 @@ impl Sum {
         self.int = self.int.saturating_add(number);
     }
 
-    /// Adds a number and keeps what rounding takes, as Neumaier does.
+    /// Adds a number with compensated summation (Neumaier).
     #[inline]
     pub(crate) fn add_float(&mut self, number: f64) {
         self.count += 1;
@@ -201,22 +203,22 @@ impl Sum {
     }
 }
 
-/// All aggregates of a plan, as they grow.
+/// The running aggregates of a plan.
 pub(super) struct Summary<'a, T: 'static> {
-    aggregates: Vec<One<'a, T>>,
+    aggregates: Vec<RunningAggregate<'a, T>>,
     /// The group of each row.
     places: Vec<u32>,
 }
 
-struct One<'a, T: 'static> {
+struct RunningAggregate<'a, T: 'static> {
     aggregate: &'a Aggregate,
     group: Option<(&'static FieldInfo, &'static dyn Column<T>)>,
     groups: Groups,
-    functions: Vec<Running<T>>,
+    functions: Vec<RunningFunction<T>>,
 }
 
-/// One function, with what it has of each group.
-struct Running<T: 'static> {
+/// One function with its state for each group.
+struct RunningFunction<T: 'static> {
     function: Function,
     field: Option<(&'static FieldInfo, &'static dyn Column<T>)>,
     counts: Vec<u64>,
@@ -226,14 +228,14 @@ struct Running<T: 'static> {
 
 impl<'a, T: Resource> Summary<'a, T> {
     pub(super) fn of(plan: &'a Plan, model: &'static Model<T>) -> Self {
-        let one = |aggregate: &'a Aggregate| One {
+        let one = |aggregate: &'a Aggregate| RunningAggregate {
             aggregate,
             group: aggregate.group_by.and_then(|place| model.at(place)),
             groups: Groups::default(),
             functions: aggregate
                 .functions
                 .iter()
-                .map(|function| Running {
+                .map(|function| RunningFunction {
                     function: *function,
                     field: function.field().and_then(|place| model.at(place)),
                     counts: Vec::new(),
@@ -259,7 +261,7 @@ impl<'a, T: Resource> Summary<'a, T> {
                     1
                 }
             };
-            if count > MOST_GROUPS {
+            if count > MAX_GROUPS {
                 return Err(too_many_groups(&one.aggregate.label));
             }
             for running in &mut one.functions {
@@ -290,7 +292,7 @@ impl<'a, T: Resource> Summary<'a, T> {
     }
 }
 
-impl<T> Running<T> {
+impl<T> RunningFunction<T> {
     fn add(&mut self, rows: &[&T], selected: &[u32], places: &[u32], groups: usize) {
         match (self.function, self.field) {
             (Function::Count, _) => {
@@ -334,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sum_keeps_what_rounding_takes() {
+    fn sums_compensate_rounding() {
         // REQ-AGG-02
         let of = |numbers: &[f64]| {
             let mut sum = Sum::default();
@@ -346,7 +348,7 @@ mod tests {
         assert_eq!(of(&[0.1; 10]).mean(), Scalar::Float(0.1));
         assert_eq!(of(&[]).total(), Scalar::Int(0));
         assert_eq!(of(&[]).mean(), Scalar::Null);
-        // What is no number any more is told as in JSON.
+        // NaN and infinities are null, as in JSON.
         assert_eq!(of(&[f64::MAX, f64::MAX]).total(), Scalar::Null);
         let mut whole = Sum::default();
         [u64::MAX, u64::MAX, 2].iter().for_each(|number| whole.add_int((*number).into()));
@@ -386,7 +388,7 @@ mod tests {
                 assert_eq!(groups.of_text(&name(number)), number);
             }
         }
-        // As many as there are hints, and more: some share one.
+        // More values than hints, so some share one.
         let mut groups = Groups::default();
         for _ in 0..2 {
             for number in 0..2 * HINTS as u32 {

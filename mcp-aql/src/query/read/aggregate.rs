@@ -1,33 +1,44 @@
+//! Parses `aggregate`.
+
 use serde_json::Value;
 
-use super::{Faults, Offer, object};
+use super::{QueryFaults, QuerySurface, object};
 use crate::query::model::FieldInfo;
 use crate::query::plan::{Aggregate, Function};
 use crate::vocab::json_type;
 
-/// So many summaries a request may ask for.
-const MOST_LABELS: usize = 20;
-/// A label has so many characters at most.
-const LONGEST_LABEL: usize = 64;
+/// The maximum number of aggregates in a request.
+const MAX_LABELS: usize = 20;
+/// The maximum length of a label in characters.
+const MAX_LABEL_CHARS: usize = 64;
 
 /// The keys of an expression (REQ-AGG-02).
 pub(crate) const KEYS: [&str; 6] = ["count", "group_by", "sum", "avg", "min", "max"];
 
-/// Reads `aggregate`.
-pub(super) fn read(offer: &Offer<'_>, value: &Value, faults: &mut Faults) -> Vec<Aggregate> {
+/// Parses `aggregate`.
+pub(super) fn read(
+    surface: &QuerySurface<'_>,
+    value: &Value,
+    faults: &mut QueryFaults,
+) -> Vec<Aggregate> {
     let Some(labels) = object("aggregate", value, faults) else { return Vec::new() };
-    if labels.is_empty() || labels.len() > MOST_LABELS {
-        let what = format!("must have 1 to {MOST_LABELS} labels");
+    if labels.is_empty() || labels.len() > MAX_LABELS {
+        let what = format!("must have 1 to {MAX_LABELS} labels");
         faults.refuse("aggregate", &what, "an object: label to expression");
         return Vec::new();
     }
-    labels.iter().filter_map(|(label, value)| one(offer, label, value, faults)).collect()
+    labels.iter().filter_map(|(label, value)| one(surface, label, value, faults)).collect()
 }
 
-fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Option<Aggregate> {
+fn one(
+    surface: &QuerySurface<'_>,
+    label: &str,
+    value: &Value,
+    faults: &mut QueryFaults,
+) -> Option<Aggregate> {
     let path = format!("aggregate.{label}");
-    if label.trim().is_empty() || label.chars().count() > LONGEST_LABEL {
-        let what = format!("must have labels of 1 to {LONGEST_LABEL} characters");
+    if label.trim().is_empty() || label.chars().count() > MAX_LABEL_CHARS {
+        let what = format!("must have labels of 1 to {MAX_LABEL_CHARS} characters");
         faults.refuse("aggregate", &what, "a label such as 'total'");
         return None;
     }
@@ -38,7 +49,7 @@ fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Op
     for (key, value) in members {
         let path = format!("{path}.{key}");
         let mut field = |verb: &str, wanted: &dyn Fn(&FieldInfo) -> bool| {
-            let place = field_of(offer, &path, verb, value, wanted, faults);
+            let place = field_of(surface, &path, verb, value, wanted, faults);
             sound &= place.is_some();
             place
         };
@@ -74,30 +85,30 @@ fn one(offer: &Offer<'_>, label: &str, value: &Value, faults: &mut Faults) -> Op
         );
         return None;
     }
-    // In one order, whoever wrote the request.
+    // In a fixed order, independent of the request.
     functions.sort_by_key(|function| KEYS.iter().position(|key| *key == function.name()));
     sound.then(|| Aggregate { label: label.to_owned(), group_by, functions })
 }
 
 fn field_of(
-    offer: &Offer<'_>,
+    surface: &QuerySurface<'_>,
     path: &str,
     verb: &str,
     value: &Value,
     wanted: &dyn Fn(&FieldInfo) -> bool,
-    faults: &mut Faults,
+    faults: &mut QueryFaults,
 ) -> Option<usize> {
     let Value::String(name) = value else {
         faults.wrong_type(path, "string", json_type(value));
         return None;
     };
-    let offered = |field: &FieldInfo| wanted(field) && offer.selects(&field.path);
-    let place = offer.table.find(name);
-    let place = place.filter(|place| offer.table.field(*place).is_some_and(offered));
+    let offered = |field: &FieldInfo| wanted(field) && surface.selects(&field.path);
+    let place = surface.table.find(name);
+    let place = place.filter(|place| surface.table.field(*place).is_some_and(offered));
     if place.is_none() {
-        let valid = offer.paths(offered);
-        if offer.table.has(name) {
-            faults.not_offered(path, verb, name, &valid);
+        let valid = surface.paths(offered);
+        if surface.table.has(name) {
+            faults.unsupported(path, verb, name, &valid);
         } else {
             faults.unknown(path, "field", name, &valid);
         }

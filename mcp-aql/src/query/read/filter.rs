@@ -1,20 +1,22 @@
+//! Parses `filter`.
+
 use serde_json::Value;
 
 use super::operand::Day;
-use super::{Faults, Offer, object, operand};
+use super::{QueryFaults, QuerySurface, object, operand};
 use crate::query::model::FieldInfo;
 use crate::query::plan::{Filter, Test};
 use crate::query::value::{Scalar, ValueKind};
 use crate::vocab::json_type;
 
-/// So deep groups may nest.
-pub(crate) const MOST_DEPTH: usize = 8;
-/// So many groups a filter may have.
-const MOST_GROUPS: usize = 2 * MOST_CONDITIONS;
-/// So many conditions a filter may have.
-pub(crate) const MOST_CONDITIONS: usize = 100;
-/// So many values a list may have.
-pub(crate) const MOST_VALUES: usize = 1_000;
+/// The maximum nesting depth of groups.
+pub(crate) const MAX_DEPTH: usize = 8;
+/// The maximum number of groups in a filter.
+const MAX_GROUPS: usize = 2 * MAX_CONDITIONS;
+/// The maximum number of conditions in a filter.
+pub(crate) const MAX_CONDITIONS: usize = 100;
+/// The maximum number of values in a list.
+pub(crate) const MAX_VALUES: usize = 1_000;
 
 /// The operators of a field, by the kind of its values.
 pub(crate) fn operators(field: &FieldInfo) -> &'static [&'static str] {
@@ -32,17 +34,19 @@ pub(crate) fn operators(field: &FieldInfo) -> &'static [&'static str] {
     }
 }
 
-/// Reads `filter`.
-pub(super) fn read(offer: &Offer<'_>, value: &Value, faults: &mut Faults) -> Option<Filter> {
-    let mut reader = Reader { offer, conditions: 0, groups: 0, over: false };
+/// Parses `filter`.
+pub(super) fn read(
+    surface: &QuerySurface<'_>,
+    value: &Value,
+    faults: &mut QueryFaults,
+) -> Option<Filter> {
+    let mut reader = FilterParser { surface, conditions: 0, groups: 0, over: false };
     let parts = reader.group("filter", value, 0, faults);
     if reader.over {
         faults.refuse(
             "filter",
-            &format!(
-                "has more than {MOST_CONDITIONS} conditions or {MOST_GROUPS} groups: ask for less"
-            ),
-            format!("up to {MOST_CONDITIONS} conditions"),
+            &format!("has more than {MAX_CONDITIONS} conditions or {MAX_GROUPS} groups: use fewer"),
+            format!("up to {MAX_CONDITIONS} conditions"),
         );
     }
     parts.filter(|parts| !parts.is_empty()).map(all)
@@ -63,30 +67,30 @@ fn not(filter: Filter) -> Filter {
     Filter::Not(Box::new(filter))
 }
 
-struct Reader<'a> {
-    offer: &'a Offer<'a>,
+struct FilterParser<'a> {
+    surface: &'a QuerySurface<'a>,
     conditions: usize,
     groups: usize,
     over: bool,
 }
 
-impl Reader<'_> {
-    /// The conditions of an object, all of which must hold.
+impl FilterParser<'_> {
+    /// Parses the conditions of an object, all of which must hold.
     fn group(
         &mut self,
         path: &str,
         value: &Value,
         depth: usize,
-        faults: &mut Faults,
+        faults: &mut QueryFaults,
     ) -> Option<Vec<Filter>> {
-        if depth > MOST_DEPTH {
-            let what = format!("nests deeper than {MOST_DEPTH} groups: ask for less");
-            faults.refuse(path, &what, format!("up to {MOST_DEPTH} groups deep"));
+        if depth > MAX_DEPTH {
+            let what = format!("nests deeper than {MAX_DEPTH} groups: use fewer");
+            faults.refuse(path, &what, format!("up to {MAX_DEPTH} groups deep"));
             return None;
         }
-        // A group costs something too, also an empty one.
+        // Empty groups count too.
         self.groups += 1;
-        self.over |= self.groups > MOST_GROUPS;
+        self.over |= self.groups > MAX_GROUPS;
         let members = object(path, value, faults)?;
         let mut parts = Vec::new();
         for (key, value) in members {
@@ -104,14 +108,14 @@ impl Reader<'_> {
         Some(parts)
     }
 
-    /// A list of groups.
+    /// Parses a list of groups.
     fn several(
         &mut self,
         key: &str,
         path: &str,
         value: &Value,
         depth: usize,
-        faults: &mut Faults,
+        faults: &mut QueryFaults,
     ) -> Option<Filter> {
         let Some(list) = value.as_array() else {
             faults.wrong_type(path, "array of filters", json_type(value));
@@ -132,22 +136,22 @@ impl Reader<'_> {
         Some(if key == "and" { Filter::All(parts) } else { Filter::Any(parts) })
     }
 
-    /// The conditions on one field.
+    /// Parses the conditions on one field.
     fn field(
         &mut self,
         key: &str,
         path: &str,
         value: &Value,
-        faults: &mut Faults,
+        faults: &mut QueryFaults,
     ) -> Option<Filter> {
-        let found = self.offer.table.find(key).and_then(|place| {
-            let field = self.offer.table.field(place)?;
-            self.offer.filters(field).then_some((place, field))
+        let found = self.surface.table.find(key).and_then(|place| {
+            let field = self.surface.table.field(place)?;
+            self.surface.filters(field).then_some((place, field))
         });
         let Some((place, field)) = found else {
-            let mut valid = self.offer.paths(|field| self.offer.filters(field));
+            let mut valid = self.surface.paths(|field| self.surface.filters(field));
             valid.extend(["and", "or", "not"]);
-            // An object with the name of a nested one is meant as a path.
+            // An object with the name of a nested resource is probably meant as a path.
             let nested = format!("{key}.");
             match valid.iter().find(|path| path.starts_with(&nested)) {
                 Some(inner) => {
@@ -155,8 +159,8 @@ impl Reader<'_> {
                         format!("is not a key: name a field inside of it, such as '{inner}'");
                     faults.refuse(path, &what, format!("one of: {}", valid.join(", ")));
                 }
-                None if self.offer.table.has(key) => {
-                    faults.not_offered("filter", "filtered by", key, &valid);
+                None if self.surface.table.has(key) => {
+                    faults.unsupported("filter", "filtered by", key, &valid);
                 }
                 None => faults.unknown("filter", "key", key, &valid),
             }
@@ -177,7 +181,7 @@ impl Reader<'_> {
                 }
                 Some(all(parts))
             }
-            // Whoever writes it means the opposite of what it says, which is none of these.
+            // An empty list is ambiguous: callers mean "any value", but it would match none.
             Value::Array(list) if list.is_empty() => {
                 faults.refuse(
                     path,
@@ -202,10 +206,10 @@ impl Reader<'_> {
         operator: &str,
         path: &str,
         value: &Value,
-        faults: &mut Faults,
+        faults: &mut QueryFaults,
     ) -> Option<Condition> {
         self.conditions += 1;
-        self.over |= self.conditions > MOST_CONDITIONS;
+        self.over |= self.conditions > MAX_CONDITIONS;
         if self.over {
             return None;
         }
@@ -261,14 +265,19 @@ impl Reader<'_> {
     }
 }
 
-fn any_of(field: &FieldInfo, path: &str, value: &Value, faults: &mut Faults) -> Option<Condition> {
+fn any_of(
+    field: &FieldInfo,
+    path: &str,
+    value: &Value,
+    faults: &mut QueryFaults,
+) -> Option<Condition> {
     let Some(list) = value.as_array() else {
         faults.wrong_type(path, "array", json_type(value));
         return None;
     };
-    if list.len() > MOST_VALUES {
-        let what = format!("has more than {MOST_VALUES} values: ask for less");
-        faults.refuse(path, &what, format!("up to {MOST_VALUES} values"));
+    if list.len() > MAX_VALUES {
+        let what = format!("has more than {MAX_VALUES} values: use fewer");
+        faults.refuse(path, &what, format!("up to {MAX_VALUES} values"));
         return None;
     }
     let or_missing = list.iter().any(Value::is_null);
@@ -298,12 +307,12 @@ fn any_of(field: &FieldInfo, path: &str, value: &Value, faults: &mut Faults) -> 
     Some(Condition { any, holds: true, or_missing })
 }
 
-/// Tests of a value, and whether they are to hold.
+/// A condition in disjunctive form, with its treatment of missing values.
 struct Condition {
-    /// All tests of one of these groups hold.
+    /// The condition holds if all tests of one of these groups hold.
     any: Vec<Vec<Test>>,
     holds: bool,
-    /// A missing value will do as well.
+    /// Whether a missing value satisfies the condition.
     or_missing: bool,
 }
 
@@ -312,7 +321,7 @@ impl Condition {
         Self { any: vec![vec![test]], holds: true, or_missing: false }
     }
 
-    /// The comparison of an instant with a day, by the operators that take one value.
+    /// The comparison of an instant with a day, for the operators with one operand.
     fn of_day(operator: &str, day: &Day) -> Option<Self> {
         let within = Self { any: vec![Vec::from(day.within())], holds: true, or_missing: false };
         Some(match operator {

@@ -1,4 +1,4 @@
-//! Reads the parameters of a collection query into a plan, and says everything that is wrong at once.
+//! Parses the parameters of a collection query into a plan, and reports all faults at once.
 
 mod aggregate;
 mod fields;
@@ -13,17 +13,17 @@ use std::sync::Arc;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
-pub(crate) use fields::{Family, default_preset, preset_names, read_fields};
+pub(crate) use fields::{ResultKind, default_preset, preset_names, read_fields};
 pub(crate) use filter::operators;
 pub(crate) use operand::noun;
 
 use super::answer::Applied;
 use super::capabilities::Capabilities;
-use super::entry::Given;
+use super::entry::QueryParams;
 use super::model::{FieldInfo, Members, Table};
 use super::options::{Control, QueryOptions, TextControl};
 use super::plan::{Plan, Seal, SortBy, SortKey};
-use super::select::Pick;
+use super::select::Projection;
 use super::text::TextQuery;
 use crate::error::OperationError;
 use crate::paging::Contradiction;
@@ -31,14 +31,14 @@ use crate::text::clean;
 use crate::warning::{Severity, Warning};
 use mcp_aql_protocol::nearest_name;
 
-/// What a resource and an operation let a query do.
-pub(crate) struct Offer<'a> {
+/// The query capabilities of a resource in an operation.
+pub(crate) struct QuerySurface<'a> {
     pub(crate) table: &'a Table,
     pub(crate) options: &'a QueryOptions,
     capabilities: &'a Capabilities,
 }
 
-impl<'a> Offer<'a> {
+impl<'a> QuerySurface<'a> {
     pub(crate) fn new(
         table: &'a Table,
         options: &'a QueryOptions,
@@ -47,7 +47,7 @@ impl<'a> Offer<'a> {
         Self { table, options, capabilities }
     }
 
-    /// What cannot work, for `build()` to report.
+    /// Problems to report when the adapter is built.
     pub(crate) fn problems(&self) -> Vec<String> {
         let name = self.table.name();
         let mut problems = self.table.problems.clone();
@@ -61,8 +61,8 @@ impl<'a> Offer<'a> {
                 ));
             }
         }
-        let told = self.capabilities.problems().iter();
-        problems.extend(told.map(|problem| format!("the backend of `{name}`: {problem}")));
+        let known_names = self.capabilities.problems().iter();
+        problems.extend(known_names.map(|problem| format!("the backend of `{name}`: {problem}")));
         if self.options.text == TextControl::Required && self.text() == TextControl::None {
             problems.push(format!(
                 "an operation searches `{name}` and nothing can be searched: mark a field \
@@ -84,7 +84,7 @@ impl<'a> Offer<'a> {
             }
     }
 
-    /// Whether words can be looked for, and must be.
+    /// Whether the parameter `query` exists, and whether it is required.
     pub(crate) fn text(&self) -> TextControl {
         let searched = self.table.fields.iter().any(|field| field.search);
         if searched && self.capabilities.can_search() {
@@ -94,7 +94,7 @@ impl<'a> Offer<'a> {
         }
     }
 
-    /// Whether what is looked for is taken as it is written.
+    /// Whether the search text is passed on as it was written.
     pub(crate) fn free_text(&self) -> bool {
         self.capabilities.has_free_text()
     }
@@ -111,8 +111,8 @@ impl<'a> Offer<'a> {
         self.capabilities.can_select(path)
     }
 
-    /// Of a field, or of the whole row where the path is empty, all that can be shown.
-    pub(crate) fn all_of(&self, path: &str, members: &Members) -> Pick {
+    /// Everything that can be selected of a field, or of the whole row if the path is empty.
+    pub(crate) fn all_of(&self, path: &str, members: &Members) -> Projection {
         let whole = members.known.is_empty()
             || members.paths().iter().all(|inner| {
                 self.selects(&if path.is_empty() {
@@ -122,84 +122,84 @@ impl<'a> Offer<'a> {
                 })
             });
         if whole {
-            return Pick::All;
+            return Projection::All;
         }
         let inner = members.known.iter().filter_map(|(name, inner)| {
             let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
             self.selects(&path).then(|| (name.clone(), self.all_of(&path, inner)))
         });
-        Pick::Members(inner.collect())
+        Projection::Members(inner.collect())
     }
 
-    /// The paths of the fields that something can be done with.
+    /// The paths of the fields with a certain capability.
     pub(crate) fn paths(&self, wanted: impl Fn(&FieldInfo) -> bool) -> Vec<&'a str> {
         let fields = self.table.fields.iter().filter(|field| wanted(field));
         fields.map(|field| field.path.as_str()).collect()
     }
 }
 
-/// One thing that is wrong with a query.
+/// A fault of a query.
 #[derive(Debug)]
-pub(crate) struct Fault {
+pub(crate) struct QueryFault {
     param: String,
-    /// The whole sentence.
+    /// The complete error message.
     message: String,
     kind: FaultKind,
 }
 
 #[derive(Debug)]
 enum FaultKind {
-    /// A value of another type: what was expected, and what came.
+    /// A value of the wrong type: the expected and the actual type.
     Type(String, String),
-    /// A value that is not accepted: what would be, and the names to choose from.
+    /// An invalid value: the expectation, and the names to choose from.
     Value(String, Vec<String>),
-    /// Page controls that do not go together.
+    /// Page controls that exclude each other.
     Paging(Contradiction),
 }
 
-/// All that is wrong.
+/// The faults found so far.
 #[derive(Debug, Default)]
-pub(crate) struct Faults(Vec<Fault>);
+pub(crate) struct QueryFaults(Vec<QueryFault>);
 
-/// So many faults are told; a request has better things to do than to grow a reply.
-const MOST_FAULTS: usize = 20;
+/// The maximum number of reported faults, which bounds the size of the reply.
+const MAX_FAULTS: usize = 20;
 
-impl Faults {
-    /// Whether enough is wrong to stop looking.
+impl QueryFaults {
+    /// Whether the limit is reached.
     pub(crate) fn is_full(&self) -> bool {
-        self.0.len() >= MOST_FAULTS
+        self.0.len() >= MAX_FAULTS
     }
 
-    fn push(&mut self, fault: Fault) {
-        if self.0.len() < MOST_FAULTS {
+    fn push(&mut self, fault: QueryFault) {
+        if self.0.len() < MAX_FAULTS {
             self.0.push(fault);
         }
     }
 
-    /// A value of the wrong type.
+    /// Records a value of the wrong type.
     pub(crate) fn wrong_type(&mut self, param: &str, expected: &str, actual: &str) {
         let param = clean(param);
-        self.push(Fault {
+        self.push(QueryFault {
             message: format!("Parameter '{param}' expected '{expected}', got '{actual}'"),
             kind: FaultKind::Type(expected.to_owned(), actual.to_owned()),
             param,
         });
     }
 
-    /// A value that is not accepted; `what` goes on after the parameter's name.
+    /// Records an invalid value; `what` continues the sentence after the parameter's name.
     pub(crate) fn refuse(&mut self, param: &str, what: &str, expected: impl Into<String>) {
         let param = clean(param);
-        self.push(Fault {
+        self.push(QueryFault {
             message: format!("Parameter '{param}' {what}"),
             kind: FaultKind::Value(expected.into(), Vec::new()),
             param,
         });
     }
 
-    /// A name that is not among those to choose from.
+    /// Records an unknown name, with the names to choose from.
     pub(crate) fn unknown(&mut self, param: &str, what: &str, name: &str, valid: &[&str]) {
-        // `age_days` is nearer to `_computed.age_days`, and `DESC` to `desc`, than any measure of
-        // distance can tell.
+        // `age_days` is closest to `_computed.age_days`, and `DESC` to `desc`, but a measure of
+        // edit distance would not find them.
         let same = |known: &&&str| {
             known.eq_ignore_ascii_case(name) || known.rsplit('.').next() == Some(name)
         };
@@ -208,23 +208,25 @@ impl Faults {
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         let (param, name) = (clean(param), clean(name));
         let list = valid.join(", ");
-        let (told, expected) = if valid.is_empty() {
+        let (known_names, expected) = if valid.is_empty() {
             (format!("no {what} is offered"), format!("no {what}"))
         } else {
             (format!("one of: {list}"), format!("a {what} that is known"))
         };
-        self.push(Fault {
-            message: format!("Parameter '{param}' has unknown {what} '{name}': {told}{hint}"),
+        self.push(QueryFault {
+            message: format!(
+                "Parameter '{param}' has unknown {what} '{name}': {known_names}{hint}"
+            ),
             kind: FaultKind::Value(expected, valid.iter().map(ToString::to_string).collect()),
             param,
         });
     }
 
-    /// A field that exists, where nothing can be done with it.
-    pub(crate) fn not_offered(&mut self, param: &str, verb: &str, name: &str, valid: &[&str]) {
+    /// Records a field that exists but lacks this capability.
+    pub(crate) fn unsupported(&mut self, param: &str, verb: &str, name: &str, valid: &[&str]) {
         let (param, name) = (clean(param), clean(name));
         let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
-        self.push(Fault {
+        self.push(QueryFault {
             message: format!(
                 "Parameter '{param}' names '{name}', which cannot be {verb}; these can: {list}"
             ),
@@ -237,14 +239,14 @@ impl Faults {
     }
 
     pub(crate) fn paging(&mut self, contradiction: Contradiction) {
-        self.push(Fault {
+        self.push(QueryFault {
             message: contradiction.message(),
             kind: FaultKind::Paging(contradiction),
             param: "pagination".to_owned(),
         });
     }
 
-    /// One error for all of them; the details are those of the first.
+    /// Combines all faults into one error; its details are those of the first fault.
     pub(crate) fn into_error(self) -> Option<OperationError> {
         let first = self.0.first()?;
         let mut message = String::new();
@@ -283,23 +285,26 @@ impl Faults {
     }
 }
 
-/// Reads a collection query.
-pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan, OperationError> {
-    let mut faults = Faults::default();
-    let table = offer.table;
-    let text = read_text(offer, given, &mut faults);
+/// Parses a collection query.
+pub(crate) fn read_plan(
+    surface: &QuerySurface<'_>,
+    given: &mut QueryParams<'_>,
+) -> Result<Plan, OperationError> {
+    let mut faults = QueryFaults::default();
+    let table = surface.table;
+    let text = read_text(surface, given, &mut faults);
     let filter_value = given.take("filter");
-    let filter = filter_value.as_ref().and_then(|value| filter::read(offer, value, &mut faults));
-    let sort = sort::read(offer, given, text.is_some(), &mut faults);
-    let search = offer.text() == TextControl::Required;
+    let filter = filter_value.as_ref().and_then(|value| filter::read(surface, value, &mut faults));
+    let sort = sort::read(surface, given, text.is_some(), &mut faults);
+    let search = surface.text() == TextControl::Required;
     let selection = read_fields(
-        offer,
+        surface,
         given,
-        default_preset(if search { Family::Search } else { Family::Collection }),
+        default_preset(if search { ResultKind::Search } else { ResultKind::Collection }),
         &mut faults,
     );
     let aggregate = given.take("aggregate");
-    let aggregate = aggregate.map(|value| aggregate::read(offer, &value, &mut faults));
+    let aggregate = aggregate.map(|value| aggregate::read(surface, &value, &mut faults));
     let include_items = given.take("include_items").and_then(|value| value.as_bool());
     let summary = aggregate.is_some();
     if include_items == Some(true) && !summary {
@@ -313,7 +318,7 @@ pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan
     let mut warnings = Vec::new();
     let purpose = purpose(table, &sort.keys, text.as_ref());
     let seal = Seal { key: given.key.clone(), purpose };
-    let paged = window::read(offer, given, &seal, &sort.keys, &mut warnings, &mut faults);
+    let paged = window::read(surface, given, &seal, &sort.keys, &mut warnings, &mut faults);
     if let Some(error) = faults.into_error() {
         return Err(error);
     }
@@ -327,10 +332,10 @@ pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan
     }
     given.warnings.append(&mut warnings);
     let applied = Applied {
-        terms: text.as_ref().map(TextQuery::told),
+        terms: text.as_ref().map(TextQuery::reported),
         filter: filter_value,
         sort: if items { sort::applied(table, &sort.keys) } else { Vec::new() },
-        fields: items.then(|| selection.selection.told.clone()),
+        fields: items.then(|| selection.selection.reported.clone()),
         ..if items { paged.applied } else { Applied::default() }
     };
     Ok(Plan {
@@ -341,7 +346,7 @@ pub(crate) fn read_plan(offer: &Offer<'_>, given: &mut Given<'_>) -> Result<Plan
         aggregate: aggregate.unwrap_or_default(),
         items,
         window: paged.window,
-        count: offer.options.count && items,
+        count: surface.options.count && items,
         applied: Arc::new(applied),
         seal: Arc::new(seal),
     })
@@ -359,34 +364,38 @@ fn unused_warning(controls: &[&str]) -> Warning {
     .detail("controls", controls.to_vec())
 }
 
-fn read_text(offer: &Offer<'_>, given: &mut Given<'_>, faults: &mut Faults) -> Option<TextQuery> {
+fn read_text(
+    surface: &QuerySurface<'_>,
+    given: &mut QueryParams<'_>,
+    faults: &mut QueryFaults,
+) -> Option<TextQuery> {
     let value = given.take("query")?;
     let text = value.as_str().unwrap_or_default();
-    if offer.free_text() {
-        let query = TextQuery::free(text, MOST_TERMS);
+    if surface.free_text() {
+        let query = TextQuery::free(text, MAX_TERMS);
         if query.is_none() {
-            faults.refuse("query", "is blank", "a text to look for");
+            faults.refuse("query", "is blank", "a text to search for");
         }
         return query;
     }
     let query = TextQuery::read(text);
     match &query {
         None => {
-            faults.refuse("query", "has no word to look for", "a word or more");
+            faults.refuse("query", "has no word to search for", "a word or more");
         }
-        Some(query) if query.terms.len() > MOST_TERMS => {
-            let what = format!("has more than {MOST_TERMS} different words: look for fewer");
-            faults.refuse("query", &what, format!("up to {MOST_TERMS} words"));
+        Some(query) if query.terms.len() > MAX_TERMS => {
+            let what = format!("has more than {MAX_TERMS} different words: search for fewer");
+            faults.refuse("query", &what, format!("up to {MAX_TERMS} words"));
         }
         Some(_) => {}
     }
     query
 }
 
-/// So many words are looked for at once.
-pub(crate) const MOST_TERMS: usize = 32;
+/// The maximum number of search terms.
+pub(crate) const MAX_TERMS: usize = 32;
 
-/// What a cursor is a place in: a resource, and an order of it.
+/// The purpose to which cursors are bound: a resource, an order and a search text.
 fn purpose(table: &Table, keys: &[SortKey], text: Option<&TextQuery>) -> String {
     let mut purpose = table.name.clone();
     for key in keys {
@@ -406,11 +415,11 @@ fn purpose(table: &Table, keys: &[SortKey], text: Option<&TextQuery>) -> String 
     purpose
 }
 
-/// An object's members, or a fault.
+/// Returns the members of an object, or records a fault.
 fn object<'v>(
     param: &str,
     value: &'v Value,
-    faults: &mut Faults,
+    faults: &mut QueryFaults,
 ) -> Option<&'v Map<String, Value>> {
     let object = value.as_object();
     if object.is_none() {

@@ -1,8 +1,10 @@
+//! Parses the operands of conditions.
+
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use mcp_aql_protocol::Format;
 use serde_json::Value;
 
-use super::Faults;
+use super::QueryFaults;
 use crate::constraint::has_format;
 use crate::query::column::instant_of;
 use crate::query::model::FieldInfo;
@@ -10,7 +12,7 @@ use crate::query::plan::Test;
 use crate::query::value::{Scalar, ValueKind};
 use crate::vocab::json_type;
 
-/// What a field's values are called in messages.
+/// The noun for a field's values in messages.
 pub(crate) fn noun(kind: ValueKind) -> &'static str {
     match kind {
         ValueKind::Boolean => "boolean",
@@ -23,12 +25,12 @@ pub(crate) fn noun(kind: ValueKind) -> &'static str {
     }
 }
 
-/// A value to compare a field with.
+/// Parses a value to compare with a field.
 pub(super) fn read(
     field: &FieldInfo,
     param: &str,
     value: &Value,
-    faults: &mut Faults,
+    faults: &mut QueryFaults,
 ) -> Option<Scalar> {
     let scalar = match (field.kind, value) {
         (ValueKind::Boolean, Value::Bool(value)) => Some(Scalar::Bool(*value)),
@@ -81,16 +83,16 @@ pub(super) fn read(
     scalar
 }
 
-/// A date that a field of instants is compared with: the whole day in UTC (REQ-ENC-04).
+/// A date compared with a field of instants: the whole day in UTC (REQ-ENC-04).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Day {
     start: DateTime<Utc>,
-    /// The beginning of the next day.
+    /// The start of the next day.
     end: DateTime<Utc>,
 }
 
 impl Day {
-    /// The day that a value names, where the field has one instant.
+    /// Parses a day, if the field holds a single instant.
     pub(super) fn read(field: &FieldInfo, value: &Value) -> Option<Self> {
         if field.kind != ValueKind::Instant || field.list {
             return None;
@@ -100,38 +102,38 @@ impl Day {
         Some(Self { start: midnight(day), end: midnight(day.succ_opt()?) })
     }
 
-    /// The instant is on this day.
+    /// Tests that the instant is on this day.
     pub(super) fn within(&self) -> [Test; 2] {
         [self.since(), self.until()]
     }
 
-    /// The instant is on this day or a later one.
+    /// Tests that the instant is on this day or later.
     pub(super) fn since(&self) -> Test {
         Test::Above { bound: Scalar::Instant(self.start), inclusive: true }
     }
 
-    /// The instant is on a later day.
+    /// Tests that the instant is on a later day.
     pub(super) fn after(&self) -> Test {
         Test::Above { bound: Scalar::Instant(self.end), inclusive: true }
     }
 
-    /// The instant is on an earlier day.
+    /// Tests that the instant is on an earlier day.
     pub(super) fn before(&self) -> Test {
         Test::Below { bound: Scalar::Instant(self.start), inclusive: false }
     }
 
-    /// The instant is on this day or an earlier one.
+    /// Tests that the instant is on this day or earlier.
     pub(super) fn until(&self) -> Test {
         Test::Below { bound: Scalar::Instant(self.end), inclusive: false }
     }
 }
 
-/// A calendar day in the one form that the protocol has for it.
+/// Parses a calendar day in the protocol's only format.
 fn day_of(text: &str) -> Option<NaiveDate> {
     has_format(Format::Date, text).then(|| text.parse().ok()).flatten()
 }
 
-/// A number without a fraction that JSON writers gave one, such as `3.0`.
+/// Converts a float without a fraction to an integer: some JSON writers write `3.0`.
 #[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is small enough")]
 fn whole_of(number: f64) -> Option<i128> {
     const SAFE: f64 = 9_007_199_254_740_991.0;

@@ -1,32 +1,34 @@
+//! Parses `sort` and `order`.
+
 use serde_json::Value;
 
-use super::{Faults, Offer};
+use super::{QueryFaults, QuerySurface};
 use crate::query::answer::AppliedKey;
-use crate::query::entry::Given;
+use crate::query::entry::QueryParams;
 use crate::query::model::Table;
 use crate::query::plan::{SortBy, SortKey};
 use crate::vocab::json_type;
 
-/// What the score is called in an order, unless a field has this name.
+/// The name of the score in `sort`, unless a field has this name.
 const RELEVANCE: &str = "relevance";
 
-/// So many keys an order may have.
-const MOST_KEYS: usize = 8;
+/// The maximum number of sort keys.
+const MAX_KEYS: usize = 8;
 
-/// An order.
-pub(super) struct Sorted {
+/// A parsed order.
+pub(super) struct ParsedSort {
     pub(super) keys: Vec<SortKey>,
-    /// The caller asked for it.
+    /// Whether the caller chose the order.
     pub(super) given: bool,
 }
 
-/// Reads `sort`, and `order` where that is accepted, and adds what keeps the order stable.
+/// Parses `sort`, and `order` if it is accepted, and appends the identifier as a tie-breaker.
 pub(super) fn read(
-    offer: &Offer<'_>,
-    given: &mut Given<'_>,
+    surface: &QuerySurface<'_>,
+    given: &mut QueryParams<'_>,
     by_score: bool,
-    faults: &mut Faults,
-) -> Sorted {
+    faults: &mut QueryFaults,
+) -> ParsedSort {
     let value = given.take("sort");
     let order = given.take("order");
     let mut keys = Vec::new();
@@ -34,10 +36,10 @@ pub(super) fn read(
         (None, Some(_)) => {
             faults.refuse("order", "goes with 'sort': give the field too", "'sort' beside it");
         }
-        (Some(Value::String(field)), order) if offer.options.order => {
+        (Some(Value::String(field)), order) if surface.options.order => {
             let descending = order.as_ref().and_then(|order| direction("order", order, faults));
             let descending = descending.unwrap_or_default();
-            keys.extend(key(offer, "sort", field, descending, by_score, faults));
+            keys.extend(key(surface, "sort", field, descending, by_score, faults));
         }
         (Some(_), Some(_)) => faults.refuse(
             "order",
@@ -45,22 +47,22 @@ pub(super) fn read(
             "'sort' as a string",
         ),
         (Some(Value::Array(list)), None) => {
-            if list.is_empty() || list.len() > MOST_KEYS {
+            if list.is_empty() || list.len() > MAX_KEYS {
                 let what =
-                    format!("must have 1 to {MOST_KEYS} keys: leave it out for the usual order");
-                faults.refuse("sort", &what, format!("1 to {MOST_KEYS} keys"));
+                    format!("must have 1 to {MAX_KEYS} keys: leave it out for the usual order");
+                faults.refuse("sort", &what, format!("1 to {MAX_KEYS} keys"));
             }
-            for (index, each) in list.iter().take(MOST_KEYS).enumerate() {
-                keys.extend(object(offer, &format!("sort[{index}]"), each, by_score, faults));
+            for (index, each) in list.iter().take(MAX_KEYS).enumerate() {
+                keys.extend(object(surface, &format!("sort[{index}]"), each, by_score, faults));
             }
         }
-        (Some(one), None) => keys.extend(object(offer, "sort", one, by_score, faults)),
+        (Some(one), None) => keys.extend(object(surface, "sort", one, by_score, faults)),
         (None, None) => {}
     }
     for (index, key) in keys.iter().enumerate() {
         if keys.iter().take(index).any(|other| other.by == key.by) {
             let path = match key.by {
-                SortBy::Field(place) => offer.table.field(place).map(|field| field.path.as_str()),
+                SortBy::Field(place) => surface.table.field(place).map(|field| field.path.as_str()),
                 SortBy::Score => None,
             };
             let what = format!("names '{}' twice: once is enough", path.unwrap_or_default());
@@ -68,15 +70,15 @@ pub(super) fn read(
         }
     }
     if keys.is_empty() {
-        keys = by_default(offer.table, by_score);
+        keys = by_default(surface.table, by_score);
     }
-    // Whatever the order, no two rows are equal.
-    if let Some(id) = offer.table.id
+    // The tie-breaker: no two rows are equal.
+    if let Some(id) = surface.table.id
         && !keys.iter().any(|key| key.by == SortBy::Field(id))
     {
         keys.push(SortKey { by: SortBy::Field(id), descending: false });
     }
-    Sorted { keys, given: value.is_some() }
+    ParsedSort { keys, given: value.is_some() }
 }
 
 fn by_default(table: &Table, by_score: bool) -> Vec<SortKey> {
@@ -91,11 +93,11 @@ fn by_default(table: &Table, by_score: bool) -> Vec<SortKey> {
 }
 
 fn object(
-    offer: &Offer<'_>,
+    surface: &QuerySurface<'_>,
     path: &str,
     value: &Value,
     by_score: bool,
-    faults: &mut Faults,
+    faults: &mut QueryFaults,
 ) -> Option<SortKey> {
     let Some(members) = value.as_object() else {
         faults.wrong_type(path, "object with 'field' and 'order'", json_type(value));
@@ -112,21 +114,21 @@ fn object(
     };
     match members.get("field") {
         Some(Value::String(field)) => {
-            key(offer, &format!("{path}.field"), field, descending, by_score, faults)
+            key(surface, &format!("{path}.field"), field, descending, by_score, faults)
         }
         Some(other) => {
             faults.wrong_type(&format!("{path}.field"), "string", json_type(other));
             None
         }
         None => {
-            let valid = offer.paths(|field| offer.sorts(field)).join(", ");
+            let valid = surface.paths(|field| surface.sorts(field)).join(", ");
             faults.refuse(path, "has no 'field'", format!("'field', one of: {valid}"));
             None
         }
     }
 }
 
-fn direction(path: &str, value: &Value, faults: &mut Faults) -> Option<bool> {
+fn direction(path: &str, value: &Value, faults: &mut QueryFaults) -> Option<bool> {
     match value {
         Value::String(order) if order == "asc" => Some(false),
         Value::String(order) if order == "desc" => Some(true),
@@ -142,25 +144,25 @@ fn direction(path: &str, value: &Value, faults: &mut Faults) -> Option<bool> {
 }
 
 fn key(
-    offer: &Offer<'_>,
+    surface: &QuerySurface<'_>,
     param: &str,
     field: &str,
     descending: bool,
     by_score: bool,
-    faults: &mut Faults,
+    faults: &mut QueryFaults,
 ) -> Option<SortKey> {
-    let place = offer
+    let place = surface
         .table
         .find(field)
-        .filter(|place| offer.table.field(*place).is_some_and(|field| offer.sorts(field)));
+        .filter(|place| surface.table.field(*place).is_some_and(|field| surface.sorts(field)));
     if place.is_none() {
         if by_score && field == RELEVANCE {
             return Some(SortKey { by: SortBy::Score, descending });
         }
-        let mut valid = offer.paths(|field| offer.sorts(field));
+        let mut valid = surface.paths(|field| surface.sorts(field));
         valid.extend(by_score.then_some(RELEVANCE));
-        if offer.table.has(field) {
-            faults.not_offered(param, "sorted by", field, &valid);
+        if surface.table.has(field) {
+            faults.unsupported(param, "sorted by", field, &valid);
         } else {
             faults.unknown(param, "field", field, &valid);
         }
@@ -168,9 +170,9 @@ fn key(
     Some(SortKey { by: SortBy::Field(place?), descending })
 }
 
-/// The order as the reply tells it: without the identifier that only settles ties.
+/// The order as the reply reports it, without the identifier that only breaks ties.
 pub(super) fn applied(table: &Table, keys: &[SortKey]) -> Vec<AppliedKey> {
-    let told = if keys.len() > 1 {
+    let reported = if keys.len() > 1 {
         keys.split_last().map_or(keys, |(last, rest)| {
             let settles = matches!(last.by, SortBy::Field(place) if table.id == Some(place));
             if settles && !last.descending { rest } else { keys }
@@ -178,7 +180,8 @@ pub(super) fn applied(table: &Table, keys: &[SortKey]) -> Vec<AppliedKey> {
     } else {
         keys
     };
-    told.iter()
+    reported
+        .iter()
         .map(|key| AppliedKey {
             field: match key.by {
                 SortBy::Field(place) => {

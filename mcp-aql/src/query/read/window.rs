@@ -1,36 +1,38 @@
+//! Parses the page controls.
+
 use serde_json::Value;
 
-use super::{Faults, Offer};
+use super::{QueryFaults, QuerySurface};
 use crate::paging::{CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, refused_cursor};
 use crate::query::answer::Applied;
 use crate::query::cursor::unpack;
-use crate::query::entry::Given;
+use crate::query::entry::QueryParams;
 use crate::query::plan::{Seal, SortBy, SortKey, Window};
 use crate::query::value::{Scalar, ValueKind};
 use crate::warning::Warning;
 
-/// Which rows.
-pub(super) struct Paged {
+/// A parsed window.
+pub(super) struct ParsedWindow {
     pub(super) window: Window,
-    /// The controls that the caller gave.
+    /// The controls of the call.
     pub(super) given: Vec<&'static str>,
     pub(super) applied: Applied,
 }
 
-/// The controls of the other styles.
+/// The controls of the other paging styles.
 const OFFSETS: [&str; 2] = ["limit", "offset"];
 const PAGES: [&str; 2] = ["page", "page_size"];
 
-/// Reads the page controls (REQ-PAG-01 to REQ-PAG-03, REQ-PAG-08, REQ-COL-07).
+/// Parses the page controls (REQ-PAG-01 to REQ-PAG-03, REQ-PAG-08, REQ-COL-07).
 pub(super) fn read(
-    offer: &Offer<'_>,
-    given: &mut Given<'_>,
+    surface: &QuerySurface<'_>,
+    given: &mut QueryParams<'_>,
     seal: &Seal,
     sort: &[SortKey],
     warnings: &mut Vec<Warning>,
-    faults: &mut Faults,
-) -> Paged {
-    let options = offer.options;
+    faults: &mut QueryFaults,
+) -> ParsedWindow {
+    let options = surface.options;
     let (usual, most) = (options.usual_page(), options.largest_page());
     let mut values = Vec::new();
     for name in CURSOR_CONTROLS.into_iter().chain(OFFSETS).chain(PAGES) {
@@ -46,7 +48,7 @@ pub(super) fn read(
     };
     let of = |style: &[&str]| names.iter().any(|name| style.contains(name));
     let styles = [of(&CURSOR_CONTROLS), of(&OFFSETS), of(&PAGES)];
-    let none = || Paged {
+    let none = || ParsedWindow {
         window: Window::First { count: usual, after: None },
         given: Vec::new(),
         applied: Applied::default(),
@@ -82,7 +84,7 @@ pub(super) fn read(
     } else {
         let mut place = |name: &str| {
             let text = value(name)?.as_str()?;
-            let place = open(offer, seal, sort, text);
+            let place = open(surface, seal, sort, text);
             if place.is_none() {
                 refuse_cursor(name, text, faults);
             }
@@ -100,28 +102,33 @@ pub(super) fn read(
             Window::First { count, after }
         }
     };
-    Paged { window, given: names, applied }
+    ParsedWindow { window, given: names, applied }
 }
 
-/// So many rows can be passed over by number: whoever counts them off has to hold them.
-const MOST_OFFSET: usize = 100_000;
+/// The maximum number of rows to skip by number, since an executor may have to hold them.
+const MAX_OFFSET: usize = 100_000;
 
-fn refuse_depth(name: &str, offset: usize, faults: &mut Faults) {
-    if offset > MOST_OFFSET {
+fn refuse_depth(name: &str, offset: usize, faults: &mut QueryFaults) {
+    if offset > MAX_OFFSET {
         faults.refuse(
             name,
-            &format!("passes over more than {MOST_OFFSET} rows: go on with 'first' and 'after'"),
-            format!("up to {MOST_OFFSET} rows"),
+            &format!("skips more than {MAX_OFFSET} rows: use 'first' and 'after'"),
+            format!("up to {MAX_OFFSET} rows"),
         );
     }
 }
 
-/// The place behind a cursor, if it is one of this order.
-fn open(offer: &Offer<'_>, seal: &Seal, sort: &[SortKey], text: &str) -> Option<Vec<Scalar>> {
+/// Decodes a cursor, if it belongs to this order.
+fn open(
+    surface: &QuerySurface<'_>,
+    seal: &Seal,
+    sort: &[SortKey],
+    text: &str,
+) -> Option<Vec<Scalar>> {
     let values = unpack(&seal.key.open(&seal.purpose, text)?)?;
     let fits = |(key, value): (&SortKey, &Scalar)| {
         let kind = match key.by {
-            SortBy::Field(place) => offer.table.field(place).map(|field| field.kind),
+            SortBy::Field(place) => surface.table.field(place).map(|field| field.kind),
             SortBy::Score => Some(ValueKind::Integer),
         };
         matches!(
@@ -138,7 +145,7 @@ fn open(offer: &Offer<'_>, seal: &Seal, sort: &[SortKey], text: &str) -> Option<
     (values.len() == sort.len() && sort.iter().zip(&values).all(fits)).then_some(values)
 }
 
-fn refuse_cursor(name: &str, text: &str, faults: &mut Faults) {
+fn refuse_cursor(name: &str, text: &str, faults: &mut QueryFaults) {
     let why = refused_cursor(text, "query", "'query' and 'sort'");
     faults.refuse(name, &why, EXPECTED_CURSOR);
 }

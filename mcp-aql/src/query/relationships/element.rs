@@ -1,8 +1,9 @@
+//! Elements, and the relationships between them.
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Something that relationships lead from or to: a kind and a name, which together are never the
-/// same twice.
+/// The source or target of relationships, identified by its kind and name.
 ///
 /// ```
 /// use mcp_aql::query::Element;
@@ -20,11 +21,11 @@ use serde::{Deserialize, Serialize};
 pub struct Element {
     /// The kind, such as `task`.
     pub element_type: String,
-    /// Which one of its kind.
+    /// The name, unique within its kind.
     pub element_name: String,
 }
 
-/// A relationship as a source knows it: `source` has it to `target`.
+/// A relationship from `source` to `target`.
 ///
 /// ```
 /// use mcp_aql::query::{Edge, Element};
@@ -34,15 +35,15 @@ pub struct Element {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
-    /// Where it starts.
+    /// The source element.
     pub source: Element,
-    /// Its kind, one of those that the resource declares.
+    /// The kind, as declared by the resource.
     pub relationship: String,
-    /// Where it ends.
+    /// The target element.
     pub target: Element,
 }
 
-/// One of the two ways along a relationship.
+/// The direction in which a relationship is followed.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -55,32 +56,32 @@ pub enum Side {
     Incoming,
 }
 
-/// Which relationships a walk follows.
+/// The direction of the relationships that a walk follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// Those that end here.
+    /// Relationships that end at the element.
     Incoming,
-    /// Those that start here.
+    /// Relationships that start at the element.
     Outgoing,
-    /// All of them.
+    /// Both directions.
     Both,
 }
 
 impl Element {
-    /// The element of this kind and name.
+    /// Creates an element.
     pub fn new(element_type: impl Into<String>, element_name: impl Into<String>) -> Self {
         Self { element_type: element_type.into(), element_name: element_name.into() }
     }
 
-    /// How a graph names it: `task:t-7`. Kinds without a colon keep this unmistakable.
+    /// The node id in a graph: `task:t-7`. Unambiguous, since kinds contain no colon.
     pub fn id(&self) -> String {
         format!("{}:{}", self.element_type, self.element_name)
     }
 }
 
 impl Edge {
-    /// The relationship of this kind between these two.
+    /// Creates a relationship.
     pub fn new(source: Element, relationship: impl Into<String>, target: Element) -> Self {
         Self { source, relationship: relationship.into(), target }
     }
@@ -90,7 +91,7 @@ impl Direction {
     /// Every direction, as introspection lists them.
     pub(super) const ALL: [Self; 3] = [Self::Incoming, Self::Outgoing, Self::Both];
 
-    /// Its name on the wire.
+    /// The name in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Incoming => "incoming",
@@ -99,7 +100,7 @@ impl Direction {
         }
     }
 
-    /// The sides that it follows.
+    /// The sides to follow.
     pub const fn sides(self) -> &'static [Side] {
         match self {
             Self::Incoming => &[Side::Incoming],

@@ -1,3 +1,5 @@
+//! The result of a relationship query.
+
 use std::collections::HashSet;
 
 use schemars::JsonSchema;
@@ -7,11 +9,11 @@ use super::element::{Element, Side};
 use super::walk::Step;
 use crate::query::PageInfo;
 
-/// What a walk along relationships found: `data` of `query_relationships`.
+/// The result of a walk along relationships: `data` of `query_relationships`.
 ///
-/// `root` is always there, the other members where `include` asks for them. A page is cut from the
-/// relationships; `graph` holds what belongs to those of the page, and the root: its `edges` are the
-/// same relationships in the same order, and its `nodes` their ends, each once.
+/// `root` is always present, the other members if `include` names them. Pages are cut from the
+/// relationships; `graph` contains the root and the part of the graph on the page: its `edges` are
+/// the same relationships in the same order, and its `nodes` their ends without duplicates.
 ///
 /// Source: features/relationship-queries §3 (REQ-REL-03, REQ-REL-04, choice C-61).
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
@@ -22,36 +24,36 @@ use crate::query::PageInfo;
 )]
 #[non_exhaustive]
 pub struct RelationshipGraph {
-    /// Where the walk started.
+    /// The element where the walk started.
     pub root: Element,
-    /// The relationships of this page, the nearest first. Two that lead to one element may look the
-    /// same here; `graph.edges` has both of their ends.
+    /// The relationships of this page, the nearest first. Two relationships to the same element may
+    /// look equal here; `graph.edges` shows both ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub relationships: Option<Vec<RelationshipRecord>>,
-    /// The same as a graph.
+    /// The same relationships as a graph.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub graph: Option<GraphSections>,
-    /// Where this page lies among the relationships. Missing where only `root` is asked for.
+    /// The place of this page among the relationships. Missing if only `root` is requested.
     #[serde(rename = "pageInfo", skip_serializing_if = "Option::is_none")]
     pub page_info: Option<PageInfo>,
 }
 
-/// One relationship, seen from where the walk met it.
+/// A relationship, seen from the element at which the walk encountered it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[non_exhaustive]
 pub struct RelationshipRecord {
-    /// Its kind.
+    /// The kind.
     #[serde(rename = "type")]
     pub relationship: String,
-    /// `outgoing`: it leads to `target`. `incoming`: it comes from there.
+    /// `outgoing`: the relationship leads to `target`. `incoming`: it starts there.
     pub direction: Side,
-    /// The element at its other end.
+    /// The element at the other end.
     pub target: Element,
-    /// How many steps it is away from the root: 1 for a relationship of the root itself.
+    /// The distance from the root in steps: 1 for a relationship of the root itself.
     pub depth: usize,
 }
 
-/// The part of the graph that a page shows.
+/// The part of the graph on a page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(rename = "RelationshipGraphSections")]
 #[non_exhaustive]
@@ -73,7 +75,7 @@ pub struct GraphNode {
     pub id: String,
     /// The kind.
     pub element_type: String,
-    /// Which one of its kind.
+    /// The name, unique within its kind.
     pub element_name: String,
 }
 
@@ -82,11 +84,11 @@ pub struct GraphNode {
 #[schemars(rename = "RelationshipGraphEdge")]
 #[non_exhaustive]
 pub struct GraphEdge {
-    /// The node where it starts.
+    /// The id of the source node.
     pub source: String,
-    /// The node where it ends.
+    /// The id of the target node.
     pub target: String,
-    /// Its kind.
+    /// The kind.
     #[serde(rename = "type")]
     pub relationship: String,
 }
@@ -118,7 +120,7 @@ impl Section {
 }
 
 impl RelationshipGraph {
-    /// The sections that are asked for, of the relationships of a page.
+    /// Builds the requested sections from the relationships of a page.
     pub(super) fn of(
         root: Element,
         steps: &[Step],
@@ -135,7 +137,7 @@ impl RelationshipGraph {
     }
 }
 
-/// The root and the ends of these relationships, each once, as they are met.
+/// The root and the ends of these relationships, without duplicates, in the order of the walk.
 fn nodes(root: &Element, steps: &[Step]) -> Vec<GraphNode> {
     let ends = steps.iter().flat_map(|step| [&step.near, &step.far]);
     let mut known = HashSet::new();

@@ -1,11 +1,10 @@
-//! Relationships between resources: `query_relationships` walks along them, from wherever they are
-//! kept.
+//! Relationship queries: `query_relationships` walks along the relationships of a source.
 
 mod element;
 mod graph;
-mod place;
 mod query;
 mod source;
+mod step_cursor;
 mod table;
 mod walk;
 

@@ -1,3 +1,5 @@
+//! The argument type of `query_relationships`.
+
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
@@ -9,23 +11,23 @@ use serde_json::{Map, Value};
 use super::element::{Direction, Element};
 use super::graph::{RelationshipGraph, Section};
 use super::source::RelationshipSource;
-use super::walk::{Cut, Step, Walk};
-use super::{place, table};
+use super::walk::{Step, Walk, WalkLimit};
+use super::{step_cursor, table};
 use crate::error::OperationError;
 use crate::operation::Context;
 use crate::paging::{Contradiction, CursorKey, PageInfo, clamped};
-use crate::query::entry::{Given, QueryArgument, QueryTable, read_map};
+use crate::query::entry::{QueryArgument, QueryParams, QueryTable, read_map};
 use crate::query::options::QueryOptions;
-use crate::query::read::Faults;
+use crate::query::read::QueryFaults;
 use crate::query::resource::Resource;
 use crate::warning::Warning;
 
-/// The question which elements hang together with one of them, and how: the parameters `root`,
-/// `direction`, `relationship`, `depth`, `include`, `first` and `after` of one operation.
+/// A query for the elements that are related to a root element: the parameters `root`, `direction`,
+/// `relationship`, `depth`, `include`, `first` and `after` of an operation.
 ///
-/// `T` declares the kinds of relationships there are; those that every client knows are `uses`,
-/// `extends`, `references`, `triggers` and `composes`. [`run`](Self::run) answers the question from
-/// wherever they are kept:
+/// `T` declares the kinds of relationships. The protocol predefines `uses`, `extends`,
+/// `references`, `triggers` and `composes`. [`run`](Self::run) answers the query from any source of
+/// relationships:
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -81,59 +83,60 @@ pub struct RelationshipQuery<T> {
     sections: Vec<Section>,
     page_size: usize,
     after: Option<Step>,
-    most_nodes: usize,
+    max_nodes: usize,
     key: CursorKey,
     resource: PhantomData<fn() -> T>,
 }
 
 impl<T> RelationshipQuery<T> {
-    /// How many elements a walk visits at most, the root among them.
-    pub const MOST_NODES: usize = 10_000;
+    /// The maximum number of elements that a walk visits, including the root.
+    pub const MAX_NODES: usize = 10_000;
 
-    /// A walk follows so many relationships for each element that it may visit.
+    /// The number of relationships that a walk follows for each element that it may visit.
     const EDGES_PER_NODE: usize = 10;
 
-    /// Where the walk starts.
+    /// The element where the walk starts.
     pub fn root(&self) -> &Element {
         &self.root
     }
 
-    /// Which relationships it follows.
+    /// The direction of the relationships that the walk follows.
     pub fn direction(&self) -> Direction {
         self.direction
     }
 
-    /// The only kind that it follows, if it is not all of them.
+    /// The only kind of relationship that the walk follows, or `None` for all kinds.
     pub fn relationship(&self) -> Option<&str> {
         self.relationship.as_deref()
     }
 
-    /// How many steps away from the root it goes.
+    /// The maximum distance from the root, in steps.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Lowers the number of elements that the walk visits at most, the root among them, from
-    /// [`MOST_NODES`](Self::MOST_NODES); it follows ten times as many relationships. Where that cuts
-    /// the walk off, the reply says so with a `VALIDATION_TRUNCATED_WARNING`.
+    /// Lowers the maximum number of elements that the walk visits, including the root, from
+    /// [`MAX_NODES`](Self::MAX_NODES). The walk follows up to ten times as many relationships. If
+    /// the limit ends the walk, the reply has a `VALIDATION_TRUNCATED_WARNING`.
     #[must_use]
     pub fn visit_at_most(mut self, nodes: usize) -> Self {
-        self.most_nodes = nodes.clamp(1, Self::MOST_NODES);
+        self.max_nodes = nodes.clamp(1, Self::MAX_NODES);
         self
     }
 
-    /// Walks, breadth first, and gives the page that was asked for.
+    /// Walks breadth-first and returns the requested page.
     ///
-    /// Every relationship comes once: also one that closes a cycle, which is where the walk goes no
-    /// further. The order is by depth, then by the element where the walk met the relationship, then
-    /// outgoing before incoming, then by kind and by the other end, texts byte by byte. A page goes on
-    /// behind the last relationship of the one before, whatever was added or removed meanwhile.
+    /// Every relationship is returned once, including those that close a cycle, where the walk does
+    /// not continue. The order is by depth, then by the element at which the walk encountered the
+    /// relationship, then outgoing before incoming, then by kind and by the other end; texts are
+    /// compared by bytes. A page starts after the last relationship of the previous page, even if
+    /// relationships were added or removed meanwhile.
     ///
-    /// A walk ends as soon as its page is full, so a page costs what lies before it, and there is no
-    /// `totalCount`.
+    /// A walk ends as soon as its page is full. The cost of a page depends on the part of the walk
+    /// before it, and `totalCount` is not available.
     ///
     /// # Errors
-    /// Those of `source`.
+    /// The errors of `source`.
     pub async fn run<S: RelationshipSource + ?Sized>(
         &self,
         source: &S,
@@ -159,7 +162,7 @@ impl<T> RelationshipQuery<T> {
                 ControlFlow::Continue(())
             })
             .await?;
-        if let Some(Cut { field, found, kept, limit }) = cut {
+        if let Some(WalkLimit { field, found, kept, limit }) = cut {
             context.warn(Warning::truncated(field, found, kept, limit));
         }
         if let [first, .., last] | [first @ last] = page.as_slice() {
@@ -174,17 +177,17 @@ impl<T> RelationshipQuery<T> {
             direction: self.direction,
             relationship: self.relationship.as_deref(),
             depth: self.depth,
-            most_nodes: self.most_nodes,
-            most_edges: self.most_nodes.saturating_mul(Self::EDGES_PER_NODE),
+            max_nodes: self.max_nodes,
+            max_edges: self.max_nodes.saturating_mul(Self::EDGES_PER_NODE),
         }
     }
 }
 
 impl<T: Resource> RelationshipQuery<T> {
-    /// Reads a query outside of an operation, as in a test.
+    /// Parses a query outside of an operation, for instance in a test.
     ///
     /// # Errors
-    /// Whatever is wrong with the parameters, as a client reads it.
+    /// The error that a client would receive for the same parameters.
     pub fn parse(
         options: &QueryOptions,
         params: Map<String, Value>,
@@ -200,7 +203,7 @@ impl<T: Resource> QueryArgument for RelationshipQuery<T> {
         table::of(&resource.name, resource.relationships, options)
     }
 
-    fn read(options: &QueryOptions, given: &mut Given<'_>) -> Result<Self, OperationError> {
+    fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError> {
         let mut query = Self {
             root: required(given, "root")?,
             direction: required(given, "direction")?,
@@ -209,11 +212,11 @@ impl<T: Resource> QueryArgument for RelationshipQuery<T> {
             sections: take(given, "include")?.unwrap_or_else(|| Section::ALL.to_vec()),
             page_size: options.usual_page(),
             after: None,
-            most_nodes: Self::MOST_NODES,
+            max_nodes: Self::MAX_NODES,
             key: given.key.clone(),
             resource: PhantomData,
         };
-        let mut faults = Faults::default();
+        let mut faults = QueryFaults::default();
         let after: Option<String> = take(given, "after")?;
         match take::<u64>(given, "first")? {
             Some(first) => {
@@ -230,37 +233,37 @@ impl<T: Resource> QueryArgument for RelationshipQuery<T> {
         if let Some(text) = after {
             query.after = query.open(&text);
             if query.after.is_none() {
-                faults.refuse("after", NO_CURSOR, "'endCursor' of an earlier page");
+                faults.refuse("after", INVALID_CURSOR, "'endCursor' of an earlier page");
             }
         }
         faults.into_error().map_or(Ok(query), Err)
     }
 }
 
-const NO_CURSOR: &str = "is no cursor of this query: give 'endCursor' of one of its pages unchanged, \
+const INVALID_CURSOR: &str = "is no cursor of this query: give 'endCursor' of one of its pages unchanged, \
                          with the same 'root', 'direction', 'relationship' and 'depth'";
 
 impl<T> RelationshipQuery<T> {
-    /// What a cursor is a place in.
+    /// The purpose to which cursors are bound.
     fn purpose(&self) -> String {
         let Self { root, direction, relationship, depth, .. } = self;
         serde_json::json!(["relationships", root, direction.as_str(), relationship, depth])
             .to_string()
     }
 
-    /// The place behind a cursor, if it is one of this query.
+    /// Decodes a cursor, if it belongs to this query.
     fn open(&self, text: &str) -> Option<Step> {
-        place::unpack(&self.key.open(&self.purpose(), text)?)
+        step_cursor::unpack(&self.key.open(&self.purpose(), text)?)
     }
 
     fn cursor(&self, step: &Step) -> String {
-        self.key.seal(&self.purpose(), &place::pack(step))
+        self.key.seal(&self.purpose(), &step_cursor::pack(step))
     }
 }
 
-/// Takes a parameter out of a call; `null` is as good as nothing.
+/// Removes and parses a parameter of a call. `null` counts as missing.
 fn take<V: DeserializeOwned>(
-    given: &mut Given<'_>,
+    given: &mut QueryParams<'_>,
     name: &str,
 ) -> Result<Option<V>, OperationError> {
     given
@@ -271,7 +274,10 @@ fn take<V: DeserializeOwned>(
         .map_err(|cause| OperationError::refused_by_type(name, &cause))
 }
 
-fn required<V: DeserializeOwned>(given: &mut Given<'_>, name: &str) -> Result<V, OperationError> {
+fn required<V: DeserializeOwned>(
+    given: &mut QueryParams<'_>,
+    name: &str,
+) -> Result<V, OperationError> {
     take(given, name)?.ok_or_else(|| {
         OperationError::new(
             ErrorCode::ValidationMissingParam,

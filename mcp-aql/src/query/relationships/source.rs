@@ -1,11 +1,13 @@
+//! The trait of relationship sources.
+
 use std::future::Future;
 use std::sync::Arc;
 
 use super::element::{Edge, Element, Side};
 use crate::error::OperationError;
 
-/// Where relationships are kept. The walk asks it level by level, so a source in a database answers
-/// each level in one statement.
+/// A source of relationships. The walk queries it level by level, so a database answers each level
+/// with a single statement.
 ///
 /// ```
 /// use mcp_aql::query::{Edge, EdgesAt, Side};
@@ -27,7 +29,7 @@ use crate::error::OperationError;
 /// }
 /// ```
 ///
-/// `[Edge]` and `Vec<Edge>` are sources already.
+/// `[Edge]` and `Vec<Edge>` implement it.
 ///
 /// Source: features/relationship-queries §5 (REQ-REL-06).
 #[diagnostic::on_unimplemented(
@@ -36,19 +38,19 @@ use crate::error::OperationError;
     note = "implement `RelationshipSource` for it, or hand over a `Vec<Edge>`"
 )]
 pub trait RelationshipSource: Sync {
-    /// Why it could not answer.
+    /// The error of the source.
     type Error: Into<OperationError> + Send;
 
-    /// The relationships of these elements.
+    /// Returns the relationships of these elements.
     ///
-    /// Their order is not important, and neither are doubles: the walk sorts them. Where there are
-    /// more than [`limit`](EdgesAt::limit), give those that come first by the element asked for, then
-    /// by kind, then by the other end; pages agree with each other as long as it is the same ones each
+    /// Their order does not matter, and duplicates are removed: the walk sorts them. If there are
+    /// more than [`limit`](EdgesAt::limit), return the first ones by the requested element, then by
+    /// kind, then by the other end. Pages are consistent as long as the same ones are returned each
     /// time.
     fn edges(&self, at: EdgesAt<'_>)
     -> impl Future<Output = Result<Vec<Edge>, Self::Error>> + Send;
 
-    /// Whether a walk may start here. Every element will do, unless you say otherwise: answer with
+    /// Checks that a walk may start at this element. By default every element is valid; return
     /// `NOT_FOUND_RESOURCE` for one that does not exist.
     fn check_root(&self, root: &Element) -> impl Future<Output = Result<(), Self::Error>> + Send {
         let _ = root;
@@ -56,23 +58,24 @@ pub trait RelationshipSource: Sync {
     }
 }
 
-/// Which relationships a walk asks for.
+/// The relationships that a walk requests.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct EdgesAt<'a> {
-    /// The elements, sorted and each once; never none, and at most [`BATCH`](Self::BATCH).
+    /// The elements, sorted and without duplicates: at least one, and at most
+    /// [`BATCH`](Self::BATCH).
     pub nodes: &'a [Element],
-    /// Outgoing: those whose source is one of `nodes`. Incoming: those whose target is.
+    /// Outgoing: relationships whose source is one of `nodes`. Incoming: those whose target is.
     pub side: Side,
-    /// Only those of this kind.
+    /// The only kind to return.
     pub relationship: Option<&'a str>,
-    /// So many are enough.
+    /// The maximum number of relationships needed.
     pub limit: usize,
 }
 
 impl<'a> EdgesAt<'a> {
-    /// How many elements are asked for at once: a statement with two variables for each stays within
-    /// the limits of the usual databases.
+    /// The maximum number of elements per request: a statement with two variables per element stays
+    /// within the limits of common databases.
     pub const BATCH: usize = 1_000;
 
     pub(super) fn new(
@@ -84,7 +87,7 @@ impl<'a> EdgesAt<'a> {
         Self { nodes, side, relationship, limit }
     }
 
-    /// Whether this relationship is one of them.
+    /// Whether this relationship is one of those requested.
     pub fn matches(&self, edge: &Edge) -> bool {
         let near = match self.side {
             Side::Outgoing => &edge.source,

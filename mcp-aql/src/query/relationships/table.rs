@@ -1,4 +1,4 @@
-//! The parameters of a relationship query, and what introspection tells of it.
+//! The parameters of a relationship query and their description for introspection.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::query::options::QueryOptions;
 use crate::query::resource::RelationshipType;
 use crate::shape::{FieldShape, Kind, Members, ObjectShape, Shape};
 
-/// The type of `root`, as introspection names it.
+/// The type of `root` in introspection.
 const ROOT: &str = "RelationshipRoot";
 
-/// How far a walk goes.
+/// The maximum depth of a walk.
 pub(super) fn max_depth(options: &QueryOptions) -> usize {
     options.max_depth.max(1)
 }
 
-/// The table of a query for the relationships of `resource`.
+/// The table of a relationship query for `resource`.
 pub(super) fn of(
     resource: &str,
     relationships: &[RelationshipType],
@@ -67,7 +67,7 @@ fn parameters(relationships: &[RelationshipType], options: &QueryOptions) -> Vec
             default: Some(json!(1)),
             ..optional(
                 "depth",
-                "How many steps to go from `root`.",
+                "The maximum distance from `root`, in steps.",
                 whole(1, Some(max_depth(options))),
             )
         },
@@ -87,13 +87,13 @@ fn parameters(relationships: &[RelationshipType], options: &QueryOptions) -> Vec
         ),
         optional(
             "after",
-            "Where to go on, together with `first`: `pageInfo.endCursor` of the page before.",
+            "`pageInfo.endCursor` of the previous page; with `first`.",
             Shape::of(Kind::String),
         ),
     ]
 }
 
-/// What `relationship` says, with the meaning of each kind (REQ-REL-05).
+/// The description of `relationship`, with the meaning of each kind (REQ-REL-05).
 fn kinds(relationships: &[RelationshipType]) -> String {
     let mut text = "Follow only relationships of this kind.".to_owned();
     for kind in relationships {
@@ -120,14 +120,14 @@ fn optional(name: &'static str, description: &str, shape: Shape) -> QueryParamet
     }
 }
 
-/// One of these texts.
+/// The shape of one of these texts.
 fn choice(names: Vec<&'static str>) -> Shape {
     let mut shape = Shape::of(Kind::String);
     shape.checks.allowed = names.into_iter().map(Value::from).collect();
     shape
 }
 
-/// A whole number in this range.
+/// The shape of an integer in this range.
 fn whole(least: usize, most: Option<usize>) -> Shape {
     let bound = |number| i128::try_from(number).ok().map(Bound::Int);
     let mut shape = Shape::of(Kind::Integer);
@@ -143,10 +143,10 @@ fn sections() -> Shape {
     shape
 }
 
-/// The members of `root`, with what they are.
+/// The members of `root`, with their descriptions.
 const ROOT_FIELDS: [(&str, &str); 2] = [
     ("element_type", "The kind of the element, as `target` and nodes show it."),
-    ("element_name", "Which one of its kind."),
+    ("element_name", "The name, unique within its kind."),
 ];
 
 fn root_shape() -> Shape {
@@ -177,7 +177,7 @@ fn root_type() -> Members {
     details
 }
 
-/// A call that shows the parameters together.
+/// The parameters of an example call.
 fn example(resource: &str, relationships: &[RelationshipType], options: &QueryOptions) -> String {
     let kind = resource.to_lowercase();
     let mut params = Members::new();

@@ -1,5 +1,5 @@
-//! The walk along relationships: breadth first, each relationship once, each element entered once,
-//! so that a cycle ends where it closes.
+//! The walk along relationships: breadth-first, following each relationship and entering each
+//! element once, so that cycles end.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -7,58 +7,58 @@ use std::ops::ControlFlow;
 use super::element::{Direction, Edge, Element, Side};
 use super::source::{EdgesAt, RelationshipSource};
 
-/// What a walk does.
+/// The limits and filters of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk<'a> {
     pub(super) root: &'a Element,
     pub(super) direction: Direction,
     pub(super) relationship: Option<&'a str>,
-    /// How many steps away from the root it goes.
+    /// The maximum distance from the root, in steps.
     pub(super) depth: usize,
-    /// How many elements it visits, the root among them.
-    pub(super) most_nodes: usize,
-    /// How many relationships it follows.
-    pub(super) most_edges: usize,
+    /// The maximum number of elements visited, including the root.
+    pub(super) max_nodes: usize,
+    /// The maximum number of relationships followed.
+    pub(super) max_edges: usize,
 }
 
-/// One relationship as the walk met it.
+/// A relationship as the walk encountered it.
 ///
-/// The order of the fields is the order of the walk: nearest to the root first, then by the element
-/// that it was met at, its side, its kind and the element behind it, texts byte by byte. It depends on
-/// the relationships alone, so it is the same for every page.
+/// The order of the fields is the order of the walk: by distance from the root, then by the near
+/// element, the side, the kind and the far element; texts are compared by bytes. It depends only on
+/// the relationships, so it is the same for every page.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Step {
     /// 1 for a relationship of the root.
     pub(super) depth: usize,
-    /// The element that it was met at.
+    /// The element at which it was encountered.
     pub(super) near: Element,
     pub(super) side: Side,
     pub(super) relationship: String,
-    /// The element behind it.
+    /// The element at the other end.
     pub(super) far: Element,
 }
 
-/// A walk ended because of a bound: it came to the first thing beyond.
+/// The limit that ended a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Cut {
-    /// What there is too much of, as `include` names it.
+pub(super) struct WalkLimit {
+    /// The section that is cut off, as `include` names it.
     pub(super) field: &'static str,
-    /// How many it knows of: there may be more.
+    /// The number of items found; there may be more.
     pub(super) found: usize,
-    /// How many it gave.
+    /// The number of items returned.
     pub(super) kept: usize,
     /// The bound.
     pub(super) limit: usize,
 }
 
 impl Walk<'_> {
-    /// Hands every step to `take`, in their order, until that breaks off. What a bound leaves is the
-    /// beginning of what would have come without it, as far as the source knows what comes first.
+    /// Calls `take` with every step in order until it breaks. With a limit, the steps are a prefix
+    /// of those without one, if the source returns the first relationships.
     pub(super) async fn run<S: RelationshipSource + ?Sized>(
         &self,
         source: &S,
         mut take: impl FnMut(Step) -> ControlFlow<()> + Send,
-    ) -> Result<Option<Cut>, S::Error> {
+    ) -> Result<Option<WalkLimit>, S::Error> {
         let mut visited = HashMap::from([(self.root.clone(), 0)]);
         let mut followed = 0;
         let mut level = vec![self.root.clone()];
@@ -69,10 +69,10 @@ impl Walk<'_> {
                 let mut steps = steps.into_iter();
                 while let Some(step) = steps.next() {
                     let is_new = !visited.contains_key(&step.far);
-                    if is_new && visited.len() >= self.most_nodes {
+                    if is_new && visited.len() >= self.max_nodes {
                         return Ok(Some(self.too_many_nodes(&visited, step, steps)));
                     }
-                    if followed >= self.most_edges {
+                    if followed >= self.max_edges {
                         return Ok(Some(self.too_many_edges(followed, 1 + steps.len())));
                     }
                     followed += 1;
@@ -97,7 +97,7 @@ impl Walk<'_> {
         Ok(None)
     }
 
-    /// The steps from these elements, sorted; and whether the source has more of them.
+    /// The sorted steps from these elements, and whether the source has more of them.
     async fn steps<S: RelationshipSource + ?Sized>(
         &self,
         source: &S,
@@ -105,16 +105,16 @@ impl Walk<'_> {
         depth: usize,
         visited: &HashMap<Element, usize>,
     ) -> Result<(Vec<Step>, bool), S::Error> {
-        // One more than are followed, so that there being more shows. It is not what is left of the
-        // bound: in both directions a source repeats what was followed from the other end.
-        let limit = self.most_edges.saturating_add(1);
+        // One more than the limit, to detect further ones. The remaining number would be too low:
+        // in both directions a source repeats relationships that were followed from the other end.
+        let limit = self.max_edges.saturating_add(1);
         let mut steps = Vec::new();
         let mut more = false;
         for side in self.direction.sides() {
             let at = EdgesAt::new(nodes, *side, self.relationship, limit);
             let edges = source.edges(at).await?;
             more |= edges.len() >= limit;
-            // A source that gives more than it was asked for does no harm.
+            // Relationships that were not requested are ignored.
             let asked = edges.into_iter().filter(|edge| at.matches(edge));
             steps.extend(
                 asked
@@ -127,8 +127,8 @@ impl Walk<'_> {
         Ok((steps, more))
     }
 
-    /// In both directions every relationship shows at both of its ends: it is followed from the one
-    /// that comes first.
+    /// In both directions every relationship is found at both of its ends. It is followed from the
+    /// one that comes first.
     fn was_met(&self, step: &Step, visited: &HashMap<Element, usize>) -> bool {
         if self.direction != Direction::Both {
             return false;
@@ -136,7 +136,7 @@ impl Walk<'_> {
         if step.near == step.far {
             return step.side == Side::Incoming;
         }
-        // The elements of a level have the depth of their relationships less one.
+        // The elements of a level are one step nearer than their relationships.
         visited
             .get(&step.far)
             .is_some_and(|depth| (depth + 1, &step.far) < (step.depth, &step.near))
@@ -147,26 +147,26 @@ impl Walk<'_> {
         visited: &HashMap<Element, usize>,
         first: Step,
         rest: impl Iterator<Item = Step>,
-    ) -> Cut {
+    ) -> WalkLimit {
         let unknown: HashSet<Element> = std::iter::once(first)
             .chain(rest)
             .map(|step| step.far)
             .filter(|far| !visited.contains_key(far))
             .collect();
-        Cut {
+        WalkLimit {
             field: "graph.nodes",
-            found: self.most_nodes.saturating_add(unknown.len()),
-            kept: self.most_nodes,
-            limit: self.most_nodes,
+            found: self.max_nodes.saturating_add(unknown.len()),
+            kept: self.max_nodes,
+            limit: self.max_nodes,
         }
     }
 
-    fn too_many_edges(&self, kept: usize, beyond: usize) -> Cut {
-        Cut {
+    fn too_many_edges(&self, kept: usize, beyond: usize) -> WalkLimit {
+        WalkLimit {
             field: "relationships",
             found: kept.saturating_add(beyond),
             kept,
-            limit: self.most_edges,
+            limit: self.max_edges,
         }
     }
 }
@@ -180,7 +180,7 @@ impl Step {
         Self { depth, near, side, relationship: edge.relationship, far }
     }
 
-    /// Where the relationship starts, and where it ends.
+    /// The source and the target of the relationship.
     pub(super) fn ends(&self) -> (&Element, &Element) {
         match self.side {
             Side::Outgoing => (&self.near, &self.far),

@@ -1,4 +1,4 @@
-//! Distinguishes containers from plain values, as a path does not lead through a plain value
+//! Distinguishes containers from plain values. A path cannot lead through a plain value
 //! (REQ-FLD-08).
 
 use std::fmt;
@@ -7,28 +7,28 @@ use serde::ser::{
     self, Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer,
 };
 
-/// Whether a path can lead into the value: an object, a list with such an entry, or an empty one. A
-/// null is as good as an object, as it stands for one that is missing.
+/// Whether a path can lead into the value: an object, a list with such an entry, or an empty list.
+/// A null counts as a missing object.
 pub(super) fn is_container<V: Serialize + ?Sized>(value: &V) -> bool {
-    // A value that fails to serialize reports that when it is written.
-    value.serialize(Probe).unwrap_or(true)
+    // A value that fails to serialize reports the error when it is written.
+    value.serialize(ContainerProbe).unwrap_or(true)
 }
 
-struct Probe;
+struct ContainerProbe;
 
 /// Ends the probe early: the value is a container.
 #[derive(Debug)]
-struct Found;
+struct ContainerFound;
 
-impl fmt::Display for Found {
+impl fmt::Display for ContainerFound {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("a container")
     }
 }
 
-impl std::error::Error for Found {}
+impl std::error::Error for ContainerFound {}
 
-impl ser::Error for Found {
+impl ser::Error for ContainerFound {
     fn custom<T: fmt::Display>(_: T) -> Self {
         Self
     }
@@ -36,22 +36,22 @@ impl ser::Error for Found {
 
 macro_rules! plain {
     ($($method:ident: $ty:ty),* $(,)?) => {
-        $(fn $method(self, _: $ty) -> Result<bool, Found> {
+        $(fn $method(self, _: $ty) -> Result<bool, ContainerFound> {
             Ok(false)
         })*
     };
 }
 
-impl Serializer for Probe {
+impl Serializer for ContainerProbe {
     type Ok = bool;
-    type Error = Found;
-    type SerializeSeq = List;
-    type SerializeTuple = List;
-    type SerializeTupleStruct = List;
-    type SerializeTupleVariant = Impossible<bool, Found>;
-    type SerializeMap = Impossible<bool, Found>;
-    type SerializeStruct = Impossible<bool, Found>;
-    type SerializeStructVariant = Impossible<bool, Found>;
+    type Error = ContainerFound;
+    type SerializeSeq = ListProbe;
+    type SerializeTuple = ListProbe;
+    type SerializeTupleStruct = ListProbe;
+    type SerializeTupleVariant = Impossible<bool, ContainerFound>;
+    type SerializeMap = Impossible<bool, ContainerFound>;
+    type SerializeStruct = Impossible<bool, ContainerFound>;
+    type SerializeStructVariant = Impossible<bool, ContainerFound>;
 
     plain!(
         serialize_bool: bool, serialize_i8: i8, serialize_i16: i16, serialize_i32: i32,
@@ -60,19 +60,19 @@ impl Serializer for Probe {
         serialize_f64: f64, serialize_char: char, serialize_str: &str, serialize_bytes: &[u8],
     );
 
-    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<bool, Found> {
+    fn collect_str<T: fmt::Display + ?Sized>(self, _: &T) -> Result<bool, ContainerFound> {
         Ok(false)
     }
 
-    fn serialize_none(self) -> Result<bool, Found> {
+    fn serialize_none(self) -> Result<bool, ContainerFound> {
         Ok(true)
     }
 
-    fn serialize_unit(self) -> Result<bool, Found> {
+    fn serialize_unit(self) -> Result<bool, ContainerFound> {
         Ok(true)
     }
 
-    fn serialize_unit_struct(self, _: &'static str) -> Result<bool, Found> {
+    fn serialize_unit_struct(self, _: &'static str) -> Result<bool, ContainerFound> {
         Ok(true)
     }
 
@@ -81,11 +81,11 @@ impl Serializer for Probe {
         _: &'static str,
         _: u32,
         _: &'static str,
-    ) -> Result<bool, Found> {
+    ) -> Result<bool, ContainerFound> {
         Ok(false)
     }
 
-    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<bool, Found> {
+    fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<bool, ContainerFound> {
         value.serialize(self)
     }
 
@@ -93,7 +93,7 @@ impl Serializer for Probe {
         self,
         _: &'static str,
         value: &T,
-    ) -> Result<bool, Found> {
+    ) -> Result<bool, ContainerFound> {
         value.serialize(self)
     }
 
@@ -103,19 +103,23 @@ impl Serializer for Probe {
         _: u32,
         _: &'static str,
         _: &T,
-    ) -> Result<bool, Found> {
+    ) -> Result<bool, ContainerFound> {
         Ok(true)
     }
 
-    fn serialize_seq(self, _: Option<usize>) -> Result<List, Found> {
-        Ok(List { is_empty: true })
+    fn serialize_seq(self, _: Option<usize>) -> Result<ListProbe, ContainerFound> {
+        Ok(ListProbe { is_empty: true })
     }
 
-    fn serialize_tuple(self, _: usize) -> Result<List, Found> {
+    fn serialize_tuple(self, _: usize) -> Result<ListProbe, ContainerFound> {
         self.serialize_seq(None)
     }
 
-    fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<List, Found> {
+    fn serialize_tuple_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<ListProbe, ContainerFound> {
         self.serialize_seq(None)
     }
 
@@ -125,16 +129,20 @@ impl Serializer for Probe {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeTupleVariant, Found> {
-        Err(Found)
+    ) -> Result<Self::SerializeTupleVariant, ContainerFound> {
+        Err(ContainerFound)
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, Found> {
-        Err(Found)
+    fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, ContainerFound> {
+        Err(ContainerFound)
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Self::SerializeStruct, Found> {
-        Err(Found)
+    fn serialize_struct(
+        self,
+        _: &'static str,
+        _: usize,
+    ) -> Result<Self::SerializeStruct, ContainerFound> {
+        Err(ContainerFound)
     }
 
     fn serialize_struct_variant(
@@ -143,52 +151,58 @@ impl Serializer for Probe {
         _: u32,
         _: &'static str,
         _: usize,
-    ) -> Result<Self::SerializeStructVariant, Found> {
-        Err(Found)
+    ) -> Result<Self::SerializeStructVariant, ContainerFound> {
+        Err(ContainerFound)
     }
 }
 
 /// A list without a container so far.
-struct List {
+struct ListProbe {
     is_empty: bool,
 }
 
-impl SerializeSeq for List {
+impl SerializeSeq for ListProbe {
     type Ok = bool;
-    type Error = Found;
+    type Error = ContainerFound;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Found> {
+    fn serialize_element<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), ContainerFound> {
         self.is_empty = false;
-        if is_container(value) { Err(Found) } else { Ok(()) }
+        if is_container(value) { Err(ContainerFound) } else { Ok(()) }
     }
 
-    fn end(self) -> Result<bool, Found> {
+    fn end(self) -> Result<bool, ContainerFound> {
         Ok(self.is_empty)
     }
 }
 
-impl SerializeTuple for List {
+impl SerializeTuple for ListProbe {
     type Ok = bool;
-    type Error = Found;
+    type Error = ContainerFound;
 
-    fn serialize_element<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Found> {
+    fn serialize_element<T: Serialize + ?Sized>(
+        &mut self,
+        value: &T,
+    ) -> Result<(), ContainerFound> {
         SerializeSeq::serialize_element(self, value)
     }
 
-    fn end(self) -> Result<bool, Found> {
+    fn end(self) -> Result<bool, ContainerFound> {
         SerializeSeq::end(self)
     }
 }
 
-impl SerializeTupleStruct for List {
+impl SerializeTupleStruct for ListProbe {
     type Ok = bool;
-    type Error = Found;
+    type Error = ContainerFound;
 
-    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), Found> {
+    fn serialize_field<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), ContainerFound> {
         SerializeSeq::serialize_element(self, value)
     }
 
-    fn end(self) -> Result<bool, Found> {
+    fn end(self) -> Result<bool, ContainerFound> {
         SerializeSeq::end(self)
     }
 }

@@ -1,9 +1,9 @@
-//! Paths into maps and free-form JSON, of which only the rows show whether they lead to anything.
+//! Paths into maps and free-form JSON, which may exist in some rows only.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::Pick;
+use super::Projection;
 use crate::warning::{Severity, Warning};
 
 /// A path that a row may lack although its type allows it.
@@ -12,7 +12,7 @@ pub(crate) struct OpenPath {
     path: String,
     /// The path that was probably meant.
     near: Option<String>,
-    /// A row has it.
+    /// Set once a row has the path.
     found: AtomicBool,
 }
 
@@ -27,7 +27,7 @@ impl OpenPath {
         Self { path: path.to_owned(), near, found: AtomicBool::new(false) }
     }
 
-    /// Notes that a row has it.
+    /// Records that a row has the path.
     pub(crate) fn mark_found(&self) {
         self.found.store(true, Ordering::Relaxed);
     }
@@ -37,7 +37,7 @@ impl OpenPath {
 #[derive(Debug)]
 pub(crate) struct OpenPaths {
     paths: Vec<Arc<OpenPath>>,
-    /// A row was written.
+    /// Set once a row was written.
     has_rows: AtomicBool,
 }
 
@@ -48,30 +48,32 @@ impl PartialEq for OpenPaths {
 }
 
 impl OpenPaths {
-    /// The open paths of a selection; none where its type knows all of them.
-    pub(crate) fn of(pick: &Pick) -> Option<Arc<Self>> {
-        fn collect(pick: &Pick, paths: &mut Vec<Arc<OpenPath>>) {
-            match pick {
-                Pick::All => {}
-                Pick::Open(open) => {
+    /// The open paths of a selection, or `None` if its type determines all paths.
+    pub(crate) fn of(projection: &Projection) -> Option<Arc<Self>> {
+        fn collect(projection: &Projection, paths: &mut Vec<Arc<OpenPath>>) {
+            match projection {
+                Projection::All => {}
+                Projection::Open(open) => {
                     paths.extend(open.path.clone());
-                    open.members.values().for_each(|pick| collect(pick, paths));
+                    open.members.values().for_each(|member| collect(member, paths));
                 }
-                Pick::Members(members) => members.values().for_each(|pick| collect(pick, paths)),
+                Projection::Members(members) => {
+                    members.values().for_each(|member| collect(member, paths));
+                }
             }
         }
         let mut paths = Vec::new();
-        collect(pick, &mut paths);
+        collect(projection, &mut paths);
         (!paths.is_empty()).then(|| Arc::new(Self { paths, has_rows: AtomicBool::new(false) }))
     }
 
-    /// Notes that a row was written.
+    /// Records that a row was written.
     pub(crate) fn mark_row(&self) {
         self.has_rows.store(true, Ordering::Relaxed);
     }
 
-    /// The warning about paths that no row has: a row may lack a field (REQ-FLD-08), but a caller
-    /// that misspells a path would not notice.
+    /// The warning about paths that no row has: a row may lack a field (REQ-FLD-08), but without a
+    /// warning a caller would not notice a misspelled path.
     pub(crate) fn warning(&self) -> Option<Warning> {
         if !self.has_rows.load(Ordering::Relaxed) {
             return None;

@@ -1,7 +1,8 @@
-//! What rows must satisfy, as SQL.
+//! Conditions on rows, as SQL.
 //!
-//! In SQL a comparison with a missing value is neither true nor false. Below `WHERE`, `AND` and `OR`
-//! that is as good as false; `NOT` is written `IS NOT TRUE`, so that it is there as well.
+//! In SQL a comparison with a missing value is neither true nor false. Directly below `WHERE`,
+//! `AND` and `OR` it counts as false. `NOT` is written `IS NOT TRUE`, so that it counts as false
+//! there too.
 
 use std::cmp::Ordering;
 
@@ -15,10 +16,10 @@ use crate::query::plan::{Filter, Test};
 use crate::query::text::TextQuery;
 use crate::query::value::{Scalar, ValueKind};
 
-/// The entries of a list inside of a condition.
+/// The alias of a list's entries inside a condition.
 const ENTRY: &str = "entry";
 
-/// Joins conditions evenly, as databases limit how deep expressions are.
+/// Joins conditions into a balanced tree, since databases limit the depth of expressions.
 pub(super) fn joined(mut parts: Vec<Expr>, all: bool) -> Expr {
     while parts.len() > 1 {
         let mut halves = Vec::with_capacity(parts.len().div_ceil(2));
@@ -35,7 +36,7 @@ pub(super) fn joined(mut parts: Vec<Expr>, all: bool) -> Expr {
     parts.pop().unwrap_or_else(|| truth(all))
 }
 
-/// That there is a value.
+/// The condition that a value exists.
 fn there(column: Expr) -> Expr {
     column.is_not_null()
 }
@@ -54,7 +55,7 @@ impl Context<'_> {
         })
     }
 
-    /// A condition that holds wherever the filter does, and perhaps elsewhere.
+    /// A weaker condition, which holds for at least the rows that the filter accepts.
     pub(super) fn rough_condition(&self, filter: &Filter) -> Option<Expr> {
         match filter {
             Filter::All(parts) => {
@@ -73,7 +74,7 @@ impl Context<'_> {
             return entries(dialect, source, test);
         }
         if source.form == Form::Json {
-            // Such a field is selected and no more; there is nothing else to ask of it.
+            // Such a field can only be selected, so no other test is possible.
             return match test {
                 Test::Exists => exists(dialect, source.column.clone(), "null"),
                 _ => truth(false),
@@ -82,7 +83,7 @@ impl Context<'_> {
         scalar(dialect, source, test)
     }
 
-    /// That one of the words stands in one of the fields, and how well a row answers.
+    /// The condition that one of the terms occurs in one of the fields, and the score of a row.
     pub(super) fn words(&self, text: &TextQuery) -> Result<(Expr, Expr), SqlError> {
         let dialect = self.dialect();
         let unmapped = || SqlError::Unmapped { path: "query".to_owned() };
@@ -102,7 +103,7 @@ impl Context<'_> {
                     Some(start) => {
                         let begins = dialect.has(column.clone(), start);
                         counts = counts.case(begins.clone(), number(1));
-                        // The whole begins with the beginning.
+                        // A whole word includes its beginning.
                         found.push(begins);
                     }
                     None => found.push(whole),
@@ -119,7 +120,7 @@ impl Context<'_> {
     }
 }
 
-/// That a document is there, and not a JSON null or an empty list.
+/// The condition that a document exists and is neither a JSON null nor an empty list.
 fn exists(dialect: Dialect, document: Expr, empty: &'static str) -> Expr {
     let kind = match dialect {
         Dialect::Sqlite => "json_type",
@@ -128,7 +129,7 @@ fn exists(dialect: Dialect, document: Expr, empty: &'static str) -> Expr {
     Expr::from(function(kind).arg(document)).ne(literal(empty))
 }
 
-/// The document where it is a list; what is none has no entries.
+/// The document if it is a list. Any other document has no entries.
 fn list(dialect: Dialect, document: Expr) -> Expr {
     match dialect {
         Dialect::Sqlite => document,
@@ -151,7 +152,7 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
             };
             return Expr::from(function(length).arg(list(dialect, document))).gt(number(0));
         }
-        // What PostgreSQL has indexes for.
+        // Supported by PostgreSQL's indexes.
         (Dialect::Postgres, Test::Equals(value)) => return contains(dialect, source, value),
         (Dialect::Postgres, Test::AnyOf(values)) => {
             let each = values.iter().map(|value| contains(dialect, source, value)).collect();
@@ -174,13 +175,13 @@ fn entries(dialect: Dialect, source: &Source, test: &Test) -> Expr {
     Expr::exists(select)
 }
 
-/// That a list has this entry, as PostgreSQL's `jsonb` compares.
+/// The condition that a list contains this entry, by the comparison of PostgreSQL's `jsonb`.
 fn contains(dialect: Dialect, source: &Source, value: &Scalar) -> Expr {
-    // The entries are parts of a document, whatever the list is.
+    // The entries are parts of a document, even if the list itself is a column.
     let entry = Source { inside: true, ..source.clone() };
     let text = match entry.rounded(value) {
         Scalar::Text(text) if !dialect.holds(&text) => None,
-        // Too large for the list's numbers; in JSON it would be a null.
+        // Too large for the list's numbers; in JSON it would be null.
         Scalar::Float(value) if !value.is_finite() => None,
         value => serde_json::to_string(&[value]).ok(),
     };
@@ -247,7 +248,7 @@ fn scalar(dialect: Dialect, source: &Source, test: &Test) -> Expr {
     }
 }
 
-/// That a choice stands before or behind another: that it is one of those which do.
+/// The condition that a choice ranks before or after another, as a list of names.
 fn ranked(
     dialect: Dialect,
     source: &Source,
@@ -268,8 +269,7 @@ fn ranked(
     source.same(dialect).is_in(names)
 }
 
-/// That a text begins like this: it lies between this and what comes behind all such texts, so that
-/// an index finds it.
+/// The condition that a text starts with a prefix: a range of texts, which an index can find.
 fn starts_with(text: &Expr, start: &str) -> Expr {
     if start.is_empty() {
         return there(text.clone());
@@ -281,7 +281,7 @@ fn starts_with(text: &Expr, start: &str) -> Expr {
     }
 }
 
-/// The smallest text behind all that begin like this one, by its bytes.
+/// The smallest text, by bytes, after all texts with this prefix.
 fn behind(start: &str) -> Option<String> {
     let mut text = start.to_owned();
     while let Some(last) = text.pop() {
@@ -294,7 +294,7 @@ fn behind(start: &str) -> Option<String> {
 }
 
 impl Source {
-    /// A text or choice as it is compared by its bytes.
+    /// A text or choice as it is compared by bytes.
     fn as_text(&self, dialect: Dialect) -> Expr {
         dialect.ordered(self.column.clone(), Form::Text)
     }

@@ -1,4 +1,4 @@
-//! Where the fields of a resource are kept.
+//! The storage of a resource's fields in a table.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::query::value::Scalar;
 /// An expression of the author's.
 pub(super) type Expression = Box<dyn Fn(&Now) -> Expr + Send + Sync>;
 
-/// What an author says of a table.
+/// The author's description of a table.
 pub(super) struct Mapping {
     pub(super) dialect: Dialect,
     pub(super) schema: Option<String>,
@@ -41,8 +41,8 @@ impl fmt::Debug for Mapping {
     }
 }
 
-/// The moment of a query, for expressions that depend on the time. It is the same in all statements
-/// of a query.
+/// The time of a query, for expressions that depend on it. It is the same in all statements of a
+/// query.
 #[derive(Debug, Clone, Copy)]
 pub struct Now {
     pub(super) dialect: Dialect,
@@ -55,14 +55,14 @@ impl Now {
         self.instant
     }
 
-    /// The moment as a parameter, to be compared with a column that keeps instants like this.
+    /// The time as a parameter, to be compared with a column of this storage format.
     /// [`Storage::Text`] is compared without its `Z`: `rtrim(created_at, 'Z')`.
     pub fn at(&self, storage: Storage) -> Expr {
         let form = Form::of(crate::query::ValueKind::Instant, false, storage);
         self.operand(&Scalar::Instant(self.instant), form)
     }
 
-    /// Today in UTC as a parameter, to be compared with a column that keeps dates like this.
+    /// Today in UTC as a parameter, to be compared with a column of this storage format.
     pub fn today(&self, storage: Storage) -> Expr {
         let form = Form::of(crate::query::ValueKind::Date, false, storage);
         self.operand(&Scalar::Date(self.instant.date_naive()), form)
@@ -84,27 +84,27 @@ pub(super) struct Context<'a> {
     pub(super) now: Now,
 }
 
-/// Where a field is kept.
+/// The storage of a field.
 #[derive(Debug, Clone)]
 pub(super) struct Source {
     pub(super) info: &'static FieldInfo,
     pub(super) column: Expr,
     pub(super) form: Form,
-    /// It is a part of a JSON document.
+    /// Whether the field is a part of a JSON document.
     pub(super) inside: bool,
 }
 
-/// How a row gives a field.
+/// The form in which a row contains a field.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stored {
+pub(super) struct StoredForm {
     pub(super) info: &'static FieldInfo,
     pub(super) form: Form,
 }
 
 impl Source {
-    /// How a row gives the field.
-    pub(super) const fn stored(&self) -> Stored {
-        Stored { info: self.info, form: self.form }
+    /// The form in which a row contains the field.
+    pub(super) const fn stored(&self) -> StoredForm {
+        StoredForm { info: self.info, form: self.form }
     }
 
     /// The field as it is ordered.
@@ -112,7 +112,7 @@ impl Source {
         if self.form != Form::Choice {
             return dialect.ordered(self.column.clone(), self.form);
         }
-        // The names and their number are the type's, so they are part of the statement.
+        // The names and their number belong to the type, so they are part of the statement.
         let mut rank = sea_query::CaseStatement::new();
         for (place, name) in (0..).zip(&self.info.choices) {
             let same = dialect.same(self.column.clone(), self.form);
@@ -122,24 +122,24 @@ impl Source {
         if self.info.choices.is_empty() {
             return dialect.same(self.column.clone(), self.form);
         }
-        // A name that the type does not know comes behind those which it does.
+        // An unknown name ranks after the known ones.
         let unknown = i64::try_from(self.info.choices.len()).unwrap_or(i64::MAX);
         let there = self.column.clone().is_not_null();
         rank = rank.case(there, super::dialect::number(unknown));
         Expr::Case(Box::new(rank))
     }
 
-    /// The field as it is compared for being the same.
+    /// The field as it is compared for equality.
     pub(super) fn same(&self, dialect: Dialect) -> Expr {
         dialect.same(self.column.clone(), self.form)
     }
 
-    /// The field as a row gives it.
+    /// The field as it is selected.
     pub(super) fn shown(&self, dialect: Dialect) -> Expr {
         dialect.shown(self.column.clone(), self.form)
     }
 
-    /// A value as the field's [order](Self::ordered) is compared with.
+    /// A value to compare with the field's [order](Self::ordered).
     pub(super) fn place_of(&self, dialect: Dialect, value: &Scalar) -> Operand {
         match value {
             Scalar::Text(name) if self.form == Form::Choice && !self.info.choices.is_empty() => {
@@ -150,11 +150,11 @@ impl Source {
         }
     }
 
-    /// A value as the field is compared with.
+    /// A value to compare with the field.
     pub(super) fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
         let operand = dialect.operand(&self.rounded(value), self.form);
         match operand {
-            // Beside a `double precision` an index on a `real` would not serve.
+            // Compared with a `double precision`, an index on a `real` would not be used.
             Operand::Exact(value) if self.is_real(dialect) => {
                 Operand::Exact(value.cast_as(Alias::new("real")))
             }
@@ -169,8 +169,8 @@ impl Source {
             && !self.inside
     }
 
-    /// The value as the field would hold it: a number of 32 bits is kept as it is in a column, and as
-    /// it is written in a document.
+    /// Rounds the value as the field stores it: a 32-bit number is stored exactly in a column, and
+    /// in its decimal spelling in a document.
     pub(super) fn rounded(&self, value: &Scalar) -> Scalar {
         match value {
             #[expect(clippy::cast_possible_truncation, reason = "so memory compares it")]
@@ -188,7 +188,7 @@ impl<'a> Context<'a> {
         self.mapping.dialect
     }
 
-    /// The table, as `FROM` names it.
+    /// The table reference for `FROM`.
     pub(super) fn from(&self) -> TableRef {
         match &self.mapping.schema {
             Some(schema) => (Alias::new(schema), Alias::new(&self.mapping.table)).into(),
@@ -201,13 +201,13 @@ impl<'a> Context<'a> {
         Expr::col((Alias::new(&self.mapping.table), Alias::new(name)))
     }
 
-    /// How a field's values are kept.
+    /// The storage form of a field's values.
     fn form(&self, info: &FieldInfo) -> Form {
         let storage = self.mapping.storage.get(&info.path).copied();
         Form::of(info.kind, info.list, storage.unwrap_or(self.dialect().storage()))
     }
 
-    /// Where the field of this number is kept.
+    /// The storage of the field with this index.
     pub(super) fn source(&self, place: FieldIndex) -> Result<Source, SqlError> {
         let unmapped = |path: &str| SqlError::Unmapped { path: path.to_owned() };
         let info = self.table.field(place).ok_or_else(|| unmapped("?"))?;
@@ -226,7 +226,7 @@ impl<'a> Context<'a> {
             let (column, form) = (self.column(path), self.form(info));
             return Some(Source { info, column, form, inside: false });
         }
-        // Inside of the nearest document around it.
+        // Part of the innermost document around it.
         let names: Vec<_> = path.split('.').collect();
         for depth in (1..names.len()).rev() {
             let (outer, inner) = names.split_at(depth);
@@ -243,7 +243,7 @@ impl<'a> Context<'a> {
         None
     }
 
-    /// What the author says of a path.
+    /// The author's expression for a path.
     fn own(&self, path: &str) -> Option<Expr> {
         if let Some(expression) = self.mapping.expressions.get(path) {
             return Some(expression(&self.now));
@@ -259,7 +259,7 @@ impl<'a> Context<'a> {
 }
 
 impl Mapping {
-    /// Whether a member of the row is kept in a column for each of its own members.
+    /// Whether a member of the row is stored with a column for each of its own members.
     pub(super) fn is_spread(&self, member: &str) -> bool {
         let inside =
             |path: &String| path.strip_prefix(member).is_some_and(|rest| rest.starts_with('.'));

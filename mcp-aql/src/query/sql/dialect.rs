@@ -1,11 +1,11 @@
-//! What the two databases say differently.
+//! The differences between SQLite and PostgreSQL.
 
 use chrono::{DateTime, Datelike as _, NaiveDate, Timelike as _, Utc};
 use sea_query::{Alias, BinOper, Expr, ExprTrait as _, Func, FunctionCall, Value as Bound};
 
 use crate::query::value::{Scalar, ValueKind};
 
-/// A database's kind of SQL.
+/// The SQL dialect of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dialect {
     /// SQLite, 3.38 or later.
@@ -14,28 +14,28 @@ pub enum Dialect {
     Postgres,
 }
 
-/// How a column keeps dates and instants.
+/// The storage format of dates and instants in a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Storage {
-    /// As text: a date as `2031-05-06`, an instant in UTC as `DateTime<Utc>` serializes itself,
-    /// `2031-05-06T07:00:00Z` with no, three, six or nine digits behind the second.
+    /// As text: a date as `2031-05-06`, an instant in UTC as `DateTime<Utc>` serializes it,
+    /// `2031-05-06T07:00:00Z` with zero, three, six or nine fractional digits.
     ///
-    /// `Z` sorts behind the digits, so instants are compared without it: what an index has to be on
-    /// is `rtrim(created_at, 'Z')`. This is how SQLite keeps both when nothing else is said.
+    /// `Z` sorts after the digits, so instants are compared without it: an index must be on
+    /// `rtrim(created_at, 'Z')`. This is the default for SQLite.
     Text,
-    /// As the database's own `date` and `timestamptz`, which only PostgreSQL has, and uses when
-    /// nothing else is said. It keeps microseconds.
+    /// As the database's own `date` and `timestamptz`, with microsecond precision. Only PostgreSQL
+    /// has these types, where they are the default.
     Native,
-    /// An instant as whole seconds since 1970.
+    /// An instant in seconds since 1970, as an integer.
     UnixSeconds,
-    /// An instant as whole milliseconds since 1970.
+    /// An instant in milliseconds since 1970, as an integer.
     UnixMillis,
-    /// An instant as whole microseconds since 1970.
+    /// An instant in microseconds since 1970, as an integer.
     UnixMicros,
 }
 
-/// How the values of one field are kept.
+/// The storage form of a field's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Boolean,
@@ -49,7 +49,7 @@ pub(super) enum Form {
     InstantText,
     /// A `timestamptz`.
     InstantNative,
-    /// Whole numbers of so many nanoseconds since 1970.
+    /// Integers in units of this many nanoseconds since 1970.
     Unix(i128),
     /// Lists and objects.
     Json,
@@ -58,7 +58,7 @@ pub(super) enum Form {
 const NANOSECONDS: i128 = 1_000_000_000;
 
 impl Form {
-    /// The form of values of this kind, kept like this.
+    /// The form of values of this kind and storage format.
     pub(super) const fn of(kind: ValueKind, list: bool, storage: Storage) -> Self {
         match (kind, storage) {
             _ if list => Self::Json,
@@ -78,22 +78,22 @@ impl Form {
         }
     }
 
-    /// The form inside of a JSON document.
+    /// The form inside a JSON document.
     pub(super) const fn in_json(kind: ValueKind) -> Self {
         Self::of(kind, false, Storage::Text)
     }
 }
 
-/// What a field is compared with, as far as its column can hold that.
+/// The operand of a comparison, as precisely as the column can represent it.
 #[derive(Debug, Clone)]
 pub(super) enum Operand {
     /// The value itself.
     Exact(Expr),
-    /// Nothing the column can hold is the same; this is the largest below.
+    /// The column cannot represent the value; this is the largest value below it.
     Above(Expr),
-    /// Smaller than everything that the column can hold.
+    /// Smaller than all values that the column can represent.
     Smallest,
-    /// Larger than everything.
+    /// Larger than all values that the column can represent.
     Largest,
 }
 
@@ -102,12 +102,12 @@ pub(super) fn truth(holds: bool) -> Expr {
     Expr::Constant(Bound::Bool(Some(holds)))
 }
 
-/// A text that is part of the statement; never a request's.
+/// A text literal of the statement; never text of a request.
 pub(super) fn literal(text: &str) -> Expr {
     Expr::Constant(Bound::String(Some(text.to_owned())))
 }
 
-/// A whole number that is part of the statement.
+/// An integer literal of the statement.
 pub(super) fn number(number: i64) -> Expr {
     Expr::Constant(Bound::BigInt(Some(number)))
 }
@@ -117,8 +117,8 @@ pub(super) fn function(name: &'static str) -> FunctionCall {
 }
 
 impl Dialect {
-    /// How many values a statement may have.
-    pub(super) const fn most_values(self) -> usize {
+    /// The maximum number of parameters of a statement.
+    pub(super) const fn max_parameters(self) -> usize {
         match self {
             Self::Sqlite => 32_766,
             Self::Postgres => 65_535,
@@ -132,7 +132,7 @@ impl Dialect {
         }
     }
 
-    /// Text, compared by its bytes.
+    /// Text, compared by bytes.
     fn by_bytes(self, text: Expr) -> Expr {
         let collation = match self {
             Self::Sqlite => "BINARY",
@@ -141,7 +141,7 @@ impl Dialect {
         text.binary(BinOper::Custom("COLLATE"), Expr::col(Alias::new(collation)))
     }
 
-    /// A column as it is ordered. A choice is ordered by its place among the others.
+    /// A column as it is ordered. A choice is ordered by its rank.
     pub(super) fn ordered(self, column: Expr, form: Form) -> Expr {
         match form {
             Form::InstantText => {
@@ -153,9 +153,8 @@ impl Dialect {
         }
     }
 
-    /// A column as it is compared for being the same. PostgreSQL does that by bytes whatever the
-    /// collation, unless it is a nondeterministic one, and its indexes are only used without a
-    /// collation of ours.
+    /// A column as it is compared for equality. PostgreSQL compares by bytes unless the collation
+    /// is nondeterministic, and uses its indexes only if the statement names no collation.
     pub(super) fn same(self, column: Expr, form: Form) -> Expr {
         match (self, form) {
             (Self::Postgres, Form::Text | Form::Choice | Form::DateText) => column,
@@ -164,7 +163,7 @@ impl Dialect {
         }
     }
 
-    /// A column as a row gives it: one of the types of [`SqlValue`](super::SqlValue).
+    /// A column as it is selected, in one of the types of [`SqlValue`](super::SqlValue).
     pub(super) fn shown(self, column: Expr, form: Form) -> Expr {
         if self == Self::Sqlite {
             return column;
@@ -176,7 +175,7 @@ impl Dialect {
             Form::Text | Form::Choice | Form::DateText | Form::InstantText | Form::Json => {
                 (column, "text")
             }
-            // Numbers do not depend on the session's way of writing dates.
+            // Numbers do not depend on the session's date format.
             Form::DateNative => {
                 (column.sub(literal("1970-01-01").cast_as(Alias::new("date"))), "bigint")
             }
@@ -188,7 +187,7 @@ impl Dialect {
         column.cast_as(Alias::new(name))
     }
 
-    /// A value of a field, as its column is compared with.
+    /// A value to compare with a column.
     pub(super) fn operand(self, value: &Scalar, form: Form) -> Operand {
         match (value, form) {
             (Scalar::Bool(value), _) => Operand::Exact(Expr::val(*value)),
@@ -204,7 +203,7 @@ impl Dialect {
             },
             (Scalar::Float(value), _) => Operand::Exact(Expr::val(*value)),
             (Scalar::Text(text), _) => match (self, text.split_once('\0')) {
-                // PostgreSQL has no text with this character, which is smaller than all others.
+                // PostgreSQL's texts cannot contain this character, which sorts before all others.
                 (Self::Postgres, Some((before, _))) => Operand::Above(Expr::val(before)),
                 _ => Operand::Exact(Expr::val(text.as_ref())),
             },
@@ -236,7 +235,7 @@ impl Dialect {
         }
     }
 
-    /// PostgreSQL's dates begin with the year -4713.
+    /// PostgreSQL's dates start with the year -4713.
     fn native_date(self, date: NaiveDate) -> Operand {
         if date.year() < -4_700 {
             return Operand::Smallest;
@@ -246,7 +245,7 @@ impl Dialect {
         Operand::Exact(literal("1970-01-01").cast_as(Alias::new("date")).add(days))
     }
 
-    /// PostgreSQL keeps microseconds, and writes years before the first in its own way.
+    /// PostgreSQL stores microseconds, and has its own notation for years before 1.
     fn native_instant(self, instant: &DateTime<Utc>) -> Operand {
         let all = nanoseconds(instant);
         let micros = i64::try_from(all.div_euclid(1_000)).ok();
@@ -268,7 +267,7 @@ impl Dialect {
         if all.rem_euclid(1_000) == 0 { Operand::Exact(value) } else { Operand::Above(value) }
     }
 
-    /// What sits at a path inside of a JSON document.
+    /// The value at a path inside a JSON document.
     pub(super) fn in_json(self, document: Expr, path: &[&str], form: Form) -> Expr {
         match self {
             Self::Sqlite => {
@@ -291,7 +290,7 @@ impl Dialect {
         }
     }
 
-    /// A value of a JSON document, which PostgreSQL gives as text.
+    /// Converts a value of a JSON document, which PostgreSQL returns as text.
     pub(super) fn read_text(self, text: Expr, form: Form) -> Expr {
         let name = match (self, form) {
             (Self::Postgres, Form::Boolean) => "boolean",
@@ -302,7 +301,8 @@ impl Dialect {
         text.cast_as(Alias::new(name))
     }
 
-    /// Whether a column's text has this part. Both databases say where, counting from 1.
+    /// Whether a column's text contains this part. Both databases return its position, counting
+    /// from 1.
     pub(super) fn has(self, text: Expr, part: &str) -> Expr {
         self.place_of(text, part).gt(number(0))
     }
@@ -315,7 +315,7 @@ impl Dialect {
         Expr::from(function(name).arg(text).arg(Expr::val(part)))
     }
 
-    /// Whether the database can hold this text.
+    /// Whether the database can store this text.
     pub(super) fn holds(self, text: &str) -> bool {
         self == Self::Sqlite || !text.contains('\0')
     }

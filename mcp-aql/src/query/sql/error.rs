@@ -1,50 +1,53 @@
+//! Errors of SQL queries.
+
 use crate::error::{IntoOperationError, OperationError};
 
-/// Why a query was not answered, the database's own errors aside.
+/// The reason why a query failed, apart from the database's own errors.
 ///
-/// As an [`OperationError`] it is `INTERNAL_ERROR`, unless the request is to blame.
+/// Converts into an [`OperationError`] with `INTERNAL_ERROR`, unless the request caused it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SqlError {
-    /// The table was described wrongly. Ask [`SqlTable::check`](super::SqlTable::check) in a test.
+    /// The table's description is invalid. Call [`SqlTable::check`](super::SqlTable::check) in a
+    /// test.
     #[error("the table is described wrongly: {}", .0.join("; "))]
     Table(Vec<String>),
-    /// The plan needs a field that the table has no SQL for, which
-    /// [`capabilities`](super::SqlTable::capabilities) tell.
+    /// The plan needs a field that has no SQL, contrary to the table's
+    /// [`capabilities`](super::SqlTable::capabilities).
     #[error("there is no SQL for `{path}`")]
     Unmapped {
-        /// The field, or `query` for the search for words.
+        /// The field, or `query` for text search.
         path: String,
     },
-    /// A statement has more values than the database takes.
+    /// A statement has more parameters than the database supports.
     #[error("the request compares with more than {limit} values")]
     TooManyValues {
-        /// What the database takes.
+        /// The maximum number of parameters.
         limit: usize,
     },
-    /// An expression of the author's binds what no driver is asked to take.
+    /// An expression of the author's binds a value of an unsupported type.
     #[error("an expression binds a value {kind}: bind text, numbers and booleans")]
     Value {
-        /// What it is.
+        /// The kind of the value.
         kind: &'static str,
     },
-    /// The database gave something else than the table's description promises.
+    /// The database returned another type than the table's description specifies.
     #[error("the column of `{path}` holds {found} instead of {expected}")]
     Column {
         /// The field.
         path: String,
-        /// What was promised.
+        /// The specified type.
         expected: &'static str,
-        /// What came.
+        /// The returned type.
         found: &'static str,
     },
-    /// A row is no valid value of the resource.
-    #[error("a row is no valid value of its resource")]
+    /// A row does not deserialize as the resource.
+    #[error("a row is not a valid value of its resource")]
     Row(#[source] serde_json::Error),
-    /// There were fewer results than statements.
+    /// `finish` was called before all statements were executed.
     #[error("a statement was left out")]
     Unfinished,
-    /// The request asks for too much, such as too many groups.
+    /// The request is too large, for instance because of too many groups.
     #[error(transparent)]
     Request(#[from] OperationError),
 }

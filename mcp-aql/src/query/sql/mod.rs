@@ -1,5 +1,5 @@
-//! Collections in SQLite and PostgreSQL: a query becomes statements with parameters, and the database
-//! filters, searches, sorts, pages and sums.
+//! Collections in SQLite and PostgreSQL: a query becomes parameterized statements, and the database
+//! filters, searches, sorts, pages and aggregates.
 
 mod condition;
 mod context;
@@ -26,7 +26,7 @@ pub use context::Now;
 pub use dialect::{Dialect, Storage};
 pub use error::SqlError;
 pub use record::Record;
-/// The builder that expressions of your own are written with.
+/// The builder for custom expressions.
 pub use sea_query;
 pub use steps::Steps;
 pub use value::{SqlValue, Statement};
@@ -38,13 +38,13 @@ use super::resource::Resource;
 use super::value::ValueKind;
 use context::{Context, Mapping};
 use sea_query::Expr;
-use steps::Finish;
+use steps::InMemoryFinish;
 
 #[doc = include_str!("table.md")]
 pub struct SqlTable<T: 'static> {
     mapping: Mapping,
-    finish: Option<Finish<T>>,
-    /// What is wrong with the mapping, once that is known.
+    finish: Option<InMemoryFinish<T>>,
+    /// The problems of the mapping, once they were determined.
     problems: OnceLock<Vec<String>>,
 }
 
@@ -60,7 +60,8 @@ impl<T> fmt::Debug for SqlTable<T> {
 }
 
 impl<T: Resource> SqlTable<T> {
-    /// The table of this name. Each field of `T` is in the column of its name on the wire.
+    /// Describes the table with this name. Each field of `T` is in the column of its JSON name by
+    /// default.
     pub fn new(dialect: Dialect, table: impl Into<String>) -> Self {
         Self {
             mapping: Mapping {
@@ -78,38 +79,38 @@ impl<T: Resource> SqlTable<T> {
         }
     }
 
-    /// Sets the schema that the table is in.
+    /// Sets the schema of the table.
     #[must_use]
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.mapping.schema = Some(schema.into());
         self
     }
 
-    /// Says in which column a field is, where it has another name. A nested field, `metadata.owner`,
-    /// is sought in the JSON document of the field around it, unless this names its own column.
+    /// Sets the column of a field that has another name. A nested field, `metadata.owner`, is read
+    /// from the JSON document of the field around it, unless this sets its own column.
     #[must_use]
     pub fn column(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {
         self.mapping.columns.insert(path.into(), column.into());
         self
     }
 
-    /// Says which column keeps the text of a searched field as [`fold`](crate::query::fold) writes it,
-    /// or the texts of a list one behind the other. Words are looked for there.
+    /// Sets the column with the [folded](crate::query::fold) text of a searchable field, or with
+    /// the joined folded texts of a list. Text search reads this column.
     #[must_use]
     pub fn folded(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {
         self.mapping.folded.insert(path.into(), column.into());
         self
     }
 
-    /// Says how a date or an instant is kept.
+    /// Sets the storage format of a date or an instant.
     #[must_use]
     pub fn stored_as(mut self, path: impl Into<String>, storage: Storage) -> Self {
         self.mapping.storage.insert(path.into(), storage);
         self
     }
 
-    /// Gives the SQL of a computed field, or of one that is in no column. It has to give what the
-    /// field's type promises: a boolean, a whole number, text.
+    /// Sets the SQL expression of a computed field, or of a field without a column. Its result must
+    /// have the field's type: a boolean, an integer, text.
     #[must_use]
     pub fn expression(
         mut self,
@@ -120,8 +121,8 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// Adds a condition that always holds, for rows as for counts and summaries (REQ-AGG-06): rows
-    /// that were deleted softly, say. What depends on the caller goes to
+    /// Adds a condition that applies to all rows, counts and aggregates (REQ-AGG-06), for instance
+    /// to hide rows that were deleted softly. Conditions that depend on the caller belong to
     /// [`SqlQuery::scope`].
     #[must_use]
     pub fn scope(mut self, condition: impl Fn(&Now) -> Expr + Send + Sync + 'static) -> Self {
@@ -129,23 +130,23 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// Finishes in memory what there is no SQL for: computed fields without an
+    /// Processes in memory the parts without SQL: computed fields without an
     /// [`expression`](Self::expression), and search without [`folded`](Self::folded) columns.
     ///
-    /// Showing a computed field costs the whole row instead of some columns. Filtering, sorting,
-    /// searching and summing by what the database does not know loads all rows that the rest of the
-    /// filter leaves. Without this, [`capabilities`](Self::capabilities) has none of it.
+    /// Selecting a computed field loads the whole row instead of some columns. Filtering, sorting,
+    /// searching and aggregating without SQL loads all rows that the rest of the filter accepts.
+    /// Without this option, [`capabilities`](Self::capabilities) excludes these fields.
     #[must_use]
     pub fn finish_in_memory(mut self) -> Self
     where
         T: Serialize + DeserializeOwned,
     {
-        self.finish = Some(Finish::NEW);
+        self.finish = Some(InMemoryFinish::NEW);
         self
     }
 
-    /// What queries of this table can do: the `backend` of an operation's `#[query(…)]`. What
-    /// [`check`](Self::check) finds comes along, for `build()` to report.
+    /// The query capabilities of this table: the `backend` of an operation's `#[query(…)]`. It
+    /// includes the problems that [`check`](Self::check) finds, for `build()` to report.
     pub fn capabilities(&self) -> Capabilities {
         let problems = self.problems.get_or_init(|| self.find_problems());
         let mut capabilities =
@@ -168,10 +169,10 @@ impl<T: Resource> SqlTable<T> {
         capabilities
     }
 
-    /// Whether the description fits the resource; worth a unit test.
+    /// Checks that the description fits the resource. Call it in a unit test.
     ///
     /// # Errors
-    /// [`SqlError::Table`] with all that does not.
+    /// [`SqlError::Table`] with all problems.
     pub fn check(&self) -> Result<(), SqlError> {
         let problems = self.problems.get_or_init(|| self.find_problems());
         if problems.is_empty() { Ok(()) } else { Err(SqlError::Table(problems.clone())) }
@@ -232,15 +233,15 @@ impl<T: Resource> SqlTable<T> {
         problems
     }
 
-    /// A query of the table, for what differs from call to call.
+    /// Creates a query of the table with settings for one call.
     pub fn query<'a>(&'a self, query: &'a CollectionQuery<T>) -> SqlQuery<'a, T> {
         SqlQuery { table: self, query, scope: Vec::new(), now: Utc::now() }
     }
 
-    /// Answers a query: `execute` runs each statement.
+    /// Answers a query. `execute` runs each statement.
     ///
     /// # Errors
-    /// What `execute` gives, and [`SqlError`].
+    /// The errors of `execute`, and [`SqlError`].
     pub fn run<E: From<SqlError>>(
         &self,
         query: &CollectionQuery<T>,
@@ -249,10 +250,11 @@ impl<T: Resource> SqlTable<T> {
         self.query(query).run(execute)
     }
 
-    /// Answers a query: `execute` runs each statement. The future can be sent wherever its can.
+    /// Answers a query. `execute` runs each statement. The future is `Send` if those of `execute`
+    /// are.
     ///
     /// # Errors
-    /// What `execute` gives, and [`SqlError`].
+    /// The errors of `execute`, and [`SqlError`].
     pub async fn run_async<E, F>(
         &self,
         query: &CollectionQuery<T>,
@@ -277,9 +279,9 @@ impl<T: Resource> SqlTable<T> {
 
 /// One query of a table.
 ///
-/// It takes one statement for rows, one for the count where pages tell it, and one for each field that
-/// summaries group by. Execute them in one transaction that sees one state (in SQLite any transaction,
-/// in PostgreSQL `REPEATABLE READ`), where page, count and summaries are to tell of the same moment.
+/// Executes one statement for rows, one for the count if pages report it, and one for each field
+/// by which aggregates group. To make page, count and aggregates consistent, execute them in one
+/// transaction with a single snapshot: any transaction in SQLite, `REPEATABLE READ` in PostgreSQL.
 pub struct SqlQuery<'a, T: 'static> {
     table: &'a SqlTable<T>,
     query: &'a CollectionQuery<T>,
@@ -294,35 +296,35 @@ impl<T> fmt::Debug for SqlQuery<'_, T> {
 }
 
 impl<'a, T: Resource> SqlQuery<'a, T> {
-    /// Adds a condition that holds for this query: the tenant, say. Whatever the request asks, no row
-    /// is shown, counted or summed that does not satisfy it.
+    /// Adds a condition to this query, for instance on the tenant. Rows that do not satisfy it are
+    /// never returned, counted or aggregated, regardless of the request.
     #[must_use]
     pub fn scope(mut self, condition: Expr) -> Self {
         self.scope.push(condition);
         self
     }
 
-    /// Sets the moment of the query, which is else the present.
+    /// Sets the time of the query; the default is the current time.
     #[must_use]
     pub fn at(mut self, now: DateTime<Utc>) -> Self {
         self.now = now;
         self
     }
 
-    /// The query as statements.
+    /// Converts the query into statements.
     ///
     /// # Errors
-    /// When there is no SQL for it, or too much of it.
+    /// If the query has no SQL, or exceeds a limit.
     pub fn steps(self) -> Result<Steps<'a, T>, SqlError> {
         self.table.check()?;
         let context = self.table.context(self.now);
         Steps::new(&context, self.query.plan(), &self.scope, self.table.finish)
     }
 
-    /// Answers the query: `execute` runs each statement.
+    /// Answers the query. `execute` runs each statement.
     ///
     /// # Errors
-    /// What `execute` gives, and [`SqlError`].
+    /// The errors of `execute`, and [`SqlError`].
     pub fn run<E: From<SqlError>>(
         self,
         mut execute: impl FnMut(&Statement) -> Result<Vec<Vec<SqlValue>>, E>,
@@ -334,10 +336,11 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
         Ok(steps.finish()?)
     }
 
-    /// Answers the query: `execute` runs each statement. The future can be sent wherever its can.
+    /// Answers the query. `execute` runs each statement. The future is `Send` if those of `execute`
+    /// are.
     ///
     /// # Errors
-    /// What `execute` gives, and [`SqlError`].
+    /// The errors of `execute`, and [`SqlError`].
     pub fn run_async<E, F>(
         self,
         mut execute: impl FnMut(Statement) -> F,

@@ -1,4 +1,4 @@
-//! The order of rows, and the conditions that a row comes behind a place in it.
+//! The order of rows, and the conditions that a row comes after a place in it.
 
 use sea_query::{Expr, ExprTrait as _, NullOrdering, Order, SelectStatement};
 
@@ -9,18 +9,18 @@ use super::dialect::{Dialect, Form, Operand, truth};
 use crate::query::plan::{Plan, SortBy, Window};
 use crate::query::value::{Scalar, ValueKind};
 
-/// One key of an order, in the direction in which rows are looked for.
+/// One sort key, in the direction of the search.
 #[derive(Debug, Clone)]
 pub(super) struct Key {
-    /// What is compared.
+    /// The expression that is compared.
     ordered: Expr,
-    /// What it is compared with.
+    /// The kind of operands that it is compared with.
     place: Place,
     descending: bool,
-    /// Some rows have no value. Of numbers that is never sure: what is none, such as `NaN`, is kept
-    /// as NULL.
+    /// Whether some rows have no value. Numbers may always lack one, since `NaN`, for example, is
+    /// stored as NULL.
     optional: bool,
-    /// Those come first, because the order is turned around.
+    /// Whether rows without a value come first, because the order is reversed.
     missing_first: bool,
 }
 
@@ -30,7 +30,7 @@ enum Place {
     Score,
 }
 
-/// The keys of a plan's order; turned around where the last rows are looked for.
+/// The keys of a plan's order, reversed if the last rows are wanted.
 pub(super) fn keys(
     context: &Context<'_>,
     plan: &Plan,
@@ -68,7 +68,7 @@ pub(super) fn keys(
     plan.sort.iter().map(key).collect()
 }
 
-/// The place behind which, or before which, rows are looked for.
+/// The place after which, or before which, rows are wanted.
 pub(super) fn place(plan: &Plan) -> Option<&[Scalar]> {
     match &plan.window {
         Window::First { after: place, .. } | Window::Last { before: place, .. } => place.as_deref(),
@@ -76,39 +76,39 @@ pub(super) fn place(plan: &Plan) -> Option<&[Scalar]> {
     }
 }
 
-/// A stretch of an order, and the keys whose values differ in it.
-pub(super) struct Stretch {
-    /// That a row lies in it.
+/// A range of the order, and the keys whose values differ in it.
+pub(super) struct OrderRange {
+    /// The condition that a row is in the range.
     pub(super) condition: Expr,
-    /// The number of the first of these keys.
+    /// The index of the first key that differs.
     pub(super) from: usize,
 }
 
-/// What comes behind a place, in stretches one behind the other, each of which an index can be asked
-/// for: first the rows that differ from the place in the last key alone, in the end those that differ
-/// in the first. One condition with `OR` would make a database pass over all that ties with the place;
-/// that costs less than a second statement only where ties are rare.
-pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<Stretch> {
+/// The rows after a place, as consecutive ranges that an index can find: first the rows that differ
+/// from the place in the last key only, finally those that differ in the first key. A single
+/// condition with `OR` would make a database scan all rows that tie with the place. That is cheaper
+/// than a second statement only if ties are rare.
+pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<OrderRange> {
     if let Some(condition) = as_tuple(dialect, keys, place) {
-        return vec![Stretch { condition, from: 0 }];
+        return vec![OrderRange { condition, from: 0 }];
     }
     if keys.iter().any(|key| matches!(key.place, Place::Score)) {
-        // No index knows scores, so one pass is best.
-        return vec![Stretch { condition: nested(dialect, keys, place), from: 0 }];
+        // No index contains scores, so a single pass is best.
+        return vec![OrderRange { condition: nested(dialect, keys, place), from: 0 }];
     }
     if let (Some(first), Some(value)) = (keys.first(), place.first())
-        && first.is_hardly_ever_the_same()
+        && first.is_mostly_unique()
         && let Some(bound) = first.not_before(dialect, value)
     {
-        // Here are none without a value; those come behind all others, if they come at all.
+        // These ranges exclude rows without a value, which come after all others.
         let mut present = keys.to_vec();
         if let Some(first) = present.first_mut() {
             first.optional = false;
         }
         let condition = bound.and(nested(dialect, &present, place));
-        let mut stretches = vec![Stretch { condition, from: 0 }];
+        let mut stretches = vec![OrderRange { condition, from: 0 }];
         if first.optional && !first.missing_first {
-            stretches.push(Stretch { condition: first.ordered.clone().is_null(), from: 1 });
+            stretches.push(OrderRange { condition: first.ordered.clone().is_null(), from: 1 });
         }
         return stretches;
     }
@@ -121,13 +121,13 @@ pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<St
             let mut all = ties.clone();
             all.push(condition);
             let from = index + usize::from(missing);
-            stretches.push(Stretch { condition: joined(all, true), from });
+            stretches.push(OrderRange { condition: joined(all, true), from });
         }
     }
     stretches
 }
 
-/// The same as one condition.
+/// The same rows as one condition.
 fn nested(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Expr {
     let mut rest: Option<Expr> = None;
     for (key, value) in keys.iter().zip(place).rev() {
@@ -141,8 +141,8 @@ fn nested(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Expr {
     rest.unwrap_or_else(|| truth(true))
 }
 
-/// The same in one comparison, where all keys have values and one direction. SQLite's indexes are asked
-/// for the first key of it alone, unless the others are columns and no more.
+/// The same rows as one tuple comparison, if all keys have values and a single direction. SQLite
+/// uses an index for the first key only, unless the others are plain columns.
 fn as_tuple(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Option<Expr> {
     if dialect == Dialect::Sqlite {
         return None;
@@ -173,7 +173,7 @@ impl Key {
         }
     }
 
-    /// That a row has this value; none where no row can.
+    /// The condition that a row has this value, or `None` if no row can have it.
     fn same_as(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
         if value.is_null() {
             return Some(self.ordered.clone().is_null());
@@ -184,8 +184,8 @@ impl Key {
         }
     }
 
-    /// The conditions that a row comes behind this value, in their order, and whether it then has
-    /// none.
+    /// The conditions that a row comes after this value, in order, each with whether the value is
+    /// missing then.
     fn strictly_behind(&self, dialect: Dialect, value: &Scalar) -> Vec<(Expr, bool)> {
         let column = self.ordered.clone();
         if value.is_null() {
@@ -204,13 +204,13 @@ impl Key {
         condition.map(|condition| (condition, false)).into_iter().chain(missing).collect()
     }
 
-    /// Whether few rows share a value, as it is with instants and measures.
-    fn is_hardly_ever_the_same(&self) -> bool {
+    /// Whether few rows share a value, as with instants and measurements.
+    fn is_mostly_unique(&self) -> bool {
         let kind = self.source().map(|source| source.info.kind);
         matches!(kind, Some(ValueKind::Instant | ValueKind::Number))
     }
 
-    /// That a row comes at this value or behind it, which an index can be asked.
+    /// The condition that a row comes at this value or after it, which an index can evaluate.
     fn not_before(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
         let column = self.ordered.clone();
         match self.operand(dialect, value) {
@@ -220,18 +220,18 @@ impl Key {
         }
     }
 
-    /// Adds the key to a statement. What the database does anyway is not said, as indexes are only
-    /// used for an order that is said as they have it.
+    /// Adds the key to a statement. Defaults of the database are omitted, since indexes are only
+    /// used if the order is written exactly as theirs.
     ///
-    /// The score is named by the number of its column in a row, counted from 0: any name could be a
-    /// column's of the table.
+    /// The score is referenced by its column number, counted from 0: any name could be the name of
+    /// a column.
     pub(super) fn add_to(&self, dialect: Dialect, score: usize, select: &mut SelectStatement) {
         let order = if self.descending { Order::Desc } else { Order::Asc };
         let by = match self.place {
             Place::Field(_) => self.ordered.clone(),
             Place::Score => Expr::cust((score + 1).to_string()),
         };
-        // What is missing is smallest in SQLite and largest in PostgreSQL.
+        // Missing values are smallest in SQLite and largest in PostgreSQL.
         let first_anyway = (dialect == Dialect::Sqlite) != self.descending;
         if !self.optional || first_anyway == self.missing_first {
             select.order_by_expr(by, order);
@@ -242,7 +242,7 @@ impl Key {
         }
     }
 
-    /// Where the value of the key is kept; none for the score.
+    /// The storage of the key's field; `None` for the score.
     pub(super) fn source(&self) -> Option<&super::context::Source> {
         match &self.place {
             Place::Field(source) => Some(source),

@@ -1,4 +1,4 @@
-//! Rows as a database gives them, and as they are shown.
+//! Rows as a database returns them, and their serialization.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,20 +13,19 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::SqlError;
-use super::context::{Context, Source, Stored};
+use super::context::{Context, Source, StoredForm};
 use super::dialect::Form;
 use super::value::SqlValue;
 use crate::query::capture::{float, widened};
 use crate::query::column::instant_of;
 use crate::query::model::FieldInfo;
 use crate::query::resource::Resource;
-use crate::query::select::{COMPUTED, OpenPaths, Pick, Picked, Selection, has_part};
+use crate::query::select::{COMPUTED, OpenPaths, Projected, Projection, Selection, has_part};
 use crate::query::value::{Scalar, ValueKind};
 
-/// A row of a table, as far as a query selects it.
+/// A row of a table with the selected fields.
 ///
-/// It serializes to what `T` would, cut down to the same fields, and introspection describes it as a
-/// `T`.
+/// Serializes like a `T` with the same fields, and introspection describes it as a `T`.
 pub struct Record<T> {
     content: Content,
     row: PhantomData<fn() -> T>,
@@ -34,26 +33,26 @@ pub struct Record<T> {
 
 #[derive(Clone)]
 enum Content {
-    /// As the database gave it.
+    /// The values of the database.
     Cells { layout: Arc<Layout>, cells: Vec<Cell>, computed: Vec<Cell> },
-    /// As it was shown in memory.
+    /// The JSON of a row that was processed in memory.
     Shown(Box<RawValue>),
 }
 
 /// One value of a record.
 #[derive(Debug, Clone)]
 enum Cell {
-    /// Left out.
+    /// Omitted.
     Omitted,
     Plain(Scalar),
-    /// A number of a type with 32 bits, which has a shorter text.
+    /// A 32-bit number, which has a shorter spelling.
     Single(f32),
     Document(Box<RawValue>),
     Part(Value),
     Object(Vec<Cell>),
 }
 
-/// How rows of a query become records.
+/// The conversion of a query's rows into records.
 #[derive(Debug)]
 pub(super) struct Layout {
     members: Vec<Member>,
@@ -65,20 +64,20 @@ pub(super) struct Layout {
 struct Member {
     name: String,
     info: &'static FieldInfo,
-    shown: Shown,
+    shown: MemberSource,
 }
 
 #[derive(Debug)]
-enum Shown {
+enum MemberSource {
     Plain {
         column: usize,
-        stored: Stored,
+        stored: StoredForm,
     },
     Document {
         column: usize,
-        pick: Pick,
+        projection: Projection,
     },
-    /// An object with a column for each of its members.
+    /// An object with a column for each member.
     Object(Vec<Member>),
 }
 
@@ -90,7 +89,7 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// The number of the column that gives a field.
+    /// The index of the column of a field, which is added if necessary.
     pub(super) fn add(&mut self, context: &Context<'_>, source: &Source) -> usize {
         let path = &source.info.path;
         if let Some((_, column)) = self.known.iter().find(|(known, _)| known == path) {
@@ -104,32 +103,32 @@ impl Columns {
 }
 
 impl Layout {
-    /// The layout of rows of which a selection is shown, or all fields that are stored.
+    /// The layout of rows with a selection, or with all stored fields.
     pub(super) fn of<T: Resource>(
         context: &Context<'_>,
         selection: Option<&Selection>,
         columns: &mut Columns,
     ) -> Result<Self, SqlError> {
         let mut members = Vec::new();
-        let all = Pick::All;
-        let pick = selection.map_or(&all, |selection| &selection.pick);
+        let all = Projection::All;
+        let projection = selection.map_or(&all, |selection| &selection.projection);
         for field in T::RESOURCE.fields {
-            let Some(pick) = pick.member(field.name) else { continue };
-            members.extend(Member::of(context, field.name, field.name, pick, columns)?);
+            let Some(projection) = projection.member(field.name) else { continue };
+            members.extend(Member::of(context, field.name, field.name, projection, columns)?);
         }
         let mut computed = Vec::new();
         for place in selection.map_or(&[][..], Selection::computed) {
             let source = context.source(*place)?;
             let name = source.info.path.split_once('.').map_or("", |(_, name)| name).to_owned();
-            computed.push(Member::with(context, name, source, Pick::All, columns));
+            computed.push(Member::with(context, name, source, Projection::All, columns));
         }
-        // As a map of their names comes.
+        // In the order of a map.
         computed.sort_by(|left, right| left.name.cmp(&right.name));
         let open = selection.and_then(|selection| selection.open.clone());
         Ok(Self { members, computed, open })
     }
 
-    /// A row as a record.
+    /// Converts a row into a record.
     pub(super) fn record<T>(self: &Arc<Self>, row: &mut [SqlValue]) -> Result<Record<T>, SqlError> {
         let cells = |members: &[Member], row: &mut [SqlValue]| {
             members.iter().map(|member| member.cell(row)).collect::<Result<Vec<_>, _>>()
@@ -144,19 +143,19 @@ impl Layout {
 }
 
 impl Member {
-    /// The member at a path; none where the table says nothing of it.
+    /// The member at a path, or `None` if the table does not contain it.
     fn of(
         context: &Context<'_>,
         name: &str,
         path: &str,
-        pick: &Pick,
+        projection: &Projection,
         columns: &mut Columns,
     ) -> Result<Option<Self>, SqlError> {
         let Some(place) = context.table.find(path) else { return Ok(None) };
         if !context.mapping.is_spread(path) {
             let source = context.source(place)?;
             let name = name.to_owned();
-            return Ok(Some(Self::with(context, name, source, pick.clone(), columns)));
+            return Ok(Some(Self::with(context, name, source, projection.clone(), columns)));
         }
         let Some(info) = context.table.field(place) else { return Ok(None) };
         let mut members = Vec::new();
@@ -165,36 +164,36 @@ impl Member {
             else {
                 continue;
             };
-            if let (false, Some(pick)) = (name.contains('.'), pick.member(name)) {
-                members.extend(Self::of(context, name, &inner.path, pick, columns)?);
+            if let (false, Some(projection)) = (name.contains('.'), projection.member(name)) {
+                members.extend(Self::of(context, name, &inner.path, projection, columns)?);
             }
         }
-        Ok(Some(Self { name: name.to_owned(), info, shown: Shown::Object(members) }))
+        Ok(Some(Self { name: name.to_owned(), info, shown: MemberSource::Object(members) }))
     }
 
     fn with(
         context: &Context<'_>,
         name: String,
         source: Source,
-        pick: Pick,
+        projection: Projection,
         columns: &mut Columns,
     ) -> Self {
         let column = columns.add(context, &source);
         let info = source.info;
         let shown = if source.form == Form::Json {
-            Shown::Document { column, pick }
+            MemberSource::Document { column, projection }
         } else {
-            Shown::Plain { column, stored: source.stored() }
+            MemberSource::Plain { column, stored: source.stored() }
         };
         Self { name, info, shown }
     }
 
-    /// The value of a row. Documents are taken out of it unless another member needs them.
+    /// The value of a row. Documents are moved out of it unless another member needs them.
     fn cell(&self, row: &mut [SqlValue]) -> Result<Cell, SqlError> {
         let cell = match &self.shown {
-            Shown::Plain { column, stored } => {
+            MemberSource::Plain { column, stored } => {
                 let value = match row.get(*column) {
-                    // Numbers are shown as they are kept.
+                    // Numbers are serialized as they are stored.
                     Some(SqlValue::Float(value)) if stored.form == Form::Number => {
                         if value.is_finite() { Scalar::Float(*value) } else { Scalar::Null }
                     }
@@ -206,8 +205,10 @@ impl Member {
                     value => Cell::Plain(value),
                 }
             }
-            Shown::Document { column, pick } => self.document(row.get(*column), pick)?,
-            Shown::Object(members) => {
+            MemberSource::Document { column, projection } => {
+                self.document(row.get(*column), projection)?
+            }
+            MemberSource::Object(members) => {
                 let cells = members.iter().map(|member| member.cell(row));
                 let cells = cells.collect::<Result<Vec<_>, _>>()?;
                 let missing =
@@ -225,24 +226,28 @@ impl Member {
         })
     }
 
-    /// Whether no value leaves the member out. What an author leaves out without saying that there may
-    /// be none is something else, unless it can be anything.
+    /// Whether a missing value omits the member. A field that is omitted although it is not
+    /// declared optional is a different case, unless its type allows anything.
     fn leaves_out_nothing(&self) -> bool {
         let anything = self.info.kind == ValueKind::Json && !self.info.list;
         self.info.omitted && (self.info.nullable || anything)
     }
 
-    /// Whether an empty list or map leaves the member out, as [`Vec::is_empty`] does it.
+    /// Whether an empty list or map omits the member, as [`Vec::is_empty`] does.
     fn leaves_out_empty(&self) -> bool {
         self.info.omitted && !self.info.nullable
     }
 
-    fn document(&self, value: Option<&SqlValue>, pick: &Pick) -> Result<Cell, SqlError> {
+    fn document(
+        &self,
+        value: Option<&SqlValue>,
+        projection: &Projection,
+    ) -> Result<Cell, SqlError> {
         let unexpected =
             |found| SqlError::Column { path: self.info.path.clone(), expected: "JSON", found };
         let text = match value {
             Some(SqlValue::Text(text)) => text,
-            // A list that is always there.
+            // A list that is never missing.
             Some(SqlValue::Null) if self.info.list && !self.info.optional => "[]",
             Some(SqlValue::Null) => return Ok(Cell::Plain(Scalar::Null)),
             Some(other) => return Err(unexpected(other.kind())),
@@ -255,20 +260,20 @@ impl Member {
         if self.leaves_out_empty() && is_empty(text) {
             return Ok(Cell::Omitted);
         }
-        if !matches!(pick, Pick::Members(_)) {
-            if let Pick::Open(_) = pick {
-                // Finds the open paths. The document itself is shown as it is stored.
+        if !matches!(projection, Projection::Members(_)) {
+            if let Projection::Open(_) = projection {
+                // Marks the open paths that exist. The document itself is returned as stored.
                 let value: Value = serde_json::from_str(text).map_err(broken)?;
-                let whole = Picked { value: &value, pick, computed: None };
+                let whole = Projected { value: &value, projection, computed: None };
                 serde_json::to_value(whole).map_err(SqlError::Row)?;
             }
             return RawValue::from_string(text.to_owned()).map(Cell::Document).map_err(broken);
         }
         let value: Value = serde_json::from_str(text).map_err(broken)?;
-        if !has_part(&value, pick) {
+        if !has_part(&value, projection) {
             return Ok(Cell::Omitted);
         }
-        let part = Picked { value: &value, pick, computed: None };
+        let part = Projected { value: &value, projection, computed: None };
         serde_json::to_value(part).map(Cell::Part).map_err(SqlError::Row)
     }
 }
@@ -277,8 +282,8 @@ fn is_empty(document: &str) -> bool {
     matches!(document, "[]" | "{}")
 }
 
-/// The value that a database gives of a field.
-pub(super) fn scalar(stored: Stored, value: Option<&SqlValue>) -> Result<Scalar, SqlError> {
+/// Converts the database's value of a field.
+pub(super) fn scalar(stored: StoredForm, value: Option<&SqlValue>) -> Result<Scalar, SqlError> {
     let text = |text: &str| Scalar::from(text.to_owned());
     let (expected, found) = match (stored.form, value) {
         (_, Some(SqlValue::Null)) | (Form::Json, _) => return Ok(Scalar::Null),
@@ -312,7 +317,7 @@ pub(super) fn scalar(stored: Stored, value: Option<&SqlValue>) -> Result<Scalar,
         }
         (Form::DateText | Form::DateNative, _) => ("a date", None),
         (Form::InstantText, Some(SqlValue::Text(value))) => {
-            // A summary gives it as it is compared.
+            // An aggregate returns it as it is compared.
             match instant_of(value).or_else(|| instant_of(&format!("{value}Z"))) {
                 Some(instant) => return Ok(Scalar::Instant(instant)),
                 None => ("an instant", Some("other text")),
@@ -332,7 +337,7 @@ pub(super) fn scalar(stored: Stored, value: Option<&SqlValue>) -> Result<Scalar,
     Err(SqlError::Column { path: stored.info.path.clone(), expected, found })
 }
 
-/// The instant of so many units since 1970, each of so many nanoseconds.
+/// The instant at this number of units since 1970; `unit` is in nanoseconds.
 fn instant(count: i64, unit: i128) -> Option<DateTime<Utc>> {
     const SECOND: i128 = 1_000_000_000;
     let all = i128::from(count) * unit;
@@ -345,12 +350,12 @@ impl<T> Record<T> {
         Self { content, row: PhantomData }
     }
 
-    /// A row that was shown in memory.
+    /// A row that was processed in memory.
     pub(super) const fn shown(json: Box<RawValue>) -> Self {
         Self::of(Content::Shown(json))
     }
 
-    /// The value of a member, such as `title`; none where it is not shown.
+    /// The value of a member, such as `title`, or `None` if it is not selected.
     pub fn get(&self, member: &str) -> Option<Value> {
         match self.to_json() {
             Value::Object(mut members) => members.remove(member),
@@ -358,13 +363,13 @@ impl<T> Record<T> {
         }
     }
 
-    /// The record as JSON.
+    /// Converts the record to JSON.
     pub fn to_json(&self) -> Value {
-        // Its parts were all read, so nothing is left that could fail.
+        // All parts were validated, so this cannot fail.
         serde_json::to_value(self).unwrap_or_default()
     }
 
-    /// The members, to read a whole row from.
+    /// The members, for deserializing a whole row.
     pub(super) fn into_members(self) -> Map<String, Value> {
         match self.to_json() {
             Value::Object(members) => members,
@@ -404,7 +409,7 @@ impl Serialize for Object<'_> {
                 Cell::Part(value) => map.serialize_entry(&member.name, value)?,
                 Cell::Object(cells) => {
                     let members = match &member.shown {
-                        Shown::Object(members) => members.as_slice(),
+                        MemberSource::Object(members) => members.as_slice(),
                         _ => &[],
                     };
                     map.serialize_entry(&member.name, &Object { members, cells, computed: None })?;

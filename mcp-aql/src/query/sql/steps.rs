@@ -1,4 +1,4 @@
-//! A query as statements, and their results as a page.
+//! Executes a query as a sequence of statements, and builds a page from their results.
 
 use std::collections::VecDeque;
 use std::marker::PhantomData;
@@ -11,14 +11,14 @@ use serde_json::{Map, Value};
 
 use super::SqlError;
 use super::condition::joined;
-use super::context::{Context, Source, Stored};
+use super::context::{Context, Source, StoredForm};
 use super::dialect::truth;
-use super::order::{self, Stretch};
+use super::order::{self, OrderRange};
 use super::record::{Columns, Layout, Record, scalar};
-use super::summary::{Groups, Summary};
+use super::summary::{GroupValues, SummaryStatement};
 use super::value::{SqlValue, Statement};
 use crate::query::aggregate::Aggregations;
-use crate::query::answer::{OneShown, View};
+use crate::query::answer::{DisplayedRow, View};
 use crate::query::memory;
 use crate::query::page::Page;
 use crate::query::plan::{Plan, Window};
@@ -29,26 +29,26 @@ use crate::query::value::Scalar;
 /// The members of a whole row.
 type Members = Map<String, Value>;
 
-type Answered<T> = Result<Page<Record<T>>, SqlError>;
+type PageResult<T> = Result<Page<Record<T>>, SqlError>;
 
-/// What is done in memory, where the type allows it.
+/// The in-memory processing of rows, for types that support it.
 #[derive(Debug)]
-pub(super) struct Finish<T: 'static> {
-    /// Shows a row.
+pub(super) struct InMemoryFinish<T: 'static> {
+    /// Displays a row.
     pub(super) show: fn(Members, &Arc<Selection>) -> Result<Record<T>, SqlError>,
-    /// Does everything.
-    pub(super) answer: fn(&Plan, Vec<Members>) -> Answered<T>,
+    /// Executes the whole plan in memory.
+    pub(super) answer: fn(&Plan, Vec<Members>) -> PageResult<T>,
 }
 
-impl<T: 'static> Clone for Finish<T> {
+impl<T: 'static> Clone for InMemoryFinish<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T: 'static> Copy for Finish<T> {}
+impl<T: 'static> Copy for InMemoryFinish<T> {}
 
-impl<T: Resource + Serialize + DeserializeOwned> Finish<T> {
+impl<T: Resource + Serialize + DeserializeOwned> InMemoryFinish<T> {
     pub(super) const NEW: Self = Self { show: show::<T>, answer: answer::<T> };
 }
 
@@ -57,7 +57,7 @@ fn read<T: DeserializeOwned>(members: Members) -> Result<T, SqlError> {
 }
 
 fn shown<T: Resource + Serialize>(row: &T, view: &View<T>) -> Result<Record<T>, SqlError> {
-    let json = serde_json::value::to_raw_value(&OneShown { row, view: Some(view) })
+    let json = serde_json::value::to_raw_value(&DisplayedRow { row, view: Some(view) })
         .map_err(SqlError::Row)?;
     Ok(Record::shown(json))
 }
@@ -72,7 +72,7 @@ fn show<T: Resource + Serialize + DeserializeOwned>(
 fn answer<T: Resource + Serialize + DeserializeOwned>(
     plan: &Plan,
     rows: Vec<Members>,
-) -> Answered<T> {
+) -> PageResult<T> {
     let rows = rows.into_iter().map(read::<T>).collect::<Result<Vec<_>, _>>()?;
     let found = memory::run::<T, T>(plan, T::model(), rows)?;
     let view = View::of(Arc::clone(&plan.selection));
@@ -81,9 +81,9 @@ fn answer<T: Resource + Serialize + DeserializeOwned>(
     Ok(plan.answer(rows, plan.count.then_some(found.total), found.aggregations, None))
 }
 
-/// A query under way: statements to execute, one after the other, and what becomes of their rows.
+/// A running query: statements to execute in order, and the processing of their rows.
 ///
-/// It does nothing by itself, so any driver fits. [`SqlQuery::run`](super::SqlQuery::run) and
+/// Performs no I/O, so it works with any driver. [`SqlQuery::run`](super::SqlQuery::run) and
 /// [`run_async`](super::SqlQuery::run_async) are loops over it:
 ///
 /// ```
@@ -106,35 +106,35 @@ pub struct Steps<'a, T: 'static> {
     dialect: super::Dialect,
     statements: VecDeque<(Purpose, Statement)>,
     current: Option<Purpose>,
-    /// How rows are read.
+    /// The conversion of rows.
     layout: Arc<Layout>,
-    /// The columns of the sort keys, and what they give; none is the score.
-    keys: Vec<(usize, Option<Stored>)>,
-    work: Work,
-    finish: Option<Finish<T>>,
+    /// The columns of the sort keys and their forms; `None` is the score.
+    keys: Vec<(usize, Option<StoredForm>)>,
+    work: WorkSplit,
+    finish: Option<InMemoryFinish<T>>,
     rows: Vec<(Record<T>, Vec<Scalar>)>,
     whole: Vec<Members>,
     total: Option<u64>,
-    groups: Vec<(usize, Groups)>,
+    groups: Vec<(usize, GroupValues)>,
     rest: PhantomData<fn() -> T>,
 }
 
-/// What a statement is for.
+/// The purpose of a statement.
 #[derive(Debug)]
 enum Purpose {
     Rows,
     Count,
-    Summary(Summary),
+    SummaryStatement(SummaryStatement),
 }
 
-/// How much the database does.
+/// The division of work between the database and memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Work {
-    /// All of it.
+enum WorkSplit {
+    /// The database does everything.
     All,
-    /// All but computing what is shown.
+    /// The database does everything except computing the selected fields.
     AllButShowing,
-    /// It gives the rows that may matter.
+    /// The database only returns the candidate rows.
     Rows,
 }
 
@@ -143,13 +143,13 @@ impl<'a, T: Resource> Steps<'a, T> {
         context: &Context<'_>,
         plan: &'a Plan,
         scope: &[Expr],
-        finish: Option<Finish<T>>,
+        finish: Option<InMemoryFinish<T>>,
     ) -> Result<Self, SqlError> {
         let mut scope = scope.to_vec();
         scope.extend(context.scope());
-        let mut last = Self::of(context, plan, &scope, Work::All, finish);
+        let mut last = Self::of(context, plan, &scope, WorkSplit::All, finish);
         if finish.is_some() {
-            for work in [Work::AllButShowing, Work::Rows] {
+            for work in [WorkSplit::AllButShowing, WorkSplit::Rows] {
                 if !matches!(last, Err(SqlError::Unmapped { .. })) {
                     break;
                 }
@@ -163,13 +163,13 @@ impl<'a, T: Resource> Steps<'a, T> {
         context: &Context<'_>,
         plan: &'a Plan,
         scope: &[Expr],
-        work: Work,
-        finish: Option<Finish<T>>,
+        work: WorkSplit,
+        finish: Option<InMemoryFinish<T>>,
     ) -> Result<Self, SqlError> {
         let dialect = context.dialect();
         let mut conditions = scope.to_vec();
         let mut score = None;
-        if work == Work::Rows {
+        if work == WorkSplit::Rows {
             conditions.extend(plan.filter.as_ref().and_then(|it| context.rough_condition(it)));
             if let Some(Ok((found, _))) = plan.text.as_ref().map(|text| context.words(text)) {
                 conditions.push(found);
@@ -182,7 +182,7 @@ impl<'a, T: Resource> Steps<'a, T> {
                 score = Some(how_well);
             }
         }
-        let selection = (work == Work::All).then_some(&*plan.selection);
+        let selection = (work == WorkSplit::All).then_some(&*plan.selection);
         let mut columns = Columns::default();
         let layout = Arc::new(Layout::of::<T>(context, selection, &mut columns)?);
         let mut statements = VecDeque::new();
@@ -194,7 +194,7 @@ impl<'a, T: Resource> Steps<'a, T> {
             }
             select
         };
-        if work == Work::Rows {
+        if work == WorkSplit::Rows {
             let mut select = Query::select();
             select.exprs(listed(columns));
             statements
@@ -212,7 +212,7 @@ impl<'a, T: Resource> Steps<'a, T> {
                 let mut select = Query::select();
                 let scored = keys.iter().any(|(_, source)| source.is_none());
                 let count = columns.expressions.len();
-                // A statement has a column at least; where the score is one, no other is needed.
+                // A statement needs at least one column; the score counts as one.
                 select.exprs(if count == 0 && scored { Vec::new() } else { listed(columns) });
                 if let (true, Some(score)) = (scored, score) {
                     select.expr(score);
@@ -224,17 +224,17 @@ impl<'a, T: Resource> Steps<'a, T> {
                 }
                 let stretches = match order::place(plan) {
                     Some(place) => order::behind(dialect, &order, place),
-                    None => vec![Stretch { condition: truth(true), from: 0 }],
+                    None => vec![OrderRange { condition: truth(true), from: 0 }],
                 };
                 let placed = order::place(plan).is_some();
-                for Stretch { condition, from: first } in stretches {
+                for OrderRange { condition, from: first } in stretches {
                     let mut conditions = conditions.clone();
                     conditions.extend(placed.then_some(condition));
                     let mut select = from(select.clone(), &conditions);
                     for key in order.iter().skip(first) {
                         key.add_to(dialect, count, &mut select);
                     }
-                    // The last values, which `next_statement` lowers.
+                    // An upper bound, which `next_statement` lowers.
                     select.limit(bounded(plan.wanted()));
                     if let Window::Offset { offset, .. } = plan.window
                         && offset > 0
@@ -250,9 +250,9 @@ impl<'a, T: Resource> Steps<'a, T> {
                 let select = from(select, &conditions);
                 statements.push_back((Purpose::Count, Statement::of(dialect, &select)?));
             }
-            for (summary, select) in Summary::all(context, &plan.aggregate)? {
+            for (summary, select) in SummaryStatement::all(context, &plan.aggregate)? {
                 let statement = Statement::of(dialect, &from(select, &conditions))?;
-                statements.push_back((Purpose::Summary(summary), statement));
+                statements.push_back((Purpose::SummaryStatement(summary), statement));
             }
         }
         Ok(Self {
@@ -272,12 +272,12 @@ impl<'a, T: Resource> Steps<'a, T> {
         })
     }
 
-    /// The next statement to execute; none when all have been.
+    /// The next statement to execute, or `None` after the last one.
     pub fn next_statement(&mut self) -> Option<Statement> {
         let missing = self.plan.wanted().saturating_sub(self.rows.len());
         loop {
             let (purpose, mut statement) = self.statements.pop_front()?;
-            // What comes behind a place may take several statements; often the first ones do.
+            // Rows after a place may take several statements, but the first ones often suffice.
             if matches!(purpose, Purpose::Rows) && !self.rows.is_empty() {
                 if missing == 0 {
                     continue;
@@ -291,10 +291,11 @@ impl<'a, T: Resource> Steps<'a, T> {
         }
     }
 
-    /// Takes the rows of the last statement, each with a value for each column.
+    /// Processes the rows of the last statement, each with a value for each column.
     ///
     /// # Errors
-    /// When the values are not what the table's description promises, or too many groups come.
+    /// If the values do not have the types of the table's description, or there are too many
+    /// groups.
     pub fn take(&mut self, rows: Vec<Vec<SqlValue>>) -> Result<(), SqlError> {
         match self.current.take() {
             Some(Purpose::Rows) => rows.into_iter().try_for_each(|row| self.take_row(row)),
@@ -310,7 +311,7 @@ impl<'a, T: Resource> Steps<'a, T> {
                 })?);
                 Ok(())
             }
-            Some(Purpose::Summary(summary)) => {
+            Some(Purpose::SummaryStatement(summary)) => {
                 self.groups.extend(summary.read(self.dialect, &self.plan.aggregate, &rows)?);
                 Ok(())
             }
@@ -333,25 +334,25 @@ impl<'a, T: Resource> Steps<'a, T> {
         let values = values.collect::<Result<Vec<_>, _>>()?;
         let record = self.layout.record(&mut row)?;
         match (self.work, self.finish) {
-            (Work::AllButShowing, Some(finish)) => {
+            (WorkSplit::AllButShowing, Some(finish)) => {
                 let record = (finish.show)(record.into_members(), &self.plan.selection)?;
                 self.rows.push((record, values));
             }
-            (Work::Rows, _) => self.whole.push(record.into_members()),
+            (WorkSplit::Rows, _) => self.whole.push(record.into_members()),
             _ => self.rows.push((record, values)),
         }
         Ok(())
     }
 
-    /// The page.
+    /// Builds the page.
     ///
     /// # Errors
-    /// When statements are left, or what is finished in memory fails.
+    /// If statements were not executed, or processing in memory fails.
     pub fn finish(mut self) -> Result<Page<Record<T>>, SqlError> {
         if self.current.is_some() || !self.statements.is_empty() {
             return Err(SqlError::Unfinished);
         }
-        if let (Work::Rows, Some(finish)) = (self.work, self.finish) {
+        if let (WorkSplit::Rows, Some(finish)) = (self.work, self.finish) {
             return (finish.answer)(self.plan, self.whole);
         }
         let table = T::model().table();
@@ -366,13 +367,13 @@ impl<'a, T: Resource> Steps<'a, T> {
     }
 }
 
-/// A statement has a column at least.
+/// The columns of a statement, at least one.
 fn listed(columns: Columns) -> Vec<Expr> {
     if columns.expressions.is_empty() { vec![Expr::cust("1")] } else { columns.expressions }
 }
 
-/// A number of rows as databases take it.
+/// A number of rows as databases accept it.
 fn bounded(count: usize) -> u64 {
-    const MOST: u64 = i64::MAX as u64;
-    u64::try_from(count).unwrap_or(MOST).min(MOST)
+    const MAX_ROWS: u64 = i64::MAX as u64;
+    u64::try_from(count).unwrap_or(MAX_ROWS).min(MAX_ROWS)
 }

@@ -1,47 +1,47 @@
-//! Aggregates: one statement for each field that is grouped by.
+//! Aggregates: one statement for each field in `group_by`.
 
 use std::borrow::Cow;
 
 use sea_query::{Alias, Expr, ExprTrait as _, Func, Query, SelectStatement};
 
 use super::SqlError;
-use super::context::{Context, Source, Stored};
+use super::context::{Context, Source, StoredForm};
 use super::dialect::{Dialect, Form, number};
 use super::record::scalar;
 use super::value::SqlValue;
 use crate::query::aggregate::of_no_rows;
-use crate::query::memory::{MOST_GROUPS, too_many_groups};
+use crate::query::memory::{MAX_GROUPS, too_many_groups};
 use crate::query::plan::{Aggregate, FieldIndex, Function};
 use crate::query::value::Scalar;
 
-/// Each group, and the values of an aggregate's functions of it.
-pub(super) type Groups = Vec<(Scalar, Vec<Scalar>)>;
+/// The groups of an aggregate, with the values of its functions.
+pub(super) type GroupValues = Vec<(Scalar, Vec<Scalar>)>;
 
-/// What the database computes of each group.
+/// A value that the database computes for each group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measure {
     Rows,
-    /// How many rows have a value.
+    /// The number of rows with a value.
     Values(FieldIndex),
     Sum(FieldIndex),
     Min(FieldIndex),
     Max(FieldIndex),
 }
 
-/// The statement of all aggregates that group by one field, or by none.
+/// The statement of all aggregates with the same `group_by`, or without one.
 #[derive(Debug)]
-pub(super) struct Summary {
-    group: Option<Stored>,
-    /// The number of each measure's first column.
+pub(super) struct SummaryStatement {
+    group: Option<StoredForm>,
+    /// The index of each measure's first column.
     measures: Vec<(Measure, usize)>,
-    sources: Vec<(FieldIndex, Stored)>,
+    sources: Vec<(FieldIndex, StoredForm)>,
     columns: usize,
-    /// The aggregates by their numbers.
+    /// The indexes of the aggregates.
     aggregates: Vec<usize>,
 }
 
-/// How many columns a sum has. SQLite adds in 64 bits and fails beyond, so the halves of each number
-/// are added by themselves.
+/// The number of columns of a sum. SQLite fails if a sum exceeds 64 bits, so both halves of each
+/// number are added separately.
 const fn width(dialect: Dialect, measure: Measure, form: Option<Form>) -> usize {
     match (dialect, measure, form) {
         (Dialect::Sqlite, Measure::Sum(_), Some(Form::Integer)) => 2,
@@ -49,10 +49,10 @@ const fn width(dialect: Dialect, measure: Measure, form: Option<Form>) -> usize 
     }
 }
 
-const LOW: i64 = 0xffff_ffff;
+const LOW_HALF_MASK: i64 = 0xffff_ffff;
 
-impl Summary {
-    /// The statements' summaries, without what all statements of the query share.
+impl SummaryStatement {
+    /// The summaries of a query, without the conditions that all its statements share.
     pub(super) fn all(
         context: &Context<'_>,
         aggregates: &[Aggregate],
@@ -80,14 +80,15 @@ impl Summary {
         let mut select = Query::select();
         let group = group.map(|place| context.source(place)).transpose()?;
         if let Some(source) = &group {
-            // As it is compared, so that the database forms the groups which we do.
+            // In the form of comparisons, so that the database forms the same groups as the
+            // in-memory executor.
             let key = match (dialect, source.form) {
                 (Dialect::Sqlite, Form::Text | Form::Choice) => source.same(dialect),
                 _ => source.shown(dialect),
             };
             select.expr(key);
             select.add_group_by([Expr::cust("1")]);
-            select.limit(MOST_GROUPS as u64 + 1);
+            select.limit(MAX_GROUPS as u64 + 1);
         }
         let columns = usize::from(group.is_some());
         let group = group.map(|source| source.stored());
@@ -162,17 +163,17 @@ impl Summary {
         Ok(())
     }
 
-    /// The results of the aggregates by their numbers: groups and the values of their functions.
+    /// The results of the aggregates by index: groups and the values of their functions.
     pub(super) fn read(
         &self,
         dialect: Dialect,
         all: &[Aggregate],
         rows: &[Vec<SqlValue>],
-    ) -> Result<Vec<(usize, Groups)>, SqlError> {
+    ) -> Result<Vec<(usize, GroupValues)>, SqlError> {
         let mut results = Vec::with_capacity(self.aggregates.len());
         for place in &self.aggregates {
             let Some(aggregate) = all.get(*place) else { continue };
-            if self.group.is_some() && rows.len() > MOST_GROUPS {
+            if self.group.is_some() && rows.len() > MAX_GROUPS {
                 return Err(too_many_groups(&aggregate.label).into());
             }
             let mut groups = Vec::with_capacity(rows.len());
@@ -189,7 +190,7 @@ impl Summary {
         Ok(results)
     }
 
-    fn stored(&self, field: FieldIndex) -> Option<Stored> {
+    fn stored(&self, field: FieldIndex) -> Option<StoredForm> {
         self.sources.iter().find(|(known, _)| *known == field).map(|(_, stored)| *stored)
     }
 
@@ -210,7 +211,7 @@ impl Summary {
         }
     }
 
-    /// The value of a function, as the executor in memory computes it.
+    /// The value of a function, as the in-memory executor computes it.
     fn value(
         &self,
         dialect: Dialect,
@@ -241,7 +242,7 @@ impl Summary {
         }
     }
 
-    /// The sum of a field; none where it has no values.
+    /// The sum of a field, or `None` without values.
     fn sum(
         &self,
         dialect: Dialect,
@@ -283,10 +284,13 @@ fn sums(dialect: Dialect, source: &Source) -> Vec<Expr> {
     let sum = |of: Expr| Expr::from(Func::sum(of));
     match (dialect, source.form) {
         (Dialect::Sqlite, Form::Integer) => {
-            vec![sum(column.clone().right_shift(number(32))), sum(column.bit_and(number(LOW)))]
+            vec![
+                sum(column.clone().right_shift(number(32))),
+                sum(column.bit_and(number(LOW_HALF_MASK))),
+            ]
         }
         (Dialect::Postgres, Form::Integer) => {
-            // Its sum is wider than any column of a row.
+            // The sum is wider than any column of a row.
             let whole = column.cast_as(Alias::new("bigint"));
             vec![sum(whole).cast_as(Alias::new("text"))]
         }

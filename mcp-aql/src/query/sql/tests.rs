@@ -1,3 +1,5 @@
+//! Tests of the generated SQL.
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -26,7 +28,7 @@ fn table(dialect: Dialect) -> SqlTable<Task> {
     SqlTable::new(dialect, "task").column("task_id", "id").folded("title", "words")
 }
 
-/// The statements of a request, as in the middle of a table.
+/// The statements of a request for a page in the middle of a table.
 fn statements(dialect: Dialect, request: Value) -> Vec<String> {
     let options = QueryOptions::new().text(TextControl::Optional);
     let Value::Object(params) = request else { panic!("an object") };

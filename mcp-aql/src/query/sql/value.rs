@@ -1,4 +1,4 @@
-//! Statements and values: all that passes between this crate and a database's driver.
+//! Statements and values: the interface to database drivers.
 
 use std::fmt::{self, Write};
 
@@ -10,20 +10,20 @@ use sea_query::{
 use super::SqlError;
 use super::dialect::Dialect;
 
-/// A query for a database, with the values of its parameters.
+/// A parameterized database query.
 ///
-/// The text has a placeholder for each value, in their order: `?` in SQLite, `$1`, `$2` … in
-/// PostgreSQL. It depends on the form of a request and not on its values, so statements are worth
-/// keeping prepared.
+/// The text has a placeholder for each value, in order: `?` in SQLite, `$1`, `$2` … in PostgreSQL.
+/// This text depends on the structure of a request and not on its values, so caching prepared statements
+/// is worthwhile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// The text.
+    /// The SQL text.
     pub sql: String,
-    /// The values of its parameters.
+    /// The values of the parameters.
     pub values: Vec<SqlValue>,
 }
 
-/// A value on its way to a database, or back.
+/// A value sent to a database, or returned by it.
 ///
 /// | | SQLite | PostgreSQL, as a parameter | PostgreSQL, in a row |
 /// |---|---|---|---|
@@ -33,24 +33,24 @@ pub struct Statement {
 /// | `Float` | `REAL` | `double precision` | `double precision` |
 /// | `Text` | `TEXT` | `text` | `text` |
 ///
-/// A driver for PostgreSQL meets no other types: statements say the type of each parameter, and turn
-/// all that they give into one of these.
+/// A driver for PostgreSQL needs no other types: statements declare the type of each parameter, and
+/// convert all results into one of these.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SqlValue {
     /// No value.
     Null,
-    /// A boolean. SQLite has none: a row may give `Int` instead.
+    /// A boolean. In SQLite a row may contain `Int` instead.
     Bool(bool),
-    /// A whole number.
+    /// An integer.
     Int(i64),
-    /// A number.
+    /// A floating-point number.
     Float(f64),
     /// Text.
     Text(String),
 }
 
 impl SqlValue {
-    /// What it is, for an error; not the value, which is nobody's business.
+    /// The kind of the value, for an error message. The value itself may be confidential.
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::Null => "NULL",
@@ -61,7 +61,7 @@ impl SqlValue {
         }
     }
 
-    /// A value as the SQL builder holds it.
+    /// Converts a value of the SQL builder.
     fn of(value: Bound) -> Result<Self, SqlError> {
         let int = |value: Option<i64>| value.map_or(Self::Null, Self::Int);
         Ok(match value {
@@ -88,14 +88,14 @@ impl SqlValue {
 }
 
 impl Statement {
-    /// Writes a statement down.
+    /// Renders a statement.
     pub(super) fn of(dialect: Dialect, select: &SelectStatement) -> Result<Self, SqlError> {
         let mut writer = Writer { dialect, sql: String::with_capacity(256), values: Vec::new() };
         match dialect {
             Dialect::Sqlite => select.build_collect_any_into(&SqliteQueryBuilder, &mut writer),
             Dialect::Postgres => select.build_collect_any_into(&PostgresQueryBuilder, &mut writer),
         }
-        let limit = dialect.most_values();
+        let limit = dialect.max_parameters();
         if writer.values.len() > limit {
             return Err(SqlError::TooManyValues { limit });
         }
@@ -104,8 +104,8 @@ impl Statement {
     }
 }
 
-/// Takes a statement from its builder, and tells PostgreSQL the type of each parameter, which it would
-/// else guess from what stands around it.
+/// Collects a statement from its builder, and declares the type of each parameter for PostgreSQL,
+/// which would otherwise infer it from the context.
 struct Writer {
     dialect: Dialect,
     sql: String,
@@ -116,7 +116,7 @@ impl SqlWriter for Writer {
     fn push_param<B: QueryBuilder>(&mut self, value: Bound, _: &B) {
         let value = SqlValue::of(value);
         let number = self.values.len() + 1;
-        // Nothing fails to be written into a text.
+        // Writing to a `String` cannot fail.
         let _ = match (self.dialect, &value) {
             (Dialect::Sqlite, _) => self.write_str("?"),
             (Dialect::Postgres, Ok(SqlValue::Bool(_))) => {

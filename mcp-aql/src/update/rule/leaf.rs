@@ -1,3 +1,5 @@
+//! Rules of types that are not wrappers or maps.
+
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -11,10 +13,10 @@ use crate::update::decode::Changes;
 use crate::update::json::{merge_json, merge_map, object_in, without_nulls};
 use crate::update::{Path, UpdateInput};
 
-/// The rule of a type that is no wrapper; [`Probe`](super::Probe) gives the number.
+/// The rule of a type that is not a wrapper. [`Probe`](super::Probe) finds the number.
 pub struct Leaf<const RULE: u8>;
 
-/// The value takes the place of the stored one (REQ-UPD-07, REQ-UPD-09).
+/// The value replaces the stored one (REQ-UPD-07, REQ-UPD-09).
 pub type Replace = Leaf<REPLACE>;
 /// A struct that derives `UpdateInput`: field by field (REQ-UPD-08).
 pub type Nested = Leaf<NESTED>;
@@ -196,7 +198,7 @@ where
     }
 }
 
-/// The members of what must be an object.
+/// Returns the members of a value that must be an object.
 pub(super) fn members<'a>(
     value: &'a Value,
     path: &Path<'_>,
@@ -208,7 +210,7 @@ pub(super) fn members<'a>(
     }
 }
 
-/// The members of a value that decoding found to be an object.
+/// Returns the members of a value that decoding has checked to be an object.
 pub(super) fn into_members(mut value: Value) -> Map<String, Value> {
     object_in(&mut value).map(std::mem::take).unwrap_or_default()
 }

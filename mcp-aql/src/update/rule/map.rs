@@ -1,3 +1,5 @@
+//! The rule of maps: merge by key.
+
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
@@ -20,15 +22,15 @@ pub struct Keys<R>(PhantomData<R>);
 
 /// A map that [`Keys`] can merge into.
 pub trait MapLike: Default {
-    /// Its keys, which are text on the wire.
+    /// The type of the keys, which are strings in JSON.
     type Key: Clone + Send + Sync + 'static;
-    /// Its values.
+    /// The type of the values.
     type Value;
 
-    /// Reads a key.
+    /// Parses a key.
     ///
     /// # Errors
-    /// When the key's type refuses it.
+    /// If the key's type rejects the text.
     fn key(text: &str) -> Result<Self::Key, serde_json::Error>;
 
     /// The value that is stored under a key.
@@ -84,7 +86,8 @@ where
     }
 }
 
-/// Reads a map's key as `serde_json` does: text, or whatever text stands for, such as a number.
+/// Parses a map's key as `serde_json` does: a string, or a value written as a string, such as a
+/// number.
 fn read_key<K: DeserializeOwned, M: DeserializeOwned>(
     text: &str,
     only_key: impl FnOnce(M) -> Option<K>,

@@ -1,3 +1,5 @@
+//! Finds the rule of a type at compile time.
+
 use std::collections::{BTreeMap, HashMap};
 use std::marker::PhantomData;
 
@@ -14,8 +16,8 @@ pub(super) const MAP: u8 = 5;
 
 /// Finds the rule of a type that is known by name only: `Leaf<{ Probe::<V>::RULE }>`.
 ///
-/// The constant of [`Fallback`] holds for every type; where an inherent constant of the same name
-/// applies, it comes first. This works for concrete types, which those of a macro's field are.
+/// The constant of [`Fallback`] applies to every type, but an inherent constant of the same name
+/// takes precedence. This works for concrete types only, such as the types of a macro's fields.
 ///
 /// ```
 /// use mcp_aql::update::rule::{Fallback as _, Probe};
@@ -24,7 +26,7 @@ pub(super) const MAP: u8 = 5;
 /// ```
 pub struct Probe<V>(PhantomData<V>);
 
-/// The rule of every type that is not something special: it is replaced.
+/// The rule of all other types: the value is replaced.
 pub trait Fallback {
     /// The number of [`Replace`](super::Replace).
     const RULE: u8 = REPLACE;

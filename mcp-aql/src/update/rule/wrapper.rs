@@ -1,3 +1,5 @@
+//! Rules of `Option` and `Box`.
+
 use std::marker::PhantomData;
 
 use serde_json::Value;
@@ -8,8 +10,8 @@ use crate::spec::Merge;
 use crate::spec::SchemaFn;
 use crate::update::Path;
 
-/// An `Option`: `null` removes; a value merges by the rule `R`, into what is stored or into nothing
-/// (REQ-UPD-10).
+/// The rule of an `Option`: `null` removes the value, another value merges by the rule `R` into the
+/// stored value or into nothing (REQ-UPD-10).
 pub struct Opt<R>(PhantomData<R>);
 
 impl<V: 'static, R: Create<V>> Rule<Option<V>> for Opt<R> {
@@ -37,7 +39,7 @@ impl<V: 'static, R: Create<V>> Create<Option<V>> for Opt<R> {
     }
 }
 
-/// A `Box`: by the rule `R` of what it holds.
+/// The rule of a `Box`: the rule `R` of its content.
 pub struct Boxed<R>(PhantomData<R>);
 
 impl<V: 'static, R: Rule<V>> Rule<Box<V>> for Boxed<R> {

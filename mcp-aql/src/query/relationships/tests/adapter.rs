@@ -1,4 +1,4 @@
-//! The whole way of a call.
+//! Tests of complete calls through an adapter.
 
 use serde_json::{Value, json};
 
@@ -56,11 +56,11 @@ fn garden() -> Adapter {
 }
 
 async fn called(adapter: &Adapter, params: Value) -> Value {
-    told(adapter.call("query_relationships", params).await)
+    reply_json(adapter.call("query_relationships", params).await)
 }
 
-/// The whole reply.
-fn told(result: OperationResult) -> Value {
+/// The complete reply.
+fn reply_json(result: OperationResult) -> Value {
     match result {
         OperationResult::Success { data, reply } => {
             let mut reply = Value::Object(reply);
@@ -103,7 +103,7 @@ async fn a_walk_that_is_cut_off_warns_the_caller() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_meant_is_refused() {
+async fn rejects_meaningless_parameters() {
     // REQ-REL-01, REQ-REL-02, REQ-REL-07, REQ-PAG-02
     let adapter = garden();
     let root = json!({ "element_type": "bed", "element_name": "a" });
@@ -141,12 +141,12 @@ async fn what_cannot_be_meant_is_refused() {
 }
 
 #[tokio::test]
-async fn introspection_tells_all_of_it() {
+async fn introspection_describes_the_query() {
     // REQ-REL-01, REQ-REL-02, REQ-REL-05, REQ-REL-07, REQ-INT-10
     let adapter = garden();
     let details =
         adapter.call("introspect", json!({ "query": "operations", "name": "query_relationships" }));
-    let reply = told(details.await);
+    let reply = reply_json(details.await);
     let operation = &reply["data"]["operation"];
     assert_eq!(
         operation["relationship_capabilities"],
@@ -170,10 +170,10 @@ async fn introspection_tells_all_of_it() {
         ("RelationshipSide", "enum"),
     ] {
         let reply = adapter.call("introspect", json!({ "query": "types", "name": name })).await;
-        let reply = told(reply);
+        let reply = reply_json(reply);
         assert_eq!(reply["data"]["type"]["kind"], kind, "{name} {reply}");
     }
     let list = adapter.call("introspect", json!({ "query": "operations" })).await;
-    let list = told(list);
+    let list = reply_json(list);
     assert_eq!(list["data"]["_protocol"]["capabilities"]["relationship_queries"], true, "{list}");
 }

@@ -1,3 +1,5 @@
+//! Tests of relationship queries.
+
 mod adapter;
 mod model;
 mod queries;
@@ -23,24 +25,24 @@ use crate::warning::Warning;
     shades = "Keeps the sun off it in the afternoon"
 ))]
 struct Bed {
-    /// What stands on its sign.
+    /// The name on its sign.
     #[resource(id)]
     name: String,
 }
 
-/// The name of every parameter, so that what a test gives under another name shows.
+/// All parameters, so that a test with a misspelled one fails.
 const PARAMETERS: [&str; 7] =
     ["root", "direction", "relationship", "depth", "include", "first", "after"];
 
 const KEY: [u8; 16] = [7; 16];
 
-/// A query whose parameters have the right forms.
+/// Parses a query whose parameters have the right types.
 fn read(options: &QueryOptions, params: Value) -> Result<RelationshipQuery<Bed>, OperationError> {
     let Value::Object(params) = params else { panic!("params are an object") };
     RelationshipQuery::parse(options, params, &CursorKey::new(KEY))
 }
 
-/// What a query comes to, and the warnings. In memory nothing has to be waited for.
+/// Runs a query and returns its result and warnings. In memory the future is ready at once.
 fn run<S: RelationshipSource + ?Sized>(
     query: RelationshipQuery<Bed>,
     source: &S,
@@ -58,7 +60,7 @@ fn ask(edges: &[Edge], params: Value) -> Value {
     serde_json::to_value(graph).unwrap()
 }
 
-/// From the bed `a`, this way.
+/// Parameters that start at the bed `a` in this direction.
 fn from_a(direction: &str, more: Value) -> Value {
     let mut params =
         json!({ "root": { "element_type": "bed", "element_name": "a" }, "direction": direction });
@@ -71,7 +73,7 @@ fn bed(name: &str) -> Element {
     Element::new("bed", name)
 }
 
-/// `a uses b`, between beds.
+/// Parses `a uses b`, a relationship between beds.
 fn edge(text: &str) -> Edge {
     let words: Vec<_> = text.split(' ').collect();
     let [source, relationship, target] = words[..] else { panic!("three words: {text}") };
@@ -82,7 +84,7 @@ fn edges<const N: usize>(texts: [&str; N]) -> Vec<Edge> {
     texts.map(edge).to_vec()
 }
 
-/// The records as `1 uses > b`, and with `<` where they come in.
+/// The records in the form `1 uses > b`, with `<` for incoming ones.
 fn records(reply: &Value) -> Vec<String> {
     let record = |record: &Value| {
         let sign = match record["direction"].as_str() {
@@ -97,7 +99,7 @@ fn records(reply: &Value) -> Vec<String> {
     reply["relationships"].as_array().unwrap().iter().map(record).collect()
 }
 
-/// The nodes' names.
+/// The names of the nodes.
 fn nodes(reply: &Value) -> Vec<String> {
     let nodes = reply["graph"]["nodes"].as_array().unwrap();
     nodes.iter().map(|node| node["element_name"].as_str().unwrap().to_owned()).collect()

@@ -1,5 +1,5 @@
-//! Random graphs against a model that works otherwise: all distances first, then every relationship
-//! by itself.
+//! Compares walks on random graphs with a model that works differently: it computes all distances
+//! first, then each relationship independently.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use futures_util::FutureExt as _;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::walk::{Cut, Step, Walk};
+use super::super::walk::{Step, Walk, WalkLimit};
 use super::super::{Direction, Edge, Side};
 use super::{bed, from_a, read, run};
 use crate::query::options::QueryOptions;
@@ -16,14 +16,14 @@ use crate::query::options::QueryOptions;
 const NAMES: [&str; 7] = ["a", "b", "c", "d", "e", "f", "g"];
 const KINDS: [&str; 2] = ["shades", "uses"];
 
-/// Relationships by number: source, kind, target.
+/// A relationship by numbers: source, kind, target.
 type Numbered = (usize, usize, usize);
 
 fn edge_of((source, kind, target): Numbered) -> Edge {
     Edge::new(bed(NAMES[source]), KINDS[kind], bed(NAMES[target]))
 }
 
-/// What is asked, by number.
+/// A query by numbers.
 #[derive(Debug, Clone)]
 struct Question {
     direction: Direction,
@@ -51,7 +51,7 @@ impl Question {
         self.direction.sides().contains(&side)
     }
 
-    /// The fewest steps between any two, by Floyd and Warshall.
+    /// The distance between any two elements, by Floyd and Warshall.
     fn distances(&self, edges: &BTreeSet<Numbered>) -> Vec<Vec<usize>> {
         const FAR: usize = 1_000;
         let count = NAMES.len();
@@ -82,7 +82,7 @@ impl Question {
         self.kind.is_none_or(|wanted| wanted == *kind)
     }
 
-    /// Every step from `a`, in order: each relationship where it is met first.
+    /// Every step from `a`, in order: each relationship where it is encountered first.
     fn steps(&self, edges: &[Numbered]) -> Vec<Step> {
         let edges: BTreeSet<_> = edges.iter().copied().collect();
         let distances = self.distances(&edges);
@@ -112,13 +112,13 @@ impl Question {
             .collect()
     }
 
-    /// What the walk does, within these bounds.
+    /// The result of the walk within these limits.
     fn walked(
         &self,
         edges: &[Numbered],
-        most_nodes: usize,
-        most_edges: usize,
-    ) -> (Vec<Step>, Option<Cut>) {
+        max_nodes: usize,
+        max_edges: usize,
+    ) -> (Vec<Step>, Option<WalkLimit>) {
         let root = bed("a");
         let edges: Vec<_> = edges.iter().copied().map(edge_of).collect();
         let walk = Walk {
@@ -126,8 +126,8 @@ impl Question {
             direction: self.direction,
             relationship: self.kind.map(|kind| KINDS[kind]),
             depth: self.depth,
-            most_nodes,
-            most_edges,
+            max_nodes,
+            max_edges,
         };
         let mut steps = Vec::new();
         let end = walk.run(&edges, |step| {
@@ -150,7 +150,7 @@ impl Question {
         )
     }
 
-    /// One page, and the cursor for the next.
+    /// One page, and the cursor of the next.
     fn page(
         &self,
         edges: &[Numbered],
@@ -195,29 +195,29 @@ proptest! {
     fn a_bound_leaves_the_beginning(
         edges in graphs(),
         question in questions(),
-        most_nodes in 1..9_usize,
-        most_edges in 0..18_usize,
+        max_nodes in 1..9_usize,
+        max_edges in 0..18_usize,
     ) {
         // REQ-REL-06
         let all = question.steps(&edges);
-        let (steps, cut) = question.walked(&edges, most_nodes, most_edges);
+        let (steps, cut) = question.walked(&edges, max_nodes, max_edges);
         prop_assert_eq!(&steps[..], &all[..steps.len()]);
         let visited: BTreeSet<_> =
             steps.iter().map(|step| &step.far).chain([&bed("a")]).cloned().collect();
-        prop_assert!(visited.len() <= most_nodes);
-        prop_assert!(steps.len() <= most_edges);
-        // It is cut off if and only if the next step would have been one too many.
+        prop_assert!(visited.len() <= max_nodes);
+        prop_assert!(steps.len() <= max_edges);
+        // The walk is cut off if and only if the next step would exceed a limit.
         match (all.get(steps.len()), cut) {
             (None, None) => {}
             (Some(next), Some(cut)) if cut.field == "graph.nodes" => {
                 prop_assert!(!visited.contains(&next.far));
-                prop_assert_eq!((visited.len(), cut.kept, cut.limit), (most_nodes, most_nodes, most_nodes));
+                prop_assert_eq!((visited.len(), cut.kept, cut.limit), (max_nodes, max_nodes, max_nodes));
                 prop_assert!(cut.found > cut.kept);
                 let all: BTreeSet<_> = all.iter().map(|step| &step.far).collect();
                 prop_assert!(cut.found <= all.len() + 1);
             }
             (Some(_), Some(cut)) => {
-                prop_assert_eq!((steps.len(), cut.kept, cut.limit), (most_edges, most_edges, most_edges));
+                prop_assert_eq!((steps.len(), cut.kept, cut.limit), (max_edges, max_edges, max_edges));
                 prop_assert!(cut.found > cut.kept && cut.found <= all.len());
             }
             (next, cut) => prop_assert!(false, "{:?} after {:?}", cut, next),
@@ -247,7 +247,8 @@ proptest! {
         prop_assert_eq!(found, all);
     }
 
-    /// What stays as and where it is comes once, whatever comes and goes between two pages.
+    /// A relationship that does not change is returned exactly once, even if others change between
+    /// two pages.
     #[test]
     fn pages_stay_in_step_while_others_write(
         versions in prop::collection::vec(graphs(), 1..5),
@@ -263,7 +264,7 @@ proptest! {
         let mut found = Vec::new();
         let mut after = None;
         let mut shown = Vec::new();
-        // The last version stays until the end.
+        // The last version is final.
         let last = versions.last().cloned().unwrap_or_default();
         for version in versions.into_iter().chain(std::iter::repeat(last)) {
             let (rows, next) = question.page(&version, size, after.as_deref());
@@ -280,16 +281,16 @@ proptest! {
             let times = found.iter().filter(|found| **found == row(step)).count();
             prop_assert_eq!(times, 1, "{:?}", step);
         }
-        // A relationship may come again, but only because it is met elsewhere now.
+        // A relationship may be repeated only if it is now encountered elsewhere.
         let each: BTreeSet<_> = found.iter().collect();
         prop_assert_eq!(each.len(), found.len());
     }
 }
 
 #[test]
-fn a_source_in_memory_gives_what_comes_first() {
+fn a_source_in_memory_returns_the_first_relationships() {
     // REQ-REL-06
-    // To `a` lead `b` and `c`; those that lead to `c` have the smaller names.
+    // `b` and `c` lead to `a`; the elements that lead to `c` have smaller names.
     let edges: Vec<Numbered> = [(1, 0, 0), (2, 0, 0)]
         .into_iter()
         .chain([(0, 0, 2), (0, 1, 2), (3, 0, 2), (3, 1, 2), (5, 0, 1), (6, 0, 1)])

@@ -1,3 +1,5 @@
+//! Tests of walks, sections and pages.
+
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
@@ -9,7 +11,7 @@ use super::super::{Edge, EdgesAt, Element, RelationshipQuery, RelationshipSource
 use super::{Bed, PARAMETERS, ask, bed, edge, edges, from_a, nodes, read, records, run};
 use crate::error::OperationError;
 use crate::paging::CursorKey;
-use crate::query::entry::{Given, QueryArgument as _};
+use crate::query::entry::{QueryArgument as _, QueryParams};
 use crate::query::options::QueryOptions;
 
 #[test]
@@ -124,7 +126,7 @@ fn a_cycle_ends_where_it_closes() {
         ["1 uses > b", "2 uses > c", "3 shades > c", "3 uses > a", "3 uses > b"]
     );
     assert_eq!(nodes(&reply), ["a", "b", "c"]);
-    // Either way round each relationship comes once, from the end that is nearer.
+    // In both directions each relationship is returned once, from the nearer end.
     let reply = ask(&edges, from_a("both", all));
     assert_eq!(
         records(&reply),
@@ -159,7 +161,7 @@ fn an_element_behind_two_others_is_one_node() {
     assert_eq!(shown, ["bed:a bed:b", "bed:a bed:c", "bed:b bed:d", "bed:c bed:d"]);
 }
 
-/// Gives whatever it has, whatever is asked for.
+/// Returns all its relationships for every request.
 struct Sloppy(Vec<Edge>);
 
 impl RelationshipSource for Sloppy {
@@ -171,7 +173,7 @@ impl RelationshipSource for Sloppy {
 }
 
 #[test]
-fn what_nobody_asked_a_source_for_is_left_out() {
+fn ignores_relationships_that_were_not_requested() {
     // REQ-REL-06
     let source = Sloppy(edges([
         "b uses c",
@@ -193,7 +195,7 @@ fn what_nobody_asked_a_source_for_is_left_out() {
     }
 }
 
-/// Writes down what it is asked, and knows the beds that it has relationships of.
+/// Records the requests, and knows only the beds that have relationships.
 struct Counting {
     edges: Vec<Edge>,
     asked: Mutex<Vec<(Vec<Element>, Side)>>,
@@ -235,7 +237,7 @@ fn each_level_is_one_question() {
     run(query, &source).unwrap();
     let levels = [vec![bed("a")], vec![bed("b"), bed("c")], vec![bed("d")]];
     assert_eq!(*source.asked.lock().unwrap(), levels.map(|level| (level, Side::Outgoing)));
-    // A page that is full asks for no more than it shows.
+    // A full page requests no more than it returns.
     source.asked.lock().unwrap().clear();
     let params = from_a("outgoing", json!({ "depth": 3, "first": 1 }));
     run(read(&QueryOptions::new(), params).unwrap(), &source).unwrap();
@@ -290,7 +292,7 @@ fn a_walk_that_is_cut_off_says_so() {
         let reply = serde_json::to_value(graph).unwrap();
         assert_eq!(records(&reply), records_left, "{bound} {depth}");
         assert_eq!(reply["pageInfo"]["hasNextPage"], false);
-        let told: Vec<_> = warnings
+        let found: Vec<_> = warnings
             .iter()
             .map(|warning| (warning.code(), Value::Object(warning.details().clone())))
             .collect();
@@ -301,7 +303,7 @@ fn a_walk_that_is_cut_off_says_so() {
             });
             ("VALIDATION_TRUNCATED_WARNING", details)
         });
-        assert_eq!(told, expected.into_iter().collect::<Vec<_>>(), "{bound} {depth}");
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>(), "{bound} {depth}");
     }
 }
 
@@ -321,7 +323,7 @@ fn too_many_relationships_cut_a_walk_off_as_well() {
         assert_eq!(warning.details()["limit"], 20);
         assert_eq!(warning.details()["original_count"], 30);
     }
-    // A source that repeats itself until there is no room is cut off too: there may be more.
+    // A source that repeats itself up to the limit is also cut off, since there may be more.
     let source = Sloppy(vec![edge("a uses b"); 21]);
     let query = read(&QueryOptions::new(), from_a("outgoing", json!({}))).unwrap().visit_at_most(2);
     let (graph, warnings) = run(query, &source).unwrap();
@@ -396,7 +398,7 @@ fn pages_are_cut_from_the_relationships() {
         |reply: &Value| json!({ "depth": 3, "first": 2, "after": reply["pageInfo"]["endCursor"] });
     let second = ask(&edges, from_a("outgoing", after(&first)));
     assert_eq!(records(&second), ["2 uses > d", "2 uses > b"]);
-    // Both ends of each relationship, and the root: no edge leads to a node that is not there.
+    // Both ends of each relationship, and the root: no edge leads to a missing node.
     assert_eq!(nodes(&second), ["a", "b", "d", "c"]);
     assert_eq!(second["pageInfo"]["hasNextPage"], true);
     assert_eq!(second["pageInfo"]["hasPreviousPage"], true);
@@ -455,7 +457,7 @@ fn a_page_has_a_largest_size() {
         let key = CursorKey::random();
         let values = params.into_iter().map(named).collect();
         let capabilities = crate::query::Capabilities::all();
-        let mut given = Given {
+        let mut given = QueryParams {
             values,
             key: &key,
             capabilities: &capabilities,

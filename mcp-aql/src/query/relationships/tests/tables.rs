@@ -1,3 +1,5 @@
+//! Tests of the parameters and their description.
+
 use serde_json::{Value, json};
 
 use super::super::RelationshipQuery;
@@ -16,7 +18,7 @@ fn json_of(value: &impl serde::Serialize) -> Value {
 }
 
 #[test]
-fn details_tell_what_can_be_followed() {
+fn details_list_the_relationships() {
     // REQ-REL-07, REQ-INT-10
     let table = bed_table();
     assert_eq!(table.problems, [""; 0]);
@@ -33,7 +35,7 @@ fn details_tell_what_can_be_followed() {
 }
 
 #[test]
-fn parameters_say_what_they_take() {
+fn parameters_are_described() {
     // REQ-REL-01, REQ-REL-02, REQ-REL-03, REQ-REL-05, REQ-REL-07
     let table = bed_table();
     let described: Vec<_> = table
@@ -70,7 +72,7 @@ fn parameters_say_what_they_take() {
     assert_eq!(described.iter().map(|(name, ..)| *name).collect::<Vec<_>>(), PARAMETERS);
     let parameter = |name| table.parameters.iter().find(|each| each.name == name).unwrap();
     assert_eq!(parameter("depth").default, Some(json!(1)));
-    // The portable ones and those of the author's own alike.
+    // Both the predefined kinds and the author's own.
     assert_eq!(
         parameter("relationship").description,
         "Follow only relationships of this kind. `uses`: Takes its water from it. \
@@ -98,7 +100,7 @@ fn the_example_is_valid() {
 }
 
 #[test]
-fn forms_refuse_what_cannot_be_meant() {
+fn shapes_reject_meaningless_values() {
     // REQ-REL-01, REQ-REL-02, REQ-REL-07
     let table = bed_table();
     for (name, value) in [
@@ -120,7 +122,7 @@ fn forms_refuse_what_cannot_be_meant() {
 }
 
 #[test]
-fn what_cannot_work_is_told() {
+fn reports_problems_at_build() {
     let problems = table::of("Bed", &[], &QueryOptions::new().max_depth(0)).problems;
     assert_eq!(problems.len(), 2);
     assert!(problems[0].contains("`Bed` has no kinds of relationships"));

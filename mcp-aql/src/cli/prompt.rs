@@ -1,4 +1,4 @@
-//! Whoever sits at the terminal, if anybody does.
+//! The person at the terminal: prints questions and reads answers.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::Mutex;
@@ -9,30 +9,30 @@ use crate::future::BoxFuture;
 use crate::main_error::Result;
 use crate::sync::lock;
 
-/// Somebody who reads and answers.
-pub(super) trait Person: Sync {
-    /// Whether there is anybody to ask.
-    fn is_there(&self) -> bool;
+/// A person who reads lines and answers questions.
+pub(super) trait Prompt: Sync {
+    /// Whether a person can answer, that is whether standard input is a terminal.
+    fn is_interactive(&self) -> bool;
 
-    /// Tells a line, whether anybody is there or not: logs are read later.
-    fn tell(&self, line: &str) -> Result;
+    /// Prints a line, whether or not a person is present: logs are read later.
+    fn print_line(&self, line: &str) -> Result;
 
-    /// Asks, and gives the answer's line. Nobody who answers says nothing.
+    /// Asks a question and returns the line of the answer, which is empty without a prompt.
     ///
-    /// Whoever stops waiting for an answer may ask again: the next line is the answer then.
-    fn ask<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>>;
+    /// If the future is dropped before the answer, the next call receives that answer.
+    fn read_answer<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>>;
 }
 
-/// The person at standard input and standard error; standard output is the result's.
+/// The person at standard input and standard error. Standard output is reserved for the result.
 #[derive(Default)]
-pub(super) struct AtTerminal {
-    /// The line that was asked for and not waited for to its end.
+pub(super) struct TerminalPrompt {
+    /// A pending read whose question was dropped before its answer.
     awaited: Mutex<Option<oneshot::Receiver<std::io::Result<String>>>>,
 }
 
-impl AtTerminal {
-    /// The next line of standard input. A thread of its own reads it, and not one of the runtime's, which
-    /// would wait for it when it ends.
+impl TerminalPrompt {
+    /// Reads the next line of standard input. A thread of its own reads it: the runtime would wait
+    /// for a thread of its pool when it shuts down.
     fn next_line(&self) -> std::io::Result<oneshot::Receiver<std::io::Result<String>>> {
         let mut awaited = lock(&self.awaited);
         if let Some(line) = awaited.take() {
@@ -42,41 +42,41 @@ impl AtTerminal {
         std::thread::Builder::new().name("answer".to_owned()).spawn(move || {
             let mut said = String::new();
             let read = std::io::stdin().read_line(&mut said).map(|_| said);
-            // Who asked may have stopped waiting.
+            // The receiver may be gone.
             let _ = done.send(read);
         })?;
         Ok(line)
     }
 }
 
-/// Puts a line that nobody has got yet back.
+/// Keeps the pending read if the answer has not arrived yet.
 struct Waiting<'a> {
-    person: &'a AtTerminal,
+    prompt: &'a TerminalPrompt,
     line: Option<oneshot::Receiver<std::io::Result<String>>>,
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        let mut awaited = lock(&self.person.awaited);
+        let mut awaited = lock(&self.prompt.awaited);
         *awaited = self.line.take();
     }
 }
 
-impl Person for AtTerminal {
-    fn is_there(&self) -> bool {
+impl Prompt for TerminalPrompt {
+    fn is_interactive(&self) -> bool {
         std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    fn tell(&self, line: &str) -> Result {
+    fn print_line(&self, line: &str) -> Result {
         Ok(writeln!(std::io::stderr(), "{line}")?)
     }
 
-    fn ask<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>> {
+    fn read_answer<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>> {
         Box::pin(async move {
             let mut terminal = std::io::stderr();
             write!(terminal, "{question} ")?;
             terminal.flush()?;
-            let mut waiting = Waiting { person: self, line: Some(self.next_line()?) };
+            let mut waiting = Waiting { prompt: self, line: Some(self.next_line()?) };
             let said = match &mut waiting.line {
                 Some(line) => line.await,
                 None => Ok(Ok(String::new())),

@@ -7,22 +7,23 @@ use rmcp::model::{ListToolsResult, ServerResult, Tool, ToolAnnotations};
 
 use super::service::{ToolDefinition, ToolHints};
 
-/// The tools of a server, built once and shared by all of its connections.
+/// The tools of a server, built once and shared by all its connections.
 pub(super) struct ToolTable {
     pub(super) tools: Vec<Tool>,
     by_name: HashMap<String, usize>,
-    listed: Listed,
+    listed: ToolLists,
 }
 
 /// The answer to `tools/list`, as JSON.
-struct Listed {
-    /// For versions of MCP with a handshake.
+struct ToolLists {
+    /// For MCP versions with a handshake.
     legacy: String,
-    /// Since 2026-07-28 results tell their type and how long they may be kept.
+    /// For versions since 2026-07-28, whose results state their type and how long they may be
+    /// cached.
     modern: String,
 }
 
-impl Listed {
+impl ToolLists {
     fn new(tools: &[Tool]) -> Self {
         let rendered = |shaped: fn(&mut ServerResult)| {
             let mut result =
@@ -43,12 +44,12 @@ impl ToolTable {
         let tools: Vec<_> = definitions.into_iter().map(tool).collect();
         let names = tools.iter().enumerate();
         let by_name = names.map(|(index, tool)| (tool.name.to_string(), index)).collect();
-        let listed = Listed::new(&tools);
+        let listed = ToolLists::new(&tools);
         Self { tools, by_name, listed }
     }
 
-    /// The answer to `tools/list`, rendered once: as JSON, for a client of MCP 2026-07-28 or of one
-    /// before.
+    /// The answer to `tools/list`, rendered once as JSON, for a client of MCP 2026-07-28 or of an
+    /// earlier version.
     pub(super) fn listed(&self, modern: bool) -> &str {
         if modern { &self.listed.modern } else { &self.listed.legacy }
     }

@@ -1,21 +1,23 @@
+//! The trait of further introspection queries.
+
 use serde_json::Value;
 
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::operation::RegisteredOperation;
 
-/// A query that `introspect` answers besides `operations` and `types`, where a feature is on
-/// (choice C-35). Which ones there are is decided when the adapter is built.
+/// A query that `introspect` answers besides `operations` and `types`, added by a feature (choice
+/// C-35). The set of queries is fixed when the adapter is built.
 pub(crate) trait FurtherQuery: Send + Sync {
-    /// The word in the parameter `query`.
+    /// The value of the parameter `query`.
     fn query(&self) -> &'static str;
 
-    /// Whether the parameter `name` may pick one entry of the answer.
+    /// Whether the parameter `name` can select one entry of the answer.
     fn takes_name(&self) -> bool {
         false
     }
 
-    /// The members of `data`.
+    /// Returns the members of `data`.
     fn answer<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Value, OperationError>>;
 }
 
@@ -58,7 +60,7 @@ mod tests {
         }
     }
 
-    /// An adapter that answers one query more.
+    /// An adapter with one further query.
     fn adapter() -> crate::Adapter {
         let adapter = crate::Adapter::builder("beds").without_config().build().unwrap();
         let mut inner = std::sync::Arc::into_inner(adapter.inner).unwrap();
@@ -85,16 +87,15 @@ mod tests {
         assert_eq!(*published, json!(["operations", "types", "danger", "weather"]));
         let answer = adapter.call("introspect", json!({ "query": "wether" })).await;
         assert_eq!(answer.code(), Some("INVALID_QUERY_TYPE"));
-        let told = answer.error().map(|error| error.message.as_str()).unwrap_or_default();
+        let message = answer.error().map(|error| error.message.as_str()).unwrap_or_default();
         assert!(
-            told.contains("operations, types, danger, weather. Did you mean 'weather'?"),
-            "{told}"
+            message.contains("operations, types, danger, weather. Did you mean 'weather'?"),
+            "{message}"
         );
     }
 
-    /// Every query with every parameter, against one table.
     #[tokio::test]
-    async fn a_query_rejects_the_parameters_that_it_does_not_accept() {
+    async fn rejects_parameters_that_a_query_does_not_accept() {
         // REQ-INT-28, REQ-PAG-01
         let adapter = adapter();
         let parameters = [
@@ -108,7 +109,7 @@ mod tests {
             ("last", json!(1)),
             ("before", json!("x")),
         ];
-        for (query, name, accepted, told) in [
+        for (query, name, accepted, described) in [
             ("operations", Some("introspect"), &["name"][..], "no other parameter"),
             ("types", None, &["name", "prefix"], "only 'name' or 'prefix'"),
             ("types", Some("Page"), &["name"], "no other parameter"),
@@ -130,7 +131,7 @@ mod tests {
                 let with = if name.is_some() { " with 'name'" } else { "" };
                 let expected = format!(
                     "Parameter '{parameter}' is not accepted by query '{query}'{with}, which accepts \
-                     {told}: leave it out"
+                     {described}: leave it out"
                 );
                 assert_eq!(answer.code(), Some("INTROSPECTION_ERROR"), "{asked}");
                 assert_eq!(answer.error().map(|error| &*error.message), Some(&*expected));

@@ -1,7 +1,7 @@
-//! Connections to the HTTP server, and what becomes of clients that do not go on with theirs.
+//! Connections of the HTTP server, with limits and timeouts.
 //!
-//! axum's own loop has no limit on the number of connections nor on the time for a request's headers, and
-//! waits for ever for a client that does not read.
+//! axum's own loop neither limits the number of connections nor the time for a request's headers,
+//! and waits indefinitely for a client that does not read.
 
 use std::io;
 use std::pin::Pin;
@@ -20,27 +20,28 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::CancellationToken;
 
-use super::connections::{Busy, Connections, ReplyBody, Slot, max_connections};
+use super::connections::{BusyGuard, ConnectionSlot, Connections, ReplyBody, max_connections};
 
-/// How long connections may take to close when the server shuts down.
-const SHUTDOWN: Duration = Duration::from_secs(5);
+/// The grace period for connections at shutdown.
+const SHUTDOWN_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
-/// How long accepting pauses when the system has no file descriptor for a connection.
+/// The pause before the next attempt when no file descriptor is left for a connection.
 const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// The size from which hyper does not enlarge a connection's read buffer, in bytes. The buffer holds up to twice
-/// as much, and so do the headers of a request. hyper's default is six times as large, which the connections
-/// together could hold besides the bodies that are counted.
+/// as much, and so do the headers of a request. hyper's default is six times as large, and these buffers are not
+/// part of the byte budget of the bodies.
 const MAX_BUFFER_BYTES: usize = 64 << 10;
 
-/// Serves connections until `stop`, and then until they are closed or took too long.
+/// Serves connections until `stop` completes, and then until they are closed or the grace period
+/// ends.
 ///
-/// At most `max` connections are open. Beyond them the one that has been idle for longest is closed. Where
-/// none is idle, a client waits for `patience` at most and is hung up on then.
+/// At most `max` connections are open. Beyond them the one that has been idle for longest is
+/// closed. If none is idle, a new client waits for at most `client_timeout`.
 pub(crate) async fn serve(
     listener: TcpListener,
     router: axum::Router,
-    (max, patience): (usize, Duration),
+    (max, client_timeout): (usize, Duration),
     stop: CancellationToken,
 ) {
     let max = max_connections(max);
@@ -49,22 +50,23 @@ pub(crate) async fn serve(
     loop {
         let next = async {
             let stream = accept(&listener, &open).await;
-            let room = tokio::time::timeout(patience, open.room(max)).await;
+            let room = tokio::time::timeout(client_timeout, open.room(max)).await;
             room.is_ok().then_some(stream)
         };
         tokio::select! {
             stream = next => {
                 let Some(stream) = stream else {
-                    tracing::warn!(max, "a client was hung up on: no connection is idle");
+                    tracing::warn!(max, "closed a new connection: no open connection is idle");
                     continue;
                 };
-                // Without this each reply on a kept-alive connection waits 40 ms for an acknowledgement.
+                // Without this, each reply on a kept-alive connection waits 40 ms for an
+                // acknowledgement.
                 if let Err(error) = stream.set_nodelay(true) {
                     tracing::debug!(%error, "TCP_NODELAY could not be set");
                 }
                 let slot = Arc::new(open.open());
-                let stream = Patient::new(stream, patience, Arc::clone(&slot));
-                let serving = connection(stream, router.clone(), patience, slot, stop.clone());
+                let stream = TimeoutStream::new(stream, client_timeout, Arc::clone(&slot));
+                let serving = connection(stream, router.clone(), client_timeout, slot, stop.clone());
                 connections.spawn(serving);
             }
             () = stop.cancelled() => break,
@@ -73,20 +75,20 @@ pub(crate) async fn serve(
     }
     drop(listener);
     let closed = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(SHUTDOWN, closed).await.is_err() {
-        tracing::warn!("connections that would not close were dropped");
+    if tokio::time::timeout(SHUTDOWN_GRACE_PERIOD, closed).await.is_err() {
+        tracing::warn!("dropped connections that did not close in time");
     }
 }
 
-/// The next connection. After an error it goes on: file descriptors, for one, are freed by closing an idle
-/// connection.
+/// Accepts the next connection. It retries after errors: closing an idle connection frees a file
+/// descriptor, for example.
 async fn accept(listener: &TcpListener, open: &Connections) -> TcpStream {
     loop {
         match listener.accept().await {
             Ok((stream, _)) => return stream,
             Err(error) => {
                 use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-                // Such a client is gone already.
+                // The client has already disconnected.
                 if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
                     continue;
                 }
@@ -99,16 +101,18 @@ async fn accept(listener: &TcpListener, open: &Connections) -> TcpStream {
 }
 
 async fn connection<S>(
-    stream: Patient<S>,
+    stream: TimeoutStream<S>,
     router: axum::Router,
-    patience: Duration,
-    slot: Arc<Slot>,
+    client_timeout: Duration,
+    slot: Arc<ConnectionSlot>,
     stop: CancellationToken,
 ) where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(MAX_BUFFER_BYTES);
+    http.timer(TokioTimer::new())
+        .header_read_timeout(client_timeout)
+        .max_buf_size(MAX_BUFFER_BYTES);
     let router = TowerToHyperService::new(router);
     let service = hyper::service::service_fn(|request: hyper::Request<hyper::body::Incoming>| {
         let busy = slot.busy();
@@ -124,7 +128,7 @@ async fn connection<S>(
             if slot.is_idle() {
                 return;
             }
-            // A request came in the same moment. The connection closes behind its reply.
+            // A request arrived at the same moment. The connection closes after its reply.
             serving.as_mut().graceful_shutdown();
             serving.await
         }
@@ -138,20 +142,20 @@ async fn connection<S>(
     }
 }
 
-/// A stream that fails when nothing could be written to it for so long.
-struct Patient<S> {
+/// A stream whose writes fail after a timeout without progress.
+struct TimeoutStream<S> {
     stream: S,
-    patience: Duration,
-    /// Made by the first write that has to wait.
+    client_timeout: Duration,
+    /// The deadline, created by the first write that has to wait.
     limit: Option<Pin<Box<Sleep>>>,
-    slot: Arc<Slot>,
+    slot: Arc<ConnectionSlot>,
     /// Set while a write waits.
-    waiting: Option<Busy>,
+    waiting: Option<BusyGuard>,
 }
 
-impl<S: AsyncWrite + Unpin> Patient<S> {
-    fn new(stream: S, patience: Duration, slot: Arc<Slot>) -> Self {
-        Self { stream, patience, limit: None, slot, waiting: None }
+impl<S: AsyncWrite + Unpin> TimeoutStream<S> {
+    fn new(stream: S, client_timeout: Duration, slot: Arc<ConnectionSlot>) -> Self {
+        Self { stream, client_timeout, limit: None, slot, waiting: None }
     }
 
     fn bounded<T>(
@@ -164,11 +168,11 @@ impl<S: AsyncWrite + Unpin> Patient<S> {
             self.waiting = None;
             return written;
         }
-        let patience = self.patience;
-        let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let client_timeout = self.client_timeout;
+        let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep(client_timeout)));
         if self.waiting.is_none() {
             self.waiting = Some(self.slot.busy());
-            limit.as_mut().reset(Instant::now() + patience);
+            limit.as_mut().reset(Instant::now() + client_timeout);
         }
         match limit.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
@@ -177,7 +181,7 @@ impl<S: AsyncWrite + Unpin> Patient<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -187,7 +191,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
     }
 }
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -225,7 +229,7 @@ mod tests {
 
     use super::*;
 
-    /// The time of these tests is that of the paused clock.
+    /// Measured on the paused clock.
     const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
     const BODY_BYTES: usize = 10_000;
     /// The capacity of the stream between server and client.
@@ -237,7 +241,7 @@ mod tests {
         let router = axum::Router::new().route("/", get(|| async { "x".repeat(BODY_BYTES) }));
         let (mut client, server) = tokio::io::duplex(BUFFER_BYTES);
         let slot = Arc::new(Arc::new(Connections::default()).open());
-        let stream = Patient::new(server, CLIENT_TIMEOUT, Arc::clone(&slot));
+        let stream = TimeoutStream::new(server, CLIENT_TIMEOUT, Arc::clone(&slot));
         let stop = CancellationToken::new();
         let serving = tokio::spawn(connection(stream, router, CLIENT_TIMEOUT, slot, stop));
         let head = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";

@@ -1,4 +1,4 @@
-//! Queries as an adapter's operations hold them: between the operation's table and its arguments.
+//! Queries in an adapter's operations: between the operation's table and its arguments.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::capabilities::Capabilities;
-use super::entry::{Given, Prepared, QueryArgument, QueryEntry, QueryParameter, QueryTable};
+use super::entry::{Prepared, QueryArgument, QueryEntry, QueryParameter, QueryParams, QueryTable};
 use super::select::OpenPaths;
 use crate::error::OperationError;
 use crate::introspection::TypeRegistry;
@@ -17,59 +17,58 @@ use crate::shape::Members;
 use crate::spec::ParameterSpec;
 use crate::warning::Warning;
 
-/// The queries of an operation, and what introspection tells of them.
+/// The queries of an operation, and their description for introspection.
 #[derive(Debug, Default)]
 pub(crate) struct Queries {
-    entries: Vec<Bound>,
+    entries: Vec<BoundQuery>,
     /// Members of the operation's details.
     pub(crate) details: Vec<(&'static str, Members)>,
     pub(crate) computed: Vec<Members>,
-    /// What the operation does without.
+    /// The controls that the operation does not support.
     pub(crate) note: Option<String>,
-    /// Members of a call that shows the controls together, as JSON text.
+    /// The members of an example call that combines the controls, as JSON text.
     pub(crate) example: Option<String>,
     pub(crate) capabilities: Vec<&'static str>,
 }
 
 #[derive(Debug)]
-struct Bound {
+struct BoundQuery {
     entry: QueryEntry,
-    /// Which of the operation's parameters are its own.
+    /// The indexes of the query's parameters in the operation's table.
     places: Range<usize>,
     key: CursorKey,
-    /// What the backend can do, asked once.
+    /// The capabilities of the backend, determined once.
     capabilities: Capabilities,
 }
 
-/// The queries of a call, in the order in which the operation takes them.
+/// The queries of a call, in the order of the operation's arguments.
 #[derive(Debug, Default)]
 pub(crate) struct ReadQueries {
-    queries: std::vec::IntoIter<ReadQuery>,
+    queries: std::vec::IntoIter<ParsedQuery>,
     pub(crate) warnings: Vec<Warning>,
-    /// The paths that the reply may lack.
+    /// Paths that may be missing from the reply.
     pub(crate) open_paths: Vec<Arc<OpenPaths>>,
-    /// The ways to ask for a smaller reply.
+    /// The ways to request a smaller reply.
     reductions: Vec<&'static str>,
 }
 
-/// The parameters of queries that make a reply smaller, as the error for a reply that is too large names
-/// them.
+/// The parameters that make a reply smaller, with the advice in the error for a reply that is too large.
 const REDUCTIONS: [(&str, &str); 3] = [
     ("first", "a smaller 'first'"),
     ("fields", "fewer 'fields'"),
     ("include", "fewer sections in 'include'"),
 ];
 
-/// One query that was understood.
+/// A parsed query.
 #[derive(Debug)]
-struct ReadQuery {
+struct ParsedQuery {
     query: Prepared,
-    /// How many parameters it was read from.
+    /// The number of parameters that were parsed.
     parameters: usize,
 }
 
 impl Queries {
-    /// Adds an argument of the operation's table and its parameters.
+    /// Adds a query argument of the operation's table, with its parameters.
     pub(crate) fn add(
         &mut self,
         entry: &QueryEntry,
@@ -78,31 +77,31 @@ impl Queries {
         types: &mut TypeRegistry,
         problems: &mut Vec<String>,
     ) {
-        let told: QueryTable = (entry.table)(&entry.options);
+        let table: QueryTable = (entry.table)(&entry.options);
         let start = parameters.len();
-        parameters.extend(told.parameters.into_iter().map(parameter));
+        parameters.extend(table.parameters.into_iter().map(parameter));
         let places = start..parameters.len();
         let capabilities = entry.options.backend();
-        self.entries.push(Bound { entry: *entry, places, key: key.clone(), capabilities });
-        self.details.extend(told.details);
-        self.computed.extend(told.computed);
-        self.note = told.note.or(self.note.take());
-        self.example = told.example.or(self.example.take());
-        self.capabilities.extend(told.capabilities);
-        for (name, details) in told.types {
+        self.entries.push(BoundQuery { entry: *entry, places, key: key.clone(), capabilities });
+        self.details.extend(table.details);
+        self.computed.extend(table.computed);
+        self.note = table.note.or(self.note.take());
+        self.example = table.example.or(self.example.take());
+        self.capabilities.extend(table.capabilities);
+        for (name, details) in table.types {
             types.make(name, details, problems);
         }
-        problems.extend(told.problems);
+        problems.extend(table.problems);
     }
 
-    /// Reads the queries of a call out of its checked arguments. These stay where they are if somebody
-    /// looks at the `whole` of them: a gate, or the log.
+    /// Parses the queries of a call from its validated arguments. If `whole` is set, the arguments
+    /// are kept for a gate or the log, which read all of them.
     pub(crate) fn read(
         &self,
         arguments: &mut [Argument],
         whole: bool,
     ) -> Result<ReadQueries, OperationError> {
-        // Where nobody does, nobody need pay for that.
+        // Without a reader the values are moved, not copied.
         let whole = whole || tracing::enabled!(tracing::Level::DEBUG);
         let mut queries = Vec::with_capacity(self.entries.len());
         let (mut warnings, mut open_paths) = (Vec::new(), Vec::new());
@@ -113,7 +112,7 @@ impl Queries {
             let offered = |name: &str| own.iter().any(|argument| argument.name == name);
             reductions
                 .extend(REDUCTIONS.iter().filter(|(name, _)| offered(name)).map(|(_, text)| *text));
-            let mut given = Given {
+            let mut given = QueryParams {
                 values: Vec::with_capacity(parameters),
                 key: &bound.key,
                 capabilities: &bound.capabilities,
@@ -130,14 +129,14 @@ impl Queries {
             let query = (bound.entry.read)(&bound.entry.options, &mut given)?;
             warnings.append(&mut given.warnings);
             open_paths.append(&mut given.open_paths);
-            queries.push(ReadQuery { query, parameters });
+            queries.push(ParsedQuery { query, parameters });
         }
         Ok(ReadQueries { queries: queries.into_iter(), warnings, open_paths, reductions })
     }
 }
 
 impl ReadQueries {
-    /// Adds the next step to the error for a result that does not fit in a reply.
+    /// Adds advice to the error for a result that does not fit in a reply.
     pub(crate) fn explain(&self, error: OperationError) -> OperationError {
         let details = error.details();
         let is_of_reply = error.code() == ErrorCode::ValidationPayloadTooLarge
@@ -152,31 +151,31 @@ impl ReadQueries {
         )
     }
 
-    /// The warnings about a reply that is written.
+    /// The warnings about a reply that was written.
     pub(crate) fn warnings_of_reply(&self) -> impl Iterator<Item = Warning> {
         self.open_paths.iter().filter_map(|open| open.warning())
     }
 
-    /// The next query, and how many parameters it was read from.
+    /// Returns the next query and the number of its parameters.
     pub(crate) fn next<Q: QueryArgument>(&mut self) -> Option<(Q, usize)> {
-        let ReadQuery { query, parameters } = self.queries.next()?;
+        let ParsedQuery { query, parameters } = self.queries.next()?;
         Some((*query.downcast::<Q>().ok()?, parameters))
     }
 }
 
-fn parameter(told: QueryParameter) -> Parameter {
-    let spec = if told.required {
-        ParameterSpec::required::<Value>(told.name, "")
+fn parameter(table: QueryParameter) -> Parameter {
+    let spec = if table.required {
+        ParameterSpec::required::<Value>(table.name, "")
     } else {
-        ParameterSpec::optional::<Value>(told.name, "")
+        ParameterSpec::optional::<Value>(table.name, "")
     };
     Parameter {
-        name: told.name.into(),
+        name: table.name.into(),
         spec,
-        shape: told.shape,
-        default: told.default,
+        shape: table.shape,
+        default: table.default,
         input: None,
-        description: Some(told.description),
-        type_name: told.type_name,
+        description: Some(table.description),
+        type_name: table.type_name,
     }
 }

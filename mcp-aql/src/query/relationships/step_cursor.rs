@@ -1,11 +1,11 @@
-//! A step of a walk as the bytes of a cursor.
+//! Encodes a step of a walk for a cursor.
 
 use super::element::{Element, Side};
 use super::walk::Step;
 use crate::query::cursor;
 use crate::query::value::Scalar;
 
-/// The bytes for a place behind this step.
+/// Encodes a place after this step.
 pub(super) fn pack(step: &Step) -> Vec<u8> {
     let text = |text: &String| Scalar::from(text.clone());
     cursor::pack(&[
@@ -19,7 +19,7 @@ pub(super) fn pack(step: &Step) -> Vec<u8> {
     ])
 }
 
-/// The step behind the bytes of [`pack`].
+/// Decodes a step encoded by [`pack`].
 pub(super) fn unpack(bytes: &[u8]) -> Option<Step> {
     let values: [Scalar; 7] = cursor::unpack(bytes)?.try_into().ok()?;
     let [depth, near_type, near_name, outgoing, relationship, far_type, far_name] = values;

@@ -1,10 +1,10 @@
-//! Constraints and sizes in words.
+//! Phrases for constraints, sizes and limits.
 
 use serde_json::Value;
 
+use super::introspection::Info;
 use super::prose::Span;
 use super::reference::Reference;
-use super::told::Info;
 use crate::router::EndpointMode;
 
 /// `1048576` → `1 MiB`
@@ -29,7 +29,7 @@ pub(super) fn count(number: usize) -> String {
     text
 }
 
-/// What a value must satisfy, a phrase each.
+/// The constraints on a value, one phrase each.
 pub(super) fn constraints(info: &Info) -> Vec<Vec<Span>> {
     let mut phrases = Vec::new();
     if !info.allowed.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn constraints(info: &Info) -> Vec<Vec<Span>> {
     phrases
 }
 
-/// A value as it is written in a request; texts without quotes where nothing can be mistaken.
+/// Formats a value as in a request. Text that cannot be mistaken for another type has no quotes.
 pub(super) fn literal(value: &Value) -> String {
     match value {
         Value::String(text) if is_word(text) => text.clone(),
@@ -101,7 +101,7 @@ fn length(least: Option<usize>, most: Option<usize>) -> Option<String> {
     }
 }
 
-/// Mode and limits of an adapter, a row each.
+/// The adapter's mode and limits, one row each.
 pub(super) fn facts(reference: &Reference) -> Vec<(&'static str, Vec<Span>)> {
     let protocol = &reference.protocol;
     let limits = &reference.limits;
@@ -153,7 +153,7 @@ pub(super) fn facts(reference: &Reference) -> Vec<(&'static str, Vec<Span>)> {
     rows
 }
 
-/// Where a result sits, as it follows the type's name: ` in data.task.`, with the member as code.
+/// Formats the place of a result after the type's name: ` in data.task.`, with the member as code.
 pub(super) fn place(text: &str) -> Vec<Span> {
     let (mut plain, rest) = match text.split_once(' ') {
         Some((preposition @ ("In" | "As"), rest)) => {
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn constraints_are_told_in_words() {
+    fn constraints_become_phrases() {
         for (info, expected) in [
             (json!({ "minimum": 1, "maximum": 5 }), &["1 to 5"][..]),
             (json!({ "minimum": -0.5 }), &["-0.5 or more"]),

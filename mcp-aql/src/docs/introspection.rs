@@ -1,4 +1,4 @@
-//! What introspection tells, read back from its own text: the pages show what clients get.
+//! Deserializes the introspection text, so that the pages show the same data as clients receive.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// What `_protocol` tells.
+/// The contents of `_protocol`.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct Protocol {
@@ -84,7 +84,7 @@ pub(super) struct TypeInfo {
 /// The types of the registry, by name.
 pub(super) type Types = BTreeMap<String, TypeInfo>;
 
-/// What an operation returns.
+/// The result of an operation.
 #[derive(Deserialize, Default)]
 #[serde(default)]
 pub(super) struct ReturnsInfo {

@@ -1,44 +1,44 @@
-//! What can be found out about a message that is too long or too broken to be decoded, so that its
-//! sender is not left waiting.
+//! Recovers the id and the method of a message that is too long or too broken to be decoded, so
+//! that its sender gets an answer.
 
 use std::borrow::Cow;
 
 use serde_json::value::RawValue;
 
-/// Ids and methods longer than this are nobody's.
-const LONGEST: usize = 1024;
+/// The maximum length of an id or a method, in bytes.
+const MAX_ID_BYTES: usize = 1024;
 
-/// Reads a message piece by piece and keeps nothing of it but its `id` and `method`.
+/// Scans a message piece by piece and keeps only its `id` and `method`.
 ///
-/// It looks for members of the outermost object and does not mind what is wrong elsewhere.
+/// Only members of the outermost object count; errors elsewhere are ignored.
 #[derive(Debug, Default)]
-pub(crate) struct Salvage {
+pub(crate) struct IdScanner {
     depth: usize,
-    text: Text,
-    /// The name of the member whose value comes next.
-    member: Member,
-    /// Whether a name may come next: behind the outermost `{`, or a comma in it.
+    text: StringState,
+    /// The name of the member whose value is next.
+    member: ScannedMember,
+    /// Whether a name may be next: after the outermost `{`, or after a comma in it.
     name_next: bool,
-    /// What is being kept: a name, or a value's text as it was sent.
+    /// The text being kept: a name, or a value in its original spelling.
     kept: Vec<u8>,
     id: Option<Vec<u8>>,
     method: Option<Vec<u8>>,
     bytes: usize,
 }
 
-/// Whether the next byte is inside of a string.
+/// Whether the next byte is inside a string.
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum Text {
+enum StringState {
     #[default]
     Outside,
     Inside,
-    /// Behind a backslash.
+    /// After a backslash.
     Escaped,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum Member {
-    /// None, or its name is being read.
+enum ScannedMember {
+    /// No member, or its name is being read.
     #[default]
     Unknown,
     Name,
@@ -47,26 +47,26 @@ enum Member {
     Other,
 }
 
-/// What was found.
+/// The recovered parts of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Salvaged {
-    /// The id's JSON text, when it is one that MCP knows: a string or a whole number.
+pub(crate) struct RecoveredId {
+    /// The JSON text of the id, if it is a valid one: a string or an integer.
     pub(crate) id: Option<String>,
     /// The method's name.
     pub(crate) method: Option<String>,
-    /// How long the message was.
+    /// The length of the message in bytes.
     pub(crate) bytes: usize,
 }
 
-impl Salvage {
-    /// Reads a whole message.
-    pub(crate) fn of(message: &[u8]) -> Salvaged {
-        let mut salvage = Self::default();
-        salvage.read(message);
-        salvage.finish()
+impl IdScanner {
+    /// Scans a whole message.
+    pub(crate) fn of(message: &[u8]) -> RecoveredId {
+        let mut recover_id = Self::default();
+        recover_id.read(message);
+        recover_id.finish()
     }
 
-    /// Reads the next piece.
+    /// Scans the next piece.
     pub(crate) fn read(&mut self, piece: &[u8]) {
         self.bytes += piece.len();
         for &byte in piece {
@@ -77,67 +77,68 @@ impl Salvage {
     fn next(&mut self, byte: u8) {
         let outermost = self.depth == 1;
         match (self.text, byte) {
-            (Text::Escaped, _) => {
-                self.text = Text::Inside;
+            (StringState::Escaped, _) => {
+                self.text = StringState::Inside;
                 self.keep(byte);
             }
-            (Text::Inside, b'\\') => {
-                self.text = Text::Escaped;
+            (StringState::Inside, b'\\') => {
+                self.text = StringState::Escaped;
                 self.keep(byte);
             }
-            (Text::Inside, b'"') => {
-                self.text = Text::Outside;
+            (StringState::Inside, b'"') => {
+                self.text = StringState::Outside;
                 self.keep(byte);
-                if self.member == Member::Name {
+                if self.member == ScannedMember::Name {
                     self.member = match self.kept.as_slice() {
-                        b"\"id\"" => Member::Id,
-                        b"\"method\"" => Member::Method,
-                        _ => Member::Other,
+                        b"\"id\"" => ScannedMember::Id,
+                        b"\"method\"" => ScannedMember::Method,
+                        _ => ScannedMember::Other,
                     };
                     self.kept.clear();
                 }
             }
-            (Text::Inside, _) => self.keep(byte),
-            (Text::Outside, b'"') => {
-                self.text = Text::Inside;
+            (StringState::Inside, _) => self.keep(byte),
+            (StringState::Outside, b'"') => {
+                self.text = StringState::Inside;
                 if outermost && self.name_next {
                     self.name_next = false;
-                    self.member = Member::Name;
+                    self.member = ScannedMember::Name;
                     self.kept.clear();
                 }
                 self.keep(byte);
             }
-            (Text::Outside, b'{' | b'[') => {
+            (StringState::Outside, b'{' | b'[') => {
                 if outermost {
-                    // An object or a list is no id and no method.
-                    self.member = Member::Other;
+                    // Objects and lists are neither ids nor methods.
+                    self.member = ScannedMember::Other;
                 }
                 self.depth = self.depth.saturating_add(1);
                 self.name_next = self.depth == 1 && byte == b'{';
             }
-            (Text::Outside, b'}' | b']') => {
+            (StringState::Outside, b'}' | b']') => {
                 if outermost {
                     self.value_ends();
                 }
                 self.depth = self.depth.saturating_sub(1);
             }
-            (Text::Outside, b',') if outermost => {
+            (StringState::Outside, b',') if outermost => {
                 self.value_ends();
                 self.name_next = true;
             }
-            (Text::Outside, b':') if outermost => self.kept.clear(),
-            // Inside of a value it stays: `1 2` is no number.
-            (Text::Outside, byte) if byte.is_ascii_whitespace() && self.kept.is_empty() => {}
-            (Text::Outside, _) => self.keep(byte),
+            (StringState::Outside, b':') if outermost => self.kept.clear(),
+            // Spaces inside a value are kept: `1 2` is not a number.
+            (StringState::Outside, byte) if byte.is_ascii_whitespace() && self.kept.is_empty() => {}
+            (StringState::Outside, _) => self.keep(byte),
         }
     }
 
     fn keep(&mut self, byte: u8) {
-        if self.depth == 1 && !matches!(self.member, Member::Unknown | Member::Other) {
-            if self.kept.len() < LONGEST {
+        if self.depth == 1 && !matches!(self.member, ScannedMember::Unknown | ScannedMember::Other)
+        {
+            if self.kept.len() < MAX_ID_BYTES {
                 self.kept.push(byte);
             } else {
-                self.member = Member::Other;
+                self.member = ScannedMember::Other;
             }
         }
     }
@@ -145,41 +146,41 @@ impl Salvage {
     fn value_ends(&mut self) {
         let kept = std::mem::take(&mut self.kept);
         match std::mem::take(&mut self.member) {
-            Member::Id => self.id = Some(kept),
-            Member::Method => self.method = Some(kept),
-            Member::Unknown | Member::Name | Member::Other => {}
+            ScannedMember::Id => self.id = Some(kept),
+            ScannedMember::Method => self.method = Some(kept),
+            ScannedMember::Unknown | ScannedMember::Name | ScannedMember::Other => {}
         }
     }
 
-    /// What was found by now. A value that the message's end cuts off is not trusted.
-    pub(crate) fn finish(self) -> Salvaged {
+    /// The result so far. A value that is cut off by the end of the message is ignored.
+    pub(crate) fn finish(self) -> RecoveredId {
         let text = |kept: Option<Vec<u8>>| String::from_utf8(kept?).ok();
-        // An id goes back as it came, so it has to be JSON: `007` is none.
+        // The id is echoed, so it must be valid JSON, which `007` is not.
         let id = text(self.id)
             .and_then(|json| {
                 serde_json::from_str::<&RawValue>(&json).ok().map(|id| id.get().into())
             })
             .filter(|id: &String| is_id(id));
         let method = text(self.method).and_then(|json| serde_json::from_str(&json).ok());
-        Salvaged { id, method, bytes: self.bytes }
+        RecoveredId { id, method, bytes: self.bytes }
     }
 }
 
-/// Whether a JSON value is an id as MCP has it: a string or a whole number. It goes back as it was
-/// written, so that a number may have any size.
+/// Whether a JSON value is a valid id of MCP: a string or an integer. It is echoed in its original
+/// spelling, so a number may have any size.
 pub(crate) fn is_id(json: &str) -> bool {
     let digits = json.strip_prefix('-').unwrap_or(json);
     let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && json.len() <= LONGEST) || serde_json::from_str::<String>(json).is_ok()
+    (is_number && json.len() <= MAX_ID_BYTES) || serde_json::from_str::<String>(json).is_ok()
 }
 
-/// Whether rmcp has room for an id: its numbers have 64 bits.
+/// Whether rmcp can represent an id: its numbers have 64 bits.
 #[cfg(feature = "http")]
 pub(crate) fn is_short_id(json: &str) -> bool {
     json.starts_with('"') || json.parse::<i64>().is_ok()
 }
 
-/// An id as rmcp writes it: JSON may write the characters of a string in several ways.
+/// The id in rmcp's spelling: JSON has several ways to write the characters of a string.
 pub(crate) fn canonical_id(id: &str) -> Cow<'_, str> {
     if !id.contains('\\') {
         return Cow::Borrowed(id);
@@ -195,7 +196,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn found(message: &[u8]) -> (Option<String>, Option<String>) {
-        let Salvaged { id, method, .. } = Salvage::of(message);
+        let RecoveredId { id, method, .. } = IdScanner::of(message);
         (id, method)
     }
 
@@ -242,14 +243,14 @@ mod tests {
         #[test]
         fn pieces_make_no_difference(message: Vec<u8>, cut in 0_usize..64) {
             let (head, tail) = message.split_at(cut.min(message.len()));
-            let mut salvage = Salvage::default();
-            salvage.read(head);
-            salvage.read(tail);
-            prop_assert_eq!(salvage.finish(), Salvage::of(&message));
+            let mut recover_id = IdScanner::default();
+            recover_id.read(head);
+            recover_id.read(tail);
+            prop_assert_eq!(recover_id.finish(), IdScanner::of(&message));
         }
 
         #[test]
-        fn what_json_says_is_found(id: i64, method in "[a-z/]{1,20}", text: String, first: bool) {
+        fn finds_id_and_method(id: i64, method in "[a-z/]{1,20}", text: String, first: bool) {
             let params = serde_json::json!({ "text": text, "id": 0, "list": [{ "method": text }] });
             let message = if first {
                 format!(r#"{{"id":{id},"method":"{method}","params":{params}}}"#)

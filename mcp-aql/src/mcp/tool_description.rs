@@ -1,5 +1,5 @@
-//! What a model reads of a tool before it calls it: the protocol's templates, as short as they can
-//! be while a model can still act on them (REQ-MCP-01, REQ-MCP-02).
+//! Writes the tool descriptions for models: the protocol's templates, as short as possible while a
+//! model can still act on them (REQ-MCP-01, REQ-MCP-02).
 
 use std::fmt::Write as _;
 
@@ -11,19 +11,20 @@ use crate::operation::Handler;
 use crate::router::{EndpointMode, Family};
 use crate::spec::OperationSpec;
 
-/// So many operations of a family are named; introspection tells the others.
-const NAMED_OPERATIONS: usize = 60;
-/// The same for a line of the unified tool's description.
-const NAMED_PER_CATEGORY: usize = 24;
-/// So many names that begin with the same verb are written with the verb said once.
-const GROUPED: usize = 3;
-/// An example longer than this says more than a description should.
-const LONGEST_EXAMPLE: usize = 200;
+/// The maximum number of operations that a family's description names. Introspection lists the
+/// others.
+const MAX_NAMED_OPERATIONS: usize = 60;
+/// The maximum number of operations per line of the unified tool's description.
+const MAX_NAMED_PER_CATEGORY: usize = 24;
+/// The minimum number of names with the same verb that are written as a group.
+const MIN_GROUP_SIZE: usize = 3;
+/// The maximum length of an example in characters.
+const MAX_EXAMPLE_BYTES: usize = 200;
 
 /// Writes the descriptions of an adapter's tools.
 pub(super) struct Describer<'a> {
     adapter: &'a Adapter,
-    /// The tool that takes `introspect`.
+    /// The tool that accepts `introspect`.
     introspect_tool: &'a str,
 }
 
@@ -32,7 +33,7 @@ impl<'a> Describer<'a> {
         Self { adapter, introspect_tool: introspect_tool(adapter) }
     }
 
-    /// The tool of an endpoint family.
+    /// Describes the tool of an endpoint family.
     pub(super) fn family(&self, index: usize, family: &Family, tool: &str) -> String {
         let specs: Vec<_> = self
             .adapter
@@ -59,7 +60,7 @@ impl<'a> Describer<'a> {
         let mut text = template.opening;
         let _ = write!(text, "\n\nSupported operations: ");
         match crude {
-            _ if !names.is_empty() => text.push_str(&listed(&names, NAMED_OPERATIONS)),
+            _ if !names.is_empty() => text.push_str(&listed(&names, MAX_NAMED_OPERATIONS)),
             Some(category) => {
                 let _ = write!(text, "none. This adapter has no {} operations.", category.as_str());
             }
@@ -82,7 +83,7 @@ impl<'a> Describer<'a> {
             _ => introspect_call(None),
         });
         if tool != self.introspect_tool {
-            // Strict routing takes introspect at one tool alone (choice C-68).
+            // Strict routing accepts introspect at one tool only (choice C-68).
             let _ = write!(text, " to {}", self.introspect_tool);
         } else if let Some(first) = own.first() {
             let _ = write!(text, "\nOne in full: add name: \"{}\"", first.name);
@@ -93,7 +94,7 @@ impl<'a> Describer<'a> {
         text
     }
 
-    /// The tool that takes everything (REQ-EPT-07).
+    /// Describes the unified tool (REQ-EPT-07).
     pub(super) fn unified(&self) -> String {
         let name = self.adapter.name();
         let mut text = format!(
@@ -101,7 +102,7 @@ impl<'a> Describer<'a> {
              Operations are routed by their semantic category.\n\n\
              Supported operation categories:"
         );
-        let mut groups = Groups::default();
+        let mut groups = VerbGroups::default();
         for (category, label) in
             SemanticCategory::ALL.into_iter().zip(["Create", "Read", "Update", "Delete", "Execute"])
         {
@@ -113,7 +114,7 @@ impl<'a> Describer<'a> {
                 .collect();
             let names = match names.is_empty() {
                 true => "none".to_owned(),
-                false => groups.line(&names, NAMED_PER_CATEGORY),
+                false => groups.line(&names, MAX_NAMED_PER_CATEGORY),
             };
             let _ = write!(text, "\n- {label}: {names}");
         }
@@ -127,8 +128,8 @@ impl<'a> Describer<'a> {
         text
     }
 
-    /// A call of an operation, its author's first example or one made of the table: valid by
-    /// construction.
+    /// An example call of an operation: its author's first example, or one generated from the
+    /// table. Both are valid.
     fn example(&self, spec: &OperationSpec) -> String {
         let name = spec.name;
         let params = self.adapter.inner.sample(name);
@@ -137,7 +138,7 @@ impl<'a> Describer<'a> {
         match params.as_object() {
             Some(params) if !params.is_empty() => {
                 let call = format!(r#"{{ operation: "{name}", params: {} }}"#, loose_map(params));
-                if call.len() <= LONGEST_EXAMPLE {
+                if call.len() <= MAX_EXAMPLE_BYTES {
                     return call;
                 }
                 format!(r#"{{ operation: "{name}", params: {{ … }} }}"#)
@@ -153,15 +154,15 @@ impl<'a> Describer<'a> {
     }
 }
 
-/// The fixed words of a template.
+/// The fixed parts of a template.
 struct Template {
     opening: String,
     statement: Option<String>,
     quick_start: &'static str,
-    /// How many calls are shown.
+    /// The number of example calls.
     examples: usize,
     discover: &'static str,
-    /// Whether the introspect call asks for one operation.
+    /// Whether the introspect call names an operation.
     by_name: bool,
 }
 
@@ -221,7 +222,7 @@ impl Template {
     }
 }
 
-/// What the operations of EXECUTE are about: `execute_export` is about an export.
+/// The objects of the EXECUTE operations: `execute_export` yields `export`.
 fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String {
     let mut things: Vec<String> = Vec::new();
     for spec in own {
@@ -242,14 +243,14 @@ fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String
 fn execute_statement(own: &[&OperationSpec]) -> String {
     let mut text = "They manage what runs".to_owned();
     text.push_str(if own.is_empty() { "." } else { ", not what is stored:" });
-    for spec in own.iter().take(NAMED_OPERATIONS) {
+    for spec in own.iter().take(MAX_NAMED_OPERATIONS) {
         let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
     }
     text.push_str("\n\nIMPORTANT: they may be destructive and are not idempotent.");
     text
 }
 
-/// The categories that a family holds; for an empty one those it was made for.
+/// The categories of a family's operations, or the declared ones if it is empty.
 fn categories(family: &Family, specs: &[(&OperationSpec, &Handler)]) -> String {
     let held = |category| specs.iter().any(|(spec, _)| spec.category == category);
     let names: Vec<_> = SemanticCategory::ALL
@@ -263,7 +264,7 @@ fn categories(family: &Family, specs: &[(&OperationSpec, &Handler)]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-/// Names with commas, the first `most` of them.
+/// Joins names with commas, up to `most` of them.
 fn listed(names: &[&str], most: usize) -> String {
     let shown: Vec<_> = names.iter().take(most).copied().collect();
     let mut text = shown.join(", ");
@@ -273,15 +274,15 @@ fn listed(names: &[&str], most: usize) -> String {
     text
 }
 
-/// Lists names with a verb that several begin with said once, `create_{task, note, event}`, and a
-/// list of things that was said before not again, `delete_{same as create_}`.
+/// Joins names and writes a shared verb once, `create_{task, note, event}`. A repeated list of
+/// objects is abbreviated, `delete_{same as create_}`.
 #[derive(Default)]
-struct Groups<'a> {
+struct VerbGroups<'a> {
     said: Vec<(&'a str, Vec<&'a str>)>,
 }
 
-impl<'a> Groups<'a> {
-    /// The first `most` of the names.
+impl<'a> VerbGroups<'a> {
+    /// Formats the first `most` names.
     fn line(&mut self, names: &[&'a str], most: usize) -> String {
         let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
         for name in names.iter().take(most) {
@@ -301,7 +302,7 @@ impl<'a> Groups<'a> {
     }
 
     fn part(&mut self, verb: &'a str, things: Vec<&'a str>) -> String {
-        if things.len() < GROUPED {
+        if things.len() < MIN_GROUP_SIZE {
             let name = |thing: &&str| match *thing {
                 "" => verb.to_owned(),
                 thing => format!("{verb}_{thing}"),
@@ -326,7 +327,7 @@ fn introspect_call(name: Option<&str>) -> String {
     }
 }
 
-/// The tool that takes `introspect` in the adapter's mode.
+/// The tool that accepts `introspect` in the adapter's mode.
 pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
     let registry = &adapter.inner.registry;
     let tool = match adapter.mode() {
@@ -339,7 +340,7 @@ pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
     tool.map_or("", String::as_str)
 }
 
-/// What a model should know before its first call; the author's words come after.
+/// The server's instructions for models, followed by the author's text.
 pub(super) fn instructions(adapter: &Adapter) -> String {
     let tool = introspect_tool(adapter);
     let mut text = format!(
@@ -354,7 +355,7 @@ pub(super) fn instructions(adapter: &Adapter) -> String {
     text
 }
 
-/// JSON as the protocol's descriptions write it: no quotes around names.
+/// Formats JSON as the protocol's descriptions do: without quotes around names.
 fn loose(value: &Value) -> String {
     match value {
         Value::Object(map) => loose_map(map),
@@ -395,10 +396,10 @@ mod tests {
     fn a_verb_of_many_names_is_said_once() {
         // REQ-MCP-02
         let names = ["introspect", "get_a", "list_as", "get_b", "list_bs", "get_c_d", "ping"];
-        let line = |names: &[&str], most| Groups::default().line(names, most);
+        let line = |names: &[&str], most| VerbGroups::default().line(names, most);
         assert_eq!(line(&names, 9), "introspect, get_{a, b, c_d}, list_as, list_bs, ping");
         assert_eq!(line(&names, 3), "introspect, get_a, list_as, and 4 more");
-        let mut groups = Groups::default();
+        let mut groups = VerbGroups::default();
         assert_eq!(groups.line(&["add_a", "add_b", "add_c"], 9), "add_{a, b, c}");
         assert_eq!(groups.line(&["drop_a", "drop_b", "drop_c"], 9), "drop_{same as add_}");
         assert_eq!(groups.line(&["drop_a", "drop_c", "drop_b"], 9), "drop_{a, c, b}");

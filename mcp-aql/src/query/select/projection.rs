@@ -1,4 +1,4 @@
-//! A serializer that lets a part of a value through.
+//! A serializer that writes a part of a value.
 
 use serde::Serialize;
 use serde::ser::{
@@ -7,88 +7,90 @@ use serde::ser::{
 };
 
 use super::container::is_container;
-use super::{ALL, OpenPick, Pick};
+use super::{ALL, OpenProjection, Projection};
 use crate::query::capture::capture_one;
 use crate::query::value::Scalar;
 
-/// A part of a value, with members of ours behind its own.
+/// A part of a value, with computed members appended.
 #[derive(Debug)]
-pub(crate) struct Picked<'a, V: ?Sized> {
+pub(crate) struct Projected<'a, V: ?Sized> {
     pub(crate) value: &'a V,
-    pub(crate) pick: &'a Pick,
-    /// A member that is added to an object, unless it is empty.
+    pub(crate) projection: &'a Projection,
+    /// A member that is appended to an object, unless it is empty.
     pub(crate) computed: Option<&'a serde_json::Map<String, serde_json::Value>>,
 }
 
-impl<V: Serialize + ?Sized> Serialize for Picked<'_, V> {
+impl<V: Serialize + ?Sized> Serialize for Projected<'_, V> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match (marked(self.pick), self.computed) {
-            (Pick::All, None) => self.value.serialize(serializer),
-            (Pick::Open(open), None) if open.members.is_empty() => self.value.serialize(serializer),
-            _ => self.value.serialize(Through {
+        match (marked(self.projection), self.computed) {
+            (Projection::All, None) => self.value.serialize(serializer),
+            (Projection::Open(open), None) if open.members.is_empty() => {
+                self.value.serialize(serializer)
+            }
+            _ => self.value.serialize(ProjectionSerializer {
                 inner: serializer,
-                pick: self.pick,
+                projection: self.projection,
                 computed: self.computed,
             }),
         }
     }
 }
 
-/// Whether there is a part of the value to show: a plain value has none, as a path ends there.
-pub(crate) fn has_part<V: Serialize + ?Sized>(value: &V, pick: &Pick) -> bool {
-    !matches!(pick, Pick::Members(_)) || is_container(value)
+/// Whether the value has a part to write. A plain value has none, since paths end there.
+pub(crate) fn has_part<V: Serialize + ?Sized>(value: &V, projection: &Projection) -> bool {
+    !matches!(projection, Projection::Members(_)) || is_container(value)
 }
 
-/// What is computed of a row sits here.
+/// The member that contains a row's computed fields.
 pub(crate) const COMPUTED: &str = "_computed";
 
 type Computed<'a> = Option<&'a serde_json::Map<String, serde_json::Value>>;
 
-/// Hands on what is picked.
-struct Through<'a, S> {
+/// Forwards the picked parts to the inner serializer.
+struct ProjectionSerializer<'a, S> {
     inner: S,
-    pick: &'a Pick,
+    projection: &'a Projection,
     computed: Computed<'a>,
 }
 
-/// A list or an object that is under way.
-pub(crate) struct Part<'a, S> {
+/// A list or an object that is being written.
+pub(crate) struct PartSerializer<'a, S> {
     inner: S,
-    pick: &'a Pick,
+    projection: &'a Projection,
     computed: Computed<'a>,
-    /// What is wanted of the value behind the last key.
-    next: Option<Next<'a>>,
+    /// The part to write of the value of the last key.
+    next: Option<NextValue<'a>>,
 }
 
-/// The part of the value behind a key that is written.
-enum Next<'a> {
-    /// All of it: the key is written.
-    Whole(&'a Pick),
-    /// A part, under this key. It is written when the value turns out to have such a part.
-    Part(String, &'a Pick),
+/// The part to write of a key's value.
+enum NextValue<'a> {
+    /// The whole value: the key is written.
+    Whole(&'a Projection),
+    /// A part, under this key. The key is written once the value turns out to have the part.
+    Part(String, &'a Projection),
 }
 
-/// The members of an enum's variant, or nothing where it is another variant that is wanted.
-pub(crate) enum Variant<'a, S, M> {
-    Wanted(Part<'a, S>),
+/// The members of an enum's variant, or nothing if another variant is selected.
+pub(crate) enum VariantPart<'a, S, M> {
+    Wanted(PartSerializer<'a, S>),
     Other(M),
 }
 
-impl<'a, S> Part<'a, S> {
-    fn new(inner: S, through: (&'a Pick, Computed<'a>)) -> Self {
-        Self { inner, pick: through.0, computed: through.1, next: None }
+impl<'a, S> PartSerializer<'a, S> {
+    fn new(inner: S, through: (&'a Projection, Computed<'a>)) -> Self {
+        Self { inner, projection: through.0, computed: through.1, next: None }
     }
 }
 
-/// Notes that the path of a value that is written is found.
-fn marked(pick: &Pick) -> &Pick {
-    if let Pick::Open(OpenPick { path: Some(path), .. }) = pick {
+/// Records that the path of a written value was found.
+fn marked(projection: &Projection) -> &Projection {
+    if let Projection::Open(OpenProjection { path: Some(path), .. }) = projection {
         path.mark_found();
     }
-    pick
+    projection
 }
 
-/// Values that have no parts.
+/// The methods for values without parts.
 macro_rules! whole {
     ($($method:ident($($name:ident: $ty:ty),*)),* $(,)?) => {
         $(fn $method(self, $($name: $ty),*) -> Result<S::Ok, S::Error> {
@@ -97,16 +99,16 @@ macro_rules! whole {
     };
 }
 
-impl<'a, S: Serializer> Serializer for Through<'a, S> {
+impl<'a, S: Serializer> Serializer for ProjectionSerializer<'a, S> {
     type Ok = S::Ok;
     type Error = S::Error;
-    type SerializeSeq = Part<'a, S::SerializeSeq>;
-    type SerializeTuple = Part<'a, S::SerializeTuple>;
-    type SerializeTupleStruct = Part<'a, S::SerializeTupleStruct>;
-    type SerializeTupleVariant = Variant<'a, S::SerializeTupleVariant, S::SerializeMap>;
-    type SerializeMap = Part<'a, S::SerializeMap>;
-    type SerializeStruct = Part<'a, S::SerializeStruct>;
-    type SerializeStructVariant = Variant<'a, S::SerializeStructVariant, S::SerializeMap>;
+    type SerializeSeq = PartSerializer<'a, S::SerializeSeq>;
+    type SerializeTuple = PartSerializer<'a, S::SerializeTuple>;
+    type SerializeTupleStruct = PartSerializer<'a, S::SerializeTupleStruct>;
+    type SerializeTupleVariant = VariantPart<'a, S::SerializeTupleVariant, S::SerializeMap>;
+    type SerializeMap = PartSerializer<'a, S::SerializeMap>;
+    type SerializeStruct = PartSerializer<'a, S::SerializeStruct>;
+    type SerializeStructVariant = VariantPart<'a, S::SerializeStructVariant, S::SerializeMap>;
 
     whole!(
         serialize_bool(value: bool), serialize_i8(value: i8), serialize_i16(value: i16),
@@ -120,7 +122,11 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
     );
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Result<S::Ok, S::Error> {
-        self.inner.serialize_some(&Picked { value, pick: self.pick, computed: self.computed })
+        self.inner.serialize_some(&Projected {
+            value,
+            projection: self.projection,
+            computed: self.computed,
+        })
     }
 
     fn serialize_newtype_struct<T: Serialize + ?Sized>(
@@ -128,7 +134,7 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         name: &'static str,
         value: &T,
     ) -> Result<S::Ok, S::Error> {
-        let value = Picked { value, pick: self.pick, computed: self.computed };
+        let value = Projected { value, projection: self.projection, computed: self.computed };
         self.inner.serialize_newtype_struct(name, &value)
     }
 
@@ -139,9 +145,9 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         variant: &'static str,
         value: &T,
     ) -> Result<S::Ok, S::Error> {
-        match self.pick.member(variant).filter(|pick| has_part(value, pick)) {
-            Some(pick) => {
-                let value = Picked { value, pick, computed: None };
+        match self.projection.member(variant).filter(|projection| has_part(value, projection)) {
+            Some(projection) => {
+                let value = Projected { value, projection, computed: None };
                 self.inner.serialize_newtype_variant(name, index, variant, &value)
             }
             None => self.inner.serialize_map(Some(0))?.end(),
@@ -149,11 +155,11 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
     }
 
     fn serialize_seq(self, length: Option<usize>) -> Result<Self::SerializeSeq, S::Error> {
-        Ok(Part::new(self.inner.serialize_seq(length)?, (self.pick, None)))
+        Ok(PartSerializer::new(self.inner.serialize_seq(length)?, (self.projection, None)))
     }
 
     fn serialize_tuple(self, length: usize) -> Result<Self::SerializeTuple, S::Error> {
-        Ok(Part::new(self.inner.serialize_tuple(length)?, (self.pick, None)))
+        Ok(PartSerializer::new(self.inner.serialize_tuple(length)?, (self.projection, None)))
     }
 
     fn serialize_tuple_struct(
@@ -161,7 +167,10 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         name: &'static str,
         length: usize,
     ) -> Result<Self::SerializeTupleStruct, S::Error> {
-        Ok(Part::new(self.inner.serialize_tuple_struct(name, length)?, (self.pick, None)))
+        Ok(PartSerializer::new(
+            self.inner.serialize_tuple_struct(name, length)?,
+            (self.projection, None),
+        ))
     }
 
     fn serialize_tuple_variant(
@@ -171,18 +180,18 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         variant: &'static str,
         length: usize,
     ) -> Result<Self::SerializeTupleVariant, S::Error> {
-        Ok(match self.pick.member(variant) {
-            Some(pick) => {
+        Ok(match self.projection.member(variant) {
+            Some(projection) => {
                 let inner = self.inner.serialize_tuple_variant(name, index, variant, length)?;
-                Variant::Wanted(Part::new(inner, (marked(pick), None)))
+                VariantPart::Wanted(PartSerializer::new(inner, (marked(projection), None)))
             }
-            None => Variant::Other(self.inner.serialize_map(Some(0))?),
+            None => VariantPart::Other(self.inner.serialize_map(Some(0))?),
         })
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Self::SerializeMap, S::Error> {
-        // How many members are left is not known before they come.
-        Ok(Part::new(self.inner.serialize_map(None)?, (self.pick, self.computed)))
+        // The number of remaining members is not known in advance.
+        Ok(PartSerializer::new(self.inner.serialize_map(None)?, (self.projection, self.computed)))
     }
 
     fn serialize_struct(
@@ -190,9 +199,12 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         name: &'static str,
         length: usize,
     ) -> Result<Self::SerializeStruct, S::Error> {
-        // An object of no members would be closed at once.
+        // An empty object would be closed immediately.
         let length = length.saturating_add(1);
-        Ok(Part::new(self.inner.serialize_struct(name, length)?, (self.pick, self.computed)))
+        Ok(PartSerializer::new(
+            self.inner.serialize_struct(name, length)?,
+            (self.projection, self.computed),
+        ))
     }
 
     fn serialize_struct_variant(
@@ -202,13 +214,13 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
         variant: &'static str,
         length: usize,
     ) -> Result<Self::SerializeStructVariant, S::Error> {
-        Ok(match self.pick.member(variant) {
-            Some(pick) => {
+        Ok(match self.projection.member(variant) {
+            Some(projection) => {
                 let length = length.saturating_add(1);
                 let inner = self.inner.serialize_struct_variant(name, index, variant, length)?;
-                Variant::Wanted(Part::new(inner, (marked(pick), None)))
+                VariantPart::Wanted(PartSerializer::new(inner, (marked(projection), None)))
             }
-            None => Variant::Other(self.inner.serialize_map(Some(0))?),
+            None => VariantPart::Other(self.inner.serialize_map(Some(0))?),
         })
     }
 
@@ -217,7 +229,7 @@ impl<'a, S: Serializer> Serializer for Through<'a, S> {
     }
 }
 
-/// The entries of lists: those that have no part to show are left out.
+/// Implements the list traits: entries without a part to write are omitted.
 macro_rules! entries {
     ($trait:ident, $method:ident, $for:ident) => {
         impl<S: $trait> $trait for $for<'_, S> {
@@ -225,10 +237,14 @@ macro_rules! entries {
             type Error = S::Error;
 
             fn $method<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
-                if !has_part(value, self.pick) {
+                if !has_part(value, self.projection) {
                     return Ok(());
                 }
-                self.inner.$method(&Picked { value, pick: self.pick, computed: None })
+                self.inner.$method(&Projected {
+                    value,
+                    projection: self.projection,
+                    computed: None,
+                })
             }
 
             fn end(self) -> Result<S::Ok, S::Error> {
@@ -238,12 +254,12 @@ macro_rules! entries {
     };
 }
 
-entries!(SerializeSeq, serialize_element, Part);
-entries!(SerializeTuple, serialize_element, Part);
-entries!(SerializeTupleStruct, serialize_field, Part);
-entries!(SerializeTupleVariant, serialize_field, Part);
+entries!(SerializeSeq, serialize_element, PartSerializer);
+entries!(SerializeTuple, serialize_element, PartSerializer);
+entries!(SerializeTupleStruct, serialize_field, PartSerializer);
+entries!(SerializeTupleVariant, serialize_field, PartSerializer);
 
-impl<S, M> SerializeTupleVariant for Variant<'_, S, M>
+impl<S, M> SerializeTupleVariant for VariantPart<'_, S, M>
 where
     S: SerializeTupleVariant,
     M: SerializeMap<Ok = S::Ok, Error = S::Error>,
@@ -266,7 +282,7 @@ where
     }
 }
 
-impl<S, M> SerializeStructVariant for Variant<'_, S, M>
+impl<S, M> SerializeStructVariant for VariantPart<'_, S, M>
 where
     S: SerializeStructVariant,
     M: SerializeMap<Ok = S::Ok, Error = S::Error>,
@@ -280,8 +296,10 @@ where
         value: &T,
     ) -> Result<(), S::Error> {
         let Self::Wanted(part) = self else { return Ok(()) };
-        match part.pick.member(key).filter(|pick| has_part(value, pick)) {
-            Some(pick) => part.inner.serialize_field(key, &Picked { value, pick, computed: None }),
+        match part.projection.member(key).filter(|projection| has_part(value, projection)) {
+            Some(projection) => {
+                part.inner.serialize_field(key, &Projected { value, projection, computed: None })
+            }
             None => Ok(()),
         }
     }
@@ -294,7 +312,7 @@ where
     }
 }
 
-impl<S: SerializeMap> SerializeMap for Part<'_, S> {
+impl<S: SerializeMap> SerializeMap for PartSerializer<'_, S> {
     type Ok = S::Ok;
     type Error = S::Error;
 
@@ -304,29 +322,30 @@ impl<S: SerializeMap> SerializeMap for Part<'_, S> {
             Some(Scalar::Int(number)) => Some(number.to_string()),
             _ => None,
         };
-        let pick = self.pick;
-        if let Pick::Members(_) = pick {
-            let part = |name: String| pick.member(&name).map(|pick| Next::Part(name, pick));
+        let projection = self.projection;
+        if let Projection::Members(_) = projection {
+            let part =
+                |name: String| projection.member(&name).map(|member| NextValue::Part(name, member));
             self.next = name().and_then(part);
             return Ok(());
         }
-        let member = match pick {
-            Pick::Open(_) => name().and_then(|name| pick.member(&name)),
+        let member = match projection {
+            Projection::Open(_) => name().and_then(|name| projection.member(&name)),
             _ => None,
         };
-        self.next = Some(Next::Whole(member.unwrap_or(&ALL)));
+        self.next = Some(NextValue::Whole(member.unwrap_or(&ALL)));
         self.inner.serialize_key(key)
     }
 
     fn serialize_value<T: Serialize + ?Sized>(&mut self, value: &T) -> Result<(), S::Error> {
         match self.next.take() {
-            Some(Next::Whole(pick)) => {
-                self.inner.serialize_value(&Picked { value, pick, computed: None })
+            Some(NextValue::Whole(projection)) => {
+                self.inner.serialize_value(&Projected { value, projection, computed: None })
             }
-            Some(Next::Part(name, pick)) if has_part(value, pick) => {
-                self.inner.serialize_entry(&name, &Picked { value, pick, computed: None })
+            Some(NextValue::Part(name, projection)) if has_part(value, projection) => {
+                self.inner.serialize_entry(&name, &Projected { value, projection, computed: None })
             }
-            Some(Next::Part(..)) | None => Ok(()),
+            Some(NextValue::Part(..)) | None => Ok(()),
         }
     }
 
@@ -338,7 +357,7 @@ impl<S: SerializeMap> SerializeMap for Part<'_, S> {
     }
 }
 
-impl<S: SerializeStruct> SerializeStruct for Part<'_, S> {
+impl<S: SerializeStruct> SerializeStruct for PartSerializer<'_, S> {
     type Ok = S::Ok;
     type Error = S::Error;
 
@@ -347,10 +366,10 @@ impl<S: SerializeStruct> SerializeStruct for Part<'_, S> {
         key: &'static str,
         value: &T,
     ) -> Result<(), S::Error> {
-        match self.pick.member(key) {
-            Some(Pick::All) => self.inner.serialize_field(key, value),
-            Some(pick) if has_part(value, pick) => {
-                self.inner.serialize_field(key, &Picked { value, pick, computed: None })
+        match self.projection.member(key) {
+            Some(Projection::All) => self.inner.serialize_field(key, value),
+            Some(projection) if has_part(value, projection) => {
+                self.inner.serialize_field(key, &Projected { value, projection, computed: None })
             }
             Some(_) | None => Ok(()),
         }
@@ -377,10 +396,15 @@ mod tests {
     use super::*;
 
     fn picked<V: Serialize>(value: &V, paths: &[&str], computed: Value) -> Value {
-        let mut pick = Pick::none();
-        paths.iter().for_each(|path| pick.add(path, Pick::All));
+        let mut projection = Projection::none();
+        paths.iter().for_each(|path| projection.add(path, Projection::All));
         let computed: Map<_, _> = computed.as_object().cloned().unwrap_or_default();
-        serde_json::to_value(Picked { value, pick: &pick, computed: Some(&computed) }).unwrap()
+        serde_json::to_value(Projected {
+            value,
+            projection: &projection,
+            computed: Some(&computed),
+        })
+        .unwrap()
     }
 
     #[derive(Serialize)]
@@ -457,7 +481,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_goes_through_whatever_serializes() {
+    fn a_path_leads_through_all_containers() {
         // REQ-FLD-03, REQ-FLD-07
         for (path, wanted) in [
             ("name", json!({ "name": "n" })),
@@ -471,7 +495,7 @@ mod tests {
             ("either.b", json!({ "either": { "b": 2 } })),
             ("extra.a", json!({ "extra": { "a": 1 } })),
             ("missing", json!({})),
-            // A path ends at a plain value: what lies before it was not asked for.
+            // A path ends at a plain value: the value before it was not requested.
             ("name.a", json!({})),
             ("some.a.b", json!({ "some": {} })),
             ("list.a.b", json!({ "list": [{}, {}] })),
@@ -499,16 +523,21 @@ mod tests {
     }
 
     #[test]
-    fn what_is_computed_comes_behind_the_members() {
+    fn computed_members_come_last() {
         // REQ-CMP-01
         let computed = json!({ "age": 3 });
         assert_eq!(picked(&outer(), &[], computed.clone()), json!({ "_computed": { "age": 3 } }));
         let text = |value: &Inner| {
-            let (pick, computed) = (Pick::All, computed.as_object().unwrap());
-            serde_json::to_string(&Picked { value, pick: &pick, computed: Some(computed) }).unwrap()
+            let (projection, computed) = (Projection::All, computed.as_object().unwrap());
+            serde_json::to_string(&Projected {
+                value,
+                projection: &projection,
+                computed: Some(computed),
+            })
+            .unwrap()
         };
         assert_eq!(text(&Inner { a: 1, b: "x" }), r#"{"a":1,"b":"x","_computed":{"age":3}}"#);
-        // Of the row alone, not of what is in it.
+        // Only for the row, not for values inside it.
         let nested = picked(&outer(), &["some.a"], computed.clone());
         assert_eq!(nested, json!({ "some": { "a": 1 }, "_computed": { "age": 3 } }));
     }

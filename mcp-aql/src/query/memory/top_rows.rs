@@ -1,3 +1,5 @@
+//! Selects the first rows of an order.
+
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
@@ -7,22 +9,22 @@ use super::super::plan::{Plan, SortBy, Window};
 use super::super::resource::Resource;
 use super::super::value::Scalar;
 
-/// The order of a plan, ready to compare rows.
+/// The order of a plan, prepared for comparing rows.
 pub(super) struct Order<T: 'static> {
-    keys: Vec<Key<T>>,
-    /// The last rows are looked for, so everything is turned around.
+    keys: Vec<OrderKey<T>>,
+    /// Whether the last rows are wanted, so that the order is reversed.
     reversed: bool,
 }
 
-struct Key<T: 'static> {
-    /// None compares scores.
+struct OrderKey<T: 'static> {
+    /// `None` compares scores.
     field: Option<(&'static FieldInfo, &'static dyn Column<T>)>,
     descending: bool,
 }
 
 impl<T: Resource> Order<T> {
     pub(super) fn of(plan: &Plan, model: &'static Model<T>) -> Self {
-        let key = |key: &super::super::plan::SortKey| Key {
+        let key = |key: &super::super::plan::SortKey| OrderKey {
             field: match key.by {
                 SortBy::Field(place) => model.at(place),
                 SortBy::Score => None,
@@ -39,7 +41,7 @@ impl<T: Resource> Order<T> {
         if self.reversed { order.reverse() } else { order }
     }
 
-    /// The order of two rows with their scores.
+    /// Compares two rows with their scores.
     fn compare(&self, left: (&T, u32), right: (&T, u32)) -> Ordering {
         for key in &self.keys {
             let order = match key.field {
@@ -54,8 +56,7 @@ impl<T: Resource> Order<T> {
         Ordering::Equal
     }
 
-    /// Leaves of the selected rows those behind a place, or before it when the last rows are looked
-    /// for.
+    /// Keeps the selected rows after a place, or before it if the last rows are wanted.
     pub(super) fn keep_behind(
         &self,
         rows: &[&T],
@@ -85,8 +86,8 @@ impl<T: Resource> Order<T> {
         Ordering::Equal
     }
 
-    /// Leaves of the selected rows those that do not come behind this one by the first key. Most rows
-    /// are done with here.
+    /// Keeps the selected rows that do not come after this one by the first key. This eliminates
+    /// most rows.
     pub(super) fn keep_up_to(
         &self,
         worst: Option<&T>,
@@ -95,7 +96,7 @@ impl<T: Resource> Order<T> {
         scores: &mut Vec<u32>,
     ) {
         let Some(worst) = worst else { return };
-        let Some(Key { field: Some((info, column)), descending }) = self.keys.first() else {
+        let Some(OrderKey { field: Some((info, column)), descending }) = self.keys.first() else {
             return;
         };
         if scores.is_empty() {
@@ -109,9 +110,9 @@ impl<T: Resource> Order<T> {
         }
     }
 
-    /// What a cursor of this row holds.
+    /// The values of a row's cursor.
     pub(super) fn values(&self, row: &T, score: u32) -> Vec<Scalar> {
-        let value = |key: &Key<T>| match key.field {
+        let value = |key: &OrderKey<T>| match key.field {
             Some((info, column)) => column.scalar(row, info),
             None => Scalar::Int(score.into()),
         };
@@ -119,7 +120,7 @@ impl<T: Resource> Order<T> {
     }
 }
 
-/// Keeps rows, and their scores where there are any.
+/// Filters rows and their scores, if there are any.
 fn retain(selected: &mut Vec<u32>, scores: &mut Vec<u32>, keep: impl Fn(u32, u32) -> bool) {
     let scored = !scores.is_empty();
     let mut kept = Vec::new();
@@ -136,50 +137,50 @@ fn retain(selected: &mut Vec<u32>, scores: &mut Vec<u32>, keep: impl Fn(u32, u32
     *scores = kept;
 }
 
-/// The first rows of an order, as many as wanted.
-pub(super) struct Best<'a, R, T: 'static> {
+/// The first rows of an order, up to the wanted number.
+pub(super) struct TopRows<'a, R, T: 'static> {
     order: &'a Order<T>,
     wanted: usize,
-    heap: BinaryHeap<Entry<'a, R, T>>,
+    heap: BinaryHeap<HeapEntry<'a, R, T>>,
 }
 
-struct Entry<'a, R, T: 'static> {
+struct HeapEntry<'a, R, T: 'static> {
     row: R,
     score: u32,
     order: &'a Order<T>,
 }
 
-impl<R: std::borrow::Borrow<T>, T: Resource> Ord for Entry<'_, R, T> {
+impl<R: std::borrow::Borrow<T>, T: Resource> Ord for HeapEntry<'_, R, T> {
     fn cmp(&self, other: &Self) -> Ordering {
         self.order.compare((self.row.borrow(), self.score), (other.row.borrow(), other.score))
     }
 }
 
-impl<R: std::borrow::Borrow<T>, T: Resource> PartialOrd for Entry<'_, R, T> {
+impl<R: std::borrow::Borrow<T>, T: Resource> PartialOrd for HeapEntry<'_, R, T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<R: std::borrow::Borrow<T>, T: Resource> PartialEq for Entry<'_, R, T> {
+impl<R: std::borrow::Borrow<T>, T: Resource> PartialEq for HeapEntry<'_, R, T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl<R: std::borrow::Borrow<T>, T: Resource> Eq for Entry<'_, R, T> {}
+impl<R: std::borrow::Borrow<T>, T: Resource> Eq for HeapEntry<'_, R, T> {}
 
-impl<'a, R: std::borrow::Borrow<T>, T: Resource> Best<'a, R, T> {
+impl<'a, R: std::borrow::Borrow<T>, T: Resource> TopRows<'a, R, T> {
     pub(super) fn new(order: &'a Order<T>, wanted: usize) -> Self {
         Self { order, wanted, heap: BinaryHeap::new() }
     }
 
-    /// The last of the rows, once there are as many as wanted.
+    /// The last of the kept rows, once the wanted number is reached.
     pub(super) fn worst(&self) -> Option<&T> {
         self.heap.peek().filter(|_| self.heap.len() >= self.wanted).map(|entry| entry.row.borrow())
     }
 
-    /// Takes the selected rows of a block as far as they are among the first.
+    /// Adds the selected rows of a block that are among the first.
     pub(super) fn offer(&mut self, block: &mut Vec<R>, selected: &[u32], scores: &[u32]) {
         let Some(last) = selected.last() else { return };
         let mut rows = block.drain(..=*last as usize);
@@ -202,7 +203,7 @@ impl<'a, R: std::borrow::Borrow<T>, T: Resource> Best<'a, R, T> {
     }
 
     fn push(&mut self, row: R, score: u32) {
-        let entry = Entry { row, score, order: self.order };
+        let entry = HeapEntry { row, score, order: self.order };
         if self.heap.len() < self.wanted {
             self.heap.push(entry);
         } else if let Some(mut worst) = self.heap.peek_mut() {
