@@ -378,7 +378,7 @@ mod tests {
                 "two limits for `global:minute`",
                 RateLimits::new().limit(ApiLimit::global(5)).limit(ApiLimit::global(6)),
             ),
-            ("has no step", RateLimits::new().quota(Quota::new(Metric::CostPerDay))),
+            ("has no threshold", RateLimits::new().quota(Quota::new(Metric::CostPerDay))),
             (
                 "out of order",
                 RateLimits::new().quota(Quota::new(Metric::CostPerDay).warn(9).hard_stop(8)),
