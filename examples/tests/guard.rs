@@ -361,7 +361,7 @@ async fn a_missing_terminal_is_reported_at_start() {
     let begun = agent.begin("tidy").await;
     assert_eq!(begun["data"]["status"], "pending", "{begun}");
     let log = agent.close().await;
-    assert!(log.contains("reaches nobody from here") && log.contains("terminal"), "{log}");
+    assert!(log.contains("cannot show requests here") && log.contains("terminal"), "{log}");
 }
 
 #[tokio::test]

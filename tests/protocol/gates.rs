@@ -547,7 +547,7 @@ fn a_policy_that_names_nothing_real_keeps_the_adapter_from_starting() {
         .unwrap_err();
     let problems = error.problems();
     assert_eq!(problems.len(), 4, "{problems:?}");
-    assert!(problems[3].contains("has none confirmed"), "{problems:?}");
+    assert!(problems[3].contains("does not require a confirmation"), "{problems:?}");
     assert!(problems[0].contains("did you mean `delete_bed`?"), "{problems:?}");
     assert!(problems[1].contains("`mow_*`"), "{problems:?}");
     assert!(problems[2].contains("`forced`"), "{problems:?}");

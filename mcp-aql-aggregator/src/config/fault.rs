@@ -94,6 +94,7 @@ impl Faults {
     /// Adds a fault at `below`, a path relative to `path`.
     pub(super) fn add_below(&mut self, path: &ConfigPath<'_>, below: &str, message: String) {
         if self.0.len() < MAX_FAULTS {
+            let below = mcp_aql_text::visible(below);
             self.0.push(Fault { path: format!("{path}{below}"), message });
         }
     }
@@ -155,5 +156,13 @@ mod tests {
         assert_eq!(args.item(2).to_string(), r#"mcpServers["my server.x"].args[2]"#);
         assert_eq!(servers.member("a-b_1").to_string(), "mcpServers.a-b_1");
         assert_eq!(servers.member("\u{1b}[2J").to_string(), r#"mcpServers["\u{1b}[2J"]"#);
+    }
+
+    #[test]
+    fn a_path_below_another_contains_no_control_characters() {
+        let mut faults = Faults::default();
+        faults.add_below(&ConfigPath::Root.member("calls"), ".\u{1b}[2J", "is wrong".to_owned());
+        let path = faults.0[0].path();
+        assert!(path.starts_with("calls.") && !path.contains('\u{1b}'), "{path}");
     }
 }

@@ -22,7 +22,6 @@ use mcp_aql_protocol::ErrorCode;
 
 use crate::audit::AuditEntry;
 use crate::clock;
-use crate::clock::later;
 use crate::error::OperationError;
 use crate::execution::LimitReached;
 #[cfg(feature = "limits")]
@@ -333,7 +332,7 @@ impl Gatekeeper {
             .danger
             .confirmation_message
             .map(|message| confirmation_message::fill(message, request));
-        let expires_at = later(self.services.time.now(), self.ttl(level));
+        let expires_at = clock::later(self.services.time.now(), self.ttl(level));
         let id = safety
             .request_approval(ApprovalRequest {
                 operation: spec.name,

@@ -180,7 +180,7 @@ async fn an_operation_without_details_is_not_called() {
     let target = target(Some(&WITHOUT_DETAILS)).as_it_is();
     let report = Runner::new(target, impatient()).run().await;
     let verdict = |id: &str| report.checks().find(|check| check.id == id).map(|it| it.verdict);
-    assert_eq!(verdict("routing.case_matters"), Some(Verdict::Pass));
+    assert_eq!(verdict("routing.case_sensitive"), Some(Verdict::Pass));
     assert_eq!(verdict("introspection.details_form"), Some(Verdict::Fail));
     assert_eq!(NAMELESS_CALLS.load(Ordering::Relaxed), 0);
 }

@@ -281,7 +281,7 @@ fn a_structured_query_is_described_and_checked() {
     let details = introspect(json!({ "query": "operations", "name": "query_plants" }));
     let details = &details["operation"];
     let description = details["description"].as_str().unwrap();
-    for word in ["`zone`", "`not_zone`", "both hold together"] {
+    for word in ["`zone`", "`not_zone`", "Both are combined"] {
         assert!(description.contains(word), "{description}");
     }
     let query = &details["parameters"][0];

@@ -71,7 +71,7 @@ fn deep_offsets_are_rejected() {
     ] {
         let reply = list(params.clone());
         assert_eq!(code(&reply), Some("VALIDATION_INVALID_VALUE"), "{params}: {reply}");
-        assert!(message(&reply).contains("go on with 'first' and 'after'"), "{reply}");
+        assert!(message(&reply).contains("use 'first' and 'after'"), "{reply}");
     }
     assert_eq!(ids(&list(json!({ "offset": 100_000 }))), [] as [u64; 0]);
 }

@@ -85,7 +85,8 @@ async fn foreign_files_stay_unchanged() {
     let text = folder.path().join("text.db");
     std::fs::write(&text, "no database at all, and long enough to be sure of it".repeat(20))
         .unwrap();
-    for (file, told) in [(&theirs, "belongs to another program"), (&text, "is no SQLite database")]
+    for (file, told) in
+        [(&theirs, "belongs to another program"), (&text, "is not an SQLite database")]
     {
         let before = std::fs::read(file).unwrap();
         let store = SqliteStore::open(file);
