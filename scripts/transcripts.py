@@ -28,7 +28,7 @@ EXAMPLES = {
     "guard": ["--state", "{}"],
 }
 WRONG_VALUES = [None, True, -1, 1.5, "", "no such value", "x" * 20_000, [], ["a", "a"], {}, {"a": {"b": 1}}]
-TEXTS = {"message", "description", "instructions", "summary", "title", "rationale", "reason", "hint"}
+TEXTS = {"message", "description", "instructions", "summary", "title", "rationale", "reason", "hint", "next"}
 
 MAX_SHOWN_CHARACTERS = 400
 
