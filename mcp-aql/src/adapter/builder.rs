@@ -14,7 +14,8 @@ use crate::execution::ExecutionOptions;
 use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::{Handler, Operation, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
-use crate::spec::{OperationSpec, SharedState};
+use crate::operation::{OperationSpec};
+use crate::spec::{SharedState};
 use crate::store::Store;
 
 /// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.

@@ -31,7 +31,7 @@ pub(super) struct Approval<'a> {
     error: &'a ErrorDetail,
     /// A console for this call alone, kept for as long as the call waits.
     #[cfg(feature = "console")]
-    _console: Option<crate::operator::Console>,
+    _console: Option<crate::console::Console>,
 }
 
 /// An event that ends or interrupts the wait.
@@ -201,7 +201,7 @@ mod tests {
     use super::super::render::Output;
     use super::*;
     use crate::future::BoxFuture;
-    use crate::operator::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
+    use crate::human_channel::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
     use crate::safety_loop::SafetyLoop;
     use crate::store::MemoryStore;
     use crate::{Method, OperationSpec, Operations, Policy, SemanticCategory};

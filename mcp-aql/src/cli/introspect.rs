@@ -222,7 +222,7 @@ fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::ParameterEntry;
+    use crate::operation::ParameterEntry;
     use crate::{
         Condition, DangerSpec, Method, OperationSpec, Operations, ParameterSpec, Policy,
         SemanticCategory,

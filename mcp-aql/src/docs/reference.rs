@@ -233,8 +233,7 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
 /// The operation's description, with its default behaviour.
 fn described(operation: &RegisteredOperation) -> String {
     let text = operation.spec.description.trim().to_owned();
-    #[cfg(feature = "query")]
-    if let Some(note) = &operation.queries.note {
+    if let Some(note) = &operation.composites.description.note {
         return format!("{text}\n\n{note}");
     }
     text

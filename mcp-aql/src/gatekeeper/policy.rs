@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::constraint::Bound;
-use crate::operation::Argument;
+use crate::argument::Argument;
 
 /// The effect of a policy on the calls that it applies to, in ascending order of strictness.
 ///

@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::{Permission, Policy, PolicyTable, Trust};
 use crate::operation::Parameter;
-use crate::spec::OperationSpec;
+use crate::operation::OperationSpec;
 use crate::tightening::Tightening;
 
 /// The settings of the gates.

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::adapter::Adapter;
 use crate::operation::Handler;
 use crate::router::{EndpointMode, Family};
-use crate::spec::OperationSpec;
+use crate::operation::OperationSpec;
 
 /// The maximum number of operations that a family's description names. Introspection lists the
 /// others.

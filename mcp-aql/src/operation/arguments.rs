@@ -1,14 +1,14 @@
+//! A call as the function of an operation sees it.
+
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{
-    Context, Envelope, ExecutionContext, OperationReturn, Outcome, ParamGroup, Payload, State,
+    CompositeValues, Context, Envelope, ExecutionContext, OperationReturn, Outcome, ParamGroup, Payload, State,
     StateMap,
 };
+use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::spec::{ParameterType, SharedState};
-use crate::update::{Update, UpdateInput};
 use crate::vocab::ReplyLimits;
 
 /// One validated call on its way into a function. Generated code takes the arguments out of it one
@@ -22,15 +22,7 @@ pub struct Call {
     pub(crate) limits: ReplyLimits,
     /// Of a call that runs in the background.
     pub(crate) execution: Option<ExecutionContext>,
-    #[cfg(feature = "query")]
-    pub(crate) queries: crate::query::ReadQueries,
-}
-
-/// A parameter of the call: its name and, unless it was left out, its value.
-#[derive(Debug)]
-pub(crate) struct Argument {
-    pub(crate) name: &'static str,
-    pub(crate) value: Option<Value>,
+    pub(crate) composites: CompositeValues,
 }
 
 impl std::fmt::Debug for StateMap {
@@ -75,29 +67,19 @@ impl Call {
         G::decode(self)
     }
 
-    /// The `input` of an UPDATE operation.
-    ///
-    /// # Errors
-    /// As [`param`](Self::param).
-    pub fn input<T: UpdateInput>(&mut self) -> Result<Update<T>, OperationError> {
-        let argument = self.next()?;
-        Update::decode(argument.value.unwrap_or_default())
-    }
-
-    /// The next query, such as a [`CollectionQuery`](crate::query::CollectionQuery).
+    /// The next composite argument, such as a [`CollectionQuery`](crate::query::CollectionQuery).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the operation's table lists none, or another.
-    #[cfg(feature = "query")]
-    pub fn query<Q: crate::query::QueryArgument>(&mut self) -> Result<Q, OperationError> {
-        let (query, parameters) = self
-            .queries
-            .next::<Q>()
-            .ok_or_else(|| OperationError::internal("the operation's table lists another query"))?;
+    pub fn composite<T: 'static>(&mut self) -> Result<T, OperationError> {
+        let (value, parameters) = self
+            .composites
+            .next::<T>()
+            .ok_or_else(|| OperationError::internal("the operation's table lists another type"))?;
         for _ in 0..parameters {
             self.next()?;
         }
-        Ok(query)
+        Ok(value)
     }
 
     /// The shared state of type `T`.
@@ -143,19 +125,15 @@ impl Call {
     pub(crate) fn finish(self, write: impl FnOnce(Payload) -> Outcome) -> Outcome {
         let context = self.context;
         let payload = Payload::new(self.envelope, self.limits).beside(context.clone());
-        #[cfg(feature = "query")]
-        let payload = payload.of_queries(self.queries.open_paths.clone());
+        let payload = payload.with_late_warnings(self.composites.late_warnings.clone());
         let written = write(payload);
-        #[cfg(feature = "query")]
-        let written = written.map_err(|error| self.queries.explain(error));
-        let mut payload = written?;
+        let mut payload = written.map_err(|error| self.composites.explain(error))?;
         payload.take_warning().into_iter().for_each(|warning| context.warn(warning));
-        #[cfg(feature = "query")]
-        self.queries.warnings_of_reply().for_each(|warning| context.warn(warning));
+        self.composites.warnings_of_reply().for_each(|warning| context.warn(warning));
         Ok(payload)
     }
 
-    fn next(&mut self) -> Result<Argument, OperationError> {
+    pub(crate) fn next(&mut self) -> Result<Argument, OperationError> {
         self.arguments.next().ok_or_else(|| {
             OperationError::internal("the operation's table lists too few parameters")
         })

@@ -2,17 +2,20 @@
 //! call.
 
 mod arguments;
+mod composite;
 mod context;
 mod execution;
 mod returns;
+mod spec;
 mod state;
 mod table;
 mod traits;
 #[cfg(feature = "limits")]
 mod usage;
 
-pub(crate) use arguments::Argument;
 pub use arguments::Call;
+pub(crate) use composite::{CompositeDescription, CompositeReader, CompositeValue, CompositeValues, Composites, LateWarning};
+pub use composite::{CompositeSpec, CompositeTable};
 pub use context::{CallScope, Context, ProgressSink};
 pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};
@@ -20,6 +23,8 @@ pub(crate) use returns::Envelope;
 pub(crate) use returns::SUCCESS;
 pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain};
 pub use returns::{PlainForm, ReturnForm};
+pub(crate) use spec::summary;
+pub use spec::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 pub use state::State;
 pub(crate) use state::StateMap;
 pub(crate) use table::{Handler, Parameter, RegisteredOperation, Run};

@@ -7,11 +7,9 @@ use mcp_aql_protocol::ErrorCode;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Call, Context};
+use super::{Call, Context, LateWarning};
 use crate::error::OperationError;
-#[cfg(feature = "query")]
-use crate::query::OpenPaths;
-use crate::query::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
+use crate::paging::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
 use crate::request::{too_large, write_json};
 use crate::spec::{ReturnsSpec, Unused};
 use crate::vocab::ReplyLimits;
@@ -295,8 +293,7 @@ pub struct Payload {
     limits: ReplyLimits,
     /// The call, whose warnings are in the reply too.
     context: Option<Context>,
-    #[cfg(feature = "query")]
-    open_paths: Vec<Arc<OpenPaths>>,
+    late_warnings: Vec<Arc<dyn LateWarning>>,
     /// The warning that goes with it: a page that was cut to fit.
     warning: Option<Box<Warning>>,
 }
@@ -324,8 +321,7 @@ impl Payload {
             envelope,
             limits,
             context: None,
-            #[cfg(feature = "query")]
-            open_paths: Vec::new(),
+            late_warnings: Vec::new(),
             warning: None,
         }
     }
@@ -335,10 +331,9 @@ impl Payload {
         Self { context: Some(context), ..self }
     }
 
-    /// The warnings of these paths, which are known once the result is written, need room in the reply.
-    #[cfg(feature = "query")]
-    pub(crate) fn of_queries(self, open_paths: Vec<Arc<OpenPaths>>) -> Self {
-        Self { open_paths, ..self }
+    /// These warnings, which are known once the result is written, need room in the reply.
+    pub(crate) fn with_late_warnings(self, late_warnings: Vec<Arc<dyn LateWarning>>) -> Self {
+        Self { late_warnings, ..self }
     }
 
     /// The warning that goes with the data.
@@ -401,10 +396,9 @@ impl Payload {
         };
         let mut warnings = context.warnings();
         cut.into_iter().for_each(|warning| warnings.push(warning.clone()));
-        #[cfg(feature = "query")]
-        self.open_paths
+        self.late_warnings
             .iter()
-            .filter_map(|open| open.warning())
+            .filter_map(|late| late.warning())
             .for_each(|warning| warnings.push(warning));
         self.closing() + warnings.reply_bytes()
     }
@@ -418,11 +412,8 @@ impl Payload {
     }
 
     fn has_no_warnings(&self) -> bool {
-        #[cfg(feature = "query")]
-        if !self.open_paths.is_empty() {
-            return false;
-        }
-        self.context.as_ref().is_none_or(Context::has_no_warnings)
+        self.late_warnings.is_empty()
+            && self.context.as_ref().is_none_or(Context::has_no_warnings)
     }
 
     /// Serializes a result again that has no room behind `begin`, with the page in it cut. Returns `None`

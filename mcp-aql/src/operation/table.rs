@@ -2,12 +2,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::{Call, Envelope, ExecutionCall, Method, Outcome};
+use super::{Call, Composites, Envelope, ExecutionCall, Method, OperationSpec, Outcome};
 use crate::future::BoxFuture;
-use crate::gatekeeper::GatePlan;
 use crate::shape::Shape;
-use crate::spec::InputSpec;
-use crate::spec::{OperationSpec, ParameterSpec};
+use crate::spec::{InputSpec, ParameterSpec};
 
 /// An operation as the adapter holds it: its table, ready to check and to run.
 pub(crate) struct RegisteredOperation {
@@ -20,10 +18,9 @@ pub(crate) struct RegisteredOperation {
     pub(crate) handler: Handler,
     /// What its description says besides, of this adapter.
     pub(crate) note: Option<String>,
-    /// What stands between a call and the handler.
-    pub(crate) gate: GatePlan,
-    #[cfg(feature = "query")]
-    pub(crate) queries: crate::query::Queries,
+    /// The note on its gates for its description.
+    pub(crate) gate_note: Option<String>,
+    pub(crate) composites: Composites,
 }
 
 /// A parameter, ready to check.

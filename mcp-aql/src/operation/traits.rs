@@ -3,7 +3,8 @@
 use super::{Call, Outcome};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::spec::{OperationSpec, ParameterSpec};
+use super::{OperationSpec};
+use crate::spec::{ParameterSpec};
 
 /// One operation of a receiver `S`: its table and the function that runs it.
 pub struct Method<S: ?Sized + 'static> {

@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::capabilities::Capabilities;
 use super::options::QueryOptions;
 use super::read::QueryFaults;
-use super::select::OpenPaths;
+use crate::projection::OpenPaths;
 use crate::error::OperationError;
 use crate::paging::CursorKey;
 use crate::shape;

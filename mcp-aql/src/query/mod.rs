@@ -25,6 +25,8 @@ mod collection;
 #[doc(hidden)]
 pub mod column;
 #[cfg(feature = "query")]
+mod composite;
+#[cfg(feature = "query")]
 mod cursor;
 #[cfg(feature = "query")]
 mod description;
@@ -35,11 +37,7 @@ mod memory;
 #[cfg(feature = "query")]
 mod model;
 #[cfg(feature = "query")]
-mod operation_queries;
-#[cfg(feature = "query")]
 mod options;
-mod page;
-mod page_fit;
 #[cfg(feature = "query")]
 pub mod plan;
 #[cfg(feature = "query")]
@@ -49,8 +47,6 @@ mod relationships;
 #[cfg(feature = "query")]
 mod resource;
 #[cfg(feature = "query")]
-mod select;
-#[cfg(feature = "query")]
 mod single;
 #[cfg(feature = "sql")]
 pub mod sql;
@@ -59,10 +55,9 @@ mod text;
 #[cfg(feature = "query")]
 mod value;
 
-pub use crate::paging::{CursorKey, PageInfo};
-pub(crate) use page::DATA_MARK;
-pub use page::Page;
-pub(crate) use page_fit::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
+pub use crate::paging::{CursorKey, Page, PageInfo};
+#[cfg(feature = "query")]
+pub use crate::projection::Selection;
 #[cfg(feature = "query")]
 pub use {
     aggregate::Aggregations,
@@ -80,13 +75,7 @@ pub use {
         ComputedFields, DefaultSort, FieldSpec, Identified, Preset, RelationshipType, Resource,
         ResourceSpec,
     },
-    select::Selection,
     single::{Fields, Selected},
     text::{Term, TextQuery, fold},
     value::{Scalar, ValueKind},
-};
-#[cfg(feature = "query")]
-pub(crate) use {
-    operation_queries::{Queries, ReadQueries},
-    select::OpenPaths,
 };

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::column::{Column, ColumnType};
 use super::resource::{DefaultSort, FieldSpec, Preset, RelationshipType, Resource};
-use super::select::COMPUTED;
+use crate::projection::COMPUTED;
 use super::value::ValueKind;
 use crate::introspection::TypeRegistry;
 use crate::shape::{self, Compiler, Kind, Rest, Shape, Shapes};

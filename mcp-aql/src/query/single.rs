@@ -7,13 +7,13 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use super::answer::{DisplayedRow, View};
+use crate::projection::{DisplayedRow, View};
 use super::description;
 use super::entry::{QueryArgument, QueryParams, QueryTable};
 use super::options::QueryOptions;
 use super::read::{QueryFaults, QuerySurface, ResultKind, default_preset, read_fields};
 use super::resource::Resource;
-use super::select::Selection;
+use crate::projection::Selection;
 use crate::error::OperationError;
 
 /// The fields of a `T` that a call requests: the parameter `fields` of a READ operation. Without

@@ -9,7 +9,7 @@ use super::directive::{
 use super::evaluator::Stage;
 use super::retry_lockout::RetryLockout;
 use super::state_machine::notification;
-use crate::operator::{RequestKind, Void};
+use crate::human_channel::{RequestKind, Void};
 
 /// The state of an agent, stored in one record, so that each change is one write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use super::code::same;
 use super::directive::NotificationType;
 use super::evaluator::Stage;
 use super::state_machine::{Effects, Env, Event, PAUSE, Rejection, notification};
-use crate::operator::RequestKind;
+use crate::human_channel::RequestKind;
 
 impl AgentState {
     /// Applies a code that was sent to `confirm_operation`.

@@ -15,7 +15,7 @@ use super::core::{
 use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
 use super::state_machine::{Event, Rejection, displayed, notification};
 use crate::error::OperationError;
-use crate::operator::RequestKind;
+use crate::human_channel::RequestKind;
 use crate::session::Session;
 use crate::store::{Change, Record, Store, StoreError};
 

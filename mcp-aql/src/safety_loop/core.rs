@@ -23,7 +23,7 @@ use super::settings::{AgentPolicies, SafetyLoop};
 use super::state_machine::{Effects, Env, Event, Rejection};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
-use crate::operator::{Code, HumanChannel, HumanRequest};
+use crate::human_channel::{Code, HumanChannel, HumanRequest};
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
 use crate::sync::lock;
@@ -65,7 +65,7 @@ pub(crate) struct SafetyCore {
     /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
     #[cfg(feature = "console")]
-    pub(super) reach: crate::operator::ConsoleCount,
+    pub(super) reach: crate::human_channel::ConsoleCount,
     in_background: AtomicBool,
     pub(super) recent: RecentAudit,
 }

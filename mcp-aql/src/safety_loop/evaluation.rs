@@ -9,7 +9,7 @@ use super::evaluator::{EvaluationInput, EvaluationResult, Ruling, Stage, evaluat
 use super::state_machine::{
     Effects, Env, Event, PAUSE, Rejection, displayed, notification, shortened,
 };
-use crate::operator::RequestKind;
+use crate::human_channel::RequestKind;
 
 /// The factor of a pause whose request is unanswered.
 const UNANSWERED: &str = "a person was asked and has not answered";

@@ -13,10 +13,10 @@ use super::calls::StepReport;
 use super::core::SafetyCore;
 use super::{ApprovalRequest, SafetyLoop};
 use crate::operation::CallScope;
-use crate::operator::MemoryChannel;
+use crate::human_channel::MemoryChannel;
 use crate::router::Endpoint;
 use crate::session::Session;
-use crate::spec::ParameterEntry;
+use crate::operation::ParameterEntry;
 use crate::store::hooked::{Access, Hook, Hooked};
 use crate::store::{Change, Expected, Store, StoreError};
 use crate::{

@@ -9,7 +9,7 @@ use super::directive::{AgentNotification, LoopMode, NotificationMetadata, Notifi
 use super::evaluator::AgentPolicy;
 use super::retry_lockout;
 use super::risk::RiskScorer;
-use crate::operator::RequestKind;
+use crate::human_channel::RequestKind;
 
 /// The maximum number of requests that an agent may cause per minute.
 pub(super) const MAX_REQUESTS_PER_MINUTE: usize = 10;

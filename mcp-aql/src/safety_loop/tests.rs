@@ -19,7 +19,7 @@ use super::{ApprovalRequest, NotificationType, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::future::BoxFuture;
-use crate::operator::{
+use crate::human_channel::{
     ChannelError, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _, Void,
 };
 use crate::services::Services;

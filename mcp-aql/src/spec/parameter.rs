@@ -10,22 +10,6 @@ use crate::warning::Deprecation;
 /// Describes a Rust type as a JSON schema.
 pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
 
-/// One entry of an operation's parameter table: a parameter, or several that a type brings along.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum ParameterEntry {
-    /// One argument of the function.
-    One(ParameterSpec),
-    /// The parameters of a [`ParamGroup`](crate::ParamGroup), expanded inline (REQ-INT-26).
-    Group(&'static [ParameterSpec]),
-    /// The `input` of an UPDATE operation with the table of its fields (REQ-UPD-01).
-    Input(super::InputSpec),
-    /// Parameters that are read together, such as those of a
-    /// [`CollectionQuery`](crate::query::CollectionQuery).
-    #[cfg(feature = "query")]
-    Query(crate::query::QueryEntry),
-}
-
 /// The definition of one parameter: validation, introspection and defaults read this one table
 /// (REQ-RQ-11, REQ-RQ-12).
 ///

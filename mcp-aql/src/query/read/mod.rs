@@ -23,7 +23,7 @@ use super::entry::QueryParams;
 use super::model::{FieldInfo, Members, Table};
 use super::options::{Control, QueryOptions, TextControl};
 use super::plan::{Plan, Seal, SortBy, SortKey};
-use super::select::Projection;
+use crate::projection::Projection;
 use super::text::TextQuery;
 use crate::error::OperationError;
 use crate::paging::Contradiction;

@@ -33,7 +33,7 @@ pub use value::{SqlValue, Statement};
 
 use super::capabilities::Capabilities;
 use super::collection::CollectionQuery;
-use super::page::Page;
+use crate::paging::Page;
 use super::resource::Resource;
 use super::value::ValueKind;
 use context::{Context, Mapping};

@@ -8,7 +8,7 @@ mod command;
 #[cfg(feature = "console")]
 mod console;
 mod memory;
-mod terminal;
+pub(crate) mod terminal;
 mod visible;
 
 use std::fmt;
@@ -24,9 +24,9 @@ use crate::future::BoxFuture;
 
 pub use command::CommandChannel;
 #[cfg(feature = "console")]
-pub use console::{Console, ConsoleLink, ConsoleOptions};
+pub use console::ConsoleOptions;
 #[cfg(feature = "console")]
-pub(crate) use console::{ConsoleChannel, ConsoleCount, NAME as CONSOLE};
+pub(crate) use console::{CONSOLE_NAME, ConsoleChannel, ConsoleCount, ReachableConsole};
 pub use terminal::TerminalChannel;
 
 /// Shows requests to people: in a window, on a terminal, or as a message to a phone.

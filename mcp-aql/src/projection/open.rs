@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Projection;
+use crate::operation::LateWarning;
 use crate::warning::{Severity, Warning};
 
 /// A path that a row may lack although its type allows it.
@@ -72,9 +73,12 @@ impl OpenPaths {
         self.has_rows.store(true, Ordering::Relaxed);
     }
 
+}
+
+impl LateWarning for OpenPaths {
     /// The warning about paths that no row has: a row may lack a field (REQ-FLD-08), but without a
     /// warning a caller would not notice a misspelled path.
-    pub(crate) fn warning(&self) -> Option<Warning> {
+    fn warning(&self) -> Option<Warning> {
         if !self.has_rows.load(Ordering::Relaxed) {
             return None;
         }

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
-use super::super::{
+use crate::human_channel::{
     AgentView, BlockView, Code, Operator, OperatorBackend, Overview, RequestKind, RequestView, Void,
 };
 use super::*;

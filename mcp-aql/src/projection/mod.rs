@@ -2,17 +2,20 @@
 
 mod container;
 mod open;
-mod projection;
+mod projected;
+mod row;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 pub(crate) use open::{OpenPath, OpenPaths};
 #[cfg(feature = "sql")]
-pub(crate) use projection::has_part;
-pub(crate) use projection::{COMPUTED, Projected};
+pub(crate) use projected::has_part;
+pub(crate) use projected::{COMPUTED, Projected};
+pub(crate) use row::{DisplayedRow, View};
 
-use super::plan::FieldIndex;
+/// The index of a field in a table of fields.
+pub type FieldIndex = usize;
 
 /// The selected fields of each row (REQ-FLD-01 to REQ-FLD-08).
 #[derive(Debug, Clone, PartialEq)]

@@ -5,11 +5,10 @@ use serde::ser::{
     SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant, Serializer,
 };
+use serde_json::Value;
 
 use super::container::is_container;
 use super::{ALL, OpenProjection, Projection};
-use crate::query::capture::capture_one;
-use crate::query::value::Scalar;
 
 /// A part of a value, with computed members appended.
 #[derive(Debug)]
@@ -17,7 +16,7 @@ pub(crate) struct Projected<'a, V: ?Sized> {
     pub(crate) value: &'a V,
     pub(crate) projection: &'a Projection,
     /// A member that is appended to an object, unless it is empty.
-    pub(crate) computed: Option<&'a serde_json::Map<String, serde_json::Value>>,
+    pub(crate) computed: Option<&'a serde_json::Map<String, Value>>,
 }
 
 impl<V: Serialize + ?Sized> Serialize for Projected<'_, V> {
@@ -44,7 +43,7 @@ pub(crate) fn has_part<V: Serialize + ?Sized>(value: &V, projection: &Projection
 /// The member that contains a row's computed fields.
 pub(crate) const COMPUTED: &str = "_computed";
 
-type Computed<'a> = Option<&'a serde_json::Map<String, serde_json::Value>>;
+type Computed<'a> = Option<&'a serde_json::Map<String, Value>>;
 
 /// Forwards the picked parts to the inner serializer.
 struct ProjectionSerializer<'a, S> {
@@ -317,9 +316,9 @@ impl<S: SerializeMap> SerializeMap for PartSerializer<'_, S> {
     type Error = S::Error;
 
     fn serialize_key<T: Serialize + ?Sized>(&mut self, key: &T) -> Result<(), S::Error> {
-        let name = || match capture_one(key) {
-            Some(Scalar::Text(name)) => Some(name.into_owned()),
-            Some(Scalar::Int(number)) => Some(number.to_string()),
+        let name = || match serde_json::to_value(key) {
+            Ok(Value::String(name)) => Some(name),
+            Ok(Value::Number(number)) if !number.is_f64() => Some(number.to_string()),
             _ => None,
         };
         let projection = self.projection;

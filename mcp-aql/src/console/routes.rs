@@ -21,7 +21,8 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::sessions::Attempt;
-use super::{NAME, Shared, request_guard};
+use super::{Shared, request_guard};
+use crate::human_channel::CONSOLE_NAME;
 use crate::error::OperationError;
 
 pub(super) const LOGIN: &str = "/login";
@@ -128,11 +129,11 @@ async fn overview(State(shared): Console, headers: HeaderMap) -> Response {
 async fn decide(State(shared): Console, Path((id, verb)): Path<(String, String)>) -> Response {
     let operator = &shared.operator;
     let done = match &*verb {
-        "approve" => operator.approve(&id, NAME).await,
-        "deny" => operator.deny(&id, NAME).await,
-        "renew" => operator.renew(&id, NAME).await,
+        "approve" => operator.approve(&id, CONSOLE_NAME).await,
+        "deny" => operator.deny(&id, CONSOLE_NAME).await,
+        "renew" => operator.renew(&id, CONSOLE_NAME).await,
         "code" => {
-            return match operator.0.code(&id, Some(NAME)).await {
+            return match operator.0.code(&id, Some(CONSOLE_NAME)).await {
                 Some(code) => answer(StatusCode::OK, &json!({ "code": code.reveal() })),
                 None => refusal(StatusCode::NOT_FOUND, "This process does not have the code."),
             };
@@ -143,7 +144,7 @@ async fn decide(State(shared): Console, Path((id, verb)): Path<(String, String)>
 }
 
 async fn unblock(State(shared): Console, Path(agent): Path<String>) -> Response {
-    outcome(shared.operator.unblock(&agent, NAME).await)
+    outcome(shared.operator.unblock(&agent, CONSOLE_NAME).await)
 }
 
 fn outcome(done: Result<(), OperationError>) -> Response {

@@ -2,8 +2,24 @@
 
 use mcp_aql_protocol::SemanticCategory;
 
-use super::{DangerSpec, LifecycleSpec, ParameterEntry, ReturnsSpec, StateSpec};
+use super::CompositeSpec;
+use crate::spec::{DangerSpec, InputSpec, LifecycleSpec, ParameterSpec, ReturnsSpec, StateSpec};
 use crate::warning::Deprecation;
+
+/// One entry of an operation's parameter table: a parameter, or several that a type brings along.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum ParameterEntry {
+    /// One argument of the function.
+    One(ParameterSpec),
+    /// The parameters of a [`ParamGroup`](crate::ParamGroup), expanded inline (REQ-INT-26).
+    Group(&'static [ParameterSpec]),
+    /// The `input` of an UPDATE operation with the table of its fields (REQ-UPD-01).
+    Input(InputSpec),
+    /// Parameters that are read together, such as those of a
+    /// [`CollectionQuery`](crate::query::CollectionQuery).
+    Composite(&'static dyn CompositeSpec),
+}
 
 /// The static table of one operation: everything that routing, validation, introspection and the
 /// tool descriptions know about it (REQ-RQ-12).

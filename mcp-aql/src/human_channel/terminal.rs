@@ -81,7 +81,7 @@ impl HumanChannel for TerminalChannel {
 
 /// Writes text to the terminal.
 #[cfg(feature = "console")]
-pub(super) async fn print(text: String) -> io::Result<()> {
+pub(crate) async fn print(text: String) -> io::Result<()> {
     write(TERMINAL.into(), text).await
 }
 

@@ -12,9 +12,8 @@ mod tests;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use chrono::Utc;
@@ -25,91 +24,16 @@ use self::console_file::ConsoleFile;
 pub use self::console_file::ConsoleLink;
 use self::login_link::{Key, Links, ON_DEMAND_TTL, STARTUP_TTL};
 use self::sessions::Sessions;
-use super::{ChannelError, HumanChannel, HumanRequest, Operator, terminal};
+use crate::adapter::Adapter;
 use crate::future::BoxFuture;
+use crate::human_channel::{
+    CONSOLE_NAME, ChannelError, ConsoleCount, ConsoleOptions, HumanChannel, HumanRequest, Operator,
+    ReachableConsole, terminal,
+};
 use crate::main_error::{Error, Result};
 
 /// The time limit of a browser for sending a request, reading the response, and keeping a connection idle.
 const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// The console's name in the audit log.
-pub(crate) const NAME: &str = "console";
-
-/// The options of the operator console.
-///
-/// ```
-/// use std::time::Duration;
-/// use mcp_aql::operator::ConsoleOptions;
-///
-/// let options = ConsoleOptions::new()
-///     .port(8686)
-///     .state_dir("/var/lib/guard")
-///     .login_command("guard console")
-///     .session_timeout(Duration::from_secs(15 * 60));
-/// ```
-#[derive(Debug, Clone)]
-#[must_use]
-pub struct ConsoleOptions {
-    port: u16,
-    state_dir: Option<PathBuf>,
-    login_command: Option<String>,
-    session_timeout: Duration,
-    announce: bool,
-}
-
-impl Default for ConsoleOptions {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl ConsoleOptions {
-    /// Creates options for any free port, with a login link on the terminal.
-    pub fn new() -> Self {
-        Self {
-            port: 0,
-            state_dir: None,
-            login_command: None,
-            session_timeout: Duration::from_secs(60 * 60),
-            announce: true,
-        }
-    }
-
-    /// Sets the port of `127.0.0.1`. Default: 0, any free port.
-    pub fn port(mut self, port: u16) -> Self {
-        self.port = port;
-        self
-    }
-
-    /// Sets a directory for a file, readable by its owner only, with which [`Console::login_links`] creates
-    /// further links. Default: none. Then only the link on the terminal and those of [`Console::link`] are
-    /// available.
-    pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
-        self.state_dir = Some(folder.into());
-        self
-    }
-
-    /// Sets the command that prints a link ([`Console::login_links`]), for the page that explains how to sign
-    /// in.
-    pub fn login_command(mut self, command: impl Into<String>) -> Self {
-        self.login_command = Some(command.into());
-        self
-    }
-
-    /// Sets the time without requests after which a browser is signed out; an open page sends a request every
-    /// second. Default: one hour.
-    pub fn session_timeout(mut self, after: Duration) -> Self {
-        self.session_timeout = after;
-        self
-    }
-
-    /// Sets whether to print a login link on the terminal from which the process was started, if there is one.
-    /// The link is never printed to standard output or standard error, which an agent may read. Default: on.
-    pub fn announce(mut self, on: bool) -> Self {
-        self.announce = on;
-        self
-    }
-}
 
 /// The operator console: a web page on its own port of `127.0.0.1` that shows the state of the adapter and
 /// accepts decisions. It is available until this value is dropped.
@@ -133,27 +57,7 @@ pub struct Console {
     // Dropped first: as long as the file exists, the console is reachable.
     _record: Option<ConsoleFile>,
     _stop: DropGuard,
-    _reached: Option<Reached>,
-}
-
-/// The number of an adapter's consoles that people can sign in to.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ConsoleCount(Arc<AtomicUsize>);
-
-impl ConsoleCount {
-    fn enter(&self) -> Reached {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Reached(self.clone())
-    }
-}
-
-/// One counted console.
-struct Reached(ConsoleCount);
-
-impl Drop for Reached {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
-    }
+    _reached: Option<ReachableConsole>,
 }
 
 /// State shared by requests.
@@ -279,25 +183,7 @@ impl std::fmt::Debug for Console {
     }
 }
 
-/// The channel of the console. Its page polls for requests.
-#[derive(Debug)]
-pub(crate) struct ConsoleChannel(pub(crate) ConsoleCount);
-
-impl HumanChannel for ConsoleChannel {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
-        Box::pin(std::future::ready(Ok(())))
-    }
-
-    fn can_present(&self) -> bool {
-        self.0.0.load(Ordering::Relaxed) > 0
-    }
-}
-
-impl crate::Adapter {
+impl Adapter {
     /// Starts the operator console, if the adapter has one. It runs until the returned value is dropped. It
     /// reaches people if a link was printed, or can be created.
     pub(crate) async fn start_console(&self) -> Result<Option<Console>> {
@@ -320,7 +206,7 @@ impl crate::Adapter {
 /// Does nothing, because the page polls the operator's requests.
 impl HumanChannel for Console {
     fn name(&self) -> &'static str {
-        NAME
+        CONSOLE_NAME
     }
 
     fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {

@@ -1,12 +1,14 @@
 //! A page of a collection, as it is serialized into a reply.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::page_fit::{self, FitResult, FittedRows, PageForm, PageSpace, RowList, Rows};
-use crate::paging::{ListCursors, PageInfo};
+use super::page_info::PageInfo;
 
 /// The schema keyword of types whose values are the whole `data` of a reply: [`Page`] and the
 /// relationship graph. It is never published.
@@ -35,9 +37,18 @@ pub struct Page<T> {
     /// The place of this page in the collection.
     pub page_info: PageInfo,
     #[cfg(feature = "query")]
-    pub(crate) answer: Option<Box<super::answer::Answer<T>>>,
-    /// The cursors of the entries of one of the framework's own lists.
-    pub(crate) cursors: Option<Box<ListCursors>>,
+    pub(crate) parts: Option<Box<super::QueryParts<T>>>,
+    /// The cursors of the entries, if this crate makes them.
+    pub(crate) cursors: Option<Arc<dyn RowCursors>>,
+}
+
+/// The cursors of a page's entries, for a page that may be shortened.
+pub(crate) trait RowCursors: fmt::Debug + Send + Sync {
+    /// The cursor of the entry with this index.
+    fn cursor(&self, place: usize) -> Option<String>;
+
+    /// Whether the page ends before a place instead of starting after one.
+    fn is_from_end(&self) -> bool;
 }
 
 impl<T> Page<T> {
@@ -47,7 +58,7 @@ impl<T> Page<T> {
             items,
             page_info,
             #[cfg(feature = "query")]
-            answer: None,
+            parts: None,
             cursors: None,
         }
     }
@@ -56,19 +67,11 @@ impl<T> Page<T> {
 impl<T> Page<T> {
     /// The cursor of the entry with this index, if this crate makes the cursors of the page.
     fn cursor(&self, place: usize) -> Option<String> {
-        #[cfg(feature = "query")]
-        if let Some(answer) = &self.answer {
-            return answer.places.as_ref()?.cursor(place);
-        }
         self.cursors.as_ref()?.cursor(place)
     }
 
     /// Whether the page ends before a place instead of starting after one.
     fn is_from_end(&self) -> bool {
-        #[cfg(feature = "query")]
-        if let Some(answer) = &self.answer {
-            return answer.places.as_ref().is_some_and(|places| places.from_end);
-        }
         self.cursors.as_ref().is_some_and(|cursors| cursors.is_from_end())
     }
 }
@@ -81,8 +84,8 @@ impl<T: Serialize> Page<T> {
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
         #[cfg(feature = "query")]
-        if let Some(answer) = &self.answer {
-            return answer.serialize(self, rows, info, serializer);
+        if let Some(parts) = &self.parts {
+            return parts.serialize(self, rows, info, serializer);
         }
         let row = |place: usize| self.items.get(place);
         let mut page = serializer.serialize_struct("Page", 2)?;
@@ -151,9 +154,9 @@ impl<T: Serialize> Page<T> {
 
     /// The entry with this index as it is serialized.
     #[cfg(feature = "query")]
-    fn shown(&self, place: usize) -> Option<super::answer::DisplayedRow<'_, T>> {
-        let view = self.answer.as_ref().and_then(|answer| answer.view.as_ref());
-        self.items.get(place).map(|row| super::answer::DisplayedRow { row, view })
+    fn shown(&self, place: usize) -> Option<crate::projection::DisplayedRow<'_, T>> {
+        let view = self.parts.as_ref().and_then(|parts| parts.view.as_ref());
+        self.items.get(place).map(|row| crate::projection::DisplayedRow { row, view })
     }
 
     /// The entry with this index as it is serialized.
