@@ -149,8 +149,9 @@ pub use mcp_aql_protocol::{
 #[doc(hidden)]
 pub use missing_feature::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 pub use operation::{
-    Call, CallScope, Context, DataKey, ExampleSpec, ExecutionContext, Method, Operation, OperationReturn, OperationSpec, Operations,
-    Outcome, ParamGroup, ParameterEntry, ProgressSink, State,
+    Call, CallScope, Context, DataKey, ExampleSpec, ExecutionContext, Method, Operation,
+    OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry, ProgressSink,
+    State,
 };
 pub use paging::{CursorKey, Page, PageInfo};
 #[cfg(feature = "query")]
@@ -162,8 +163,8 @@ pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
 pub use session::Session;
 pub use spec::{
-    DangerSpec, DefaultSpec, ElementSpec, FieldSpec, InputSpec, LifecycleSpec, Merge, ParameterSpec,
-    ParameterType, ReturnsSpec, SchemaFn, SharedState, StateSpec,
+    DangerSpec, DefaultSpec, ElementSpec, FieldSpec, InputSpec, LifecycleSpec, Merge,
+    ParameterSpec, ParameterType, ReturnsSpec, SchemaFn, SharedState, StateSpec,
 };
 pub use text::leaks_internals;
 /// The type of [`CallScope::cancellation`].

@@ -16,19 +16,19 @@ use crate::file_access::{ForbiddenAccess, exposures};
 use crate::further_query::FurtherQueries;
 use crate::gatekeeper::{self, GatePlan, Gatekeeper, Trust};
 use crate::introspection::{
-    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
-    protocol_head, protocol_of_part, repeats_the_table, sample_params,
+    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
+    protocol_of_part, repeats_the_table, sample_params,
 };
 use crate::operation::{
     CompositeTable, Composites, Handler, Parameter, Plain, RegisteredOperation,
 };
+use crate::operation::{DataKey, OperationSpec, ParameterEntry, summary};
 use crate::paging::CursorKey;
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
 use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
-use crate::operation::{DataKey, OperationSpec, ParameterEntry, summary};
 use crate::spec::{DefaultSpec, ParameterSpec, ReturnsSpec};
 use crate::spec::{InputSpec, Merge};
 use crate::store::Ready;
@@ -726,7 +726,8 @@ fn examples(
         return (shown, sample);
     }
     let sample = sample_params(&operation.parameters, shapes);
-    let queried = operation.composites.description.example.as_deref().map(|query| joined(&sample, query));
+    let queried =
+        operation.composites.description.example.as_deref().map(|query| joined(&sample, query));
     if let Some(sample) = queried.filter(|sample| check(sample).is_ok()) {
         shown.push((String::new(), sample.clone()));
         return (shown, Some(sample));
@@ -810,9 +811,10 @@ fn further_capabilities(registry: &Registry, settings: &Settings) -> Map<String,
     let names = composites.flat_map(|it| it.description.capabilities.iter().copied());
     let further = names.map(|name| (name.to_owned(), true.into()));
     #[cfg(feature = "safety")]
-    let further = further.chain(settings.safety.as_ref().map(|safety| {
-        ("execution_safety_loop".to_owned(), safety.current_mode().as_str().into())
-    }));
+    let further =
+        further.chain(settings.safety.as_ref().map(|safety| {
+            ("execution_safety_loop".to_owned(), safety.current_mode().as_str().into())
+        }));
     further.collect()
 }
 

@@ -7,14 +7,17 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::{Adapter, Rules, redacted, validate};
+use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::execution::{
     Begin, EndScope, ExecutionRecord, ExecutionSlot, ExecutionState, LimitReached, NewExecution,
     PAGE_SIZES, Status, Work,
 };
 use crate::gatekeeper::{GateRequest, Permit};
-use crate::argument::Argument;
-use crate::operation::{Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, OperationReturn, Payload, RegisteredOperation, Run};
+use crate::operation::{
+    Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, OperationReturn, Payload,
+    RegisteredOperation, Run,
+};
 use crate::paging::{Page, PageRequest};
 use crate::request::Credentials;
 use crate::router::Entry;

@@ -4,6 +4,7 @@ mod assemble;
 mod builder;
 mod config;
 mod executions;
+mod parts;
 mod settings;
 mod told;
 
@@ -16,7 +17,7 @@ use tracing::Instrument as _;
 
 pub use assemble::BuildError;
 pub use builder::AdapterBuilder;
-pub(crate) use builder::Parts;
+pub(crate) use parts::Parts;
 pub(crate) use settings::Settings;
 
 use crate::concurrency::ConcurrencyLimit;
@@ -26,6 +27,7 @@ use crate::future::BoxFuture;
 use crate::future::erased;
 use crate::gatekeeper::{GateRequest, Gatekeeper};
 use crate::introspection::{self, Introspection};
+use crate::operation::OperationSpec;
 use crate::operation::{
     Call, CallScope, Context, ExecutionCall, Handler, Payload, RegisteredOperation,
 };
@@ -37,7 +39,6 @@ use crate::response::{BatchReply, OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile, Entry, Registry};
 use crate::services::Services;
 use crate::shape::Shapes;
-use crate::operation::OperationSpec;
 use crate::validate::{Rules, ValidParams, validate};
 use crate::vocab::ReplyLimits;
 use crate::warning::{Severity, Warning, Warnings};
@@ -403,11 +404,8 @@ impl Adapter {
         let function = match handler {
             Handler::Function(function) => function,
             Handler::Execution(which) => {
-                let asked = Asked {
-                    entry,
-                    arguments: &valid.arguments,
-                    credentials: &input.credentials,
-                };
+                let asked =
+                    Asked { entry, arguments: &valid.arguments, credentials: &input.credentials };
                 return erased(self.steer(*which, asked, permit, &context, limits)).await;
             }
             Handler::Introspect => return Err(OperationError::internal("answered above")),

@@ -8,9 +8,9 @@ use chrono::{DateTime, Utc};
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
-use super::call;
 use super::prompt::Prompt;
 use super::render::plain;
+use super::request;
 use crate::adapter::Adapter;
 use crate::error::OperationError;
 use crate::main_error::{Error, Result};
@@ -133,7 +133,7 @@ impl<'a> Approval<'a> {
 
     fn announce(&self, prompt: &dyn Prompt, yes: bool) -> Result {
         let text = |key: &str| self.error.details.get(key).and_then(Value::as_str);
-        call::print_reasons(prompt, self.error)?;
+        request::print_reasons(prompt, self.error)?;
         if let Some(message) = text("confirmation_message") {
             prompt.print_line(&plain(message))?;
         }
@@ -187,7 +187,7 @@ async fn confirm(adapter: &Adapter, session: &Session, code: &str) -> Option<Str
     let mut arguments = Map::new();
     arguments.insert("operation".to_owned(), "confirm_operation".into());
     arguments.insert("params".to_owned(), json!({ "confirmation_token": code }));
-    let answer = call::handle_in(adapter, arguments, session, None).await;
+    let answer = request::handle_in(adapter, arguments, session, None).await;
     answer.result.error().map(|error| error.message.clone())
 }
 

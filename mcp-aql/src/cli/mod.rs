@@ -29,6 +29,7 @@
 //! Option<mcp_aql::cli::Command>`.
 
 #[cfg(feature = "safety")]
+mod answer;
 mod approval;
 mod call;
 mod client_config;
@@ -39,6 +40,7 @@ mod introspect;
 mod log;
 mod prompt;
 mod render;
+mod request;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};

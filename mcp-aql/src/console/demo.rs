@@ -6,11 +6,11 @@ use std::sync::Mutex;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Value, json};
 
+use super::*;
+use crate::error::OperationError;
 use crate::human_channel::{
     AgentView, BlockView, Code, Operator, OperatorBackend, Overview, RequestKind, RequestView, Void,
 };
-use super::*;
-use crate::error::OperationError;
 use crate::sync::lock;
 
 /// The state of the demo. Decisions change it.

@@ -5,6 +5,7 @@ mod console_file;
 mod demo;
 mod login_link;
 mod request_guard;
+mod response;
 mod routes;
 mod sessions;
 #[cfg(test)]

@@ -15,7 +15,7 @@ use axum::middleware::Next;
 use axum::response::Response;
 
 use super::Shared;
-use super::routes::{ICON, LOGIN, STYLE, refusal, signed_out};
+use super::response::{ICON, LOGIN, STYLE, refusal, signed_out};
 use super::sessions::SessionCheck;
 
 /// The header with the token of a session.

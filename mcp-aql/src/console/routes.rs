@@ -4,10 +4,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use axum::Router;
-use axum::body::Body;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::header::{
-    CONTENT_TYPE, ETAG, HeaderMap, HeaderName, IF_NONE_MATCH, LOCATION, RETRY_AFTER, SET_COOKIE,
+    CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH, LOCATION, RETRY_AFTER, SET_COOKIE,
 };
 use axum::http::{HeaderValue, StatusCode};
 use axum::middleware::from_fn_with_state;
@@ -17,20 +16,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::Utc;
 use mcp_aql_protocol::ErrorCode;
-use serde_json::{Value, json};
+use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
+use super::response::{HTML, ICON, JSON, LOGIN, STYLE, answer, refusal, signed_out};
 use super::sessions::Attempt;
 use super::{Shared, request_guard};
-use crate::human_channel::CONSOLE_NAME;
 use crate::error::OperationError;
-
-pub(super) const LOGIN: &str = "/login";
-pub(super) const STYLE: &str = "/console.css";
-pub(super) const ICON: &str = "/icon.svg";
-
-const HTML: &str = "text/html; charset=utf-8";
-const JSON: &str = "application/json";
+use crate::human_channel::CONSOLE_NAME;
 
 type Console = State<Arc<Shared>>;
 
@@ -165,43 +158,4 @@ fn failure(error: &OperationError) -> Response {
         _ => StatusCode::CONFLICT,
     };
     refusal(status, error.message())
-}
-
-/// Returns an error for the page's script.
-pub(super) fn refusal(status: StatusCode, message: &str) -> Response {
-    answer(status, &json!({ "error": message }))
-}
-
-fn answer(status: StatusCode, value: &Value) -> Response {
-    (status, typed(JSON), Body::from(value.to_string())).into_response()
-}
-
-fn typed(kind: &'static str) -> [(HeaderName, &'static str); 1] {
-    [(CONTENT_TYPE, kind)]
-}
-
-/// Explains how to sign in: with a page, or with an error for the script.
-pub(super) fn signed_out(shared: &Shared, path: &str, status: StatusCode, why: &str) -> Response {
-    if path.starts_with("/api/") {
-        return refusal(status, why);
-    }
-    let how = match &shared.login_command {
-        Some(command) => format!(
-            "<p>On the machine where the adapter runs, this command prints a new link:</p>\n\
-             <pre><code>{}</code></pre>",
-            escaped(command)
-        ),
-        None => {
-            "<p>Open the one-time link that the adapter printed on its terminal when it started, \
-                 or ask whoever runs it for a new one.</p>"
-                .to_owned()
-        }
-    };
-    let page =
-        include_str!("signed_out.html").replace("{why}", &escaped(why)).replace("{how}", &how);
-    (status, typed(HTML), page).into_response()
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

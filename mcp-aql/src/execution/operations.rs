@@ -2,11 +2,11 @@
 
 use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, SemanticCategory};
 
-use super::payload::ExecutionState;
+use super::state::ExecutionState;
 use crate::constraint::{Bound, Constraint, EnumValue};
+use crate::operation::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 use crate::operation::{ExecutionCall, Handler, Plain};
 use crate::paging::{Page, PageSizes};
-use crate::operation::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 use crate::spec::{DefaultSpec, ParameterSpec, ReturnsSpec};
 
 const ID: ParameterEntry = ParameterEntry::One(

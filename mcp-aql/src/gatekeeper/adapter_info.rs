@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::{GatePlan, Trust};
 use crate::error::OperationError;
-use crate::future::BoxFuture;
 use crate::further_query::FurtherQuery;
-use crate::operation::{Handler, RegisteredOperation};
+use crate::future::BoxFuture;
 use crate::operation::OperationSpec;
+use crate::operation::{Handler, RegisteredOperation};
 
 /// The danger of an operation as callers see it. The fields are named as in danger-levels §3.2.
 #[derive(Serialize)]
@@ -150,9 +150,7 @@ pub(crate) fn gate_note(handler: &Handler, plan: &GatePlan) -> Option<String> {
         // The first error explains how to confirm. The note is short because every list of operations has it.
         "confirm" => Some(format!("To be confirmed: {level}.")),
         "deny" | "introspect_only" => Some(format!("Denied: {level}.")),
-        _ if plan.may_ask_for_some() => {
-            Some(format!("To be confirmed for some values: {level}."))
-        }
+        _ if plan.may_ask_for_some() => Some(format!("To be confirmed for some values: {level}.")),
         _ => None,
     }
 }

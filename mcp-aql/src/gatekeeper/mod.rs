@@ -20,13 +20,13 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use mcp_aql_protocol::ErrorCode;
 
+use crate::argument::Argument;
 use crate::audit::AuditEntry;
 use crate::clock;
 use crate::error::OperationError;
 use crate::execution::LimitReached;
 #[cfg(feature = "limits")]
 use crate::limits::CountedCall;
-use crate::argument::Argument;
 use crate::operation::{Context, ExecutionCall, Handler, RegisteredOperation};
 use crate::redact::redacted;
 use crate::request::Credentials;

@@ -7,8 +7,8 @@ use super::policy::{Permission, Policy, strictest};
 use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
 use super::{GateSettings, Trust, confirmation_message};
 use crate::argument::Argument;
-use crate::operation::{Parameter};
 use crate::operation::OperationSpec;
+use crate::operation::Parameter;
 
 /// The gates of one operation, computed when the adapter is built.
 #[derive(Debug, Clone)]

@@ -8,9 +8,9 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::table::PAGE_SIZES;
-use crate::further_query::{FurtherQueries, FurtherQuery};
-use crate::error::OperationError;
 use crate::argument::Argument;
+use crate::error::OperationError;
+use crate::further_query::{FurtherQueries, FurtherQuery};
 use crate::operation::{Outcome, Payload, SUCCESS};
 use crate::paging::{CURSOR_CONTROLS, CursorKey, PageRequest};
 use crate::session::Session;

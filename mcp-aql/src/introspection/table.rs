@@ -3,8 +3,8 @@
 use mcp_aql_protocol::{MAX_PAGE_SIZE, SemanticCategory};
 
 use crate::constraint::{Constraint, EnumValue};
-use crate::paging::PageSizes;
 use crate::operation::{ExampleSpec, OperationSpec, ParameterEntry};
+use crate::paging::PageSizes;
 use crate::spec::{DefaultSpec, ParameterSpec};
 
 /// The page sizes of the operations list. Without page controls the whole list is returned, so a

@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
+use crate::operation::DataKey;
 use crate::operation::Envelope;
 use crate::paging::DATA_MARK;
 use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
-use crate::operation::{DataKey};
-use crate::spec::{SchemaFn};
+use crate::spec::SchemaFn;
 
 /// Collects the types of all parameters and results from their JSON schemas, so that every type is
 /// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    CompositeValues, Context, Envelope, ExecutionContext, OperationReturn, Outcome, ParamGroup, Payload, State,
-    StateMap,
+    CompositeValues, Context, Envelope, ExecutionContext, Outcome, Payload, State, StateMap,
 };
 use crate::argument::Argument;
 use crate::error::OperationError;
@@ -59,14 +58,6 @@ impl Call {
             .transpose()
     }
 
-    /// The next arguments, as a group.
-    ///
-    /// # Errors
-    /// As [`param`](Self::param).
-    pub fn group<G: ParamGroup>(&mut self) -> Result<G, OperationError> {
-        G::decode(self)
-    }
-
     /// The next composite argument, such as a [`CollectionQuery`](crate::query::CollectionQuery).
     ///
     /// # Errors
@@ -106,19 +97,6 @@ impl Call {
         self.execution
             .clone()
             .ok_or_else(|| OperationError::internal("the operation's table declares no lifecycle"))
-    }
-
-    /// Turns what the function returned into the reply.
-    ///
-    /// The form of `returned` is inferred. A `Result` whose error type is serializable and has a JSON
-    /// schema, such as `Result<u8, String>`, is data to this method. Convert the error into an
-    /// [`OperationError`] first, as in `call.reply(result.or_internal())`. Generated code does not depend on
-    /// this inference.
-    ///
-    /// # Errors
-    /// The operation's own error.
-    pub fn reply<R: OperationReturn<M>, M>(self, returned: R) -> Outcome {
-        self.finish(|payload| returned.write(payload))
     }
 
     /// Writes the reply, and adds the warnings that only a written reply shows.

@@ -12,7 +12,7 @@ use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::paging::CursorKey;
 use crate::shape::Members;
-use crate::warning::Warning;
+use crate::warning::{LateWarning, Warning};
 
 /// The definition of such an argument in an operation's table, for example of a
 /// [`CollectionQuery`](crate::query::CollectionQuery).
@@ -70,11 +70,6 @@ pub(crate) struct CompositeValue {
     pub(crate) value: Box<dyn Any + Send>,
     pub(crate) warnings: Vec<Warning>,
     pub(crate) late_warnings: Vec<Arc<dyn LateWarning>>,
-}
-
-/// A warning that is known once the reply is written.
-pub(crate) trait LateWarning: fmt::Debug + Send + Sync {
-    fn warning(&self) -> Option<Warning>;
 }
 
 /// The composite arguments of an operation.

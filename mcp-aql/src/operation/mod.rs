@@ -5,6 +5,8 @@ mod arguments;
 mod composite;
 mod context;
 mod execution;
+mod parameter;
+mod payload;
 mod returns;
 mod spec;
 mod state;
@@ -14,20 +16,23 @@ mod traits;
 mod usage;
 
 pub use arguments::Call;
-pub(crate) use composite::{CompositeDescription, CompositeReader, CompositeValue, CompositeValues, Composites, LateWarning};
+pub(crate) use composite::{
+    CompositeDescription, CompositeReader, CompositeValue, CompositeValues, Composites,
+};
 pub use composite::{CompositeSpec, CompositeTable};
 pub use context::{CallScope, Context, ProgressSink};
 pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};
-pub(crate) use returns::Envelope;
-pub(crate) use returns::SUCCESS;
-pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain};
+pub(crate) use parameter::Parameter;
+pub(crate) use payload::{Envelope, SUCCESS};
+pub use payload::{Outcome, Payload};
+pub use returns::{Fallible, OperationReturn, Plain};
 pub use returns::{PlainForm, ReturnForm};
 pub(crate) use spec::summary;
 pub use spec::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 pub use state::State;
 pub(crate) use state::StateMap;
-pub(crate) use table::{Handler, Parameter, RegisteredOperation, Run};
+pub(crate) use table::{Handler, RegisteredOperation, Run};
 pub use traits::{Method, Operation, Operations, ParamGroup};
 #[cfg(feature = "limits")]
 pub(crate) use usage::UpstreamMemory;

@@ -9,8 +9,8 @@ use super::controls::{CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, 
 use super::cursor_key::CursorKey;
 use super::page::RowCursors;
 use super::page_info::PageInfo;
-use crate::error::OperationError;
 use crate::argument::Argument;
+use crate::error::OperationError;
 use crate::warning::Warning;
 
 /// The page sizes of a list (REQ-PAG-08).

@@ -17,8 +17,8 @@ pub(crate) use controls::CURSOR_CONTROLS;
 pub(crate) use controls::{Contradiction, EXPECTED_CURSOR, clamped, refused_cursor};
 pub use cursor_key::CursorKey;
 pub(crate) use list::{PageRequest, PageSizes};
-pub use page::Page;
 pub(crate) use page::DATA_MARK;
+pub use page::Page;
 #[cfg(feature = "query")]
 pub(crate) use page::RowCursors;
 pub(crate) use page_fit::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};

@@ -85,7 +85,7 @@ impl<T: Serialize> Page<T> {
     ) -> Result<S::Ok, S::Error> {
         #[cfg(feature = "query")]
         if let Some(parts) = &self.parts {
-            return parts.serialize(self, rows, info, serializer);
+            return parts.serialize(&self.items, rows, info, serializer);
         }
         let row = |place: usize| self.items.get(place);
         let mut page = serializer.serialize_struct("Page", 2)?;

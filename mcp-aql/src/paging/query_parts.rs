@@ -3,7 +3,6 @@
 use serde::ser::{SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
-use super::page::Page;
 use super::page_fit::{RowList, Rows};
 use super::page_info::PageInfo;
 use crate::projection::{DisplayedRow, View};
@@ -49,7 +48,7 @@ impl<T: serde::Serialize> QueryParts<T> {
     /// Serializes these rows of the page with the other parts of the reply.
     pub(super) fn serialize<S: Serializer>(
         &self,
-        page: &Page<T>,
+        items: &[T],
         rows: Rows<'_>,
         info: &PageInfo,
         serializer: S,
@@ -60,8 +59,8 @@ impl<T: serde::Serialize> QueryParts<T> {
         }
         if self.items {
             let view = self.view.as_ref();
-            let row = |place: usize| page.items.get(place).map(|row| DisplayedRow { row, view });
-            data.serialize_field("items", &RowList { count: page.items.len(), rows, row })?;
+            let row = |place: usize| items.get(place).map(|row| DisplayedRow { row, view });
+            data.serialize_field("items", &RowList { count: items.len(), rows, row })?;
             match (&self.pagination, rows) {
                 (Some(pagination), Rows::At(kept)) => {
                     data.serialize_field("pagination", &pagination.with(kept.len()))?;

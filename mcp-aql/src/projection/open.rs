@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::Projection;
-use crate::operation::LateWarning;
-use crate::warning::{Severity, Warning};
+use crate::warning::{LateWarning, Severity, Warning};
 
 /// A path that a row may lack although its type allows it.
 #[derive(Debug)]
@@ -72,7 +71,6 @@ impl OpenPaths {
     pub(crate) fn mark_row(&self) {
         self.has_rows.store(true, Ordering::Relaxed);
     }
-
 }
 
 impl LateWarning for OpenPaths {

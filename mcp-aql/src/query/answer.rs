@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::aggregate::Aggregations;
 use super::plan::{Plan, Seal, Window};
 use super::value::Scalar;
 use crate::paging::{Page, PageInfo, Pagination, QueryParts, RowCursors};
-use crate::projection::{ReportedFields, View};
+use crate::projection::View;
 
 /// The places of a page's rows in the collection, for the cursors of a shortened page.
 #[derive(Debug)]
@@ -19,35 +18,6 @@ struct RowPlaces {
     seal: Arc<Seal>,
     /// Whether the page ends before a place instead of starting after one.
     from_end: bool,
-}
-
-/// The controls that the reply reports as applied (REQ-COL-10).
-#[derive(Debug, Clone, Default, serde::Serialize)]
-pub(crate) struct Applied {
-    /// The search terms; a row matches one of them or more.
-    #[serde(rename = "query", skip_serializing_if = "Option::is_none")]
-    pub(crate) terms: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) filter: Option<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) sort: Vec<AppliedKey>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fields: Option<ReportedFields>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) first: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) last: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) limit: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) page_size: Option<usize>,
-}
-
-/// One sort key.
-#[derive(Debug, Clone, serde::Serialize)]
-pub(crate) struct AppliedKey {
-    pub(crate) field: String,
-    pub(crate) order: &'static str,
 }
 
 impl Plan {

@@ -7,8 +7,7 @@ use super::entry::{QueryEntry, QueryParameter, QueryParams, QueryTable};
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::operation::{
-    CompositeDescription, CompositeReader, CompositeSpec, CompositeTable, CompositeValue,
-    Parameter,
+    CompositeDescription, CompositeReader, CompositeSpec, CompositeTable, CompositeValue, Parameter,
 };
 use crate::paging::CursorKey;
 use crate::spec::ParameterSpec;

@@ -16,6 +16,8 @@ mod aggregate;
 #[cfg(feature = "query")]
 mod answer;
 #[cfg(feature = "query")]
+mod applied;
+#[cfg(feature = "query")]
 mod capabilities;
 #[cfg(feature = "query")]
 mod capture;
@@ -32,6 +34,10 @@ mod cursor;
 mod description;
 #[cfg(feature = "query")]
 mod entry;
+#[cfg(feature = "query")]
+mod field_info;
+#[cfg(feature = "query")]
+mod grouping;
 #[cfg(feature = "query")]
 mod memory;
 #[cfg(feature = "query")]
@@ -64,8 +70,9 @@ pub use {
     capabilities::Capabilities,
     collection::CollectionQuery,
     entry::{QueryArgument, QueryEntry, QueryParams, QueryTable},
+    field_info::FieldInfo,
     memory::Row,
-    model::{FieldInfo, Members, Model, Table},
+    model::{Members, Model, Table},
     options::{Control, QueryOptions, TextControl},
     relationships::{
         Direction, Edge, EdgesAt, Element, GraphEdge, GraphNode, GraphSections, RelationshipGraph,

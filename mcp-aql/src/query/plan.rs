@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::answer::Applied;
+use super::applied::Applied;
 use super::cursor;
 use super::text::TextQuery;
 use super::value::Scalar;

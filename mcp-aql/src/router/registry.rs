@@ -68,11 +68,7 @@ impl Registry {
     }
 
     /// The operation of this name, if it may be called through this door (REQ-EPT-03, REQ-EPT-16).
-    pub(crate) fn route(
-        &self,
-        name: &str,
-        endpoint: Endpoint,
-    ) -> Result<&Entry, OperationError> {
+    pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<&Entry, OperationError> {
         let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
         match endpoint {
             Endpoint::Family(family) if family != entry.family => {

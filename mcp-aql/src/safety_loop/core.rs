@@ -16,7 +16,7 @@ use super::action::{Action, normalize};
 use super::agent_state::{AgentState, PersonRequest};
 use super::code::RequestCredentials;
 use super::directive::{AgentNotification, LoopMode};
-use super::presence::Presence;
+use super::presence::{LEASE_SECONDS, Presence};
 use super::recent_audit::RecentAudit;
 use super::request_limit::RequestLimit;
 use super::settings::{AgentPolicies, SafetyLoop};
@@ -35,8 +35,6 @@ pub(super) const AGENTS: &str = "safety_agents";
 pub(super) const INDEX: &str = "safety_index";
 /// The collection of running processes.
 const PROCESSES: &str = "safety_processes";
-/// The time without a heartbeat after which a process counts as gone, in seconds.
-pub(super) const LEASE_SECONDS: i64 = 12;
 /// The tolerated difference between the clocks of machines that share a store, in seconds.
 pub(super) const MAX_CLOCK_DIFFERENCE_SECONDS: i64 = 12;
 /// The interval of a process's heartbeats.

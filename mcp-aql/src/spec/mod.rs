@@ -5,13 +5,14 @@ mod danger;
 mod input;
 mod parameter;
 mod returns;
+mod schema;
 mod state;
+mod unused;
 
 pub use danger::{DangerSpec, LifecycleSpec};
 pub use input::{ElementSpec, FieldSpec, InputSpec, Merge};
-pub use parameter::{
-    DefaultSpec, ParameterSpec, ParameterType, SchemaFn, optional, required,
-};
+pub use parameter::{DefaultSpec, ParameterSpec, ParameterType, optional, required};
 pub use returns::ReturnsSpec;
-pub(crate) use returns::Unused;
+pub use schema::SchemaFn;
 pub use state::{SharedState, StateSpec};
+pub(crate) use unused::Unused;

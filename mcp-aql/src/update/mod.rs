@@ -13,6 +13,7 @@
 
 mod change;
 mod decode;
+mod erased_patch;
 mod field;
 mod if_match;
 mod json;

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
-use crate::error::OperationError;
 use crate::argument::Argument;
+use crate::error::OperationError;
 use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
 use crate::shape::{Fault, FaultKind, Faults, Hint, Path, Shapes, type_name};
 use crate::spec::{InputSpec, Merge};

@@ -16,8 +16,8 @@ use super::{
     row_at,
 };
 use crate::query::capture::{self, capture};
-use crate::query::memory::{Groups, Sum};
-use crate::query::model::FieldInfo;
+use crate::query::field_info::FieldInfo;
+use crate::query::grouping::{Groups, Sum};
 use crate::query::plan::Test;
 use crate::query::value::{Scalar, ValueKind};
 

@@ -21,8 +21,8 @@ pub use probe::{ComputedProbe, Fallback, NoComputed, NoOrder, OrderProbe, Probe,
 pub use values::ColumnValue;
 pub(crate) use values::instant_of;
 
-use super::memory::{Groups, Sum};
-use super::model::FieldInfo;
+use super::field_info::FieldInfo;
+use super::grouping::{Groups, Sum};
 use super::plan::Test;
 use super::value::{Scalar, ValueKind};
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::values::ColumnValue;
 use super::{Access, Column, ColumnType, Matcher, each_in_group, priority, retain_rows, row_at};
-use crate::query::memory::{Groups, Sum};
-use crate::query::model::FieldInfo;
+use crate::query::field_info::FieldInfo;
+use crate::query::grouping::{Groups, Sum};
 use crate::query::plan::Test;
 use crate::query::value::Scalar;
 

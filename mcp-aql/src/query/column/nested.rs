@@ -6,8 +6,9 @@ use std::marker::PhantomData;
 use serde_json::Value;
 
 use super::{Column, ColumnType, Matcher, retain_rows, row_at};
-use crate::query::memory::{Groups, Sum};
-use crate::query::model::{self, FieldInfo};
+use crate::query::field_info::FieldInfo;
+use crate::query::grouping::{Groups, Sum};
+use crate::query::model;
 use crate::query::plan::Test;
 use crate::query::resource::Resource;
 use crate::query::value::Scalar;

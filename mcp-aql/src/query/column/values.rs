@@ -10,7 +10,7 @@ use std::sync::Arc;
 use chrono::{DateTime, NaiveDate, TimeZone, Utc};
 
 use crate::query::capture::float;
-use crate::query::memory::{Groups, Sum};
+use crate::query::grouping::{Groups, Sum};
 use crate::query::value::{Scalar, ValueKind};
 
 /// A type whose values queries can read without serializing them.
