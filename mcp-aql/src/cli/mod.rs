@@ -28,8 +28,8 @@
 //! A parser can also include the commands without the options: `#[command(subcommand)] command:
 //! Option<mcp_aql::cli::Command>`.
 
-#[cfg(feature = "safety")]
 mod answer;
+#[cfg(feature = "safety")]
 mod approval;
 mod call;
 mod client_config;

@@ -64,7 +64,6 @@ pub(crate) trait CompositeReader: Send + Sync {
 }
 
 /// A composite argument that was read.
-#[cfg_attr(not(feature = "query"), expect(dead_code, reason = "only queries are composite"))]
 pub(crate) struct CompositeValue {
     /// The argument of the function.
     pub(crate) value: Box<dyn Any + Send>,

@@ -16,10 +16,9 @@ mod traits;
 mod usage;
 
 pub use arguments::Call;
-pub(crate) use composite::{
-    CompositeDescription, CompositeReader, CompositeValue, CompositeValues, Composites,
-};
-pub use composite::{CompositeSpec, CompositeTable};
+#[cfg(feature = "query")]
+pub(crate) use composite::{CompositeDescription, CompositeReader, CompositeValue};
+pub(crate) use composite::{CompositeSpec, CompositeTable, CompositeValues, Composites};
 pub use context::{CallScope, Context, ProgressSink};
 pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};

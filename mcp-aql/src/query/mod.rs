@@ -27,6 +27,8 @@ mod collection;
 #[doc(hidden)]
 pub mod column;
 #[cfg(feature = "query")]
+mod columns;
+#[cfg(feature = "query")]
 mod composite;
 #[cfg(feature = "query")]
 mod cursor;
@@ -43,15 +45,23 @@ mod memory;
 #[cfg(feature = "query")]
 mod model;
 #[cfg(feature = "query")]
+mod model_builder;
+#[cfg(feature = "query")]
+mod nested;
+#[cfg(feature = "query")]
 mod options;
 #[cfg(feature = "query")]
 pub mod plan;
+#[cfg(feature = "query")]
+mod probe;
 #[cfg(feature = "query")]
 mod read;
 #[cfg(feature = "query")]
 mod relationships;
 #[cfg(feature = "query")]
 mod resource;
+#[cfg(feature = "query")]
+mod resource_spec;
 #[cfg(feature = "query")]
 mod single;
 #[cfg(feature = "sql")]
@@ -78,10 +88,8 @@ pub use {
         Direction, Edge, EdgesAt, Element, GraphEdge, GraphNode, GraphSections, RelationshipGraph,
         RelationshipQuery, RelationshipRecord, RelationshipSource, Side,
     },
-    resource::{
-        ComputedFields, DefaultSort, FieldSpec, Identified, Preset, RelationshipType, Resource,
-        ResourceSpec,
-    },
+    resource::{ComputedFields, Identified, Resource},
+    resource_spec::{DefaultSort, FieldSpec, Preset, RelationshipType, ResourceSpec},
     single::{Fields, Selected},
     text::{Term, TextQuery, fold},
     value::{Scalar, ValueKind},

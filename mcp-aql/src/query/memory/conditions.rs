@@ -1,6 +1,6 @@
 //! Filters and scores rows.
 
-use super::super::column::{Column, Matcher, retain_rows, row_at};
+use super::super::columns::{Column, Matcher, retain_rows, row_at};
 use super::super::field_info::FieldInfo;
 use super::super::model::Model;
 use super::super::plan::{Filter, Plan, SortBy};

@@ -3,7 +3,7 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::super::aggregate::Aggregations;
-use super::super::column::Column;
+use super::super::columns::Column;
 use super::super::field_info::FieldInfo;
 use super::super::grouping::{Groups, Sum};
 use super::super::model::{Model, Table};

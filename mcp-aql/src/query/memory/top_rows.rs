@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::super::column::{Column, row_at};
+use super::super::columns::{Column, row_at};
 use super::super::field_info::FieldInfo;
 use super::super::model::Model;
 use super::super::plan::{Plan, SortBy, Window};

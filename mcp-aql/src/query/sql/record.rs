@@ -18,7 +18,7 @@ use super::dialect::Form;
 use super::value::SqlValue;
 use crate::projection::{COMPUTED, OpenPaths, Projected, Projection, Selection, has_part};
 use crate::query::capture::{float, widened};
-use crate::query::column::instant_of;
+use crate::query::columns::instant_of;
 use crate::query::field_info::FieldInfo;
 use crate::query::resource::Resource;
 use crate::query::value::{Scalar, ValueKind};

@@ -7,8 +7,9 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Access, CapturedColumn, Column, ColumnValue, NativeColumn};
-use crate::query::resource::{ComputedFields, FieldSpec, Resource};
+use super::columns::{Access, CapturedColumn, Column, ColumnValue, NativeColumn};
+use super::resource::{ComputedFields, Resource};
+use super::resource_spec::FieldSpec;
 
 /// Selects the column of the field that `A` accesses.
 #[derive(Debug)]

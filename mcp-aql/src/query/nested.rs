@@ -5,13 +5,14 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use super::{Column, ColumnType, Matcher, retain_rows, row_at};
-use crate::query::field_info::FieldInfo;
-use crate::query::grouping::{Groups, Sum};
-use crate::query::model;
-use crate::query::plan::Test;
-use crate::query::resource::Resource;
-use crate::query::value::Scalar;
+use super::columns::{Column, ColumnType, Matcher, NestedField, retain_rows, row_at};
+use super::field_info::FieldInfo;
+use super::grouping::{Groups, Sum};
+use super::model_builder::is_in_progress;
+use super::plan::Test;
+use super::resource::Resource;
+use super::resource_spec::FieldSpec;
+use super::value::Scalar;
 
 /// Access to a resource in a field, which may be missing.
 pub trait NestedAccess: 'static {
@@ -24,23 +25,9 @@ pub trait NestedAccess: 'static {
     fn get(row: &Self::Row) -> Option<&Self::Inner>;
 }
 
-/// Lists the columns of a nested resource from the perspective of its owner. Returns the problems
-/// of the nested resource, or `None` if the resource contains itself.
-pub type Expand<T> = fn(&mut dyn FnMut(NestedField<T>)) -> Option<&'static [String]>;
-
-/// One column of a nested resource.
-#[derive(Debug)]
-pub struct NestedField<T: 'static> {
-    /// The nested resource's description of the field.
-    pub(crate) info: FieldInfo,
-    pub(crate) column: Box<dyn Column<T>>,
-}
-
 /// Lists the columns of the resource that `A` accesses.
-pub(crate) fn expand<A: NestedAccess>(
-    take: &mut dyn FnMut(NestedField<A::Row>),
-) -> Option<&'static [String]> {
-    if model::is_in_progress::<A::Inner>() {
+fn expand<A: NestedAccess>(take: &mut dyn FnMut(NestedField<A::Row>)) -> Option<&'static [String]> {
+    if is_in_progress::<A::Inner>() {
         return None;
     }
     let model = A::Inner::model();
@@ -49,6 +36,16 @@ pub(crate) fn expand<A: NestedAccess>(
         take(NestedField { info: info.clone(), column: Box::new(through) });
     }
     Some(&model.table().problems)
+}
+
+impl<T> FieldSpec<T> {
+    /// Marks the field as a nested resource, whose fields a query may name after a dot. `A`
+    /// accesses it.
+    #[must_use]
+    pub const fn nested<A: NestedAccess<Row = T>>(mut self) -> Self {
+        self.nested = Some(expand::<A>);
+        self
+    }
 }
 
 /// A column of the inner resource.

@@ -1,9 +1,8 @@
 //! Fields as columns: the operations that the executors need, independent of the field's type.
 
 mod captured;
+mod expand;
 mod native;
-mod nested;
-mod probe;
 mod values;
 mod variant;
 
@@ -14,10 +13,8 @@ use std::fmt;
 use serde_json::Value;
 
 pub use captured::CapturedColumn;
+pub use expand::{Expand, NestedField};
 pub use native::NativeColumn;
-pub(crate) use nested::expand;
-pub use nested::{Expand, NestedAccess, NestedField};
-pub use probe::{ComputedProbe, Fallback, NoComputed, NoOrder, OrderProbe, Probe, is_ordered};
 pub use values::ColumnValue;
 pub(crate) use values::instant_of;
 
