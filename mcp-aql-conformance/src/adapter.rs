@@ -104,6 +104,13 @@ impl Operation {
         self.reply.pointer("/data/operation").unwrap_or(&Value::Null)
     }
 
+    /// The values of a parameter in the examples of the operation.
+    pub(crate) fn examples_of<'a>(&'a self, parameter: &'a str) -> impl Iterator<Item = &'a Value> {
+        let examples = self.details().get("examples").and_then(Value::as_array);
+        let requests = examples.into_iter().flatten();
+        requests.filter_map(move |example| example.pointer("/request/params")?.get(parameter))
+    }
+
     /// Whether the operation changes nothing. The category, the permissions, the name and the other details
     /// must agree.
     pub(crate) fn is_read(&self) -> bool {
@@ -141,6 +148,22 @@ pub(crate) struct Type {
     pub(crate) reply: Value,
 }
 
+/// Parameters with a meaning in the protocol.
+pub(crate) const STANDARD_PARAMETERS: [&str; 12] = [
+    "fields",
+    "filter",
+    "sort",
+    "query",
+    "first",
+    "after",
+    "last",
+    "before",
+    "limit",
+    "offset",
+    "aggregate",
+    "include_items",
+];
+
 /// The self-description of an adapter in one mode.
 #[derive(Debug, Clone)]
 pub(crate) struct Adapter {
@@ -167,6 +190,15 @@ pub(crate) struct Adapter {
 }
 
 impl Adapter {
+    /// Whether all families of the tools belong to the CRUDE profile.
+    pub(crate) fn is_crude(&self) -> bool {
+        let is_category = |family: &str| Category::ALL.iter().any(|it| it.family() == family);
+        self.mode == Mode::Semantic
+            && self.endpoints.iter().all(|tool| {
+                tool_parts(&tool.name).and_then(|(_, family)| family).is_some_and(is_category)
+            })
+    }
+
     /// `_protocol` of the list of operations, or null.
     pub(crate) fn protocol(&self) -> &Value {
         self.operations_reply.pointer("/data/_protocol").unwrap_or(&Value::Null)

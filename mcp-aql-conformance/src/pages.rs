@@ -9,14 +9,13 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::json_size::weight;
-use crate::run::Run;
+use crate::run::{MAX_WALK_KIB, Run};
 
 /// The maximum number of walked pages of a collection.
 const MAX_PAGES: usize = 200;
 /// The maximum number of walked items of a collection.
 const MAX_ITEMS: usize = 20_000;
-/// The memory limit of all concurrent walks, in KiB.
-pub(crate) const MAX_WALK_KIB: usize = 12 << 10;
+
 /// The maximum time to wait for memory of other walks.
 const MEMORY_WAIT_TIMEOUT: Duration = Duration::from_secs(5);
 

@@ -10,10 +10,13 @@ use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::category::Category;
+use crate::items::{to_create, varied};
+use crate::nouns::is_identifier;
 use crate::pages;
-use crate::resources::{Proof, RESERVED, Resource, Role, to_create, varied};
+use crate::resources::{Proof, RESERVED, Resource, Role};
 use crate::run::{Run, arguments};
-use crate::values::{self, Shape};
+use crate::shape::Shape;
+use crate::values;
 
 /// The number of items below which the run creates more, for pages and groups.
 const MIN_ITEMS: usize = 5;
@@ -54,7 +57,7 @@ impl Run {
         }
         let unheard = Cases::default();
         for kind in self.resources().kinds() {
-            if let Some(list) = kind.operation(self, Role::List)
+            if let Some(list) = kind.operation(&self.adapter, Role::List)
                 && self.forbids(list).is_none()
                 && pages::shows_all(self, list, &unheard).await
             {
@@ -70,7 +73,7 @@ impl Run {
             return;
         }
         for kind in self.resources().kinds() {
-            if let Some(create) = kind.operation(self, Role::Create)
+            if let Some(create) = kind.operation(&self.adapter, Role::Create)
                 && self.forbids(create).is_none()
                 && !self.resources().is_proved(&kind.name)
                 && let Some(names) = self.makes_two(kind, create).await
@@ -109,7 +112,7 @@ impl Run {
             return;
         }
         for kind in self.resources().kinds() {
-            if let Some(create) = kind.operation(self, Role::Create)
+            if let Some(create) = kind.operation(&self.adapter, Role::Create)
                 && self.forbids(create).is_none()
                 && !self.resources().has_one(&kind.name)
             {
@@ -170,7 +173,7 @@ impl Run {
         let params = values::valid(self, operation, turn).ok()?;
         let mut varied = params.clone();
         for parameter in &operation.parameters {
-            if varied.contains_key(&parameter.name) || values::is_identifier(&parameter.name) {
+            if varied.contains_key(&parameter.name) || is_identifier(&parameter.name) {
                 continue;
             }
             // Nested objects, if objects are free-form.

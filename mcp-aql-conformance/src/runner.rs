@@ -13,7 +13,8 @@ use crate::category::Mode;
 use crate::checks::{self, Body, Check};
 use crate::config::Settings;
 use crate::learn::{self, LearnError};
-use crate::report::{CheckReport, Report};
+use crate::report::Report;
+use crate::results::{ModeResults, RunResults};
 use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
 use crate::wire::{Connection, NoResponse, Tap, Target};
@@ -86,25 +87,6 @@ impl std::fmt::Debug for Runner {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("Runner").field("target", &self.target).finish_non_exhaustive()
     }
-}
-
-/// The results of one mode.
-pub(crate) struct ModeResults {
-    pub(crate) adapter: Adapter,
-    pub(crate) asked: Option<Mode>,
-    pub(crate) collected: BTreeMap<&'static str, CaseResults>,
-    /// Items that the run created and could not remove.
-    pub(crate) left_behind: Vec<String>,
-}
-
-/// The results of all modes.
-pub(crate) struct RunResults {
-    pub(crate) surfaces: Vec<ModeResults>,
-    /// The reasons why modes could not be learned. `None` is the adapter as started.
-    pub(crate) unlearned: Vec<(Option<Mode>, LearnError)>,
-    /// The results of checks across modes.
-    pub(crate) collected: BTreeMap<&'static str, CaseResults>,
-    pub(crate) took: Duration,
 }
 
 impl Runner {
@@ -392,17 +374,6 @@ async fn one(run: &Run, check: &Check, cases: &Cases) {
     }
 }
 
-impl RunResults {
-    /// The results of a check in all modes.
-    pub(crate) fn of(&self, check: &Check) -> CheckReport {
-        let surfaces = self
-            .surfaces
-            .iter()
-            .filter_map(|surface| Some((Some(&surface.adapter), surface.collected.get(check.id)?)));
-        let together = self.collected.get(check.id).map(|collected| (None, collected));
-        CheckReport::judge(check, surfaces.chain(together))
-    }
-}
 #[cfg(test)]
 mod tests {
     use super::*;

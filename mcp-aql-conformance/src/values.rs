@@ -1,44 +1,39 @@
 //! Values of parameters: valid ones from introspection and results, and invalid ones.
 
-mod pattern;
-mod shape;
-
-use std::collections::BTreeMap;
-
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::shape::{Fault, InvalidValue, Shape};
 use crate::adapter::{Operation, Parameter};
 use crate::cases::Skip;
 use crate::category::Category;
-use crate::resources;
+use crate::nouns::{is_identifier, thing_of};
 use crate::run::Run;
+use crate::shape::{InvalidValue, Shape, hits_nothing};
 
-/// The maximum number of kept values per name.
-const MAX_VALUES_PER_NAME: usize = 8;
-/// The maximum length of names, in bytes.
-const MAX_NAME_BYTES: usize = 200;
-const MAX_VALUE_BYTES: usize = 1 << 10;
-/// The maximum number of names.
-const MAX_NAMES: usize = 2_000;
 /// A number that identifies no item.
 const UNUSED_NUMBER: i64 = 987_654_321;
 
-/// Parameters with a meaning in the protocol.
-pub(crate) const STANDARD: [&str; 12] = [
-    "fields",
-    "filter",
-    "sort",
-    "query",
-    "first",
-    "after",
-    "last",
-    "before",
-    "limit",
-    "offset",
-    "aggregate",
-    "include_items",
-];
+impl Run {
+    /// Parameters of a valid call: the required ones, from the configuration, from results, from examples,
+    /// or generated from their constraints.
+    ///
+    /// # Errors
+    /// [`Skip::NoFixture`] if there is no value for one of them.
+    pub(crate) fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
+        valid(self, operation, 0)
+    }
+
+    /// Parameters of a valid call with identifiers of missing items, so that a call that should fail
+    /// changes nothing if it runs.
+    ///
+    /// # Errors
+    /// [`Skip::NoFixture`] if there is no value of the form of one of them.
+    pub(crate) fn with_missing_ids(
+        &self,
+        operation: &Operation,
+    ) -> Result<Map<String, Value>, Skip> {
+        with_missing_ids(self, operation)
+    }
+}
 
 /// The required parameters of a valid call. Another `turn` selects other values if possible.
 pub(crate) fn valid(
@@ -139,27 +134,8 @@ pub(crate) fn of(
     if let Some(value) = parameter.member("default").filter(|value| shape.accepts(value)) {
         return Some(value.clone());
     }
-    let shown = in_examples(operation, &parameter.name).find(|value| shape.accepts(value)).cloned();
+    let shown = operation.examples_of(&parameter.name).find(|value| shape.accepts(value)).cloned();
     shown.or_else(|| if is_known { None } else { shape.made(turn) })
-}
-
-/// The values of a parameter in the examples of an operation.
-pub(crate) fn in_examples<'a>(
-    operation: &'a Operation,
-    parameter: &'a str,
-) -> impl Iterator<Item = &'a Value> {
-    operation
-        .details()
-        .get("examples")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .filter_map(move |example| example.pointer("/request/params")?.get(parameter))
-}
-
-/// Whether a name is one of an identifier, which cannot be generated.
-pub(crate) fn is_identifier(name: &str) -> bool {
-    name == "id" || name.ends_with("_id") || name.ends_with("_name") || name.ends_with("_key")
 }
 
 /// Whether the caller chooses the identifier of the created item.
@@ -209,7 +185,7 @@ fn element(run: &Run, operation: &Operation, parameter: &Parameter, turn: usize)
     if !has("element_type") || !has("element_name") {
         return None;
     }
-    in_examples(operation, &parameter.name).find_map(|example| {
+    operation.examples_of(&parameter.name).find_map(|example| {
         let kind = example.get("element_type")?.as_str()?;
         let names = [format!("{kind}_id"), format!("{kind}_name"), "element_name".to_owned()];
         let known = names.iter().map(|name| run.harvested(name)).find(|known| !known.is_empty())?;
@@ -228,7 +204,7 @@ pub(crate) fn missing_id(run: &Run, operation: &Operation, parameter: &Parameter
     }
     let shape = Shape::of(&run.adapter, parameter);
     let samples: Vec<_> =
-        harvested.iter().chain(in_examples(operation, &parameter.name)).cloned().collect();
+        harvested.iter().chain(operation.examples_of(&parameter.name)).cloned().collect();
     let value = missing_id_like(shape, &samples)?;
     run.note_missing_id(&operation.name, &parameter.name, value.clone());
     Some(value)
@@ -247,17 +223,6 @@ fn missing_id_like(shape: Shape<'_>, samples: &[Value]) -> Option<Value> {
     let numbers = (0..8).map(|more| json!(UNUSED_NUMBER + more));
     let named = like.into_iter().chain(numbers).chain([json!("conformance-nobody")]);
     named.chain(shape.rare()).find(|value| shape.accepts(value) && !samples.contains(value))
-}
-
-/// Whether an invalid identifier matches no item even if the adapter converts it: 7 becomes "7", true
-/// becomes 1, and an empty text may match all items.
-pub(crate) fn hits_nothing(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("conformance") || text.chars().count() > 40,
-        Value::Array(items) => !items.is_empty() && items.iter().all(hits_nothing),
-        Value::Object(members) => !members.is_empty(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
 }
 
 /// Invalid values of a parameter, except those that could match an item after a conversion in an operation
@@ -298,57 +263,10 @@ pub(crate) fn is_generated(
     let is_known = configured == Some(value)
         || file.values.get(&parameter.name) == Some(value)
         || parameter.member("default") == Some(value)
-        || in_examples(operation, &parameter.name).any(|shown| shown == value)
+        || operation.examples_of(&parameter.name).any(|shown| shown == value)
         || run.harvested(&parameter.name).contains(value);
     let is_reported = value.is_boolean() || Shape::of(&run.adapter, parameter).words().is_some();
     !is_known && !is_reported
-}
-
-/// The resource in the name of an operation: `bed` of `list_beds`.
-pub(crate) fn thing_of(operation: &str) -> Option<String> {
-    let (_, thing) = operation.split_once('_')?;
-    Some(resources::singular(thing))
-}
-
-/// Stores the values in a result by their names for later calls.
-pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
-    match data {
-        Value::Object(members) => {
-            for (name, value) in members {
-                match value {
-                    Value::Object(_) | Value::Array(_) => harvest(operation, value, found),
-                    Value::Null => {}
-                    _ => {
-                        keep(name, value, found);
-                        // `list_beds` returns `id`, and `get_bed` has the parameter `bed_id`.
-                        if name == "id"
-                            && let Some(thing) = thing_of(operation)
-                        {
-                            keep(&format!("{thing}_id"), value, found);
-                        }
-                    }
-                }
-            }
-        }
-        Value::Array(items) => {
-            items.iter().take(MAX_VALUES_PER_NAME).for_each(|item| harvest(operation, item, found));
-        }
-        _ => {}
-    }
-}
-
-fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
-    let is_long = value.as_str().is_some_and(|text| text.len() > MAX_VALUE_BYTES);
-    if is_long || name.len() > MAX_NAME_BYTES {
-        return;
-    }
-    if found.len() >= MAX_NAMES && !found.contains_key(name) {
-        return;
-    }
-    let values = found.entry(name.to_owned()).or_default();
-    if values.len() < MAX_VALUES_PER_NAME && !values.contains(value) {
-        values.push(value.clone());
-    }
 }
 
 /// Whether a value occurs inside another one, as a value or as a name of a member.
@@ -366,21 +284,6 @@ pub(crate) fn mentions(whole: &Value, wanted: &Value) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn stores_values_of_results_by_name() {
-        let mut found = BTreeMap::new();
-        let data = json!({ "items": [
-            { "id": 1, "zone": "north", "soil": { "kind": "loam" }, "note": null },
-            { "id": 2, "zone": "north" },
-        ]});
-        harvest("list_beds", &data, &mut found);
-        assert_eq!(found.get("id"), Some(&vec![json!(1), json!(2)]));
-        assert_eq!(found.get("bed_id"), Some(&vec![json!(1), json!(2)]));
-        assert_eq!(found.get("zone"), Some(&vec![json!("north")]));
-        assert_eq!(found.get("kind"), Some(&vec![json!("loam")]));
-        assert_eq!(found.get("note"), None);
-    }
 
     /// An unused value of a parameter with this definition.
     fn missing_id_of(raw: Value, samples: &[Value]) -> Option<Value> {
@@ -418,39 +321,5 @@ mod tests {
         ] {
             assert!(missing_id_of(wide.clone(), &[]).is_some(), "{wide}");
         }
-    }
-
-    #[test]
-    fn recognizes_invalid_values_that_match_no_item() {
-        for aimed in
-            [json!(7), json!(1.5), json!(true), json!(null), json!(""), json!("0"), json!([])]
-        {
-            assert!(!hits_nothing(&aimed), "{aimed}");
-        }
-        for wide in [json!("conformance"), json!(["conformance"]), json!({ "conformance": 1 })] {
-            assert!(hits_nothing(&wide), "{wide}");
-        }
-        assert!(!hits_nothing(&json!(["conformance", 7])));
-    }
-
-    #[test]
-    fn limits_stored_values() {
-        let mut found = BTreeMap::new();
-        let names = (0..20_000).map(|number| (format!("n{number}_id"), json!(number)));
-        let mut data: Map<String, Value> = names.collect();
-        data.insert("a".repeat(201), json!(1));
-        data.insert("a".to_owned(), json!("x".repeat(1_025)));
-        harvest("list_beds", &data.into(), &mut found);
-        assert_eq!(found.len(), MAX_NAMES);
-        assert!(found.keys().all(|name| name.starts_with('n')));
-    }
-
-    #[test]
-    fn returns_the_resource_of_an_operation_in_the_singular() {
-        assert_eq!(thing_of("list_beds").as_deref(), Some("bed"));
-        assert_eq!(thing_of("get_bed").as_deref(), Some("bed"));
-        assert_eq!(thing_of("list_entries").as_deref(), Some("entry"));
-        assert_eq!(thing_of("list_branches").as_deref(), Some("branch"));
-        assert_eq!(thing_of("introspect"), None);
     }
 }

@@ -7,9 +7,9 @@ use crate::adapter::Operation;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
-use crate::resources::confirmed;
+use crate::items::confirmed;
+use crate::nouns::is_identifier;
 use crate::run::Run;
-use crate::values;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
@@ -509,7 +509,7 @@ async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<St
     let operations = order.into_iter().flat_map(|category| run.adapter.of(category));
     let mut left = None;
     for operation in operations {
-        if !operation.required().any(|parameter| values::is_identifier(&parameter.name)) {
+        if !operation.required().any(|parameter| is_identifier(&parameter.name)) {
             continue;
         }
         if let Some(why) = run.forbids(operation) {

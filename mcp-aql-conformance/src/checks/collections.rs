@@ -11,10 +11,11 @@ use super::{Body, Check, Keyword, later, should_of_level_2 as check};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::nouns::{is_identifier, thing_of};
 use crate::pages;
 use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};
-use crate::values::{self, Shape};
+use crate::shape::Shape;
 
 /// The maximum number of fields that are tried as sort fields.
 const MAX_SORT_FIELDS: usize = 8;
@@ -172,8 +173,7 @@ async fn sort_unknown(run: &Run, cases: &Cases) {
     refused_each(run, cases, "sort", &[json!({ "field": "conformance_probe" })], reported).await;
     // The second case has an unknown order and a known field.
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
-        let field =
-            values::in_examples(operation, "sort").find_map(|sort| sort.get("field").cloned());
+        let field = operation.examples_of("sort").find_map(|sort| sort.get("field").cloned());
         let Some(field) = field else { return };
         let more = [("sort", json!({ "field": field, "order": "sideways" }))];
         let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
@@ -389,7 +389,8 @@ async fn applied_controls(run: &Run, cases: &Cases) {
 
 /// The fields that can be sorted by, those of examples first.
 fn fields_to_sort_by(operation: &Operation, items: &[Value]) -> Vec<String> {
-    let in_examples = values::in_examples(operation, "sort")
+    let in_examples = operation
+        .examples_of("sort")
         .filter_map(|sort| sort.get("field")?.as_str().map(str::to_owned));
     let mut fields: Vec<String> = in_examples.collect();
     for name in items.iter().filter_map(Value::as_object).flat_map(Map::keys) {
@@ -595,9 +596,9 @@ fn search_candidates(items: &[Value]) -> Vec<String> {
 async fn plant_words(run: &Run, operation: &Operation) -> Vec<String> {
     const WORDS: [&str; 2] = ["obsidian", "quicklime"];
     let unheard = Cases::default();
-    let thing = values::thing_of(&operation.name);
+    let thing = thing_of(&operation.name);
     let kind = thing.and_then(|thing| run.resources().named(&thing));
-    let create = kind.and_then(|kind| kind.operation(run, Role::Create));
+    let create = kind.and_then(|kind| kind.operation(&run.adapter, Role::Create));
     let Some((kind, create)) = kind.zip(create).filter(|(_, it)| run.forbids(it).is_none()) else {
         return Vec::new();
     };
@@ -605,7 +606,7 @@ async fn plant_words(run: &Run, operation: &Operation) -> Vec<String> {
     for word in WORDS {
         let Ok(mut params) = run.valid(create) else { return planted };
         for parameter in &create.parameters {
-            let is_text = is_free(run, parameter) && !values::is_identifier(&parameter.name);
+            let is_text = is_free(run, parameter) && !is_identifier(&parameter.name);
             if is_text && Shape::of(&run.adapter, parameter).accepts(&word.into()) {
                 params.insert(parameter.name.clone(), word.into());
             }

@@ -6,16 +6,15 @@ use std::time::SystemTime;
 use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
-use super::danger::{DangerLevels, LEVELS};
+use super::danger_levels::{DangerLevels, LEVELS, offers};
 use super::{Body, Check, Keyword, later};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
 use crate::forms::{Form, INSTANT, may, must};
-use crate::resources::{
-    CreatedItem, GatedOperation, GatedOperations, RESERVED, confirmed, token_of,
-};
+use crate::items::{CreatedItem, confirmed, token_of};
+use crate::resources::{GatedOperation, GatedOperations, RESERVED};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -228,7 +227,7 @@ async fn all_gated(run: &Run) -> &GatedOperations {
         let mut found = Vec::new();
         let unheard = Cases::default();
         for kind in run.resources().kinds() {
-            let mut on_one: Vec<_> = kind.on_one(run).collect();
+            let mut on_one: Vec<_> = run.resources().on_one(&run.adapter, kind).collect();
             // Operations that remove data are the most likely ones.
             on_one.sort_by_key(|operation| operation.category != Some(Category::Delete));
             for operation in on_one {
@@ -325,7 +324,7 @@ pub(super) async fn none(run: &Run, cases: &Cases) {
         .filter(|why| !matches!(why, Skip::LeftOut(_)));
     match (forbidden.next(), confirmed) {
         (Some(why), _)
-            if is_claimed || confirmed.is_some() || !super::danger::offers(run, "danger") =>
+            if is_claimed || confirmed.is_some() || !offers(run, "danger") =>
         {
             cases.skip(why);
         }
@@ -338,7 +337,7 @@ pub(super) async fn none(run: &Run, cases: &Cases) {
         )),
         // If the adapter documents for each operation that it runs without confirmation, that is its
         // design.
-        _ => match untried.filter(|_| !super::danger::offers(run, "danger")) {
+        _ => match untried.filter(|_| !offers(run, "danger")) {
             Some(why) => cases.skip(why),
             None => cases.not_applicable("no operation requires confirmation"),
         },
@@ -577,7 +576,10 @@ async fn other_operation(run: &Run, cases: &Cases) {
                 && (stated.says_confirmed(operation)
                     || run.resources().kinds().iter().any(|kind| {
                         run.forbids(operation).is_some()
-                            && kind.on_one(run).any(|other| other.name == operation.name)
+                            && run
+                                .resources()
+                                .on_one(&run.adapter, kind)
+                                .any(|other| other.name == operation.name)
                     }))
         });
         return match untried.next() {

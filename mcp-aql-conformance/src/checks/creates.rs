@@ -7,10 +7,13 @@ use super::{Body, Check, Keyword, later};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::items::{self, CreatedItem, same};
+use crate::nouns::is_identifier;
 use crate::pages;
-use crate::resources::{self, CreatedItem, Resource, Role, same};
+use crate::resources::{self, Resource, Role};
 use crate::run::{Run, arguments};
-use crate::values::{self, Shape};
+use crate::shape::Shape;
+use crate::values;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -77,7 +80,7 @@ fn creatable<'r>(
     cases: &Cases,
 ) -> impl Iterator<Item = (&'r Resource, &'r Operation)> {
     let kinds = run.kinds(Role::Create, cases).into_iter();
-    kinds.filter_map(|kind| Some((kind, kind.operation(run, Role::Create)?)))
+    kinds.filter_map(|kind| Some((kind, kind.operation(&run.adapter, Role::Create)?)))
 }
 
 async fn form(run: &Run, cases: &Cases) {
@@ -200,7 +203,7 @@ async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: 
 fn hard(run: &Run, parameter: &Parameter) -> Option<Value> {
     let shape = Shape::of(&run.adapter, parameter);
     let is_plain = !resources::is_control(&parameter.name)
-        && !values::is_identifier(&parameter.name)
+        && !is_identifier(&parameter.name)
         && parameter.member("sensitive").is_none();
     let is_set = parameter.member("uniqueItems") == Some(&Value::Bool(true));
     let made = match parameter.kind.as_str() {
@@ -280,14 +283,14 @@ pub(super) fn agrees(
 
 async fn created_once(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
-        let Some(list) = kind.operation(run, Role::List) else {
+        let Some(list) = kind.operation(&run.adapter, Role::List) else {
             cases.not_applicable(format!("no operation lists what `{}` creates", create.name));
             continue;
         };
         let text = create.parameters.iter().find(|parameter| {
             is_free(run, parameter)
                 && !resources::is_control(&parameter.name)
-                && !values::is_identifier(&parameter.name)
+                && !is_identifier(&parameter.name)
                 && Shape::of(&run.adapter, parameter).accepts(&json!("once and once again"))
         });
         let Some(text) = text else {
@@ -328,11 +331,11 @@ async fn created_once(run: &Run, cases: &Cases) {
 }
 
 /// The fields of the type that a READ operation returns.
-fn looked_type<'r>(run: &'r Run, operation: &str) -> Vec<resources::Field<'r>> {
+fn looked_type<'r>(run: &'r Run, operation: &str) -> Vec<items::Field<'r>> {
     let operation = run.adapter.operation(operation);
     let name =
         operation.and_then(|operation| operation.details().pointer("/returns/name")?.as_str());
-    name.map(|name| resources::fields_of(&run.adapter, name)).unwrap_or_default()
+    name.map(|name| items::fields_of(&run.adapter, name)).unwrap_or_default()
 }
 
 async fn defaults_shown(run: &Run, cases: &Cases) {
@@ -389,11 +392,11 @@ async fn rejected_whole(run: &Run, cases: &Cases) {
             cases.skip(why);
             continue;
         }
-        let Some(list) = kind.operation(run, Role::List) else {
+        let Some(list) = kind.operation(&run.adapter, Role::List) else {
             cases.not_applicable(format!("no operation lists what `{}` creates", create.name));
             continue;
         };
-        let found = resources::to_create(run, create);
+        let found = items::to_create(run, create);
         let Some(params) = cases.ok_or_skip(found) else { continue };
         for params in wrong(run, create, &params) {
             let Some(before) = pages::all(run, list, Map::new(), cases).await else { break };

@@ -2,13 +2,14 @@
 
 use serde_json::{Value, json};
 
+use super::danger_levels::{DangerLevels, LEVELS, describes, offers};
 use super::{Body, Check, Keyword, later};
 use crate::adapter::Operation;
-use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
 use crate::forms::{Form, may, must};
-use crate::resources::{Resource, Role, same};
+use crate::items::same;
+use crate::resources::{Resource, Role};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -62,86 +63,9 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
-/// The danger levels in ascending order.
-pub(super) const LEVELS: [&str; 5] =
-    ["safe", "reversible", "destructive", "dangerous", "forbidden"];
-/// The index of the lowest level that requires confirmation.
-const DESTRUCTIVE: usize = 2;
 /// The trust levels.
 const TRUST: Form =
     Form::OneOf(&["untested", "generated", "validated", "community_reviewed", "certified"]);
-
-/// The danger levels and permissions that introspection states.
-pub(super) struct DangerLevels {
-    reply: Option<Exchange>,
-}
-
-impl DangerLevels {
-    /// Queries `introspect` if it supports the query `danger`.
-    pub(super) async fn query(run: &Run) -> Self {
-        let reply = match offers(run, "danger") {
-            true => Some(run.introspect(json!({ "query": "danger" })).await),
-            false => None,
-        };
-        Self { reply }
-    }
-
-    /// The entry of an operation.
-    pub(super) fn of(&self, operation: &str) -> Option<&Value> {
-        let entries = self.reply.as_ref()?.data()?.get("operations")?.as_array()?;
-        entries.iter().find(|entry| entry.get("name").is_some_and(|name| name == operation))
-    }
-
-    /// The stated danger level of an operation: in the reply to the query `danger`, or in its details.
-    pub(super) fn level<'v>(&'v self, operation: &'v Operation) -> Option<&'v str> {
-        let own = |entry: &'v Value| {
-            let level = entry.get("level").or_else(|| entry.get("danger_level"));
-            level
-                .or_else(|| entry.pointer("/danger/level"))
-                .or_else(|| entry.get("danger"))?
-                .as_str()
-        };
-        self.of(&operation.name).and_then(own).or_else(|| own(operation.details()))
-    }
-
-    /// Whether the level of an operation is stated, or its description mentions a level. Descriptions are
-    /// not interpreted further: they may say "not destructive".
-    fn is_reported(&self, operation: &Operation) -> bool {
-        self.level(operation).is_some() || LEVELS.iter().skip(1).any(|it| describes(operation, it))
-    }
-
-    /// The permission that introspection states for an operation.
-    fn permission(&self, operation: &Operation) -> Option<&Value> {
-        self.of(&operation.name)?.get("permission")
-    }
-
-    /// Whether an operation has a level that requires confirmation. A policy or a high trust level may allow
-    /// the call nevertheless.
-    fn requires_gate(&self, operation: &Operation) -> bool {
-        let level = self.level(operation);
-        LEVELS.iter().skip(DESTRUCTIVE).any(|gated| level == Some(*gated))
-            && self.permission(operation).is_none_or(|permission| permission != "allow")
-    }
-
-    /// Whether introspection states that calls of this operation need confirmation.
-    pub(super) fn says_confirmed(&self, operation: &Operation) -> bool {
-        let entry = self.of(&operation.name);
-        entry.and_then(|entry| entry.get("requires_confirmation")) == Some(&Value::Bool(true))
-    }
-}
-
-/// Whether the description of an operation contains this word.
-fn describes(operation: &Operation, word: &str) -> bool {
-    operation.description.split(|each: char| !each.is_ascii_alphabetic()).any(|it| it == word)
-}
-
-/// Whether `introspect` documents this query.
-pub(super) fn offers(run: &Run, query: &str) -> bool {
-    let introspect = run.adapter.operation("introspect");
-    let words =
-        introspect.and_then(|introspect| introspect.parameter("query")?.member("enum")?.as_array());
-    words.is_some_and(|words| words.iter().any(|word| word == query))
-}
 
 /// Whether the adapter documents any gate.
 pub(super) fn has_gates(run: &Run, stated: &DangerLevels) -> bool {
@@ -263,7 +187,7 @@ async fn gated(run: &Run, cases: &Cases) {
     let mut is_gated = false;
     for kind in run.resources().kinds() {
         for role in [Role::Delete, Role::Update] {
-            let Some(operation) = kind.operation(run, role) else { continue };
+            let Some(operation) = kind.operation(&run.adapter, role) else { continue };
             if stated.requires_gate(operation) {
                 is_gated = true;
                 expect_gated(run, kind, operation, &stated, cases).await;
@@ -322,7 +246,7 @@ async fn expect_gated(
     let is_only_confirmed = stated.says_confirmed(operation)
         && stated.permission(operation).is_some_and(|permission| permission == "confirm");
     let is_held = is_asked || (code.starts_with("PERMISSION_") && !is_only_confirmed);
-    let is_there = if kind.operation(run, Role::Read).is_some() {
+    let is_there = if kind.operation(&run.adapter, Role::Read).is_some() {
         let Some(after) = run.look(&thing, cases).await else { return };
         let after = after.data().and_then(|data| kind.object(data));
         after.and_then(|after| kind.identity(after)).is_some_and(|id| same(&id, &thing.id))

@@ -5,8 +5,9 @@ use serde_json::{Map, Value};
 use super::{Body, Check, Keyword, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::items::{CreatedItem, same};
 use crate::pages;
-use crate::resources::{CreatedItem, Resource, Role, same};
+use crate::resources::{Resource, Role};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -58,7 +59,7 @@ async fn removed<'r>(
     kind: &'r Resource,
     cases: &Cases,
 ) -> Option<(CreatedItem<'r>, Exchange)> {
-    let delete = kind.operation(run, Role::Delete)?;
+    let delete = kind.operation(&run.adapter, Role::Delete)?;
     if let Some(why) = run.forbids(delete) {
         cases.skip(why);
         return None;
@@ -100,7 +101,7 @@ async fn gone(run: &Run, cases: &Cases) {
                 "make deleted items unreadable",
             )
         });
-        if let Some(list) = kind.operation(run, Role::List)
+        if let Some(list) = kind.operation(&run.adapter, Role::List)
             && let Some(items) = pages::all(run, list, Map::new(), cases).await
         {
             let listed = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
@@ -120,12 +121,12 @@ async fn gone(run: &Run, cases: &Cases) {
 async fn not_found(run: &Run, cases: &Cases) {
     for kind in run.kinds(Role::Delete, cases) {
         let Some((thing, _)) = removed(run, kind, cases).await else { continue };
-        if kind.operation(run, Role::Read).is_some()
+        if kind.operation(&run.adapter, Role::Read).is_some()
             && let Some(looked) = run.look(&thing, cases).await
         {
             expect_not_found(&looked, cases);
         }
-        let Some(update) = kind.operation(run, Role::Update) else { continue };
+        let Some(update) = kind.operation(&run.adapter, Role::Update) else { continue };
         if run.forbids(update).is_some() || update.parameter("input").is_none() {
             continue;
         }
@@ -166,7 +167,8 @@ async fn only_named(run: &Run, cases: &Cases) {
     for kind in run.kinds(Role::Delete, cases) {
         let Some(other) = run.make(kind, cases).await else { continue };
         let Some(before) = run.stored(&other, cases).await else { continue };
-        if let Some(why) = kind.operation(run, Role::Delete).and_then(|it| run.forbids(it)) {
+        if let Some(why) = kind.operation(&run.adapter, Role::Delete).and_then(|it| run.forbids(it))
+        {
             cases.skip(why);
             continue;
         }
@@ -195,7 +197,8 @@ async fn only_named(run: &Run, cases: &Cases) {
 
 async fn reads_change_nothing(run: &Run, cases: &Cases) {
     let kinds: Vec<_> = run.resources().kinds().iter().collect();
-    let listed = kinds.iter().filter_map(|kind| Some((*kind, kind.operation(run, Role::List)?)));
+    let listed =
+        kinds.iter().filter_map(|kind| Some((*kind, kind.operation(&run.adapter, Role::List)?)));
     let mut lists: Vec<_> = listed.map(|(kind, list)| (Some(kind), list)).collect();
     if lists.is_empty() {
         let plain = run.adapter.reads().filter(|operation| operation.required().next().is_none());

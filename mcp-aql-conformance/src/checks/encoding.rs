@@ -7,9 +7,10 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
+use crate::nouns::is_identifier;
 use crate::resources::RESERVED;
 use crate::run::{Run, arguments};
-use crate::values::Shape;
+use crate::shape::Shape;
 use crate::wire::{Connection, NoResponse};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -319,9 +320,11 @@ async fn round_trip(run: &Run, cases: &Cases) {
         if RESERVED.contains(&operation.name.as_str()) {
             continue;
         }
-        let Some(parameter) = operation.parameters.iter().find(|parameter| {
-            is_free(run, parameter) && !crate::values::is_identifier(&parameter.name)
-        }) else {
+        let Some(parameter) = operation
+            .parameters
+            .iter()
+            .find(|parameter| is_free(run, parameter) && !is_identifier(&parameter.name))
+        else {
             continue;
         };
         is_any = true;

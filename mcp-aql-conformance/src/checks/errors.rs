@@ -11,8 +11,10 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{self, Form, may, must};
+use crate::nouns::is_identifier;
 use crate::run::{Run, arguments};
-use crate::values::{self, Shape};
+use crate::shape::Shape;
+use crate::values;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -545,7 +547,7 @@ async fn not_found(run: &Run, cases: &Cases) {
     let mut is_any = false;
     for operation in run.adapter.reads() {
         for parameter in operation.required() {
-            if values::is_identifier(&parameter.name) && parameter.member("enum").is_none() {
+            if is_identifier(&parameter.name) && parameter.member("enum").is_none() {
                 is_any = true;
                 read_missing_item(run, operation, parameter, cases).await;
             }

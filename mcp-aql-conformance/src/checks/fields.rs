@@ -11,7 +11,8 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::pages;
 use crate::run::{Run, do_all};
-use crate::values::{self, Shape};
+use crate::shape::Shape;
+use crate::values;
 
 /// The maximum number of items that are searched for one without some field.
 const MAX_TRIED_ITEMS: usize = 6;

@@ -9,7 +9,7 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::run::{Run, arguments};
-use crate::values::Shape;
+use crate::shape::Shape;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {

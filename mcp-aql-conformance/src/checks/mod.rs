@@ -6,6 +6,7 @@ mod collections;
 mod confirmation;
 mod creates;
 mod danger;
+mod danger_levels;
 mod deletes;
 mod encoding;
 mod errors;
@@ -33,9 +34,9 @@ use futures_util::future::BoxFuture;
 
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::config::Settings;
+use crate::config::{Exclusion, Settings};
+use crate::results::RunResults;
 use crate::run::Run;
-use crate::runner::RunResults;
 
 /// The requirement level of a check, which decides whether a finding is a failure or a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -188,6 +189,14 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
     ]
     .into_iter()
     .flatten()
+}
+
+impl Check {
+    /// The reason why the configuration excludes the check, if it does.
+    pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {
+        let named = |left_out: &&Exclusion| left_out.check.as_deref() == Some(self.id);
+        settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
+    }
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::cases::{Cases, Finding, Skip};
 use crate::category::Mode;
 use crate::config::Settings;
 use crate::learn::LearnError;
-use crate::runner::RunResults;
+use crate::results::RunResults;
 use crate::wire::NoResponse;
 
 pub(super) const CHECKS: &[Check] = &[

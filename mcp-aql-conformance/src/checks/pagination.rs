@@ -7,10 +7,10 @@ use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::nouns::thing_of;
 use crate::pages::{self, CURSORS, Direction, Walk, WalkError};
 use crate::resources::Role;
 use crate::run::{Run, arguments, do_all};
-use crate::values;
 
 /// The page size of walks. It is small to get several pages.
 const SMALL_PAGE_SIZE: usize = 2;
@@ -286,9 +286,9 @@ async fn both_walks<'r>(
 /// compared because other fields may change.
 fn same_items(run: &Run, operation: &Operation, one: &[Value], other: &[Value]) -> bool {
     let kind = run.resources().kinds().iter().find(|kind| {
-        kind.operation(run, Role::List).is_some_and(|list| list.name == operation.name)
+        kind.operation(&run.adapter, Role::List).is_some_and(|list| list.name == operation.name)
     });
-    let own = values::thing_of(&operation.name).map(|thing| format!("{thing}_id"));
+    let own = thing_of(&operation.name).map(|thing| format!("{thing}_id"));
     let identity = |item: &Value| match kind {
         Some(kind) => kind.identity(item),
         None => [own.as_deref().unwrap_or("id"), "id"]

@@ -15,8 +15,8 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::category::Category;
+use crate::nouns::is_identifier;
 use crate::run::Run;
-use crate::values;
 
 pub(super) const CHECKS: &[Check] = &[
     check(
@@ -290,7 +290,7 @@ fn is_harmless(operation: &Operation) -> bool {
     match operation.category {
         Some(Category::Create) => true,
         Some(Category::Read) => operation.is_read(),
-        _ => operation.required().any(|parameter| values::is_identifier(&parameter.name)),
+        _ => operation.required().any(|parameter| is_identifier(&parameter.name)),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, Keyword, danger, later};
+use super::{Body, Check, Keyword, danger_levels, later};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::forms::{Form, INSTANT, may, must};
@@ -68,7 +68,7 @@ const STATUS: Form = Form::Open(&[
 ]);
 
 async fn status_form(run: &Run, cases: &Cases) {
-    if !danger::offers(run, "quota_status") {
+    if !danger_levels::offers(run, "quota_status") {
         return cases.not_applicable("`introspect` does not document the query `quota_status`");
     }
     let exchange = run.introspect(json!({ "query": "quota_status" })).await;
@@ -99,7 +99,7 @@ async fn status_form(run: &Run, cases: &Cases) {
 }
 
 fn exceeded_form(run: &Run, exchange: &Exchange, cases: &Cases) {
-    if !danger::offers(run, "quota_status") {
+    if !danger_levels::offers(run, "quota_status") {
         cases.not_applicable("`introspect` does not document the query `quota_status`");
     }
     let Some(failure) =

@@ -3,7 +3,6 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::tools::is_crude;
 use super::{Body, Check, Keyword, later};
 use crate::adapter::{Operation, tool_parts};
 use crate::call::{Exchange, Reply};
@@ -258,7 +257,7 @@ async fn case_sensitive(run: &Run, cases: &Cases) {
 }
 
 fn families(run: &Run, cases: &Cases) {
-    let is_crude = is_crude(&run.adapter);
+    let is_crude = run.adapter.is_crude();
     for operation in &run.adapter.operations {
         let family = tool_parts(&operation.tool).and_then(|(_, family)| family);
         let wanted = match (operation.category, is_crude) {

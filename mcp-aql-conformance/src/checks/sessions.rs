@@ -9,9 +9,9 @@ use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
-use crate::resources::confirmed;
+use crate::items::confirmed;
+use crate::nouns::is_identifier;
 use crate::run::{Run, arguments};
-use crate::values::is_identifier;
 use crate::wire::Connection;
 
 pub(super) const CHECKS: &[Check] = &[

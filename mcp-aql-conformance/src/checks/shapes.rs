@@ -7,7 +7,7 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::forms::{self, Form, may, must};
-use crate::resources::{self, Field};
+use crate::items::{self, Field};
 use crate::run::Run;
 use crate::values;
 
@@ -401,7 +401,7 @@ fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
     }
     let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
     let Some(returned) = returned else { return };
-    let fields = resources::fields_of(&run.adapter, returned);
+    let fields = items::fields_of(&run.adapter, returned);
     if fields.is_empty() {
         return;
     }

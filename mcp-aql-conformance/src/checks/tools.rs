@@ -144,12 +144,6 @@ fn category(family: &str) -> Option<Category> {
     Category::ALL.into_iter().find(|category| category.family() == family)
 }
 
-/// Whether all families of the tools belong to the CRUDE profile.
-pub(super) fn is_crude(adapter: &Adapter) -> bool {
-    adapter.mode == Mode::Semantic
-        && adapter.endpoints.iter().all(|tool| family(tool).and_then(category).is_some())
-}
-
 /// Tools whose names resemble those of MCP-AQL.
 fn alike(adapter: &Adapter) -> impl Iterator<Item = &Tool> {
     adapter.tools.iter().filter(|tool| tool.name.to_ascii_lowercase().contains("mcp_aql"))
@@ -203,7 +197,7 @@ fn crude_complete(run: &Run, cases: &Cases) {
     if run.adapter.mode == Mode::Single {
         return cases.not_applicable("the adapter has one tool");
     }
-    if !is_crude(&run.adapter) {
+    if !run.adapter.is_crude() {
         return cases.not_applicable("the families are not those of the CRUDE profile");
     }
     for wanted in Category::ALL {

@@ -10,7 +10,8 @@ use super::{Body, Check, Keyword, later};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::resources::{CreatedItem, Role};
+use crate::items::CreatedItem;
+use crate::resources::Role;
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
@@ -186,7 +187,7 @@ struct Subject<'a> {
 async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
     let mut subjects = Vec::new();
     for kind in run.kinds(Role::Update, cases) {
-        let Some(update) = kind.operation(run, Role::Update) else { continue };
+        let Some(update) = kind.operation(&run.adapter, Role::Update) else { continue };
         if let Some(why) = run.forbids(update) {
             cases.skip(why);
             continue;

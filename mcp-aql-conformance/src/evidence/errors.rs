@@ -7,8 +7,10 @@ use super::parameters::Unknown;
 use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::category::Category;
+use crate::nouns::is_identifier;
 use crate::run::arguments;
-use crate::values::{self, Fault, Shape};
+use crate::shape::{Fault, Shape};
+use crate::values;
 
 fn case(name: String, must_mention: &[&str], reply: &Exchange) -> Value {
     json!({ "name": name, "must_mention": must_mention, "response": reply.received() })
@@ -75,7 +77,7 @@ impl Collector<'_> {
         for operation in run.adapter.reads() {
             let mut required = operation.required();
             let (Some(only), None) = (required.next(), required.next()) else { continue };
-            if !values::is_identifier(&only.name) {
+            if !is_identifier(&only.name) {
                 continue;
             }
             let Some(nobody) = values::missing_id(run, operation, only) else { continue };

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use super::Collector;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
-use crate::resources::{CreatedItem, Resource, Role, same};
+use crate::items::{CreatedItem, same};
+use crate::resources::{Resource, Role};
 
 /// The evidence from created items.
 #[derive(Default)]
@@ -122,7 +123,7 @@ impl Collector<'_> {
         things: &mut CreatedItems,
     ) {
         let kind = thing.resource;
-        let Some(update) = kind.operation(self.run, Role::Update) else { return };
+        let Some(update) = kind.operation(&self.run.adapter, Role::Update) else { return };
         if let Some(why) = self.run.forbids(update) {
             things.updated.skip(why);
             return;
@@ -186,7 +187,7 @@ impl Collector<'_> {
     /// Whether introspection documents that a field cannot be changed: the type of `input` lacks it, or a
     /// description says so.
     fn is_documented(&self, kind: &Resource, name: &str) -> bool {
-        let Some(update) = kind.operation(self.run, Role::Update) else { return false };
+        let Some(update) = kind.operation(&self.run.adapter, Role::Update) else { return false };
         let names_fields = || {
             let input = update.parameter("input")?;
             let described = format!("{} {}", input.kind, input.member("description")?);
@@ -215,7 +216,7 @@ impl Collector<'_> {
 
     /// Creates an item with the required parameters only, which shows the defaults of the others.
     async fn defaults(&self, kind: &Resource, things: &mut CreatedItems) {
-        let Some(create) = kind.operation(self.run, Role::Create) else { return };
+        let Some(create) = kind.operation(&self.run.adapter, Role::Create) else { return };
         if self.run.forbids(create).is_some() {
             return;
         }

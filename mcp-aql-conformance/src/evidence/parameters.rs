@@ -4,11 +4,13 @@ use serde_json::{Map, Value, json};
 
 use super::Collector;
 use super::items::CreatedItems;
+use crate::adapter::STANDARD_PARAMETERS;
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::Cases;
 use crate::run::arguments;
-use crate::values::{self, Fault, STANDARD, Shape};
+use crate::shape::{Fault, Shape};
+use crate::values;
 
 /// The reply to an unknown parameter.
 pub(super) struct Unknown {
@@ -222,7 +224,7 @@ impl Collector<'_> {
     async fn undocumented(&self, operation: &Operation, refusal: &Unknown) -> Vec<Value> {
         let mut found = Vec::new();
         let cases = Cases::default();
-        for name in STANDARD {
+        for name in STANDARD_PARAMETERS {
             if operation.parameter(name).is_some() {
                 continue;
             }

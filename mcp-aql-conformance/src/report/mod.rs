@@ -19,7 +19,7 @@ use crate::category::Mode;
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
 use crate::learn::LearnError;
-use crate::runner::RunResults;
+use crate::results::RunResults;
 use crate::secrets::Secrets;
 
 /// The verdict of a check.
@@ -171,6 +171,16 @@ pub struct CheckReport {
 }
 
 impl CheckReport {
+    /// Judges the results of a check in all modes.
+    fn of(check: &Check, whole: &RunResults) -> Self {
+        let modes = whole
+            .surfaces
+            .iter()
+            .filter_map(|surface| Some((Some(&surface.adapter), surface.collected.get(check.id)?)));
+        let together = whole.collected.get(check.id).map(|collected| (None, collected));
+        Self::judge(check, modes.chain(together))
+    }
+
     pub(crate) fn judge<'a>(
         check: &Check,
         surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a CaseResults)>,
@@ -266,7 +276,7 @@ impl Report {
                     || settings.categories.contains(check.category()))
         });
         for check in wanted {
-            let report = whole.of(check);
+            let report = CheckReport::of(check, whole);
             summary.count(report.verdict);
             let name = check.category();
             match categories.iter_mut().find(|category| category.name == name) {

@@ -14,9 +14,9 @@ const MAX_KNOWN_BYTES: usize = 8 << 20;
 
 /// An item that the run created.
 #[derive(Debug, Clone)]
-pub(super) struct LedgerEntry {
-    pub(super) resource: String,
-    pub(super) id: Option<Value>,
+pub(crate) struct LedgerEntry {
+    pub(crate) resource: String,
+    pub(crate) id: Option<Value>,
     /// The names of the parameters of its creation.
     with: BTreeSet<String>,
     /// The call that created it, as a time in calls.
@@ -176,7 +176,7 @@ impl Resources {
     }
 
     /// Whether the run has executed this identifier of its own.
-    pub(super) fn has_begun(&self, parameter: &str, value: &Value) -> bool {
+    pub(crate) fn has_begun(&self, parameter: &str, value: &Value) -> bool {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.contains(&(parameter.to_owned(), value.to_string()))
     }
@@ -201,7 +201,7 @@ impl Resources {
     }
 
     /// Whether the item certainly did not exist before.
-    pub(super) fn is_new(&self, made: &LedgerEntry) -> bool {
+    pub(crate) fn is_new(&self, made: &LedgerEntry) -> bool {
         let proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
         match proofs.get(&made.resource) {
             Some(Proof::Listed) => true,
@@ -211,13 +211,13 @@ impl Resources {
     }
 
     /// Records that the run owns an identifier of something to be executed.
-    pub(super) fn begin(&self, parameter: &str, value: &Value) {
+    pub(crate) fn begin(&self, parameter: &str, value: &Value) {
         let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         begun.insert((parameter.to_owned(), value.to_string()));
     }
 
     /// The resources that a parameter of an operation may identify.
-    pub(super) fn meant<'r>(
+    pub(crate) fn meant<'r>(
         &'r self,
         operation: &'r str,
         parameter: &'r str,
@@ -227,7 +227,7 @@ impl Resources {
 
     /// Reserves an item for one check if a call since `since` created it and no other check has it. CREATE
     /// operations may return existing items.
-    pub(super) fn keep(&self, resource: &str, id: &Value, since: u64) -> bool {
+    pub(crate) fn keep(&self, resource: &str, id: &Value, since: u64) -> bool {
         let mut all = self.lock();
         let made = all.iter_mut().find(|made| made.is(resource, Some(id)));
         let Some(made) = made.filter(|made| made.born >= since && !made.kept) else { return false };
@@ -261,7 +261,7 @@ impl Resources {
     }
 
     /// Whether the run created the item that this parameter identifies, even if it was removed.
-    pub(super) fn is_ours(&self, operation: &str, parameter: &str, id: &Value) -> bool {
+    pub(crate) fn is_ours(&self, operation: &str, parameter: &str, id: &Value) -> bool {
         if parameter == EXECUTION && self.has_started(id) {
             return true;
         }
@@ -271,19 +271,19 @@ impl Resources {
     }
 
     /// CREATE operations that did not reply, with the number of calls.
-    pub(super) fn unanswered(&self) -> Vec<(String, usize)> {
+    pub(crate) fn unanswered(&self) -> Vec<(String, usize)> {
         let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
         unanswered.iter().map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
     /// CREATE operations of unknown resources, with the number of items.
-    pub(super) fn made_otherwise(&self) -> Vec<(String, usize)> {
+    pub(crate) fn made_otherwise(&self) -> Vec<(String, usize)> {
         let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         let made = others.iter().filter(|(_, calls)| **calls > 0);
         made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
 
-    pub(super) fn left(&self) -> Vec<LedgerEntry> {
+    pub(crate) fn left(&self) -> Vec<LedgerEntry> {
         self.lock().iter().filter(|made| !made.gone).cloned().collect()
     }
 
@@ -319,7 +319,7 @@ impl Resource {
                     if is_id && (value.is_string() || value.is_number()) {
                         ids.push(value);
                     }
-                    let is_it = *name == self.name || super::singular(name) == self.name;
+                    let is_it = *name == self.name || crate::nouns::singular(name) == self.name;
                     let goes_on = is_it
                         || (is_about
                             && (THERE.contains(&name.as_str()) || self.shown_as.contains(name)));
@@ -351,7 +351,7 @@ fn is_dry(arguments: &Value) -> bool {
 }
 
 /// A parameter of a call in either place.
-pub(super) fn parameter<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
+pub(crate) fn parameter<'v>(arguments: &'v Value, name: &str) -> Option<&'v Value> {
     arguments.get("params").and_then(|params| params.get(name)).or_else(|| arguments.get(name))
 }
 

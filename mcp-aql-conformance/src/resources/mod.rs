@@ -1,11 +1,7 @@
 //! The resources of an adapter: the operations that create, read, list, change and remove their items,
 //! inferred from names, parameters and results or configured.
 
-mod cleanup;
-mod fields;
-mod items;
 mod ledger;
-mod protection;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
@@ -14,15 +10,13 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-pub(crate) use fields::{Field, fields_of, is_control, other, same, to_create, varied};
-pub(crate) use items::{CreatedItem, confirmed, token_of};
+pub(crate) use ledger::{LedgerEntry, parameter};
 
-use crate::adapter::{Adapter, Operation};
+use crate::adapter::{Adapter, Operation, STANDARD_PARAMETERS};
 use crate::cases::Skip;
 use crate::category::Category;
 use crate::config::File;
-use crate::run::Run;
-use crate::values;
+use crate::nouns::{is_identifier, singular};
 
 /// Verbs of CREATE operations in order of preference. `link_beds` creates a link instead of a bed.
 const MAKES: &[&str] =
@@ -31,6 +25,10 @@ const READS: &[&str] = &["get", "read", "show", "fetch", "describe", "find", "vi
 const LISTS: &[&str] = &["list", "get", "find", "search", "query", "show", "browse", "fetch"];
 const CHANGES: &[&str] = &["update", "edit", "change", "modify", "patch", "set", "alter"];
 const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "withdraw", "drop"];
+
+/// Parameters that control a creation instead of describing the item.
+const CONTROLS: [&str; 7] =
+    ["dry_run", "preset", "order", "page", "page_size", "if_match", "confirmation_token"];
 
 /// Operations of the safety loop, which act on no resource.
 pub(crate) const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
@@ -48,7 +46,8 @@ pub(crate) struct Resource {
     pub(crate) name: String,
     /// The parameter with the identifier.
     pub(crate) id: String,
-    create: String,
+    /// The CREATE operation.
+    pub(crate) create: String,
     read: Option<String>,
     list: Option<String>,
     update: Option<String>,
@@ -130,7 +129,8 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    const fn category(self) -> Category {
+    /// The category of operations with this role.
+    pub(crate) const fn category(self) -> Category {
         match self {
             Self::Create => Category::Create,
             Self::Read | Self::List => Category::Read,
@@ -186,6 +186,26 @@ impl Resources {
     /// Returns a resource by its name.
     pub(crate) fn named(&self, name: &str) -> Option<&Resource> {
         self.kinds.iter().find(|kind| kind.name == name)
+    }
+
+    /// The operations that change, remove or execute an item and require only its identifier.
+    pub(crate) fn on_one<'a>(
+        &'a self,
+        adapter: &'a Adapter,
+        resource: &'a Resource,
+    ) -> impl Iterator<Item = &'a Operation> {
+        adapter.operations.iter().filter(|operation| {
+            let is_bare = operation.required().all(|parameter| parameter.name == resource.id);
+            let mut others = self.kinds.iter().filter(|kind| kind.name != resource.name);
+            resource.acts(&operation.name)
+                || (matches!(
+                    operation.category,
+                    Some(Category::Update | Category::Delete | Category::Execute)
+                ) && is_bare
+                    && operation.required().next().is_some()
+                    && resource.is_meant(&operation.name, &resource.id)
+                    && !others.any(|other| other.acts(&operation.name)))
+        })
     }
 
     /// The invalid parts of the configuration.
@@ -289,7 +309,7 @@ fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Op
         .filter(|parameter| *parameter != "input" && everywhere(parameter));
     let only = shared.next().filter(|_| shared.next().is_none())?;
     let is_its_own = only.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
-    (is_its_own || values::is_identifier(only) || on_one.len() > 1).then(|| only.to_owned())
+    (is_its_own || is_identifier(only) || on_one.len() > 1).then(|| only.to_owned())
 }
 
 /// Whether an identifier belongs to another resource: `page_id`, if there is `get_page`.
@@ -315,26 +335,14 @@ fn snake_case(name: &str) -> String {
     snake
 }
 
-/// The singular of a noun.
-pub(crate) fn singular(noun: &str) -> String {
-    let cut = |end: &str| noun.strip_suffix(end).filter(|stem| stem.len() > 1);
-    if let Some(stem) = cut("ies") {
-        return format!("{stem}y");
-    }
-    for end in ["sses", "xes", "ches", "shes"] {
-        if let Some(stem) = cut(end) {
-            return format!("{stem}{}", end.strip_suffix("es").unwrap_or_default());
-        }
-    }
-    match cut("s") {
-        Some(stem) if !["s", "u", "i"].iter().any(|end| stem.ends_with(end)) => stem.to_owned(),
-        _ => noun.to_owned(),
-    }
+/// Whether a parameter controls a call instead of describing an item.
+pub(crate) fn is_control(name: &str) -> bool {
+    name.starts_with('_') || STANDARD_PARAMETERS.contains(&name) || CONTROLS.contains(&name)
 }
 
 impl Resource {
     /// The operation with this role.
-    pub(crate) fn operation<'a>(&self, run: &'a Run, role: Role) -> Option<&'a Operation> {
+    pub(crate) fn operation<'a>(&self, adapter: &'a Adapter, role: Role) -> Option<&'a Operation> {
         let name = match role {
             Role::Create => Some(&self.create),
             Role::Read => self.read.as_ref(),
@@ -342,7 +350,7 @@ impl Resource {
             Role::Update => self.update.as_ref(),
             Role::Delete => self.delete.as_ref(),
         };
-        run.adapter.operation(name?)
+        adapter.operation(name?)
     }
 
     /// Whether this operation changes or removes an item.
@@ -361,22 +369,6 @@ impl Resource {
         let is_on_these = self.acts(operation) || is_about(operation, &self.name);
         (is_id && (is_on_these || self.has_own_identifier()))
             || parameter.strip_suffix("_id").is_some_and(|stem| stem == self.name)
-    }
-
-    /// The operations that change, remove or execute an item and require only its identifier.
-    pub(crate) fn on_one<'a>(&'a self, run: &'a Run) -> impl Iterator<Item = &'a Operation> {
-        run.adapter.operations.iter().filter(|operation| {
-            let is_bare = operation.required().all(|parameter| parameter.name == self.id);
-            let mut others = run.resources().kinds.iter().filter(|kind| kind.name != self.name);
-            self.acts(&operation.name)
-                || (matches!(
-                    operation.category,
-                    Some(Category::Update | Category::Delete | Category::Execute)
-                ) && is_bare
-                    && operation.required().next().is_some()
-                    && self.is_meant(&operation.name, &self.id)
-                    && !others.any(|other| other.acts(&operation.name)))
-        })
     }
 
     /// The item in `data` of a result: under its name, as the whole of `data`, or as its only object unless
@@ -440,22 +432,5 @@ mod tests {
     fn converts_type_names_to_snake_case() {
         assert_eq!(snake_case("Task"), "task");
         assert_eq!(snake_case("PersonInCharge"), "person_in_charge");
-    }
-
-    #[test]
-    fn converts_plurals_to_singulars() {
-        for (many, one) in [
-            ("tasks", "task"),
-            ("task", "task"),
-            ("entries", "entry"),
-            ("boxes", "box"),
-            ("branches", "branch"),
-            ("classes", "class"),
-            ("status", "status"),
-            ("address", "address"),
-            ("houses", "house"),
-        ] {
-            assert_eq!(singular(many), one, "{many}");
-        }
     }
 }

@@ -10,7 +10,7 @@ use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::pages;
 use crate::run::{Run, do_all};
-use crate::values::Shape;
+use crate::shape::Shape;
 
 /// The maximum number of keys of a filter that are compared.
 const MAX_KEYS: usize = 4;

@@ -7,14 +7,14 @@ use serde_json::{Map, Value};
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
-use crate::values::Shape;
+use crate::shape::Shape;
 
 /// The types of JSON, which need not be listed.
 const PLAIN: [&str; 8] =
     ["string", "integer", "number", "boolean", "array", "object", "null", "any"];
 
 /// The types of the protocol.
-const STANDARD: [&str; 6] = [
+const STANDARD_PARAMETERS: [&str; 6] = [
     "SemanticCategory",
     "OperationInput",
     "OperationResult",
@@ -104,7 +104,7 @@ fn item_type(items: Option<&Value>) -> Option<&str> {
 }
 
 pub(super) fn standard_types(run: &Run, cases: &Cases) {
-    for name in STANDARD {
+    for name in STANDARD_PARAMETERS {
         cases.expect(run.adapter.types.iter().any(|of| of.name == name), || {
             Finding::shown(
                 name,

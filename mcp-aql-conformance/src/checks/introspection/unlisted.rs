@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
 use crate::forms::is_snake_case;
-use crate::resources::singular;
+use crate::nouns::singular;
 use crate::run::{Run, do_all};
 use crate::verbs::{sounds_changing, starts_with_verb};
 

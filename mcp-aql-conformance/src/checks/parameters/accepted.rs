@@ -8,8 +8,10 @@ use super::{all, is_harmless, is_in, subject, unfit, with};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::nouns::is_identifier;
 use crate::run::{Run, do_all};
-use crate::values::{self, Shape};
+use crate::shape::Shape;
+use crate::values;
 
 /// Whether a failure concerns this parameter.
 fn blames(exchange: &Exchange, parameter: &str) -> bool {
@@ -98,7 +100,7 @@ fn is_fully_documented(parameter: &Parameter) -> bool {
         .iter()
         .any(|kind| parameter.kind == *kind);
     let is_cursor = ["after", "before", "cursor", "fields"].contains(&parameter.name.as_str());
-    is_simple && !is_cursor && !values::is_identifier(&parameter.name)
+    is_simple && !is_cursor && !is_identifier(&parameter.name)
 }
 
 /// Calls an operation with the configured parameters.

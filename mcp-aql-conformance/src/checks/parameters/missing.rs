@@ -7,7 +7,8 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::run::{Run, arguments, do_all};
-use crate::values::{self, Fault};
+use crate::shape::Fault;
+use crate::values;
 
 /// Calls every operation without one of its required parameters at a time.
 async fn without_each(run: &Run, cases: &Cases, look: impl Fn(&Operation, &Parameter, &Exchange)) {

@@ -4,10 +4,11 @@ use serde_json::{Value, json};
 
 use super::{all, is_harmless, refused, subject, with};
 use crate::adapter::Operation;
+use crate::adapter::STANDARD_PARAMETERS;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::run::{Run, arguments, do_all};
-use crate::values::{Fault, STANDARD, Shape};
+use crate::shape::{Fault, Shape};
 
 /// Further names with a common meaning.
 const USUAL: [&str; 3] = ["page", "page_size", "dry_run"];
@@ -111,7 +112,7 @@ pub(super) async fn reserved_prefix(run: &Run, cases: &Cases) {
 
 pub(super) async fn undocumented(run: &Run, cases: &Cases) {
     let jobs = all(run, cases).into_iter().map(|(operation, params)| async move {
-        let names: Vec<_> = STANDARD
+        let names: Vec<_> = STANDARD_PARAMETERS
             .into_iter()
             .chain(USUAL)
             .filter(|name| operation.parameter(name).is_none() && !params.contains_key(*name))

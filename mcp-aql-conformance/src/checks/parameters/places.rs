@@ -6,7 +6,8 @@ use super::{all, refused, refuses, subject, unfit};
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding, Skip};
 use crate::run::{Run, do_all};
-use crate::values::{self, Fault, Shape};
+use crate::shape::{Fault, Shape};
+use crate::values;
 
 pub(super) async fn nested(run: &Run, cases: &Cases) {
     if run.adapter.reads().next().is_none() {

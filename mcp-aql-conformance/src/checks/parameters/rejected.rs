@@ -6,9 +6,10 @@ use super::{all, is_in, refused, refuses, subject, with};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::resources::fields_of;
+use crate::items::fields_of;
 use crate::run::{Run, arguments, do_all};
-use crate::values::{self, Fault, InvalidValue, Shape};
+use crate::shape::{Fault, InvalidValue, Shape};
+use crate::values;
 
 /// The codes for a value of the right type that violates a constraint. The protocol's list of codes has the
 /// first one, an accompanying document the second one.

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use super::{only, subjects};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
-use crate::resources::same;
+use crate::items::same;
 use crate::run::Run;
-use crate::values::Fault;
+use crate::shape::Fault;
 
 pub(super) fn input_documented(run: &Run, cases: &Cases) {
     let mut operations = run.adapter.of(Category::Update).peekable();
@@ -162,7 +162,7 @@ pub(super) async fn unknown_field(run: &Run, cases: &Cases) {
 }
 
 /// Invalid values of a field, one for each fault.
-fn wrongs(field: crate::resources::Field<'_>) -> Vec<(Fault, Value)> {
+fn wrongs(field: crate::items::Field<'_>) -> Vec<(Fault, Value)> {
     let mut faults = BTreeSet::new();
     field
         .shape

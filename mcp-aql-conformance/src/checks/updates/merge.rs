@@ -5,9 +5,9 @@ use serde_json::{Map, Value, json};
 use super::super::creates::agrees;
 use super::{Subject, only, subjects};
 use crate::cases::{Cases, Finding, Skip};
-use crate::resources::{Field, other, same};
+use crate::items::{Field, other, same};
 use crate::run::Run;
-use crate::values::Shape;
+use crate::shape::Shape;
 
 fn member<'v>(object: &'v Value, name: &str) -> &'v Value {
     object.get(name).unwrap_or(&Value::Null)

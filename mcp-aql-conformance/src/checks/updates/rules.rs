@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Subject, only, subjects};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::resources::{fields_of, other, same};
+use crate::items::{fields_of, other, same};
 use crate::run::Run;
 
 /// The version in an object, with the name of its member.

@@ -1,5 +1,7 @@
 //! The documented shape of a value: it accepts values, and generates valid ones, bounds and invalid ones.
 
+mod pattern;
+
 use std::cell::Cell;
 use std::sync::LazyLock;
 
@@ -7,7 +9,6 @@ use chrono::{DateTime, NaiveDate};
 use regex::Regex;
 use serde_json::{Map, Value, json};
 
-use super::pattern;
 use crate::adapter::{Adapter, Parameter, Type};
 
 /// The maximum depth of nested types.
@@ -670,6 +671,17 @@ fn is_in_format(format: &str, text: &str) -> bool {
     }
 }
 
+/// Whether an invalid identifier matches no item even if the adapter converts it: 7 becomes "7", true
+/// becomes 1, and an empty text may match all items.
+pub(crate) fn hits_nothing(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.contains("conformance") || text.chars().count() > 40,
+        Value::Array(items) => !items.is_empty() && items.iter().all(hits_nothing),
+        Value::Object(members) => !members.is_empty(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -890,5 +902,18 @@ mod tests {
         );
         // A list of a recursive type.
         with(json!({ "type": "Own" }), |shape| assert!(shape.wrong().len() < 20));
+    }
+
+    #[test]
+    fn recognizes_invalid_values_that_match_no_item() {
+        for aimed in
+            [json!(7), json!(1.5), json!(true), json!(null), json!(""), json!("0"), json!([])]
+        {
+            assert!(!hits_nothing(&aimed), "{aimed}");
+        }
+        for wide in [json!("conformance"), json!(["conformance"]), json!({ "conformance": 1 })] {
+            assert!(hits_nothing(&wide), "{wide}");
+        }
+        assert!(!hits_nothing(&json!(["conformance", 7])));
     }
 }

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::ledger::parameter;
+use super::Run;
 use crate::adapter::{Operation, Parameter};
 use crate::cases::Skip;
 use crate::category::Category;
-use crate::run::Run;
-use crate::values;
+use crate::nouns::is_identifier;
+use crate::resources::parameter;
 
 /// Parameters that do not select the affected data.
 const BESIDE: [&str; 4] = ["input", "confirmation_token", "dry_run", "if_match"];
@@ -40,7 +40,7 @@ impl Run {
             named.is_some_and(|named| named.get(name).is_some_and(|named| named == value))
         };
         let mut which = operation.required().filter(|which| {
-            values::is_identifier(&which.name)
+            is_identifier(&which.name)
                 || self.resources().meant(&operation.name, &which.name).next().is_some()
         });
         let mut is_aimed = false;
@@ -80,7 +80,7 @@ impl Run {
     pub(crate) fn is_named_whole(&self, operation: &Operation) -> bool {
         let acts = !operation.is_read() && operation.category != Some(Category::Create);
         let is_aim = |which: &Parameter| {
-            values::is_identifier(&which.name)
+            is_identifier(&which.name)
                 || self.resources().meant(&operation.name, &which.name).next().is_some()
         };
         let named = self.settings.file.params.get(&operation.name).filter(|_| acts);
@@ -101,7 +101,7 @@ impl Run {
         let is_own = value.as_str().is_some_and(|text| text.contains("conformance"))
             || self.missing_ids(&operation.name, &which.name).contains(value);
         let is_theirs = self.harvested(&which.name).contains(value)
-            || values::in_examples(operation, &which.name).any(|shown| shown == value)
+            || operation.examples_of(&which.name).any(|shown| shown == value)
             || self.settings.file.values.get(&which.name) == Some(value)
             || which.member("default") == Some(value);
         if is_own && !is_theirs {

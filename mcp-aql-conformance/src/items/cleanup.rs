@@ -6,12 +6,11 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value};
 
-use super::Role;
-use super::items::{confirmed, token_of};
-use super::ledger::LedgerEntry;
+use super::{confirmed, token_of};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::shorten_message;
+use crate::resources::{LedgerEntry, Role};
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
@@ -102,7 +101,7 @@ impl Run {
     ) -> Result<(), String> {
         let kind = self.resources().named(&made.resource);
         let Some((kind, operation)) =
-            kind.and_then(|kind| Some((kind, kind.operation(self, Role::Delete)?)))
+            kind.and_then(|kind| Some((kind, kind.operation(&self.adapter, Role::Delete)?)))
         else {
             return Err("no DELETE operation for it is known".to_owned());
         };

@@ -1,14 +1,19 @@
 //! Creation, reading, update and removal of items for checks.
 
+mod cleanup;
+mod fields;
+
 use serde_json::{Map, Value, json};
 
-use super::{RESERVED, Resource, Role, fields};
 use crate::adapter::Operation;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Skip};
 use crate::pages;
+use crate::resources::{RESERVED, Resource, Role};
 use crate::run::{Run, arguments};
 use crate::values;
+
+pub(crate) use fields::{Field, fields_of, other, same, to_create, varied};
 
 /// An item that a check created for itself.
 pub(crate) struct CreatedItem<'a> {
@@ -60,8 +65,11 @@ impl Run {
         for wrong in resources.wrong() {
             cases.skip(Skip::NoFixture(wrong.clone()));
         }
-        let kinds: Vec<_> =
-            resources.kinds().iter().filter(|kind| kind.operation(self, role).is_some()).collect();
+        let kinds: Vec<_> = resources
+            .kinds()
+            .iter()
+            .filter(|kind| kind.operation(&self.adapter, role).is_some())
+            .collect();
         if kinds.is_empty() {
             let category = role.category();
             let mut operations = self.adapter.of(category).map(|operation| operation.name.as_str());
@@ -82,7 +90,7 @@ impl Run {
         kind: &'r Resource,
         cases: &Cases,
     ) -> Option<CreatedItem<'r>> {
-        let operation = kind.operation(self, Role::Create)?;
+        let operation = kind.operation(&self.adapter, Role::Create)?;
         if let Some(why) = self.forbids(operation) {
             cases.skip(why);
             return None;
@@ -102,7 +110,8 @@ impl Run {
         if made.id != first.id {
             return Some(made);
         }
-        let params = fields::varied(self, kind.operation(self, Role::Create)?, &first.sent, 1);
+        let params =
+            fields::varied(self, kind.operation(&self.adapter, Role::Create)?, &first.sent, 1);
         let made = self.make_with(kind, params, cases).await?;
         if made.id != first.id {
             return Some(made);
@@ -133,7 +142,7 @@ impl Run {
         params: Map<String, Value>,
         cases: &Cases,
     ) -> Option<(Map<String, Value>, Exchange)> {
-        let operation = kind.operation(self, Role::Create)?;
+        let operation = kind.operation(&self.adapter, Role::Create)?;
         let mut sent = params;
         for turn in 1..5 {
             let since = self.resources().now();
@@ -173,7 +182,7 @@ impl Run {
         params: Map<String, Value>,
         cases: &Cases,
     ) -> Option<CreatedItem<'r>> {
-        let operation = kind.operation(self, Role::Create)?;
+        let operation = kind.operation(&self.adapter, Role::Create)?;
         let (sent, made) = self.create_somehow(kind, params, cases).await?;
         let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
         match id {
@@ -229,8 +238,8 @@ impl Run {
 
     /// Reads an item.
     pub(crate) async fn look(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Exchange> {
-        let Some(read) = thing.resource.operation(self, Role::Read) else {
-            if let Some(list) = thing.resource.operation(self, Role::List) {
+        let Some(read) = thing.resource.operation(&self.adapter, Role::Read) else {
+            if let Some(list) = thing.resource.operation(&self.adapter, Role::List) {
                 return self.look_up(thing, list, cases).await;
             }
             cases.skip(Skip::NoFixture(format!(
@@ -304,7 +313,7 @@ impl Run {
         input: Value,
         cases: &Cases,
     ) -> Option<Exchange> {
-        let operation = thing.resource.operation(self, Role::Update)?;
+        let operation = thing.resource.operation(&self.adapter, Role::Update)?;
         let mut params = cases.ok_or_skip(self.on(operation, thing.resource, &thing.id))?;
         params.insert("input".to_owned(), input);
         self.act(operation, params, cases).await
@@ -312,7 +321,7 @@ impl Run {
 
     /// Removes an item.
     pub(crate) async fn remove(&self, thing: &CreatedItem<'_>, cases: &Cases) -> Option<Exchange> {
-        let operation = thing.resource.operation(self, Role::Delete)?;
+        let operation = thing.resource.operation(&self.adapter, Role::Delete)?;
         let params = cases.ok_or_skip(self.on(operation, thing.resource, &thing.id))?;
         self.act(operation, params, cases).await
     }

@@ -1,5 +1,7 @@
 //! One adapter in one mode, and the calls that checks make.
 
+mod protection;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -14,10 +16,12 @@ use crate::call::{Exchange, RateLimitWait, Reply};
 use crate::cases::{Cases, Skip};
 use crate::category::{Category, Mode};
 use crate::config::Settings;
+use crate::nouns::is_identifier;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
+use crate::shape::{Shape, hits_nothing};
 use crate::wire::{Connection, NoResponse, Samples, Tap, Target};
-use crate::{checks, pages, values};
+use crate::{harvest, leaks};
 
 /// The number of consecutive requests without a reply after which the adapter counts as unresponsive.
 const MAX_CONSECUTIVE_TIMEOUTS: usize = 3;
@@ -27,6 +31,9 @@ const MAX_SEARCHED_BYTES: usize = 1 << 18;
 const CASES_AT_ONCE: usize = 16;
 /// The maximum number of times that a closed connection is reopened.
 const MAX_REOPENED: usize = 3;
+
+/// The memory limit of all concurrent walks, in KiB.
+pub(crate) const MAX_WALK_KIB: usize = 12 << 10;
 
 /// A check of every call.
 pub(crate) type ExchangeCheck = fn(&Run, &Exchange, &Cases);
@@ -108,7 +115,7 @@ impl Run {
         let shows_paths = adapter
             .operations
             .iter()
-            .any(|operation| crate::leaks::path(&operation.details().to_string()).is_some());
+            .any(|operation| leaks::path(&operation.details().to_string()).is_some());
         Self {
             adapter,
             settings,
@@ -118,7 +125,7 @@ impl Run {
             connection: tokio::sync::RwLock::new(Arc::new(connection)),
             room: Semaphore::new(at_once),
             heavy: Semaphore::new(1),
-            room_for_walks: Semaphore::new(pages::MAX_WALK_KIB),
+            room_for_walks: Semaphore::new(MAX_WALK_KIB),
             until,
             prolonged: OnceLock::new(),
             health: Mutex::default(),
@@ -248,11 +255,11 @@ impl Run {
     fn aimed(&self, operation: &Operation, item: &Value) -> Value {
         let mut aimed = item.clone();
         for parameter in operation.required() {
-            let shape = values::Shape::of(&self.adapter, parameter);
+            let shape = Shape::of(&self.adapter, parameter);
             let misses = |value: &Value| {
                 let is_ours = value.as_str().is_some_and(|text| text.contains("conformance"));
                 value.is_null()
-                    || (values::hits_nothing(value)
+                    || (hits_nothing(value)
                         && (is_ours || !shape.accepts(value))
                         && !self.harvested(&parameter.name).contains(value))
             };
@@ -284,7 +291,7 @@ impl Run {
         let is_aimed = match operation.category {
             Some(Category::Create) => required.next().is_some(),
             _ => required.any(|parameter| {
-                values::is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
+                is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
             }),
         };
         is_aimed && !operation.required().any(|parameter| given(&parameter.name))
@@ -462,7 +469,7 @@ impl Run {
             && exchange.operation() != "introspect"
         {
             let mut harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
-            values::harvest(exchange.operation(), data, &mut harvest);
+            harvest::harvest(exchange.operation(), data, &mut harvest);
         }
     }
 
@@ -477,12 +484,12 @@ impl Run {
                 Reply::Protocol { .. } | Reply::NoResponse(_) => None,
             };
             let text = raw.and_then(Value::as_str).unwrap_or_default();
-            if text.len() <= MAX_SEARCHED_BYTES && crate::leaks::path(text).is_some() {
+            if text.len() <= MAX_SEARCHED_BYTES && leaks::path(text).is_some() {
                 self.shows_paths.store(true, Ordering::Relaxed);
             }
         }
-        for text in crate::leaks::errors_of(body) {
-            let path = crate::leaks::path(&text);
+        for text in leaks::errors_of(body) {
+            let path = leaks::path(&text);
             if path.is_some_and(|path| !exchange.arguments.to_string().contains(path)) {
                 let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
                 paths.add(&self.tap.secrets().masked(&text));
@@ -633,27 +640,6 @@ impl Run {
         }
         name
     }
-
-    /// Parameters of a valid call: the required ones, from the configuration, from results, from examples,
-    /// or generated from their constraints.
-    ///
-    /// # Errors
-    /// [`Skip::NoFixture`] if there is no value for one of them.
-    pub(crate) fn valid(&self, operation: &Operation) -> Result<Map<String, Value>, Skip> {
-        values::valid(self, operation, 0)
-    }
-
-    /// Parameters of a valid call with identifiers of missing items, so that a call that should fail
-    /// changes nothing if it runs.
-    ///
-    /// # Errors
-    /// [`Skip::NoFixture`] if there is no value of the form of one of them.
-    pub(crate) fn with_missing_ids(
-        &self,
-        operation: &Operation,
-    ) -> Result<Map<String, Value>, Skip> {
-        values::with_missing_ids(self, operation)
-    }
 }
 
 /// The reason to skip the calls of an operation whose tool introspection does not name.
@@ -688,13 +674,4 @@ pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
         ("operation".to_owned(), operation.into()),
         ("params".to_owned(), params.into()),
     ]))
-}
-
-impl checks::Check {
-    /// The reason why the configuration excludes the check, if it does.
-    pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {
-        let named =
-            |left_out: &&crate::config::Exclusion| left_out.check.as_deref() == Some(self.id);
-        settings.file.skip.iter().find(named).map(|left_out| left_out.reason.clone())
-    }
 }

@@ -3,15 +3,13 @@
 use chrono::DateTime;
 use serde_json::{Map, Value};
 
-use super::{Resource, Role};
 use crate::adapter::{Adapter, Operation, Parameter};
 use crate::cases::Skip;
+use crate::nouns::is_identifier;
+use crate::resources::{Resource, Role, is_control};
 use crate::run::Run;
-use crate::values::{self, STANDARD, Shape};
-
-/// Parameters that control a creation instead of describing the item.
-const CONTROLS: [&str; 7] =
-    ["dry_run", "preset", "order", "page", "page_size", "if_match", "confirmation_token"];
+use crate::shape::Shape;
+use crate::values;
 
 /// A field that updates may change.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +56,10 @@ impl Resource {
     /// creation.
     fn described<'a>(&self, run: &'a Run) -> (Vec<Field<'a>>, bool) {
         let adapter = &run.adapter;
-        let Some(update) = self.operation(run, Role::Update) else { return (Vec::new(), false) };
-        let create = self.operation(run, Role::Create);
+        let Some(update) = self.operation(&run.adapter, Role::Update) else {
+            return (Vec::new(), false);
+        };
+        let create = self.operation(&run.adapter, Role::Create);
         let returned = update.details().pointer("/returns/name").and_then(Value::as_str);
         let own = |name: &str| {
             // The type of the item also has read-only fields.
@@ -109,7 +109,7 @@ impl Resource {
         if let Some(field) = of_type {
             return !field.is_required;
         }
-        let create = self.operation(run, Role::Create);
+        let create = self.operation(&run.adapter, Role::Create);
         let parameter = create.and_then(|create| create.parameter(name));
         parameter
             .is_some_and(|parameter| !parameter.required && parameter.member("default").is_none())
@@ -132,7 +132,7 @@ impl Resource {
     /// The fields of the type that the READ operation returns.
     fn fields<'a>(&self, run: &'a Run) -> Vec<Field<'a>> {
         let of_type = [Role::Read, Role::Create].into_iter().find_map(|role| {
-            let operation = self.operation(run, role)?;
+            let operation = self.operation(&run.adapter, role)?;
             let name = operation.details().pointer("/returns/name")?.as_str()?;
             Some(fields_of(&run.adapter, name)).filter(|fields| !fields.is_empty())
         });
@@ -157,7 +157,7 @@ impl Resource {
     pub(crate) fn settable(&self, run: &Run) -> Vec<String> {
         let mut names: Vec<_> =
             self.changeable(run).into_iter().map(|field| field.name.to_owned()).collect();
-        let create = self.operation(run, Role::Create);
+        let create = self.operation(&run.adapter, Role::Create);
         let given = create.into_iter().flat_map(|create| &create.parameters);
         let given = given.filter(|parameter| is_of_the_thing(parameter));
         for parameter in given {
@@ -208,11 +208,6 @@ pub(crate) fn fields_of<'a>(adapter: &'a Adapter, name: &str) -> Vec<Field<'a>> 
     fields.into_iter().flatten().filter_map(field).collect()
 }
 
-/// Whether a parameter controls a call instead of describing an item.
-pub(crate) fn is_control(name: &str) -> bool {
-    name.starts_with('_') || STANDARD.contains(&name) || CONTROLS.contains(&name)
-}
-
 fn is_of_the_thing(parameter: &Parameter) -> bool {
     !is_control(&parameter.name)
 }
@@ -226,7 +221,7 @@ pub(crate) fn to_create(run: &Run, operation: &Operation) -> Result<Map<String, 
         // Secrets might lock the item, and references require an existing item.
         let is_plain = is_of_the_thing(parameter)
             && parameter.member("sensitive") != Some(&Value::Bool(true))
-            && !values::is_identifier(&parameter.name);
+            && !is_identifier(&parameter.name);
         let is_settled = configured.is_some_and(|configured| !configured.is_empty());
         if params.contains_key(&parameter.name) || !is_plain || is_settled {
             continue;
@@ -253,7 +248,7 @@ pub(crate) fn varied(
     let mut varied = params.clone();
     for parameter in &operation.parameters {
         let Some(Value::String(text)) = varied.get(&parameter.name) else { continue };
-        if values::is_identifier(&parameter.name) || parameter.member("enum").is_some() {
+        if is_identifier(&parameter.name) || parameter.member("enum").is_some() {
             continue;
         }
         let shape = Shape::of(&run.adapter, parameter);

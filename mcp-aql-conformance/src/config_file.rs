@@ -1,0 +1,157 @@
+//! Reads configuration files.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::category::Mode;
+use crate::checks;
+use crate::config::{ConfigError, File, MAX_TIME_LIMIT};
+use crate::secrets::Secrets;
+
+impl File {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`ConfigError`] with the cause.
+    pub fn load(path: &Path) -> Result<Self, ConfigError> {
+        let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+            path: path.display().to_string(),
+            reason: error.to_string(),
+        })?;
+        Self::parse(&text, |name| std::env::var(name).ok())
+    }
+
+    /// Parses a configuration. `${NAME}` in a string is replaced by an environment variable, so that the
+    /// file need not contain secrets.
+    ///
+    /// # Errors
+    /// [`ConfigError::Wrong`] with the cause.
+    pub fn parse(
+        text: &str,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, ConfigError> {
+        let mut value: Value =
+            toml_edit::de::from_str(text).map_err(|error| ConfigError::Wrong(error.to_string()))?;
+        let written = value.clone();
+        let mut secrets = Vec::new();
+        fill_in(&mut value, &variable, &mut secrets)?;
+        let mut file: Self = serde_json::from_value(value).map_err(|_| {
+            // The message must not contain values of variables, which may be secrets.
+            ConfigError::Wrong(match serde_json::from_value::<Self>(written) {
+                Err(error) => error.to_string(),
+                Ok(_) => "the value of an environment variable is invalid at its place".to_owned(),
+            })
+        })?;
+        file.secrets.extend(secrets);
+        for (name, seconds) in [
+            ("request_seconds", file.limits.request_seconds),
+            ("run_seconds", file.limits.run_seconds),
+        ] {
+            if seconds.is_some_and(|seconds| !(1..=MAX_TIME_LIMIT.as_secs()).contains(&seconds)) {
+                return Err(ConfigError::Wrong(format!(
+                    "`{name}` is a number of seconds, 1 to {}",
+                    MAX_TIME_LIMIT.as_secs()
+                )));
+            }
+        }
+        for (mode, reach) in &file.modes {
+            if *mode == Mode::All {
+                return Err(ConfigError::Wrong(
+                    "`[modes.all]` is never used: write `[modes.semantic]` or `[modes.single]`"
+                        .to_owned(),
+                ));
+            }
+            if reach.command.is_empty() == reach.url.is_none() {
+                return Err(ConfigError::Wrong(format!(
+                    "`[modes.{mode}]` has either a `command`, a list of words, or a `url`"
+                )));
+            }
+        }
+        for left_out in &file.skip {
+            if left_out.operation.is_some() == left_out.check.is_some() {
+                return Err(ConfigError::Wrong(
+                    "each `[[skip]]` names one `operation` or one `check`".to_owned(),
+                ));
+            }
+            if let Some(check) = &left_out.check
+                && !checks::all().any(|known| known.id == check)
+            {
+                let check = Secrets::new(file.secrets.clone()).masked(check);
+                return Err(ConfigError::Wrong(format!("`{check}` is not a check")));
+            }
+        }
+        Ok(file)
+    }
+}
+
+/// Replaces `${NAME}` in all strings by environment variables.
+fn fill_in(
+    value: &mut Value,
+    variable: &impl Fn(&str) -> Option<String>,
+    secrets: &mut Vec<String>,
+) -> Result<(), ConfigError> {
+    match value {
+        Value::String(text) => {
+            let written = text.clone();
+            while let Some((before, rest)) = text.split_once("${") {
+                let Some((name, after)) = rest.split_once('}') else {
+                    return Err(ConfigError::Wrong(format!(
+                        "`{written}` has a `${{` without its `}}`"
+                    )));
+                };
+                let Some(found) = variable(name) else {
+                    return Err(ConfigError::Wrong(format!(
+                        "the environment has no variable `{name}`"
+                    )));
+                };
+                // Values of variables are inserted literally, even if they contain `${`.
+                if found.contains("${") {
+                    return Err(ConfigError::Wrong(format!("the variable `{name}` holds `${{`")));
+                }
+                *text = format!("{before}{found}{after}");
+                secrets.push(found);
+            }
+            Ok(())
+        }
+        Value::Array(items) => {
+            items.iter_mut().try_for_each(|item| fill_in(item, variable, secrets))
+        }
+        Value::Object(members) => {
+            members.values_mut().try_for_each(|member| fill_in(member, variable, secrets))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::config::Settings;
+    use crate::time_limits::TimeLimits;
+
+    #[test]
+    fn errors_do_not_contain_values_of_variables() {
+        let variable = |name: &str| (name == "KEY").then(|| "s3cret".to_owned());
+        for text in [
+            "allow = ['${KEY}']",
+            "allow = ['create', '${KEY}']",
+            "[limits]\nrequest_seconds = '${KEY}'",
+            "[values]\na = '${KEY} ${'",
+            "[[skip]]\ncheck = '${KEY}'\nreason = ''",
+        ] {
+            let error = File::parse(text, variable).expect_err(text).to_string();
+            assert!(!error.contains("s3cret"), "{text}: {error}");
+        }
+        let forever = TimeLimits { request: Duration::ZERO, run: Duration::MAX };
+        let limits = Settings::default().time_limits(forever).limits();
+        assert!(
+            !limits.request.is_zero()
+                && std::time::Instant::now().checked_add(limits.run).is_some()
+        );
+        let file = File::parse("secrets = ['own']\n[values]\na = '<${KEY}>'", variable);
+        assert_eq!(file.expect("it is right").secrets, ["own", "s3cret"]);
+    }
+}

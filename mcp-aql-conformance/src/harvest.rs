@@ -1,0 +1,90 @@
+//! The values in results that later calls use, by name.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::nouns::thing_of;
+
+/// The maximum number of kept values per name.
+const MAX_VALUES_PER_NAME: usize = 8;
+/// The maximum length of names, in bytes.
+const MAX_NAME_BYTES: usize = 200;
+const MAX_VALUE_BYTES: usize = 1 << 10;
+/// The maximum number of names.
+const MAX_NAMES: usize = 2_000;
+
+/// Stores the values in a result by their names for later calls.
+pub(crate) fn harvest(operation: &str, data: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
+    match data {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match value {
+                    Value::Object(_) | Value::Array(_) => harvest(operation, value, found),
+                    Value::Null => {}
+                    _ => {
+                        keep(name, value, found);
+                        // `list_beds` returns `id`, and `get_bed` has the parameter `bed_id`.
+                        if name == "id"
+                            && let Some(thing) = thing_of(operation)
+                        {
+                            keep(&format!("{thing}_id"), value, found);
+                        }
+                    }
+                }
+            }
+        }
+        Value::Array(items) => {
+            items.iter().take(MAX_VALUES_PER_NAME).for_each(|item| harvest(operation, item, found));
+        }
+        _ => {}
+    }
+}
+
+fn keep(name: &str, value: &Value, found: &mut BTreeMap<String, Vec<Value>>) {
+    let is_long = value.as_str().is_some_and(|text| text.len() > MAX_VALUE_BYTES);
+    if is_long || name.len() > MAX_NAME_BYTES {
+        return;
+    }
+    if found.len() >= MAX_NAMES && !found.contains_key(name) {
+        return;
+    }
+    let values = found.entry(name.to_owned()).or_default();
+    if values.len() < MAX_VALUES_PER_NAME && !values.contains(value) {
+        values.push(value.clone());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+
+    #[test]
+    fn stores_values_of_results_by_name() {
+        let mut found = BTreeMap::new();
+        let data = json!({ "items": [
+            { "id": 1, "zone": "north", "soil": { "kind": "loam" }, "note": null },
+            { "id": 2, "zone": "north" },
+        ]});
+        harvest("list_beds", &data, &mut found);
+        assert_eq!(found.get("id"), Some(&vec![json!(1), json!(2)]));
+        assert_eq!(found.get("bed_id"), Some(&vec![json!(1), json!(2)]));
+        assert_eq!(found.get("zone"), Some(&vec![json!("north")]));
+        assert_eq!(found.get("kind"), Some(&vec![json!("loam")]));
+        assert_eq!(found.get("note"), None);
+    }
+
+    #[test]
+    fn limits_stored_values() {
+        let mut found = BTreeMap::new();
+        let names = (0..20_000).map(|number| (format!("n{number}_id"), json!(number)));
+        let mut data: Map<String, Value> = names.collect();
+        data.insert("a".repeat(201), json!(1));
+        data.insert("a".to_owned(), json!("x".repeat(1_025)));
+        harvest("list_beds", &data.into(), &mut found);
+        assert_eq!(found.len(), MAX_NAMES);
+        assert!(found.keys().all(|name| name.starts_with('n')));
+    }
+}
