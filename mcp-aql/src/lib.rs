@@ -56,14 +56,20 @@
 extern crate self as mcp_aql;
 
 mod adapter;
+mod argument;
 pub mod audit;
 mod clock;
 mod concurrency;
+#[cfg(feature = "console")]
+mod console;
 mod error;
 mod execution;
 mod file_access;
+mod further_query;
 mod future;
 mod gatekeeper;
+#[cfg(feature = "safety")]
+mod human_channel;
 mod introspection;
 #[cfg(feature = "limits")]
 pub mod limits;
@@ -72,9 +78,9 @@ mod main_error;
 mod mcp;
 mod missing_feature;
 mod operation;
-#[cfg(feature = "safety")]
-pub mod operator;
 mod paging;
+#[cfg(feature = "query")]
+mod projection;
 pub mod query;
 mod redact;
 mod request;
@@ -103,6 +109,19 @@ pub mod constraint;
 #[cfg(feature = "cli")]
 pub mod docs;
 pub mod encoding;
+/// The operators: the requests that people receive, the channels that show them, and the possible
+/// decisions.
+///
+/// A [`HumanChannel`](operator::HumanChannel) shows requests to people where no agent can read them:
+/// approvals and the codes of challenges. An [`Operator`](operator::Operator) is the handle with which
+/// people decide. Neither is reachable through MCP, so an agent cannot approve its own requests
+/// (REQ-AUT-16).
+#[cfg(feature = "safety")]
+pub mod operator {
+    #[cfg(feature = "console")]
+    pub use crate::console::{Console, ConsoleLink};
+    pub use crate::human_channel::*;
+}
 pub mod prelude;
 pub mod store;
 pub mod testing;
@@ -130,11 +149,11 @@ pub use mcp_aql_protocol::{
 #[doc(hidden)]
 pub use missing_feature::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 pub use operation::{
-    Call, CallScope, Context, ExecutionContext, Method, Operation, OperationReturn, Operations,
-    Outcome, ParamGroup, ProgressSink, State,
+    Call, CallScope, Context, DataKey, ExampleSpec, ExecutionContext, Method, Operation,
+    OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry, ProgressSink,
+    State,
 };
-pub use paging::{CursorKey, PageInfo};
-pub use query::Page;
+pub use paging::{CursorKey, Page, PageInfo};
 #[cfg(feature = "query")]
 pub use query::{
     CollectionQuery, Fields, Identified, RelationshipGraph, RelationshipQuery, RelationshipSource,
@@ -144,9 +163,8 @@ pub use response::{ErrorDetail, OperationResult, Reply};
 pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
 pub use session::Session;
 pub use spec::{
-    DangerSpec, DataKey, DefaultSpec, ElementSpec, ExampleSpec, FieldSpec, InputSpec,
-    LifecycleSpec, Merge, OperationSpec, ParameterEntry, ParameterSpec, ParameterType, ReturnsSpec,
-    SchemaFn, SharedState, StateSpec,
+    DangerSpec, DefaultSpec, ElementSpec, FieldSpec, InputSpec, LifecycleSpec, Merge,
+    ParameterSpec, ParameterType, ReturnsSpec, SchemaFn, SharedState, StateSpec,
 };
 pub use text::leaks_internals;
 /// The type of [`CallScope::cancellation`].

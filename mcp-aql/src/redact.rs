@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use crate::operation::{Argument, Parameter};
+use crate::argument::Argument;
+use crate::operation::Parameter;
 use crate::shape::{Kind, Shape, Shapes};
 
 /// Returns the arguments of a call for the log, with sensitive values masked.

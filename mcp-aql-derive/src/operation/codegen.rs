@@ -289,7 +289,7 @@ fn decode(argument: &Argument<'_>) -> TokenStream {
         }
         Argument::Query(query) => {
             let ty = query.ty;
-            quote!(__call.query::<#ty>()?)
+            quote!(__call.composite::<#ty>()?)
         }
         Argument::Group(ty) | Argument::IfMatch(ty) => quote!(__call.group::<#ty>()?),
         Argument::One(parameter) => parameter.take(),

@@ -123,13 +123,13 @@ impl<'a> Query<'a> {
         offered.iter().filter(|(_, offered)| *offered).map(|(name, _)| *name).collect()
     }
 
-    /// Generates `ParameterEntry::Query(QueryEntry::of::<CollectionQuery<Task>>(…))`.
+    /// Generates `ParameterEntry::Composite(&QueryEntry::of::<CollectionQuery<Task>>(…))`.
     pub(crate) fn entry(&self, operation: &Name, runtime: &RuntimePath) -> TokenStream {
         let ty = self.ty;
         let query = quote!(#runtime::query);
         let options = self.options.tokens(self.text(&operation.text), &query);
         quote! {
-            #runtime::ParameterEntry::Query(#query::QueryEntry::of::<#ty>(
+            #runtime::ParameterEntry::Composite(&#query::QueryEntry::of::<#ty>(
                 #query::QueryOptions::new() #options
             ))
         }

@@ -13,20 +13,23 @@ use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::{self, ExecutionState, Executions};
 use crate::file_access::{ForbiddenAccess, exposures};
+use crate::further_query::FurtherQueries;
 use crate::gatekeeper::{self, GatePlan, Gatekeeper, Trust};
 use crate::introspection::{
-    self, FurtherQueries, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry,
-    protocol_head, protocol_of_part, repeats_the_table, sample_params,
+    self, Introspection, ListedOperation, ListedType, ProtocolFacts, TypeRegistry, protocol_head,
+    protocol_of_part, repeats_the_table, sample_params,
 };
-use crate::operation::{Handler, Parameter, Plain, RegisteredOperation};
+use crate::operation::{
+    CompositeTable, Composites, Handler, Parameter, Plain, RegisteredOperation,
+};
+use crate::operation::{DataKey, OperationSpec, ParameterEntry, summary};
+use crate::paging::CursorKey;
 use crate::router::{EndpointProfile, Entry, Family, Registry};
 #[cfg(feature = "safety")]
 use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore, SafetyLoop};
 use crate::services::Services;
 use crate::shape::{Compiler, Faults, Kind, Members, Path, Shapes};
-use crate::spec::{
-    DataKey, DefaultSpec, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec, summary,
-};
+use crate::spec::{DefaultSpec, ParameterSpec, ReturnsSpec};
 use crate::spec::{InputSpec, Merge};
 use crate::store::Ready;
 #[cfg(feature = "safety")]
@@ -137,14 +140,12 @@ pub(super) fn assemble(
                 problems.push(format!("operation `{}` {problem}", spec.name));
             }
         }
-        #[cfg(feature = "query")]
-        let mut queries = crate::query::Queries::default();
+        let mut composites = Composites::default();
         let parameters = parameters(
             &spec,
             &mut types,
             &mut compiler,
-            #[cfg(feature = "query")]
-            (&mut queries, &settings.cursor_key),
+            (&mut composites, &settings.cursor_key),
             &mut problems,
         );
         let (envelope, mut info) =
@@ -169,11 +170,10 @@ pub(super) fn assemble(
             endpoint: Arc::from(profile.families.get(family).map_or("", Family::name)),
             parameters,
             envelope,
+            gate_note: gatekeeper::gate_note(&handler, &gate),
             handler,
             note: None,
-            gate,
-            #[cfg(feature = "query")]
-            queries,
+            composites,
         };
         #[cfg(feature = "safety")]
         let operation = RegisteredOperation {
@@ -184,7 +184,7 @@ pub(super) fn assemble(
                 .map(SafetyLoop::summary),
             ..operation
         };
-        entries.push(Entry { operation, family });
+        entries.push(Entry { operation, family, gate });
         returns.push(info);
     }
     check_replacements(&entries, &mut problems);
@@ -195,7 +195,7 @@ pub(super) fn assemble(
     #[cfg(feature = "limits")]
     let limiter = limiter(&entries, &profile, &settings, &services, &mut problems);
     #[cfg(feature = "limits")]
-    further.extend(limiter.clone().map(|limiter| -> Box<dyn introspection::FurtherQuery> {
+    further.extend(limiter.clone().map(|limiter| -> Box<dyn crate::further_query::FurtherQuery> {
         Box::new(crate::limits::QuotaStatus(limiter))
     }));
     if let Some(introspect) = entries.first_mut() {
@@ -233,8 +233,9 @@ pub(super) fn assemble(
     ));
     #[cfg(feature = "safety")]
     if let Some(safety) = &safety {
-        let own = registry.entries.iter().skip(built_ins).map(|entry| &entry.operation);
-        safety.set_operations(own.map(|own| (own.spec.name.to_owned(), own.gate.danger)).collect());
+        let own = registry.entries.iter().skip(built_ins);
+        let levels = own.map(|own| (own.operation.spec.name.to_owned(), own.gate.danger));
+        safety.set_operations(levels.collect());
     }
     let gatekeeper = Gatekeeper::new(
         Arc::clone(&services),
@@ -357,7 +358,7 @@ fn further_queries(
     settings: &Settings,
     problems: &mut Vec<String>,
 ) -> FurtherQueries {
-    let operations = entries.iter().map(|entry| &entry.operation);
+    let operations = entries.iter().map(|entry| (&entry.operation, &entry.gate));
     let mut queries: FurtherQueries = vec![Box::new(gatekeeper::DangerQuery::of(operations))];
     if let Some(trust) = &settings.gate.trust {
         match gatekeeper::AdapterInfo::new(&parts.name, &parts.version, trust) {
@@ -525,7 +526,7 @@ fn parameters(
     spec: &OperationSpec,
     types: &mut TypeRegistry,
     compiler: &mut Compiler,
-    #[cfg(feature = "query")] queries: (&mut crate::query::Queries, &crate::CursorKey),
+    (composites, key): (&mut Composites, &CursorKey),
     problems: &mut Vec<String>,
 ) -> Vec<Parameter> {
     let mut parameters: Vec<Parameter> = Vec::new();
@@ -539,9 +540,14 @@ fn parameters(
                 parameters.push(input_parameter(spec, input, types, compiler, problems));
                 continue;
             }
-            #[cfg(feature = "query")]
-            ParameterEntry::Query(entry) => {
-                queries.0.add(entry, queries.1, &mut parameters, types, problems);
+            ParameterEntry::Composite(composite) => {
+                let table = composite.bind(key);
+                for (name, details) in table.types {
+                    types.make(name, details, problems);
+                }
+                problems.extend(table.problems);
+                let CompositeTable { parameters: own, reader, description, .. } = table;
+                composites.add(own, reader, description, &mut parameters);
                 continue;
             }
         };
@@ -720,9 +726,8 @@ fn examples(
         return (shown, sample);
     }
     let sample = sample_params(&operation.parameters, shapes);
-    #[cfg(feature = "query")]
-    let queried = operation.queries.example.as_deref().map(|query| joined(&sample, query));
-    #[cfg(feature = "query")]
+    let queried =
+        operation.composites.description.example.as_deref().map(|query| joined(&sample, query));
     if let Some(sample) = queried.filter(|sample| check(sample).is_ok()) {
         shown.push((String::new(), sample.clone()));
         return (shown, Some(sample));
@@ -741,7 +746,6 @@ fn examples(
 }
 
 /// The members of two objects.
-#[cfg(feature = "query")]
 fn joined(one: &str, other: &str) -> String {
     let members = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
     let (mut all, more) = (members(one), members(other));
@@ -800,6 +804,20 @@ fn tool_names(profile: &EndpointProfile, settings: &Settings) -> Vec<String> {
     families.chain(std::iter::once(format!("{prefix}mcp_aql"))).collect()
 }
 
+/// The capabilities of queries and of the safety loop (REQ-LOOP-02, REQ-LOOP-03).
+#[cfg_attr(not(feature = "safety"), expect(unused_variables, reason = "the loop is a setting"))]
+fn further_capabilities(registry: &Registry, settings: &Settings) -> Map<String, Value> {
+    let composites = registry.entries.iter().map(|entry| &entry.operation.composites);
+    let names = composites.flat_map(|it| it.description.capabilities.iter().copied());
+    let further = names.map(|name| (name.to_owned(), true.into()));
+    #[cfg(feature = "safety")]
+    let further =
+        further.chain(settings.safety.as_ref().map(|safety| {
+            ("execution_safety_loop".to_owned(), safety.current_mode().as_str().into())
+        }));
+    further.collect()
+}
+
 fn render(
     registry: &Registry,
     settings: &Settings,
@@ -820,14 +838,7 @@ fn render(
         batch: settings.batch,
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
-        #[cfg(feature = "safety")]
-        safety_loop: settings.safety.as_ref().map(SafetyLoop::current_mode),
-        #[cfg(feature = "query")]
-        queries: registry
-            .entries
-            .iter()
-            .flat_map(|entry| entry.operation.queries.capabilities.iter().copied())
-            .collect(),
+        further: further_capabilities(registry, settings),
     });
     let listed = |entry: &Entry| {
         let spec = &entry.operation.spec;

@@ -6,15 +6,17 @@ use mcp_aql_protocol::Limits;
 
 use super::assemble::{BuildError, assemble};
 use super::config::{self, ConfigSource};
+use super::parts::Parts;
 use super::{Adapter, Settings};
 use crate::audit::AuditSink;
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::gatekeeper::{self, Policy, Trust};
+use crate::operation::OperationSpec;
 use crate::operation::{Handler, Operation, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
-use crate::spec::{OperationSpec, SharedState};
+use crate::spec::SharedState;
 use crate::store::Store;
 
 /// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.
@@ -36,22 +38,6 @@ pub struct AdapterBuilder {
     audit_sinks: Vec<Arc<dyn AuditSink>>,
     settings: Settings,
     source: ConfigSource,
-}
-
-/// What an adapter is made of before any configuration.
-pub(crate) struct Parts {
-    pub(crate) name: String,
-    pub(crate) version: String,
-    pub(crate) instructions: Option<String>,
-    pub(crate) operations: Vec<(OperationSpec, Handler)>,
-    pub(crate) states: Arc<StateMap>,
-    pub(crate) doubled_states: Vec<&'static str>,
-    pub(crate) profiles: Vec<EndpointProfile>,
-    /// `None`: whatever suits the adapter.
-    pub(crate) store: Option<Arc<dyn Store>>,
-    pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
-    /// As the builder set them.
-    pub(crate) settings: Settings,
 }
 
 impl AdapterBuilder {

@@ -598,7 +598,7 @@ mod tests {
     fn patterns_of_a_project_are_added_for_every_agent() {
         // REQ-AUT-17
         use crate::safety_loop::SafetyLoop;
-        let people = crate::operator::MemoryChannel::default();
+        let people = crate::human_channel::MemoryChannel::default();
         let given = SafetyLoop::new()
             .channel(people)
             .deny(["drop_*"])

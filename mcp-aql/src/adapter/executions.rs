@@ -7,6 +7,7 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::{Adapter, Rules, redacted, validate};
+use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::execution::{
     Begin, EndScope, ExecutionRecord, ExecutionSlot, ExecutionState, LimitReached, NewExecution,
@@ -14,12 +15,12 @@ use crate::execution::{
 };
 use crate::gatekeeper::{GateRequest, Permit};
 use crate::operation::{
-    Argument, Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, OperationReturn,
-    Payload, RegisteredOperation, Run,
+    Call, Context, Envelope, ExecutionCall, ExecutionContext, Handler, OperationReturn, Payload,
+    RegisteredOperation, Run,
 };
-use crate::paging::PageRequest;
-use crate::query::Page;
+use crate::paging::{Page, PageRequest};
 use crate::request::Credentials;
+use crate::router::Entry;
 use crate::session::Session;
 use crate::spec::LifecycleSpec;
 use crate::validate::ValidParams;
@@ -35,7 +36,7 @@ pub(super) struct Admitted<'a> {
 
 /// What a caller sends to an operation that steers executions.
 pub(super) struct Asked<'a> {
-    pub(super) operation: &'a RegisteredOperation,
+    pub(super) entry: &'a Entry,
     pub(super) arguments: &'a [Argument],
     pub(super) credentials: &'a Credentials,
 }
@@ -141,8 +142,7 @@ impl Adapter {
                 envelope,
                 limits,
                 execution: Some(execution),
-                #[cfg(feature = "query")]
-                queries: valid.queries,
+                composites: valid.composites,
             };
             Box::pin(async move {
                 let start = || {
@@ -230,7 +230,7 @@ impl Adapter {
         let session = context.session();
         // The list of another session is another list.
         let owner = Some(session.map_or("-", Session::id));
-        let name = asked.operation.spec.name;
+        let name = asked.entry.operation.spec.name;
         let key = &self.inner.settings.cursor_key;
         let mut warnings = Vec::new();
         let request =
@@ -251,7 +251,7 @@ impl Adapter {
         let cursors = page.cursors(|(id, _)| id);
         let (listed, info) = page.finish(|(id, _)| id);
         let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
-        let page = Page { cursors: Some(Box::new(cursors)), ..Page::new(items.collect(), info) };
+        let page = Page { cursors: Some(Arc::new(cursors)), ..Page::new(items.collect(), info) };
         let payload = Payload::new(Envelope::Bare, limits).beside(context.clone());
         let mut written = page.write(payload)?;
         written.take_warning().into_iter().for_each(|warning| context.warn(warning));
@@ -302,23 +302,25 @@ impl Adapter {
             )
             .with_detail("operation", record.operation.clone())
         })?;
-        let operation = inner.registry.get(&record.operation).map(|entry| &entry.operation);
-        let Some((operation, Handler::Function(function))) =
-            operation.map(|operation| (operation, &operation.handler))
+        let entry = inner.registry.get(&record.operation);
+        let Some((entry, Handler::Function(function))) =
+            entry.map(|entry| (entry, &entry.operation.handler))
         else {
             return Err(unsupported(&record, "retry"));
         };
         let rules = Rules { strict: inner.settings.strict, camel_case_aliases: false, whole: true };
+        let operation = &entry.operation;
         let valid = validate(operation, params, &inner.shapes, rules)?;
         let context = context.of(operation.spec.name);
         let slot = inner.executions.slot(context.session());
         let request = GateRequest {
             operation,
+            plan: &entry.gate,
             arguments: &valid.arguments,
             shapes: &inner.shapes,
             credentials: asked.credentials,
             context: &context,
-            retry: Some((asked.operation, asked.arguments)),
+            retry: Some((&asked.entry.gate, asked.arguments)),
             full: slot.as_ref().err().copied(),
         };
         let permit = inner.gatekeeper.admit(request).await?;

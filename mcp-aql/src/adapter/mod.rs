@@ -4,6 +4,7 @@ mod assemble;
 mod builder;
 mod config;
 mod executions;
+mod parts;
 mod settings;
 mod told;
 
@@ -16,7 +17,7 @@ use tracing::Instrument as _;
 
 pub use assemble::BuildError;
 pub use builder::AdapterBuilder;
-pub(crate) use builder::Parts;
+pub(crate) use parts::Parts;
 pub(crate) use settings::Settings;
 
 use crate::concurrency::ConcurrencyLimit;
@@ -26,6 +27,7 @@ use crate::future::BoxFuture;
 use crate::future::erased;
 use crate::gatekeeper::{GateRequest, Gatekeeper};
 use crate::introspection::{self, Introspection};
+use crate::operation::OperationSpec;
 use crate::operation::{
     Call, CallScope, Context, ExecutionCall, Handler, Payload, RegisteredOperation,
 };
@@ -34,10 +36,9 @@ use crate::request::{
     Arguments, Credentials, OperationInput, Refused, Request, decode, parse, too_large,
 };
 use crate::response::{BatchReply, OperationResult, Reply};
-use crate::router::{Endpoint, EndpointMode, EndpointProfile, Registry};
+use crate::router::{Endpoint, EndpointMode, EndpointProfile, Entry, Registry};
 use crate::services::Services;
 use crate::shape::Shapes;
-use crate::spec::OperationSpec;
 use crate::validate::{Rules, ValidParams, validate};
 use crate::vocab::ReplyLimits;
 use crate::warning::{Severity, Warning, Warnings};
@@ -102,12 +103,12 @@ pub(crate) struct Inner {
 impl Inner {
     /// Whether something between validation and the function depends on what the arguments are: a
     /// gate, a token of a quota, an execution.
-    fn looks_at_arguments(&self, operation: &RegisteredOperation) -> bool {
+    fn looks_at_arguments(&self, entry: &Entry) -> bool {
         #[cfg(feature = "limits")]
         if self.limiter.as_ref().is_some_and(|limiter| limiter.may_pause()) {
             return true;
         }
-        !operation.gate.is_open() || operation.spec.lifecycle.is_some()
+        !entry.gate.is_open() || entry.operation.spec.lifecycle.is_some()
     }
 }
 
@@ -286,14 +287,15 @@ impl Adapter {
         limits: ReplyLimits,
     ) -> Result<Payload, OperationError> {
         let scope = context.scope();
-        let operation = match self.inner.registry.route(&input.operation, endpoint) {
-            Ok(operation) => operation,
+        let entry = match self.inner.registry.route(&input.operation, endpoint) {
+            Ok(entry) => entry,
             Err(error) => {
                 tracing::info!(code = error.code().as_str(), "operation refused");
                 let introspects = input.operation == introspection::SPEC.name;
                 return Err(self.labelled(error, scope, introspects));
             }
         };
+        let operation = &entry.operation;
         let span = tracing::info_span!(
             "operation",
             name = &*operation.name,
@@ -303,7 +305,7 @@ impl Adapter {
         );
         // Where nobody logs, nobody asks for the time.
         let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
-        let run = self.run_routed(operation, input, context, limits);
+        let run = self.run_routed(entry, input, context, limits);
         let outcome =
             if span.is_disabled() { run.await } else { run.instrument(span.clone()).await };
         let _entered = span.enter();
@@ -333,17 +335,18 @@ impl Adapter {
 
     async fn run_routed(
         &self,
-        operation: &RegisteredOperation,
+        entry: &Entry,
         mut input: OperationInput,
         context: &Context,
         limits: ReplyLimits,
     ) -> Result<Payload, OperationError> {
-        take_confirmation(operation, &mut input);
+        let operation = &entry.operation;
+        take_confirmation(entry, &mut input);
         let rules = Rules {
             // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
             strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
             camel_case_aliases: self.inner.settings.camel_case_aliases,
-            whole: self.inner.looks_at_arguments(operation),
+            whole: self.inner.looks_at_arguments(entry),
         };
         #[cfg(feature = "safety")]
         let input = {
@@ -385,6 +388,7 @@ impl Adapter {
             .gatekeeper
             .admit(GateRequest {
                 operation,
+                plan: &entry.gate,
                 arguments: &valid.arguments,
                 shapes: &self.inner.shapes,
                 credentials,
@@ -400,11 +404,8 @@ impl Adapter {
         let function = match handler {
             Handler::Function(function) => function,
             Handler::Execution(which) => {
-                let asked = Asked {
-                    operation,
-                    arguments: &valid.arguments,
-                    credentials: &input.credentials,
-                };
+                let asked =
+                    Asked { entry, arguments: &valid.arguments, credentials: &input.credentials };
                 return erased(self.steer(*which, asked, permit, &context, limits)).await;
             }
             Handler::Introspect => return Err(OperationError::internal("answered above")),
@@ -420,8 +421,7 @@ impl Adapter {
             envelope: operation.envelope.clone(),
             limits,
             execution: None,
-            #[cfg(feature = "query")]
-            queries: valid.queries,
+            composites: valid.composites,
         };
         if tracing::enabled!(tracing::Level::DEBUG) {
             let params =
@@ -515,10 +515,10 @@ impl Adapter {
     /// The handle of the people who watch over this adapter, if it has a safety loop. Whoever has it
     /// can approve and unblock: no operation should.
     #[cfg(feature = "safety")]
-    pub fn operator(&self) -> Option<crate::operator::Operator> {
+    pub fn operator(&self) -> Option<crate::human_channel::Operator> {
         let core = self.inner.safety.as_ref()?;
         let desk = crate::safety_loop::ApprovalQueue(Arc::clone(core));
-        Some(crate::operator::Operator(Arc::new(desk)))
+        Some(crate::human_channel::Operator(Arc::new(desk)))
     }
 
     /// Logs the notices of the settings, once, as soon as there is a log. The command line sets its log up
@@ -603,11 +603,12 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
 
 /// Takes `confirmation_token` for `_confirmation` where a call may have to be confirmed, unless the
 /// operation has such a parameter itself (choice C-18).
-fn take_confirmation(operation: &RegisteredOperation, input: &mut OperationInput) {
+fn take_confirmation(entry: &Entry, input: &mut OperationInput) {
     const ALIAS: &str = "confirmation_token";
+    let operation = &entry.operation;
     let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
     let retries = matches!(operation.handler, Handler::Execution(ExecutionCall::Retry));
-    if (retries || operation.gate.may_ask())
+    if (retries || entry.gate.may_ask())
         && !own()
         && let Some(token) = input.params.remove(ALIAS)
     {
@@ -625,8 +626,7 @@ fn warn_of_names(operation: &RegisteredOperation, valid: &ValidParams, context: 
     for (name, deprecation) in &valid.deprecated {
         context.warn(Warning::deprecated("parameter", name, deprecation, today()));
     }
-    #[cfg(feature = "query")]
-    for warning in &valid.queries.warnings {
+    for warning in &valid.composites.warnings {
         context.warn(warning.clone());
     }
     for name in &valid.ignored {

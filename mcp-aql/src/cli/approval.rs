@@ -8,9 +8,9 @@ use chrono::{DateTime, Utc};
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
-use super::call;
 use super::prompt::Prompt;
 use super::render::plain;
+use super::request;
 use crate::adapter::Adapter;
 use crate::error::OperationError;
 use crate::main_error::{Error, Result};
@@ -31,7 +31,7 @@ pub(super) struct Approval<'a> {
     error: &'a ErrorDetail,
     /// A console for this call alone, kept for as long as the call waits.
     #[cfg(feature = "console")]
-    _console: Option<crate::operator::Console>,
+    _console: Option<crate::console::Console>,
 }
 
 /// An event that ends or interrupts the wait.
@@ -133,7 +133,7 @@ impl<'a> Approval<'a> {
 
     fn announce(&self, prompt: &dyn Prompt, yes: bool) -> Result {
         let text = |key: &str| self.error.details.get(key).and_then(Value::as_str);
-        call::print_reasons(prompt, self.error)?;
+        request::print_reasons(prompt, self.error)?;
         if let Some(message) = text("confirmation_message") {
             prompt.print_line(&plain(message))?;
         }
@@ -187,7 +187,7 @@ async fn confirm(adapter: &Adapter, session: &Session, code: &str) -> Option<Str
     let mut arguments = Map::new();
     arguments.insert("operation".to_owned(), "confirm_operation".into());
     arguments.insert("params".to_owned(), json!({ "confirmation_token": code }));
-    let answer = call::handle_in(adapter, arguments, session, None).await;
+    let answer = request::handle_in(adapter, arguments, session, None).await;
     answer.result.error().map(|error| error.message.clone())
 }
 
@@ -201,7 +201,7 @@ mod tests {
     use super::super::render::Output;
     use super::*;
     use crate::future::BoxFuture;
-    use crate::operator::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
+    use crate::human_channel::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
     use crate::safety_loop::SafetyLoop;
     use crate::store::MemoryStore;
     use crate::{Method, OperationSpec, Operations, Policy, SemanticCategory};

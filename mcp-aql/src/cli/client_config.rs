@@ -185,7 +185,7 @@ mod tests {
     #[cfg(feature = "safety")]
     #[test]
     fn the_entry_never_takes_the_brake_off() {
-        use crate::operator::MemoryChannel;
+        use crate::human_channel::MemoryChannel;
         use crate::safety_loop::SafetyLoop;
 
         let builder = || Adapter::builder("guard").without_config();

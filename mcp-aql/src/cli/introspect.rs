@@ -7,7 +7,7 @@ use mcp_aql_protocol::nearest_name;
 use serde_json::{Map, Value, json};
 
 use super::render::{Output, Table, member, plain};
-use super::{Exit, call};
+use super::{Exit, request};
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
 
@@ -81,7 +81,7 @@ pub(super) async fn run(
     let mut arguments = Map::new();
     arguments.insert("operation".to_owned(), "introspect".into());
     arguments.insert("params".to_owned(), params.into());
-    let answer = call::handle(adapter, arguments).await;
+    let answer = request::handle(adapter, arguments).await;
     if !answer.result.is_success() {
         return output.result(&answer);
     }
@@ -222,7 +222,7 @@ fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::spec::ParameterEntry;
+    use crate::operation::ParameterEntry;
     use crate::{
         Condition, DangerSpec, Method, OperationSpec, Operations, ParameterSpec, Policy,
         SemanticCategory,

@@ -28,6 +28,7 @@
 //! A parser can also include the commands without the options: `#[command(subcommand)] command:
 //! Option<mcp_aql::cli::Command>`.
 
+mod answer;
 #[cfg(feature = "safety")]
 mod approval;
 mod call;
@@ -39,6 +40,7 @@ mod introspect;
 mod log;
 mod prompt;
 mod render;
+mod request;
 
 use std::ffi::OsString;
 use std::io::{IsTerminal as _, Write as _};

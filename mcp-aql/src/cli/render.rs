@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use serde_json::{Map, Value};
 
 use super::Exit;
-use super::call::Answer;
+use super::answer::Answer;
 use crate::main_error::Result;
 
 /// The terminal escapes for parts of a text.

@@ -3,8 +3,8 @@
 use mcp_aql_protocol::ErrorCode;
 
 use super::introspection::{Info, Types};
-use super::reference::{Family, input_type};
 use crate::adapter::Adapter;
+use crate::introspection::TypeRegistry;
 use crate::operation::{Handler, Parameter, RegisteredOperation};
 use crate::router::EndpointMode;
 use crate::shape::Kind;
@@ -41,10 +41,17 @@ pub(super) fn of(
     codes
 }
 
+/// The type of an UPDATE's `input`, which introspection names in the description only.
+pub(super) fn input_type(parameter: &Parameter) -> Option<String> {
+    let input = parameter.input?;
+    Some(crate::shape::input_name(&TypeRegistry::new().input(input.schema)))
+}
+
 /// Returns all codes: those of every call, those of the checks of some operations, and the others.
+/// `is_checked` says whether the checks of an operation return a code.
 pub(super) fn registry(
     adapter: &Adapter,
-    families: &[Family],
+    is_checked: impl Fn(ErrorCode) -> bool,
 ) -> (Vec<ErrorCode>, Vec<ErrorCode>, Vec<ErrorCode>) {
     let batch = adapter.inner.settings.batch;
     let general = |code: ErrorCode| match code {
@@ -56,18 +63,12 @@ pub(super) fn registry(
         | ErrorCode::InternalError => true,
         _ => false,
     };
-    let checked = |code: ErrorCode| {
-        families
-            .iter()
-            .flat_map(|family| &family.operations)
-            .any(|operation| operation.errors.contains(&code))
-    };
     let all = || ErrorCode::ALL.iter().copied();
     (
         all().filter(|code| general(*code)).collect(),
-        all().filter(|code| checked(*code)).collect(),
+        all().filter(|code| is_checked(*code)).collect(),
         all()
-            .filter(|code| !general(*code) && !checked(*code) && is_an_operations(*code))
+            .filter(|code| !general(*code) && !is_checked(*code) && is_an_operations(*code))
             .collect(),
     )
 }

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
-use super::errors;
+use super::errors::{self, input_type};
 use super::introspection::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use super::json::Json;
 use crate::adapter::Adapter;
-use crate::introspection::{Source as _, TypeRegistry, protocol_type_names};
+use crate::introspection::{Source as _, protocol_type_names};
 use crate::operation::{Envelope, Handler, Parameter, RegisteredOperation};
 use crate::router::{EndpointMode, Entry};
 use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
@@ -138,7 +138,11 @@ impl Reference {
             }
         }
         families.retain(|family| !family.operations.is_empty());
-        let (general_errors, checked_errors, other_errors) = errors::registry(adapter, &families);
+        let is_checked = |code| {
+            let mut operations = families.iter().flat_map(|family| &family.operations);
+            operations.any(|operation| operation.errors.contains(&code))
+        };
+        let (general_errors, checked_errors, other_errors) = errors::registry(adapter, is_checked);
         let mut protocol = inner.introspection.protocol.clone();
         protocol.push('}');
         let unified = inner.registry.tool_names.last();
@@ -233,8 +237,7 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
 /// The operation's description, with its default behaviour.
 fn described(operation: &RegisteredOperation) -> String {
     let text = operation.spec.description.trim().to_owned();
-    #[cfg(feature = "query")]
-    if let Some(note) = &operation.queries.note {
+    if let Some(note) = &operation.composites.description.note {
         return format!("{text}\n\n{note}");
     }
     text
@@ -247,12 +250,6 @@ fn parameter(info: Info, parameter: &Parameter, types: &Types) -> Field {
         _ => kind(&info, types),
     };
     Field { info, kind, deprecated }
-}
-
-/// The type of an UPDATE's `input`, which introspection names in the description only.
-pub(super) fn input_type(parameter: &Parameter) -> Option<String> {
-    let input = parameter.input?;
-    Some(crate::shape::input_name(&TypeRegistry::new().input(input.schema)))
 }
 
 fn field(info: Info, types: &Types) -> Field {

@@ -20,6 +20,7 @@ mod properties;
 mod record;
 mod running;
 mod sensitive_params;
+mod state;
 mod status;
 mod task;
 #[cfg(test)]
@@ -42,11 +43,11 @@ pub(crate) use execution_slot::{ExecutionSlot, LimitReached};
 use execution_store::{ExecutionStore, RecordUpdate};
 pub(crate) use operations::{PAGE_SIZES, built_in};
 pub use options::ExecutionOptions;
-pub(crate) use payload::ExecutionState;
 pub(crate) use record::ExecutionRecord;
 use record::Ownership;
 use running::{RunningExecution, RunningExecutions, StopReason};
 use sensitive_params::SensitiveParams;
+pub(crate) use state::ExecutionState;
 pub(crate) use status::Status;
 pub(crate) use task::{Begin, Work};
 

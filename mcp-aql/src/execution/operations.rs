@@ -2,14 +2,12 @@
 
 use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, SemanticCategory};
 
-use super::payload::ExecutionState;
+use super::state::ExecutionState;
 use crate::constraint::{Bound, Constraint, EnumValue};
+use crate::operation::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 use crate::operation::{ExecutionCall, Handler, Plain};
-use crate::paging::PageSizes;
-use crate::query::Page;
-use crate::spec::{
-    DataKey, DefaultSpec, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec,
-};
+use crate::paging::{Page, PageSizes};
+use crate::spec::{DefaultSpec, ParameterSpec, ReturnsSpec};
 
 const ID: ParameterEntry = ParameterEntry::One(
     ParameterSpec::required::<String>("execution_id", "The execution.")

@@ -1,69 +1,12 @@
-//! The state of an execution as clients receive it.
+//! The parts of an execution's state: progress, error and warnings.
 
-use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-use super::record::ExecutionRecord;
-use super::status::Status;
-use crate::clock;
 use crate::error::OperationError;
 use crate::operation::Advance;
 use crate::warning::Warnings;
-
-/// The state of a long-running call: its status, its progress and its result.
-///
-/// Source: MCP-AQL §8.4.3 (REQ-LIF-04).
-#[derive(Debug, Serialize, JsonSchema)]
-#[schemars(description = "The state of a long-running call: status, progress and result.")]
-pub(crate) struct ExecutionState {
-    /// The id that the execution operations expect.
-    execution_id: String,
-    status: Status,
-    /// The name of the operation.
-    operation: String,
-    /// The attempt: 1, and one more for each retry.
-    attempt: u32,
-    /// When it started, in ISO 8601.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    started_at: Option<String>,
-    /// When it ended, in ISO 8601.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    finished_at: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    progress: Option<Progress>,
-    /// The error, if the execution failed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    error: Option<ExecutionError>,
-    /// The data of the operation, if it completed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<Value>")]
-    result: Option<Box<RawValue>>,
-    /// The operation's warnings, after its end.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    #[schemars(with = "Option<Vec<Value>>")]
-    warnings: Vec<Value>,
-}
-
-impl ExecutionState {
-    pub(crate) fn new(id: &str, record: ExecutionRecord, with_result: bool) -> Self {
-        let text = |at: Option<DateTime<Utc>>| at.map(clock::text);
-        Self {
-            execution_id: id.to_owned(),
-            status: record.status,
-            operation: record.operation,
-            attempt: record.attempt,
-            started_at: text(record.started_at),
-            finished_at: text(record.finished_at),
-            progress: record.progress,
-            error: record.error,
-            result: record.result.filter(|_| with_result),
-            warnings: if with_result { record.warnings } else { Vec::new() },
-        }
-    }
-}
 
 /// The progress of an execution: `current` of `total`, or only a message (REQ-LIF-06).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -4,12 +4,12 @@ use mcp_aql_protocol::{DangerLevel, RESERVED_OPERATIONS, SemanticCategory};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::Trust;
+use super::{GatePlan, Trust};
 use crate::error::OperationError;
+use crate::further_query::FurtherQuery;
 use crate::future::BoxFuture;
-use crate::introspection::FurtherQuery;
+use crate::operation::OperationSpec;
 use crate::operation::{Handler, RegisteredOperation};
-use crate::spec::OperationSpec;
 
 /// The danger of an operation as callers see it. The fields are named as in danger-levels §3.2.
 #[derive(Serialize)]
@@ -49,13 +49,13 @@ pub(crate) struct DangerQuery(Vec<(&'static str, Value)>);
 
 impl DangerQuery {
     pub(crate) fn of<'a>(
-        operations: impl Iterator<Item = &'a RegisteredOperation> + Clone,
+        operations: impl Iterator<Item = (&'a RegisteredOperation, &'a GatePlan)> + Clone,
     ) -> Self {
         // The name is reserved, so only the safety loop has this operation.
-        let has_loop = operations.clone().any(|operation| operation.spec.name == "execute_agent");
+        let has_loop = operations.clone().any(|(it, _)| it.spec.name == "execute_agent");
         Self(
             operations
-                .map(|operation| (operation.spec.name, describe_danger(operation, has_loop)))
+                .map(|(it, plan)| (it.spec.name, describe_danger(it, plan, has_loop)))
                 .collect(),
         )
     }
@@ -74,8 +74,8 @@ fn client_permission(spec: &OperationSpec) -> Option<&'static str> {
     })
 }
 
-fn describe_danger(operation: &RegisteredOperation, has_loop: bool) -> Value {
-    let (spec, plan) = (&operation.spec, &operation.gate);
+fn describe_danger(operation: &RegisteredOperation, plan: &GatePlan, has_loop: bool) -> Value {
+    let spec = &operation.spec;
     serde_json::to_value(OperationDanger {
         name: spec.name,
         level: plan.danger,
@@ -141,18 +141,16 @@ impl FurtherQuery for AdapterInfo {
 }
 
 /// Returns the note on an operation's gate for its description.
-pub(crate) fn gate_note(operation: &RegisteredOperation) -> Option<String> {
-    if matches!(operation.handler, Handler::Introspect) {
+pub(crate) fn gate_note(handler: &Handler, plan: &GatePlan) -> Option<String> {
+    if matches!(handler, Handler::Introspect) {
         return None;
     }
-    let level = operation.gate.danger;
-    match operation.gate.permission() {
+    let level = plan.danger;
+    match plan.permission() {
         // The first error explains how to confirm. The note is short because every list of operations has it.
         "confirm" => Some(format!("To be confirmed: {level}.")),
         "deny" | "introspect_only" => Some(format!("Denied: {level}.")),
-        _ if operation.gate.may_ask_for_some() => {
-            Some(format!("To be confirmed for some values: {level}."))
-        }
+        _ if plan.may_ask_for_some() => Some(format!("To be confirmed for some values: {level}.")),
         _ => None,
     }
 }

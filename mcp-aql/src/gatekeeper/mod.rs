@@ -20,13 +20,14 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use mcp_aql_protocol::ErrorCode;
 
+use crate::argument::Argument;
 use crate::audit::AuditEntry;
 use crate::clock;
 use crate::error::OperationError;
 use crate::execution::LimitReached;
 #[cfg(feature = "limits")]
 use crate::limits::CountedCall;
-use crate::operation::{Argument, Context, ExecutionCall, Handler, RegisteredOperation};
+use crate::operation::{Context, ExecutionCall, Handler, RegisteredOperation};
 use crate::redact::redacted;
 use crate::request::Credentials;
 #[cfg(feature = "safety")]
@@ -84,6 +85,8 @@ pub(crate) struct Gatekeeper {
 #[derive(Clone, Copy)]
 pub(crate) struct GateRequest<'a> {
     pub(crate) operation: &'a RegisteredOperation,
+    /// The gates of the operation.
+    pub(crate) plan: &'a GatePlan,
     pub(crate) arguments: &'a [Argument],
     pub(crate) shapes: &'a Shapes,
     /// The tokens in the call's params.
@@ -91,16 +94,16 @@ pub(crate) struct GateRequest<'a> {
     pub(crate) context: &'a Context,
     /// The retry that makes this call again. If the retry requires a confirmation, this call does too: one
     /// request can carry only one token, and the token is for the operation that runs.
-    pub(crate) retry: Option<(&'a RegisteredOperation, &'a [Argument])>,
+    pub(crate) retry: Option<(&'a GatePlan, &'a [Argument])>,
     /// Set if the limit on executions is reached.
     pub(crate) full: Option<LimitReached>,
 }
 
 impl<'a> GateRequest<'a> {
     fn decision(&self) -> Decision<'a> {
-        let own = self.operation.gate.decide(self.arguments);
+        let own = self.plan.decide(self.arguments);
         match (self.retry, &self.operation.handler) {
-            (Some((retry, arguments)), _) => own.combined_with_retry(retry.gate.decide(arguments)),
+            (Some((retry, arguments)), _) => own.combined_with_retry(retry.decide(arguments)),
             (None, Handler::Execution(ExecutionCall::Retry)) => own.without_confirmation(),
             (None, _) => own,
         }
@@ -238,7 +241,7 @@ impl Gatekeeper {
                 Ok(None)
             }
             Decision::Untrusted { least } => {
-                let error = self.trust_error(request.operation, least);
+                let error = self.trust_error(request, least);
                 self.audit(request, "OPERATION_DENIED", "denied", Some(error.code().as_str()))
                     .await;
                 Err(error)
@@ -325,7 +328,7 @@ impl Gatekeeper {
             return OperationError::internal("no person can approve this call");
         };
         let (operation, confirmation) = (request.operation, &due.confirmation);
-        let (spec, level) = (&operation.spec, operation.gate.danger);
+        let (spec, level) = (&operation.spec, request.plan.danger);
         let params = redacted(&operation.parameters, request.arguments, request.shapes);
         let reasons = spec.danger.reasons.iter().copied().chain(confirmation.reason);
         let message = spec
@@ -422,7 +425,7 @@ impl Gatekeeper {
     ) -> OperationError {
         let operation = request.operation;
         let danger = &operation.spec.danger;
-        let level = operation.gate.danger;
+        let level = request.plan.danger;
         let seconds = danger.cooldown_seconds.unwrap_or_default();
         let validity =
             Validity { ttl: self.ttl(level), cooldown: TimeDelta::seconds(seconds.into()) };
@@ -463,9 +466,10 @@ impl Gatekeeper {
 
     /// Returns `PERMISSION_DANGER_LEVEL_DENIED`, or `PERMISSION_TRUST_LEVEL_INSUFFICIENT` if only `introspect`
     /// may run (REQ-DNG-07, REQ-DNG-16).
-    fn trust_error(&self, operation: &RegisteredOperation, least: TrustLevel) -> OperationError {
+    fn trust_error(&self, request: GateRequest<'_>, least: TrustLevel) -> OperationError {
+        let operation = request.operation;
         let name = operation.spec.name;
-        let level = operation.gate.danger;
+        let level = request.plan.danger;
         let actual = self.trust.unwrap_or_default();
         if level == DangerLevel::Safe {
             return OperationError::new(
@@ -539,13 +543,13 @@ impl Gatekeeper {
             return;
         }
         let operation = request.operation;
-        let params = (operation.gate.danger >= DangerLevel::Destructive || outcome == "denied")
+        let params = (request.plan.danger >= DangerLevel::Destructive || outcome == "denied")
             .then(|| redacted(&operation.parameters, request.arguments, request.shapes));
         let entry = AuditEntry {
             event,
             operation: Some(operation.spec.name),
             endpoint: Some(&operation.endpoint),
-            danger_level: Some(operation.gate.danger.number()),
+            danger_level: Some(request.plan.danger.number()),
             outcome,
             reason,
             token_id: ids.token,

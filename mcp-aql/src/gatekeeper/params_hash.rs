@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use crate::operation::Argument;
+use crate::argument::Argument;
 
 /// Returns the SHA-256 hash of a call's arguments, in hexadecimal. It does not depend on the order of the
 /// arguments, or of the members of objects in them (REQ-TOK-03, REQ-TOK-04).

@@ -6,8 +6,9 @@ use mcp_aql_protocol::{DangerLevel, pattern_matches};
 use super::policy::{Permission, Policy, strictest};
 use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
 use super::{GateSettings, Trust, confirmation_message};
-use crate::operation::{Argument, Parameter};
-use crate::spec::OperationSpec;
+use crate::argument::Argument;
+use crate::operation::OperationSpec;
+use crate::operation::Parameter;
 
 /// The gates of one operation, computed when the adapter is built.
 #[derive(Debug, Clone)]

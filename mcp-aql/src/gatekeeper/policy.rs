@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::Value;
 
+use crate::argument::Argument;
 use crate::constraint::Bound;
-use crate::operation::Argument;
 
 /// The effect of a policy on the calls that it applies to, in ascending order of strictness.
 ///

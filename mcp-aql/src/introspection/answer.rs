@@ -8,9 +8,10 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::table::PAGE_SIZES;
-use super::{FurtherQueries, FurtherQuery};
+use crate::argument::Argument;
 use crate::error::OperationError;
-use crate::operation::{Argument, Outcome, Payload, SUCCESS};
+use crate::further_query::{FurtherQueries, FurtherQuery};
+use crate::operation::{Outcome, Payload, SUCCESS};
 use crate::paging::{CURSOR_CONTROLS, CursorKey, PageRequest};
 use crate::session::Session;
 use crate::shape::Members;

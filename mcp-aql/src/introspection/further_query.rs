@@ -1,28 +1,9 @@
-//! The trait of further introspection queries.
+//! Publishes further introspection queries.
 
 use serde_json::Value;
 
-use crate::error::OperationError;
-use crate::future::BoxFuture;
+use crate::further_query::FurtherQueries;
 use crate::operation::RegisteredOperation;
-
-/// A query that `introspect` answers besides `operations` and `types`, added by a feature (choice
-/// C-35). The set of queries is fixed when the adapter is built.
-pub(crate) trait FurtherQuery: Send + Sync {
-    /// The value of the parameter `query`.
-    fn query(&self) -> &'static str;
-
-    /// Whether the parameter `name` can select one entry of the answer.
-    fn takes_name(&self) -> bool {
-        false
-    }
-
-    /// Returns the members of `data`.
-    fn answer<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Value, OperationError>>;
-}
-
-/// The further queries of an adapter.
-pub(crate) type FurtherQueries = Vec<Box<dyn FurtherQuery>>;
 
 /// Publishes the queries in the `enum` of the parameter `query` (choice C-35).
 pub(crate) fn publish(introspect: &mut RegisteredOperation, further: &FurtherQueries) {
@@ -43,6 +24,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::error::OperationError;
+    use crate::further_query::FurtherQuery;
+    use crate::future::BoxFuture;
     use crate::operation::Handler;
 
     struct Weather;

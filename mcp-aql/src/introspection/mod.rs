@@ -14,7 +14,7 @@ mod types;
 
 pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
 pub(crate) use example::{repeats_the_table, sample_params};
-pub(crate) use further_query::{FurtherQueries, FurtherQuery, publish};
+pub(crate) use further_query::publish;
 pub(crate) use operations::{details, list_entry, list_entry_in_brief};
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
 #[cfg(feature = "cli")]

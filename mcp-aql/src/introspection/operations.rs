@@ -5,9 +5,10 @@ use serde::Serialize;
 
 use super::brief::brief;
 use crate::execution::Status;
+use crate::operation::OperationSpec;
 use crate::operation::{Parameter, RegisteredOperation};
 use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
-use crate::spec::{LifecycleSpec, OperationSpec};
+use crate::spec::LifecycleSpec;
 use crate::warning::Deprecation;
 
 #[derive(Serialize)]
@@ -56,10 +57,8 @@ struct Details<'a> {
     returns: &'a Members,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     examples: Vec<Members>,
-    #[cfg(feature = "query")]
     #[serde(skip_serializing_if = "<[Members]>::is_empty")]
     computed_fields: &'a [Members],
-    #[cfg(feature = "query")]
     #[serde(flatten, serialize_with = "members")]
     further: &'a [(&'static str, Members)],
 }
@@ -100,7 +99,6 @@ fn moves(spec: LifecycleSpec) -> String {
 }
 
 /// Members whose names are computed while the adapter is built.
-#[cfg(feature = "query")]
 fn members<S: serde::Serializer>(
     further: &&[(&'static str, Members)],
     serializer: S,
@@ -133,10 +131,8 @@ pub(crate) fn details(
             .collect(),
         returns,
         examples: examples.iter().map(|example| example_info(spec.name, example)).collect(),
-        #[cfg(feature = "query")]
-        computed_fields: &operation.queries.computed,
-        #[cfg(feature = "query")]
-        further: &operation.queries.details,
+        computed_fields: &operation.composites.description.computed,
+        further: &operation.composites.description.details,
     };
     format!(
         r#"{{"operation":{}}}"#,
@@ -160,14 +156,13 @@ fn description(operation: &RegisteredOperation) -> String {
         text.push_str("\n\n");
         text.push_str(note);
     }
-    if let Some(note) = crate::gatekeeper::gate_note(operation) {
+    if let Some(note) = &operation.gate_note {
         // A new paragraph takes more tokens than a sentence, but is safe after text of any form.
         let one_paragraph = text.ends_with(['.', '!', '?']) && !text.contains('\n');
         text.push_str(if one_paragraph { " " } else { "\n\n" });
-        text.push_str(&note);
+        text.push_str(note);
     }
-    #[cfg(feature = "query")]
-    if let Some(note) = &operation.queries.note {
+    if let Some(note) = &operation.composites.description.note {
         text.push_str("\n\n");
         text.push_str(note);
     }

@@ -19,12 +19,8 @@ pub(crate) struct ProtocolFacts<'a> {
     pub(crate) batch: bool,
     pub(crate) pagination: bool,
     pub(crate) etags: bool,
-    /// The mode of the safety loop, if it is configured (REQ-LOOP-02, REQ-LOOP-03).
-    #[cfg(feature = "safety")]
-    pub(crate) safety_loop: Option<crate::safety_loop::LoopMode>,
-    /// The query capabilities of the operations.
-    #[cfg(feature = "query")]
-    pub(crate) queries: std::collections::BTreeSet<&'static str>,
+    /// The capabilities of queries, and of optional parts of the adapter.
+    pub(crate) further: Map<String, Value>,
 }
 
 #[derive(Serialize)]
@@ -60,12 +56,9 @@ pub(crate) fn protocol_of_part() -> String {
 /// The conformance level of an adapter. Both modes are always available; level 2 also requires
 /// field selection and batches (REQ-CNF-02).
 fn conformance(facts: &ProtocolFacts<'_>) -> &'static str {
-    #[cfg(feature = "query")]
-    if facts.batch && facts.queries.contains("field_selection") {
+    if facts.batch && facts.further.contains_key("field_selection") {
         return "level-2";
     }
-    #[cfg(not(feature = "query"))]
-    let _ = facts;
     "level-1"
 }
 
@@ -78,19 +71,12 @@ pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
             .into_iter()
             .filter(|(_, offered)| *offered)
             .map(|(name, offered)| (name.to_owned(), offered.into()));
-    #[cfg(feature = "query")]
-    let capabilities =
-        capabilities.chain(facts.queries.iter().map(|name| ((*name).to_owned(), true.into())));
-    #[cfg(feature = "safety")]
-    let capabilities = capabilities.chain(
-        facts.safety_loop.map(|mode| ("execution_safety_loop".to_owned(), mode.as_str().into())),
-    );
     let head = ProtocolHead {
         version: PROTOCOL_VERSION,
         conformance: conformance(facts),
         mode: facts.mode.as_str(),
         profile: (!facts.profile.is_crude()).then(|| facts.profile.name()),
-        capabilities: capabilities.collect(),
+        capabilities: capabilities.chain(facts.further.clone()).collect(),
         limits: PublishedLimits {
             limits: facts.limits,
             max_response_nesting_depth: MAX_REPLY_DEPTH,

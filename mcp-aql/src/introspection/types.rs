@@ -8,10 +8,11 @@ use serde_json::Value;
 
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
+use crate::operation::DataKey;
 use crate::operation::Envelope;
-use crate::query::DATA_MARK;
+use crate::paging::DATA_MARK;
 use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
-use crate::spec::{DataKey, SchemaFn};
+use crate::spec::SchemaFn;
 
 /// Collects the types of all parameters and results from their JSON schemas, so that every type is
 /// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).
@@ -169,7 +170,6 @@ impl TypeRegistry {
     }
 
     /// Adds a generated type.
-    #[cfg(feature = "query")]
     pub(crate) fn make(&mut self, name: String, details: Members, problems: &mut Vec<String>) {
         if self.made.get(&name).is_some_and(|known| *known != details) {
             problems.push(format!(

@@ -12,8 +12,8 @@ use super::limiter::Limiter;
 use super::rules::{LimitRule, QuotaRule, QuotaState, Rules};
 use crate::clock;
 use crate::error::OperationError;
+use crate::further_query::FurtherQuery;
 use crate::future::BoxFuture;
-use crate::introspection::FurtherQuery;
 
 /// `introspect` with `query` = `quota_status`: the state of limits and quotas (REQ-RATE-08).
 pub(crate) struct QuotaStatus(pub(crate) Arc<Limiter>);

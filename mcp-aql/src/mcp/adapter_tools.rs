@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::rpc_error::RpcError;
 use super::service::{
-    RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
+    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
 };
 use super::tool_description::{Describer, instructions};
 use super::wire::{BAD_CALL, MalformedCall};

@@ -23,6 +23,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use super::accept::resolve_wildcards;
 use super::batch_budget::BatchBudget;
 use super::body_budget::{BodyBudget, BodyShare};
+use super::body_record::BodyRecord;
 use super::direct::{DirectCalls, events};
 use super::server::{OriginalMessage, Server};
 use super::sessions::{SessionProblem, observe_session};
@@ -48,29 +49,6 @@ pub(super) struct BodyGuard {
     longest: usize,
     client_timeout: Duration,
     budget: Arc<BodyBudget>,
-}
-
-/// The part of a body that was read, and the rest of the body once rmcp no longer reads it.
-#[derive(Debug, Default)]
-pub(super) struct BodyRecord {
-    pieces: Vec<Bytes>,
-    rest: Option<Body>,
-    ended: bool,
-    late: bool,
-    /// Set when the request was aborted to make space for another one.
-    is_aborted: bool,
-    /// The request's share of the byte budget.
-    _share: Option<Arc<BodyShare>>,
-}
-
-impl BodyRecord {
-    /// The bytes read so far.
-    pub(super) fn read(&self) -> Bytes {
-        match &*self.pieces {
-            [whole] => whole.clone(),
-            pieces => pieces.concat().into(),
-        }
-    }
 }
 
 /// A body that records its bytes as they are read. It fails if it is not complete in time or if the

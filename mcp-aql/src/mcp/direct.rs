@@ -22,7 +22,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::batch_budget::BatchBudget;
 use super::connection::Connection;
-use super::http::ENDPOINT_PATH;
+use super::http_options::ENDPOINT_PATH;
 use super::server::{Server, ServerState, catch_panics, is_newest, progress_token, read_meta};
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use super::wire::{Message, canonical_id, decode};

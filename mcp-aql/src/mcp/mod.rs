@@ -11,6 +11,8 @@ mod batch_budget;
 mod body;
 #[cfg(feature = "http")]
 mod body_budget;
+#[cfg(feature = "http")]
+mod body_record;
 mod calls;
 mod connection;
 #[cfg(feature = "http")]
@@ -20,11 +22,14 @@ mod direct;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "http")]
+mod http_options;
+#[cfg(feature = "http")]
 mod listener;
 mod pipe;
 mod progress;
 #[cfg(feature = "http")]
 mod replay;
+mod rpc_error;
 mod server;
 mod service;
 #[cfg(feature = "http")]
@@ -37,11 +42,14 @@ mod wire;
 #[cfg(feature = "console")]
 pub(crate) use connections::CONSOLE_CONNECTIONS;
 #[cfg(feature = "http")]
-pub use http::{HttpOptions, serve_tools_listener};
+pub use http::serve_tools_listener;
+#[cfg(feature = "http")]
+pub use http_options::HttpOptions;
 #[cfg(feature = "console")]
 pub(crate) use listener::serve as serve_connections;
+pub use rpc_error::RpcError;
 pub use service::{
-    RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
+    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
 };
 pub use stdio::serve_tools;
 #[cfg(feature = "stdio")]

@@ -29,8 +29,9 @@ use super::batch_budget::BatchBudget;
 use super::calls::{Calls, cancelled_request};
 use super::connection::Connection;
 use super::progress::Notifier;
+use super::rpc_error::RpcError;
 use super::server::{OriginalMessage, Server, ServerState, catch_panics, is_newest, read_meta};
-use super::service::{RpcError, ToolService};
+use super::service::ToolService;
 use super::wire::{
     Fault, IdScanner, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, PendingAnswer,
     Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with, request_id, respond_with,
@@ -42,19 +43,10 @@ use crate::main_error::{Error, Result};
 use crate::request::{Arguments, parse, too_large};
 use crate::sync::lock;
 
-/// How long calls may run after the end of the input. Enough for the answers to requests that were
-/// piped in, and short enough to detect a client that died.
-pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long writes that have begun may run after that.
 const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);
 /// The capacity of the queue to rmcp, in messages.
 const RMCP_QUEUE_CAPACITY: usize = 64;
-
-/// The maximum length of a message in bytes.
-pub(super) fn longest_message(max_request_size: usize) -> usize {
-    // A client may escape each non-ASCII character, which triples its size.
-    max_request_size.saturating_mul(3).saturating_add(64 << 10)
-}
 
 /// The reading half of a stream.
 pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;

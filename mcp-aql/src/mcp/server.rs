@@ -23,7 +23,8 @@ use tokio_util::sync::CancellationToken;
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
 use super::progress::{Notifier, progress};
-use super::service::{RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolService};
+use super::rpc_error::RpcError;
+use super::service::{ServerDescription, ToolAnswer, ToolArguments, ToolService};
 use super::tool_table::ToolTable;
 use super::wire::{
     Fault, MalformedCall, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
@@ -301,7 +302,7 @@ pub(super) enum OriginalMessage {
     Batched(Arc<[u8]>, BatchBudget),
     /// The body of an HTTP request, as far as it was read.
     #[cfg(feature = "http")]
-    Body(Arc<std::sync::Mutex<super::body::BodyRecord>>),
+    Body(Arc<std::sync::Mutex<super::body_record::BodyRecord>>),
 }
 
 impl OriginalMessage {

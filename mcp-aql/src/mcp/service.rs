@@ -1,13 +1,12 @@
 //! The trait between the transports and the tools that they serve: those of an adapter, or of
 //! another server of this workspace.
 
-use std::borrow::Cow;
 use std::future::ready;
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::pipe::{DRAIN_TIMEOUT, longest_message};
+use super::rpc_error::RpcError;
 use super::wire::MalformedCall;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
@@ -15,6 +14,10 @@ use crate::operation::CallScope;
 use crate::request::Arguments;
 use crate::response::Reply;
 use mcp_aql_protocol::Limits;
+
+/// How long calls may run after the end of the input. Enough for the answers to requests that were
+/// piped in, and short enough to detect a client that died.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The tools of an MCP server.
 ///
@@ -150,27 +153,8 @@ impl ToolArguments {
     }
 }
 
-/// JSON-RPC's error.
-#[derive(Debug, Clone)]
-pub struct RpcError {
-    /// The code.
-    pub code: i32,
-    /// The message.
-    pub message: Cow<'static, str>,
-    /// Additional data, in a form defined by the server.
-    pub data: Option<Value>,
-}
-
-impl RpcError {
-    /// Creates an error without data.
-    pub fn new(code: i32, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: message.into(), data: None }
-    }
-
-    /// Adds data.
-    #[must_use]
-    pub fn with_data(mut self, data: Value) -> Self {
-        self.data = Some(data);
-        self
-    }
+/// The maximum length of a message in bytes.
+fn longest_message(max_request_size: usize) -> usize {
+    // A client may escape each non-ASCII character, which triples its size.
+    max_request_size.saturating_mul(3).saturating_add(64 << 10)
 }

@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::calls::{Calls, cancelled_request};
 use super::connection::Connection;
-use super::http::HttpOptions;
+use super::http_options::HttpOptions;
 use super::replay::{EventStreams, FinishedReplies};
 use super::wire::long_id;
 use crate::sync::lock;

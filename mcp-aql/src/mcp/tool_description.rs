@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 
 use crate::adapter::Adapter;
 use crate::operation::Handler;
+use crate::operation::OperationSpec;
 use crate::router::{EndpointMode, Family};
-use crate::spec::OperationSpec;
 
 /// The maximum number of operations that a family's description names. Introspection lists the
 /// others.

@@ -1,14 +1,13 @@
+//! A call as the function of an operation sees it.
+
 use std::sync::Arc;
 
-use serde_json::Value;
-
 use super::{
-    Context, Envelope, ExecutionContext, OperationReturn, Outcome, ParamGroup, Payload, State,
-    StateMap,
+    CompositeValues, Context, Envelope, ExecutionContext, Outcome, Payload, State, StateMap,
 };
+use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::spec::{ParameterType, SharedState};
-use crate::update::{Update, UpdateInput};
 use crate::vocab::ReplyLimits;
 
 /// One validated call on its way into a function. Generated code takes the arguments out of it one
@@ -22,15 +21,7 @@ pub struct Call {
     pub(crate) limits: ReplyLimits,
     /// Of a call that runs in the background.
     pub(crate) execution: Option<ExecutionContext>,
-    #[cfg(feature = "query")]
-    pub(crate) queries: crate::query::ReadQueries,
-}
-
-/// A parameter of the call: its name and, unless it was left out, its value.
-#[derive(Debug)]
-pub(crate) struct Argument {
-    pub(crate) name: &'static str,
-    pub(crate) value: Option<Value>,
+    pub(crate) composites: CompositeValues,
 }
 
 impl std::fmt::Debug for StateMap {
@@ -67,37 +58,19 @@ impl Call {
             .transpose()
     }
 
-    /// The next arguments, as a group.
-    ///
-    /// # Errors
-    /// As [`param`](Self::param).
-    pub fn group<G: ParamGroup>(&mut self) -> Result<G, OperationError> {
-        G::decode(self)
-    }
-
-    /// The `input` of an UPDATE operation.
-    ///
-    /// # Errors
-    /// As [`param`](Self::param).
-    pub fn input<T: UpdateInput>(&mut self) -> Result<Update<T>, OperationError> {
-        let argument = self.next()?;
-        Update::decode(argument.value.unwrap_or_default())
-    }
-
-    /// The next query, such as a [`CollectionQuery`](crate::query::CollectionQuery).
+    /// The next composite argument, such as a [`CollectionQuery`](crate::query::CollectionQuery).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the operation's table lists none, or another.
-    #[cfg(feature = "query")]
-    pub fn query<Q: crate::query::QueryArgument>(&mut self) -> Result<Q, OperationError> {
-        let (query, parameters) = self
-            .queries
-            .next::<Q>()
-            .ok_or_else(|| OperationError::internal("the operation's table lists another query"))?;
+    pub fn composite<T: 'static>(&mut self) -> Result<T, OperationError> {
+        let (value, parameters) = self
+            .composites
+            .next::<T>()
+            .ok_or_else(|| OperationError::internal("the operation's table lists another type"))?;
         for _ in 0..parameters {
             self.next()?;
         }
-        Ok(query)
+        Ok(value)
     }
 
     /// The shared state of type `T`.
@@ -126,36 +99,19 @@ impl Call {
             .ok_or_else(|| OperationError::internal("the operation's table declares no lifecycle"))
     }
 
-    /// Turns what the function returned into the reply.
-    ///
-    /// The form of `returned` is inferred. A `Result` whose error type is serializable and has a JSON
-    /// schema, such as `Result<u8, String>`, is data to this method. Convert the error into an
-    /// [`OperationError`] first, as in `call.reply(result.or_internal())`. Generated code does not depend on
-    /// this inference.
-    ///
-    /// # Errors
-    /// The operation's own error.
-    pub fn reply<R: OperationReturn<M>, M>(self, returned: R) -> Outcome {
-        self.finish(|payload| returned.write(payload))
-    }
-
     /// Writes the reply, and adds the warnings that only a written reply shows.
     pub(crate) fn finish(self, write: impl FnOnce(Payload) -> Outcome) -> Outcome {
         let context = self.context;
         let payload = Payload::new(self.envelope, self.limits).beside(context.clone());
-        #[cfg(feature = "query")]
-        let payload = payload.of_queries(self.queries.open_paths.clone());
+        let payload = payload.with_late_warnings(self.composites.late_warnings.clone());
         let written = write(payload);
-        #[cfg(feature = "query")]
-        let written = written.map_err(|error| self.queries.explain(error));
-        let mut payload = written?;
+        let mut payload = written.map_err(|error| self.composites.explain(error))?;
         payload.take_warning().into_iter().for_each(|warning| context.warn(warning));
-        #[cfg(feature = "query")]
-        self.queries.warnings_of_reply().for_each(|warning| context.warn(warning));
+        self.composites.warnings_of_reply().for_each(|warning| context.warn(warning));
         Ok(payload)
     }
 
-    fn next(&mut self) -> Result<Argument, OperationError> {
+    pub(crate) fn next(&mut self) -> Result<Argument, OperationError> {
         self.arguments.next().ok_or_else(|| {
             OperationError::internal("the operation's table lists too few parameters")
         })

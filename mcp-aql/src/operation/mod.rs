@@ -2,27 +2,36 @@
 //! call.
 
 mod arguments;
+mod composite;
 mod context;
 mod execution;
+mod parameter;
+mod payload;
 mod returns;
+mod spec;
 mod state;
 mod table;
 mod traits;
 #[cfg(feature = "limits")]
 mod usage;
 
-pub(crate) use arguments::Argument;
 pub use arguments::Call;
+#[cfg(feature = "query")]
+pub(crate) use composite::{CompositeDescription, CompositeReader, CompositeValue};
+pub(crate) use composite::{CompositeSpec, CompositeTable, CompositeValues, Composites};
 pub use context::{CallScope, Context, ProgressSink};
 pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};
-pub(crate) use returns::Envelope;
-pub(crate) use returns::SUCCESS;
-pub use returns::{Fallible, OperationReturn, Outcome, Payload, Plain};
+pub(crate) use parameter::Parameter;
+pub(crate) use payload::{Envelope, SUCCESS};
+pub use payload::{Outcome, Payload};
+pub use returns::{Fallible, OperationReturn, Plain};
 pub use returns::{PlainForm, ReturnForm};
+pub(crate) use spec::summary;
+pub use spec::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 pub use state::State;
 pub(crate) use state::StateMap;
-pub(crate) use table::{Handler, Parameter, RegisteredOperation, Run};
+pub(crate) use table::{Handler, RegisteredOperation, Run};
 pub use traits::{Method, Operation, Operations, ParamGroup};
 #[cfg(feature = "limits")]
 pub(crate) use usage::UpstreamMemory;

@@ -1,13 +1,7 @@
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::{Call, Envelope, ExecutionCall, Method, Outcome};
+use super::{Call, Composites, Envelope, ExecutionCall, Method, OperationSpec, Outcome, Parameter};
 use crate::future::BoxFuture;
-use crate::gatekeeper::GatePlan;
-use crate::shape::Shape;
-use crate::spec::InputSpec;
-use crate::spec::{OperationSpec, ParameterSpec};
 
 /// An operation as the adapter holds it: its table, ready to check and to run.
 pub(crate) struct RegisteredOperation {
@@ -20,43 +14,9 @@ pub(crate) struct RegisteredOperation {
     pub(crate) handler: Handler,
     /// What its description says besides, of this adapter.
     pub(crate) note: Option<String>,
-    /// What stands between a call and the handler.
-    pub(crate) gate: GatePlan,
-    #[cfg(feature = "query")]
-    pub(crate) queries: crate::query::Queries,
-}
-
-/// A parameter, ready to check.
-pub(crate) struct Parameter {
-    pub(crate) name: Arc<str>,
-    pub(crate) spec: ParameterSpec,
-    pub(crate) shape: Shape,
-    pub(crate) default: Option<Value>,
-    /// The fields of an UPDATE's `input`.
-    pub(crate) input: Option<InputSpec>,
-    /// What it is for, where the table's text does not say.
-    pub(crate) description: Option<String>,
-    /// The type to show, where the form does not tell.
-    pub(crate) type_name: Option<String>,
-}
-
-impl Parameter {
-    /// What the parameter is for.
-    pub(crate) fn description(&self) -> &str {
-        self.description.as_deref().unwrap_or(self.spec.description)
-    }
-
-    /// Whether the author's own type accepts a value, field by field for an UPDATE's `input`. A type such
-    /// as `IpAddr` accepts less than its schema says.
-    pub(crate) fn accepts(&self, value: &Value) -> bool {
-        let (Some(input), Value::Object(changes)) = (&self.input, value) else {
-            return (self.spec.accepts)(value);
-        };
-        let accepts = |(name, change): (&String, &Value)| {
-            input.field(name).is_none_or(|field| (field.parameter.accepts)(change))
-        };
-        changes.iter().all(accepts)
-    }
+    /// The note on its gates for its description.
+    pub(crate) gate_note: Option<String>,
+    pub(crate) composites: Composites,
 }
 
 /// What runs an operation.

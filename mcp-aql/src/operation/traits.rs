@@ -1,9 +1,10 @@
 //! The traits that the macros implement: operations, sets of operations, groups of parameters.
 
+use super::OperationSpec;
 use super::{Call, Outcome};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::spec::{OperationSpec, ParameterSpec};
+use crate::spec::ParameterSpec;
 
 /// One operation of a receiver `S`: its table and the function that runs it.
 pub struct Method<S: ?Sized + 'static> {
@@ -67,4 +68,14 @@ pub trait ParamGroup: Sized {
     /// # Errors
     /// When a value passes the table's checks and yet does not fit the field's type.
     fn decode(call: &mut Call) -> Result<Self, OperationError>;
+}
+
+impl Call {
+    /// The next arguments, as a group.
+    ///
+    /// # Errors
+    /// As [`param`](Self::param).
+    pub fn group<G: ParamGroup>(&mut self) -> Result<G, OperationError> {
+        G::decode(self)
+    }
 }

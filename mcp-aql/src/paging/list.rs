@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::controls::{CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, refused_cursor};
 use super::cursor_key::CursorKey;
+use super::page::RowCursors;
 use super::page_info::PageInfo;
+use crate::argument::Argument;
 use crate::error::OperationError;
-use crate::operation::Argument;
 use crate::warning::Warning;
 
 /// The page sizes of a list (REQ-PAG-08).
@@ -121,13 +122,12 @@ pub(crate) struct ListCursors {
     positions: Vec<String>,
 }
 
-impl ListCursors {
-    pub(crate) fn cursor(&self, place: usize) -> Option<String> {
+impl RowCursors for ListCursors {
+    fn cursor(&self, place: usize) -> Option<String> {
         self.positions.get(place).map(|position| self.request.cursor(position))
     }
 
-    /// Whether the page is cut from the end of the list.
-    pub(crate) fn is_from_end(&self) -> bool {
+    fn is_from_end(&self) -> bool {
         self.request.from_end
     }
 }

@@ -6,11 +6,22 @@
 mod controls;
 mod cursor_key;
 mod list;
+mod page;
+mod page_fit;
 mod page_info;
+#[cfg(feature = "query")]
+mod query_parts;
 
 pub(crate) use controls::CURSOR_CONTROLS;
 #[cfg(feature = "query")]
 pub(crate) use controls::{Contradiction, EXPECTED_CURSOR, clamped, refused_cursor};
 pub use cursor_key::CursorKey;
-pub(crate) use list::{ListCursors, PageRequest, PageSizes};
+pub(crate) use list::{PageRequest, PageSizes};
+pub(crate) use page::DATA_MARK;
+pub use page::Page;
+#[cfg(feature = "query")]
+pub(crate) use page::RowCursors;
+pub(crate) use page_fit::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
 pub use page_info::PageInfo;
+#[cfg(feature = "query")]
+pub(crate) use query_parts::{Pagination, QueryParts};

@@ -2,114 +2,22 @@
 
 use std::sync::Arc;
 
-use serde::ser::{Error as _, SerializeStruct, Serializer};
-use serde_json::{Map, Value};
+use serde_json::value::{RawValue, to_raw_value};
 
 use super::aggregate::Aggregations;
-use super::page::Page;
-use super::page_fit::{RowList, Rows};
 use super::plan::{Plan, Seal, Window};
-use super::select::{Projected, ReportedFields, Selection};
 use super::value::Scalar;
-use crate::paging::PageInfo;
-
-/// The parts of a reply besides its rows.
-#[derive(Debug, Clone)]
-pub(crate) struct Answer<T> {
-    /// How rows are displayed. A row that the executor has already projected is displayed as it is.
-    pub(crate) view: Option<View<T>>,
-    /// Whether rows are included.
-    pub(crate) items: bool,
-    /// Pagination by number instead of cursors.
-    pub(crate) pagination: Option<Pagination>,
-    pub(crate) aggregations: Option<Aggregations>,
-    pub(crate) applied: Arc<Applied>,
-    /// The place of each row, if the page has cursors.
-    pub(crate) places: Option<RowPlaces>,
-}
+use crate::paging::{Page, PageInfo, Pagination, QueryParts, RowCursors};
+use crate::projection::View;
 
 /// The places of a page's rows in the collection, for the cursors of a shortened page.
-#[derive(Debug, Clone)]
-pub(crate) struct RowPlaces {
+#[derive(Debug)]
+struct RowPlaces {
     /// The values of the plan's sort keys, for each row.
     values: Vec<Vec<Scalar>>,
     seal: Arc<Seal>,
     /// Whether the page ends before a place instead of starting after one.
-    pub(crate) from_end: bool,
-}
-
-/// The values of a row's computed fields, by name.
-pub(crate) type ComputedValues = Result<Map<String, Value>, serde_json::Error>;
-
-/// How rows of a type are displayed.
-pub(crate) struct View<T> {
-    pub(crate) selection: Arc<Selection>,
-    /// Computes the selection's computed fields.
-    pub(crate) computed: fn(&T, &Selection) -> ComputedValues,
-}
-
-impl<T> Clone for View<T> {
-    fn clone(&self) -> Self {
-        Self { selection: Arc::clone(&self.selection), computed: self.computed }
-    }
-}
-
-impl<T> std::fmt::Debug for View<T> {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("View").field("selection", &self.selection).finish_non_exhaustive()
-    }
-}
-
-/// The controls that the reply reports as applied (REQ-COL-10).
-#[derive(Debug, Clone, Default, serde::Serialize)]
-pub(crate) struct Applied {
-    /// The search terms; a row matches one of them or more.
-    #[serde(rename = "query", skip_serializing_if = "Option::is_none")]
-    pub(crate) terms: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) filter: Option<Value>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(crate) sort: Vec<AppliedKey>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) fields: Option<ReportedFields>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) first: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) last: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) limit: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) page_size: Option<usize>,
-}
-
-/// One sort key.
-#[derive(Debug, Clone, serde::Serialize)]
-pub(crate) struct AppliedKey {
-    pub(crate) field: String,
-    pub(crate) order: &'static str,
-}
-
-/// The place of a page that was requested by number (REQ-PAG-11).
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-#[serde(untagged)]
-pub(crate) enum Pagination {
-    Offset {
-        limit: usize,
-        offset: usize,
-        returned: usize,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        total_items: Option<u64>,
-        has_more: bool,
-    },
-    Page {
-        page: usize,
-        page_size: usize,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        total_items: Option<u64>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        total_pages: Option<u64>,
-        has_more: bool,
-    },
+    from_end: bool,
 }
 
 impl Plan {
@@ -165,92 +73,37 @@ impl Plan {
         }
         info.total_count = total.filter(|_| self.items);
         let (items, values) = rows.into_iter().unzip();
-        let places = pagination.is_none().then(|| RowPlaces {
-            values,
-            seal: Arc::clone(&self.seal),
-            from_end: matches!(self.window, Window::Last { .. }),
-        });
         let mut page = Page::new(items, info);
-        page.answer = Some(Box::new(Answer {
+        if pagination.is_none() {
+            page.cursors = Some(Arc::new(RowPlaces {
+                values,
+                seal: Arc::clone(&self.seal),
+                from_end: matches!(self.window, Window::Last { .. }),
+            }));
+        }
+        page.parts = Some(Box::new(QueryParts {
             view,
             items: self.items,
             pagination,
-            aggregations,
-            applied: Arc::clone(&self.applied),
-            places,
+            aggregations: aggregations.as_ref().map(raw),
+            applied: raw(&*self.applied),
         }));
         page
     }
 }
 
-impl RowPlaces {
-    /// The cursor of the row with this index on the page.
-    pub(crate) fn cursor(&self, place: usize) -> Option<String> {
+impl RowCursors for RowPlaces {
+    fn cursor(&self, place: usize) -> Option<String> {
         self.values.get(place).map(|values| self.seal.seal(values))
     }
-}
 
-impl<T: serde::Serialize> Answer<T> {
-    /// Serializes these rows of the page with the other parts of the reply.
-    pub(super) fn serialize<S: Serializer>(
-        &self,
-        page: &Page<T>,
-        rows: Rows<'_>,
-        info: &PageInfo,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let mut data = serializer.serialize_struct("Page", 4)?;
-        if let Some(aggregations) = &self.aggregations {
-            data.serialize_field("aggregations", aggregations)?;
-        }
-        if self.items {
-            let view = self.view.as_ref();
-            let row = |place: usize| page.items.get(place).map(|row| DisplayedRow { row, view });
-            data.serialize_field("items", &RowList { count: page.items.len(), rows, row })?;
-            match (&self.pagination, rows) {
-                (Some(pagination), Rows::At(kept)) => {
-                    data.serialize_field("pagination", &pagination.with(kept.len()))?;
-                }
-                (Some(pagination), _) => data.serialize_field("pagination", pagination)?,
-                (None, _) => data.serialize_field("pageInfo", info)?,
-            }
-        }
-        data.serialize_field("applied", &self.applied)?;
-        data.end()
+    fn is_from_end(&self) -> bool {
+        self.from_end
     }
 }
 
-impl Pagination {
-    /// The same answer for a page with this number of rows.
-    fn with(&self, rows: usize) -> Self {
-        let mut pagination = self.clone();
-        if let Self::Offset { returned, .. } = &mut pagination {
-            *returned = rows;
-        }
-        pagination
-    }
-}
-
-/// A row as it is displayed.
-pub(crate) struct DisplayedRow<'a, T> {
-    pub(crate) row: &'a T,
-    /// `None` for a row that the executor has already projected.
-    pub(crate) view: Option<&'a View<T>>,
-}
-
-impl<T: serde::Serialize> serde::Serialize for DisplayedRow<'_, T> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Some(View { selection, computed }) = self.view else {
-            return self.row.serialize(serializer);
-        };
-        let projection = &selection.projection;
-        if let Some(open) = &selection.open {
-            open.mark_row();
-        }
-        if selection.computed.is_empty() {
-            return Projected { value: self.row, projection, computed: None }.serialize(serializer);
-        }
-        let computed = computed(self.row, selection).map_err(S::Error::custom)?;
-        Projected { value: self.row, projection, computed: Some(&computed) }.serialize(serializer)
-    }
+/// Serializes a part of the reply.
+fn raw<T: serde::Serialize>(part: &T) -> Box<RawValue> {
+    // These parts consist of texts, numbers and lists of them, which can always be serialized.
+    to_raw_value(part).unwrap_or_default()
 }

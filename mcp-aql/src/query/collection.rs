@@ -6,20 +6,20 @@ use std::sync::Arc;
 use serde_json::{Map, Number, Value};
 
 use super::aggregate::Aggregations;
-use super::answer::View;
 use super::capture::widened;
 use super::description;
 use super::entry::{QueryArgument, QueryParams, QueryTable};
 use super::memory::{self, Row};
 use super::options::QueryOptions;
-use super::page::Page;
 use super::plan::Plan;
 use super::read::{QuerySurface, read_plan};
 use super::resource::{Identified, Resource};
-use super::select::Selection;
 use super::value::Scalar;
 use crate::error::OperationError;
 use crate::paging::CursorKey;
+use crate::paging::Page;
+use crate::projection::Selection;
+use crate::projection::View;
 
 /// A query of a collection of `T`: text search, filter, sort, fields, aggregates, page.
 ///
@@ -100,7 +100,7 @@ impl<T: Resource> CollectionQuery<T> {
     where
         T: Identified,
     {
-        super::entry::read_map::<Self>(options, params, key)
+        super::read::read_map::<Self>(options, params, key)
     }
 
     /// The parsed query, for a custom executor.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::entry::{QueryParameter, QueryTable};
-use super::model::FieldInfo;
+use super::field_info::FieldInfo;
 use super::options::{Control, QueryOptions, TextControl};
 use super::read::{QuerySurface, noun, operators, preset_names};
 use super::value::ValueKind;

@@ -16,6 +16,8 @@ mod aggregate;
 #[cfg(feature = "query")]
 mod answer;
 #[cfg(feature = "query")]
+mod applied;
+#[cfg(feature = "query")]
 mod capabilities;
 #[cfg(feature = "query")]
 mod capture;
@@ -25,23 +27,33 @@ mod collection;
 #[doc(hidden)]
 pub mod column;
 #[cfg(feature = "query")]
+mod columns;
+#[cfg(feature = "query")]
+mod composite;
+#[cfg(feature = "query")]
 mod cursor;
 #[cfg(feature = "query")]
 mod description;
 #[cfg(feature = "query")]
 mod entry;
 #[cfg(feature = "query")]
+mod field_info;
+#[cfg(feature = "query")]
+mod grouping;
+#[cfg(feature = "query")]
 mod memory;
 #[cfg(feature = "query")]
 mod model;
 #[cfg(feature = "query")]
-mod operation_queries;
+mod model_builder;
+#[cfg(feature = "query")]
+mod nested;
 #[cfg(feature = "query")]
 mod options;
-mod page;
-mod page_fit;
 #[cfg(feature = "query")]
 pub mod plan;
+#[cfg(feature = "query")]
+mod probe;
 #[cfg(feature = "query")]
 mod read;
 #[cfg(feature = "query")]
@@ -49,7 +61,7 @@ mod relationships;
 #[cfg(feature = "query")]
 mod resource;
 #[cfg(feature = "query")]
-mod select;
+mod resource_spec;
 #[cfg(feature = "query")]
 mod single;
 #[cfg(feature = "sql")]
@@ -59,34 +71,26 @@ mod text;
 #[cfg(feature = "query")]
 mod value;
 
-pub use crate::paging::{CursorKey, PageInfo};
-pub(crate) use page::DATA_MARK;
-pub use page::Page;
-pub(crate) use page_fit::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
+pub use crate::paging::{CursorKey, Page, PageInfo};
+#[cfg(feature = "query")]
+pub use crate::projection::Selection;
 #[cfg(feature = "query")]
 pub use {
     aggregate::Aggregations,
     capabilities::Capabilities,
     collection::CollectionQuery,
     entry::{QueryArgument, QueryEntry, QueryParams, QueryTable},
+    field_info::FieldInfo,
     memory::Row,
-    model::{FieldInfo, Members, Model, Table},
+    model::{Members, Model, Table},
     options::{Control, QueryOptions, TextControl},
     relationships::{
         Direction, Edge, EdgesAt, Element, GraphEdge, GraphNode, GraphSections, RelationshipGraph,
         RelationshipQuery, RelationshipRecord, RelationshipSource, Side,
     },
-    resource::{
-        ComputedFields, DefaultSort, FieldSpec, Identified, Preset, RelationshipType, Resource,
-        ResourceSpec,
-    },
-    select::Selection,
+    resource::{ComputedFields, Identified, Resource},
+    resource_spec::{DefaultSort, FieldSpec, Preset, RelationshipType, ResourceSpec},
     single::{Fields, Selected},
     text::{Term, TextQuery, fold},
     value::{Scalar, ValueKind},
-};
-#[cfg(feature = "query")]
-pub(crate) use {
-    operation_queries::{Queries, ReadQueries},
-    select::OpenPaths,
 };

@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use super::answer::Applied;
+use super::applied::Applied;
 use super::cursor;
-use super::select::Selection;
 use super::text::TextQuery;
 use super::value::Scalar;
 use crate::paging::CursorKey;
+use crate::projection::Selection;
 
-/// The index of a field in its resource's table.
-pub type FieldIndex = usize;
+pub use crate::projection::FieldIndex;
 
 /// A parsed request for a collection.
 #[derive(Debug, Clone)]

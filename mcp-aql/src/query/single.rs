@@ -7,14 +7,14 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
-use super::answer::{DisplayedRow, View};
 use super::description;
 use super::entry::{QueryArgument, QueryParams, QueryTable};
 use super::options::QueryOptions;
 use super::read::{QueryFaults, QuerySurface, ResultKind, default_preset, read_fields};
 use super::resource::Resource;
-use super::select::Selection;
 use crate::error::OperationError;
+use crate::projection::Selection;
+use crate::projection::{DisplayedRow, View};
 
 /// The fields of a `T` that a call requests: the parameter `fields` of a READ operation. Without
 /// it, all fields are returned (REQ-FLD-01, REQ-FLD-06).

@@ -1,13 +1,11 @@
 use mcp_aql_protocol::ErrorCode;
 
+use super::encoding_error::invalid_encoding;
 use super::json_reader::{self, Arguments};
-use super::limits::too_large;
+use super::limits::{PARSED_DEPTH, too_large};
 use crate::error::OperationError;
 use crate::vocab::json_type;
 use mcp_aql_protocol::Limits;
-
-/// serde_json goes no deeper. No limit on nesting that an adapter may have is beyond it.
-pub(super) const PARSED_DEPTH: usize = 127;
 
 /// Reads tool arguments from the bytes that a transport received (REQ-ENC-01, REQ-ENC-12).
 pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Arguments, OperationError> {
@@ -36,16 +34,6 @@ pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Arguments, Operatio
         .with_detail("expected_type", "object")
         .with_detail("actual_type", "malformed JSON")),
     }
-}
-
-pub(crate) fn invalid_encoding(byte_offset: usize) -> OperationError {
-    OperationError::new(
-        ErrorCode::ValidationInvalidEncoding,
-        format!(
-            "Invalid character encoding in request: byte {byte_offset} starts no UTF-8 character"
-        ),
-    )
-    .with_detail("byte_offset", byte_offset)
 }
 
 /// How deep objects and arrays are nested.

@@ -8,7 +8,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::bytes::invalid_encoding;
+use super::encoding_error::invalid_encoding;
 use super::json_tokens::{Tokens, lone_surrogate, readable};
 use crate::error::OperationError;
 use crate::shape::Path;

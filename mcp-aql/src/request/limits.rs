@@ -3,12 +3,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
-use super::bytes::PARSED_DEPTH;
 use super::json_reader::Arguments;
 use crate::error::OperationError;
 use crate::shape::Path;
 use crate::text::clean;
 use mcp_aql_protocol::Limits;
+
+/// The nesting depth that serde_json parses. No limit of an adapter on nesting is higher.
+pub(super) const PARSED_DEPTH: usize = 127;
 
 /// A size limit was exceeded (REQ-ENC-13).
 pub(crate) fn too_large(

@@ -5,6 +5,7 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::EndpointProfile;
 use crate::error::OperationError;
+use crate::gatekeeper::GatePlan;
 use crate::operation::RegisteredOperation;
 use crate::text::clean;
 use mcp_aql_protocol::nearest_name;
@@ -31,6 +32,8 @@ pub(crate) struct Registry {
 pub(crate) struct Entry {
     pub(crate) operation: RegisteredOperation,
     pub(crate) family: usize,
+    /// The gates before its calls.
+    pub(crate) gate: GatePlan,
 }
 
 impl Registry {
@@ -65,17 +68,13 @@ impl Registry {
     }
 
     /// The operation of this name, if it may be called through this door (REQ-EPT-03, REQ-EPT-16).
-    pub(crate) fn route(
-        &self,
-        name: &str,
-        endpoint: Endpoint,
-    ) -> Result<&RegisteredOperation, OperationError> {
+    pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<&Entry, OperationError> {
         let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
         match endpoint {
             Endpoint::Family(family) if family != entry.family => {
                 Err(self.mismatch(&entry.operation, family, entry.family))
             }
-            _ => Ok(&entry.operation),
+            _ => Ok(entry),
         }
     }
 

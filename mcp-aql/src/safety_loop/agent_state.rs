@@ -8,8 +8,7 @@ use super::directive::{
 };
 use super::evaluator::Stage;
 use super::retry_lockout::RetryLockout;
-use super::state_machine::notification;
-use crate::operator::{RequestKind, Void};
+use crate::human_channel::{RequestKind, Void};
 
 /// The state of an agent, stored in one record, so that each change is one write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -227,7 +226,12 @@ impl AgentState {
             ..NotificationMetadata::default()
         };
         let message = format!("Agent '{}' is blocked until a person verifies", self.agent);
-        Some(notification(NotificationType::DangerZone, message, Some(metadata), block.since))
+        Some(AgentNotification::new(
+            NotificationType::DangerZone,
+            message,
+            Some(metadata),
+            block.since,
+        ))
     }
 
     /// Queues a notification. It replaces an earlier one with the same subject.

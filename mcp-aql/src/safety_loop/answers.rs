@@ -2,10 +2,10 @@
 
 use super::agent_state::{AgentState, ExecutionStatus, Grant, PersonRequest};
 use super::code::same;
-use super::directive::NotificationType;
+use super::directive::{AgentNotification, NotificationType};
 use super::evaluator::Stage;
-use super::state_machine::{Effects, Env, Event, PAUSE, Rejection, notification};
-use crate::operator::RequestKind;
+use super::state_machine::{Effects, Env, Event, PAUSE, Rejection};
+use crate::human_channel::RequestKind;
 
 impl AgentState {
     /// Applies a code that was sent to `confirm_operation`.
@@ -128,7 +128,7 @@ impl AgentState {
                 let message = "A person has denied the action";
                 self.notify(
                     PAUSE,
-                    notification(NotificationType::AutonomyPause, message, None, now),
+                    AgentNotification::new(NotificationType::AutonomyPause, message, None, now),
                 );
             }
             RequestKind::Block | RequestKind::Operation => {}
@@ -226,7 +226,10 @@ impl AgentState {
         };
         if let Some(execution) = self.live_mut() {
             execution.alone = 0;
-            self.notify("status", notification(NotificationType::Status, message, None, env.now));
+            self.notify(
+                "status",
+                AgentNotification::new(NotificationType::Status, message, None, env.now),
+            );
         } else {
             self.grant = None;
         }

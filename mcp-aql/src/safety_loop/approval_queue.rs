@@ -9,7 +9,7 @@ use super::state_machine::Rejection;
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::operator::{
+use crate::human_channel::{
     AgentView, BlockView, Code, OperatorBackend, Overview, RequestView, UnreadableView,
 };
 use crate::store::Record;
@@ -95,7 +95,7 @@ impl ApprovalQueue {
             let agent = state.agent.as_str();
             // The request of a block is shown as long as the block lasts, because it can be renewed.
             let shown = |ask: &&PersonRequest| {
-                ask.is_open(now) || ask.kind == crate::operator::RequestKind::Block
+                ask.is_open(now) || ask.kind == crate::human_channel::RequestKind::Block
             };
             overview
                 .requests
@@ -140,7 +140,7 @@ impl ApprovalQueue {
 
 impl OperatorBackend for ApprovalQueue {
     #[cfg(feature = "console")]
-    fn reach(&self) -> Option<&crate::operator::ConsoleCount> {
+    fn reach(&self) -> Option<&crate::human_channel::ConsoleCount> {
         Some(&self.0.reach)
     }
 
@@ -171,7 +171,7 @@ impl OperatorBackend for ApprovalQueue {
         reason: Option<&'a str>,
     ) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let by = Some(crate::operator::CONSOLE);
+            let by = Some(crate::human_channel::CONSOLE_NAME);
             let entry =
                 AuditEntry { event, outcome, reason, decided_by: by, ..AuditEntry::default() };
             self.0.services.audit.record(&entry).await;

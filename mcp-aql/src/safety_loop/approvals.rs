@@ -13,9 +13,9 @@ use super::core::{
     agent_change, answered, expected, indexed, read, readable, target, written,
 };
 use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
-use super::state_machine::{Event, Rejection, displayed, notification};
+use super::state_machine::{Event, Rejection, displayed};
 use crate::error::OperationError;
-use crate::operator::RequestKind;
+use crate::human_channel::RequestKind;
 use crate::session::Session;
 use crate::store::{Change, Record, Store, StoreError};
 
@@ -123,8 +123,12 @@ impl SafetyCore {
             };
             let message =
                 format!("Operation '{}' waits for a person's approval", pending.operation);
-            let news =
-                notification(NotificationType::PermissionPending, message, Some(metadata), now);
+            let news = AgentNotification::new(
+                NotificationType::PermissionPending,
+                message,
+                Some(metadata),
+                now,
+            );
             if let Some(known) = &old
                 && known.ask.is_open(now)
             {
@@ -269,7 +273,7 @@ impl SafetyCore {
             approval.ask.closed = true;
             let word = if approve { "approved" } else { "denied" };
             let message = format!("A person has {word} operation '{operation}'");
-            let told = notification(NotificationType::Status, message, None, now);
+            let told = AgentNotification::new(NotificationType::Status, message, None, now);
             let change = if approve {
                 approval.approved_at = Some(now);
                 approval.ask.expires_at = now + self.timeout;

@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::action::hex;
 use crate::error::OperationError;
-use crate::operator::Code;
+use crate::human_channel::Code;
 
 /// Digits and letters that cannot be confused with each other.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

@@ -16,14 +16,14 @@ use super::action::{Action, normalize};
 use super::agent_state::{AgentState, PersonRequest};
 use super::code::RequestCredentials;
 use super::directive::{AgentNotification, LoopMode};
-use super::presence::Presence;
+use super::presence::{LEASE_SECONDS, Presence};
 use super::recent_audit::RecentAudit;
 use super::request_limit::RequestLimit;
 use super::settings::{AgentPolicies, SafetyLoop};
 use super::state_machine::{Effects, Env, Event, Rejection};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
-use crate::operator::{Code, HumanChannel, HumanRequest};
+use crate::human_channel::{Code, HumanChannel, HumanRequest};
 use crate::services::Services;
 use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
 use crate::sync::lock;
@@ -35,8 +35,6 @@ pub(super) const AGENTS: &str = "safety_agents";
 pub(super) const INDEX: &str = "safety_index";
 /// The collection of running processes.
 const PROCESSES: &str = "safety_processes";
-/// The time without a heartbeat after which a process counts as gone, in seconds.
-pub(super) const LEASE_SECONDS: i64 = 12;
 /// The tolerated difference between the clocks of machines that share a store, in seconds.
 pub(super) const MAX_CLOCK_DIFFERENCE_SECONDS: i64 = 12;
 /// The interval of a process's heartbeats.
@@ -65,7 +63,7 @@ pub(crate) struct SafetyCore {
     /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
     #[cfg(feature = "console")]
-    pub(super) reach: crate::operator::ConsoleCount,
+    pub(super) reach: crate::human_channel::ConsoleCount,
     in_background: AtomicBool,
     pub(super) recent: RecentAudit,
 }

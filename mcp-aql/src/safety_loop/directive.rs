@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -106,6 +107,17 @@ pub struct AgentNotification {
     pub metadata: Option<NotificationMetadata>,
     /// When it happened, in ISO 8601 (UTC).
     pub timestamp: String,
+}
+
+impl AgentNotification {
+    pub(super) fn new(
+        kind: NotificationType,
+        message: impl Into<String>,
+        metadata: Option<NotificationMetadata>,
+        now: DateTime<Utc>,
+    ) -> Self {
+        Self { kind, message: message.into(), metadata, timestamp: crate::clock::text(now) }
+    }
 }
 
 /// The type of a notification.

@@ -3,13 +3,12 @@
 use super::action::Action;
 use super::agent_state::{AgentState, Block, Execution, ExecutionStatus, Pause};
 use super::directive::{
-    AutonomyDirective, LoopMode, NotificationMetadata, NotificationType, StepOutcome,
+    AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
+    StepOutcome,
 };
 use super::evaluator::{EvaluationInput, EvaluationResult, Ruling, Stage, evaluate};
-use super::state_machine::{
-    Effects, Env, Event, PAUSE, Rejection, displayed, notification, shortened,
-};
-use crate::operator::RequestKind;
+use super::state_machine::{Effects, Env, Event, PAUSE, Rejection, displayed, shortened};
+use crate::human_channel::RequestKind;
 
 /// The factor of a pause whose request is unanswered.
 const UNANSWERED: &str = "a person was asked and has not answered";
@@ -243,7 +242,12 @@ impl AgentState {
         };
         self.notify(
             PAUSE,
-            notification(NotificationType::AutonomyPause, message, Some(metadata), env.now),
+            AgentNotification::new(
+                NotificationType::AutonomyPause,
+                message,
+                Some(metadata),
+                env.now,
+            ),
         );
     }
 

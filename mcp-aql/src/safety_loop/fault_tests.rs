@@ -12,11 +12,11 @@ use super::agent_state::ExecutionStatus;
 use super::calls::StepReport;
 use super::core::SafetyCore;
 use super::{ApprovalRequest, SafetyLoop};
+use crate::human_channel::MemoryChannel;
 use crate::operation::CallScope;
-use crate::operator::MemoryChannel;
+use crate::operation::ParameterEntry;
 use crate::router::Endpoint;
 use crate::session::Session;
-use crate::spec::ParameterEntry;
 use crate::store::hooked::{Access, Hook, Hooked};
 use crate::store::{Change, Expected, Store, StoreError};
 use crate::{

@@ -13,9 +13,8 @@ use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::operation::{Call, Handler, Outcome, Plain, Run};
-use crate::spec::{
-    DataKey, ExampleSpec, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec,
-};
+use crate::operation::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
+use crate::spec::{ParameterSpec, ReturnsSpec};
 
 const SHORT: &[Constraint] = &[Constraint::MinLength(1), Constraint::MaxLength(200)];
 const LONG: &[Constraint] = &[Constraint::MaxLength(20_000)];

@@ -4,6 +4,9 @@ use std::fs;
 
 use serde::{Deserialize, Serialize};
 
+/// The time without a heartbeat after which a process counts as gone, in seconds.
+pub(super) const LEASE_SECONDS: i64 = 12;
+
 /// A process, identified by the boot of the machine, the namespace of its id, the id, and its start time.
 ///
 /// `/proc` shows whether the process runs. On other systems than Linux, or if `/proc` hides processes or

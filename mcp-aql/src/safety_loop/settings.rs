@@ -12,7 +12,7 @@ use super::directive::{LoopMode, RiskTolerance};
 use super::evaluator::AgentPolicy;
 use super::patterns::PatternList;
 use super::risk::{DefaultScorer, RiskScorer};
-use crate::operator::HumanChannel;
+use crate::human_channel::HumanChannel;
 use crate::tightening::Tightening;
 
 /// The settings of an agent: how many steps it may take alone, and which actions are denied, require a person,
@@ -199,10 +199,10 @@ pub struct SafetyLoop {
     pub(super) attempts: usize,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
     #[cfg(feature = "console")]
-    console: Option<crate::operator::ConsoleOptions>,
+    console: Option<crate::human_channel::ConsoleOptions>,
     /// Tracks the running consoles.
     #[cfg(feature = "console")]
-    pub(super) reach: crate::operator::ConsoleCount,
+    pub(super) reach: crate::human_channel::ConsoleCount,
 }
 
 impl Default for SafetyLoop {
@@ -225,7 +225,7 @@ impl SafetyLoop {
             #[cfg(feature = "console")]
             console: None,
             #[cfg(feature = "console")]
-            reach: crate::operator::ConsoleCount::default(),
+            reach: crate::human_channel::ConsoleCount::default(),
         }
     }
 
@@ -393,9 +393,9 @@ impl SafetyLoop {
     /// [`Console`](crate::operator::Console) with [`Adapter::operator`](crate::Adapter::operator).
     #[cfg(feature = "console")]
     #[must_use]
-    pub fn console(mut self, options: crate::operator::ConsoleOptions) -> Self {
+    pub fn console(mut self, options: crate::human_channel::ConsoleOptions) -> Self {
         if self.console.replace(options).is_none() {
-            let channel = crate::operator::ConsoleChannel(self.reach.clone());
+            let channel = crate::human_channel::ConsoleChannel(self.reach.clone());
             self.channels.push(Arc::new(channel));
         }
         self
@@ -403,7 +403,7 @@ impl SafetyLoop {
 
     /// Returns the console's options, if a console is configured.
     #[cfg(feature = "console")]
-    pub(crate) fn console_options(&self) -> Option<&crate::operator::ConsoleOptions> {
+    pub(crate) fn console_options(&self) -> Option<&crate::human_channel::ConsoleOptions> {
         self.console.as_ref()
     }
 
@@ -531,7 +531,7 @@ impl AgentTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::operator::MemoryChannel;
+    use crate::human_channel::MemoryChannel;
 
     #[test]
     fn file_comes_over_builder_and_lists_replace_lists() {

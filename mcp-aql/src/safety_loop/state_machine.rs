@@ -4,12 +4,12 @@
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
-use super::core::LEASE_SECONDS;
-use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
+use super::directive::{AgentNotification, LoopMode};
 use super::evaluator::AgentPolicy;
+use super::presence::LEASE_SECONDS;
 use super::retry_lockout;
 use super::risk::RiskScorer;
-use crate::operator::RequestKind;
+use crate::human_channel::RequestKind;
 
 /// The maximum number of requests that an agent may cause per minute.
 pub(super) const MAX_REQUESTS_PER_MINUTE: usize = 10;
@@ -430,18 +430,4 @@ impl AgentState {
 fn elsewhere(execution: &Execution, env: &Env<'_>) -> Rejection {
     let foreign = execution.owner != env.me;
     Rejection::Elsewhere { free_in: foreign.then_some(LEASE_SECONDS.unsigned_abs()) }
-}
-
-pub(super) fn notification(
-    kind: NotificationType,
-    message: impl Into<String>,
-    metadata: Option<NotificationMetadata>,
-    now: DateTime<Utc>,
-) -> AgentNotification {
-    AgentNotification {
-        kind,
-        message: message.into(),
-        metadata,
-        timestamp: crate::clock::text(now),
-    }
 }

@@ -13,13 +13,14 @@ use super::agent_state::ExecutionStatus;
 use super::approval_queue::ApprovalQueue;
 use super::approvals::MAX_WAITING_CALLS;
 use super::calls::{MAX_AGENTS, StepReport};
-use super::core::{LEASE_SECONDS, SafetyCore};
+use super::core::SafetyCore;
+use super::presence::LEASE_SECONDS;
 use super::recent_audit::RecentAudit;
 use super::{ApprovalRequest, NotificationType, SafetyLoop, StepOutcome};
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::future::BoxFuture;
-use crate::operator::{
+use crate::human_channel::{
     ChannelError, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _, Void,
 };
 use crate::services::Services;

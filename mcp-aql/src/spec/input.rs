@@ -1,7 +1,8 @@
 //! The table of an UPDATE operation's `input`.
 use schemars::{JsonSchema, SchemaGenerator};
 
-use super::{ParameterSpec, SchemaFn};
+use super::ParameterSpec;
+use super::schema::SchemaFn;
 
 /// The fields that `input` may contain for a resource type: the table behind validation and
 /// introspection of UPDATE operations (REQ-UPD-04, REQ-UPD-12). `#[derive(UpdateInput)]` generates

@@ -3,18 +3,16 @@
 
 mod danger;
 mod input;
-mod operation;
 mod parameter;
 mod returns;
+mod schema;
 mod state;
+mod unused;
 
 pub use danger::{DangerSpec, LifecycleSpec};
 pub use input::{ElementSpec, FieldSpec, InputSpec, Merge};
-pub(crate) use operation::summary;
-pub use operation::{DataKey, ExampleSpec, OperationSpec};
-pub use parameter::{
-    DefaultSpec, ParameterEntry, ParameterSpec, ParameterType, SchemaFn, optional, required,
-};
+pub use parameter::{DefaultSpec, ParameterSpec, ParameterType, optional, required};
 pub use returns::ReturnsSpec;
-pub(crate) use returns::Unused;
+pub use schema::SchemaFn;
 pub use state::{SharedState, StateSpec};
+pub(crate) use unused::Unused;

@@ -1,30 +1,13 @@
 //! The table of one parameter.
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::schema::SchemaFn;
+use super::unused::Unused;
 use crate::constraint::Constraint;
 use crate::warning::Deprecation;
-
-/// Describes a Rust type as a JSON schema.
-pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
-
-/// One entry of an operation's parameter table: a parameter, or several that a type brings along.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub enum ParameterEntry {
-    /// One argument of the function.
-    One(ParameterSpec),
-    /// The parameters of a [`ParamGroup`](crate::ParamGroup), expanded inline (REQ-INT-26).
-    Group(&'static [ParameterSpec]),
-    /// The `input` of an UPDATE operation with the table of its fields (REQ-UPD-01).
-    Input(super::InputSpec),
-    /// Parameters that are read together, such as those of a
-    /// [`CollectionQuery`](crate::query::CollectionQuery).
-    #[cfg(feature = "query")]
-    Query(crate::query::QueryEntry),
-}
 
 /// The definition of one parameter: validation, introspection and defaults read this one table
 /// (REQ-RQ-11, REQ-RQ-12).
@@ -142,7 +125,7 @@ pub trait OwnedParameter {}
 impl<T> OwnedParameter for fn(T) {}
 
 #[diagnostic::do_not_recommend]
-impl<F: super::Unused> OwnedParameter for F {}
+impl<F: Unused> OwnedParameter for F {}
 
 /// [`ParameterSpec::required`] in generated code. `F` is `fn(T)`.
 pub const fn required<T: ParameterType, F: OwnedParameter>(

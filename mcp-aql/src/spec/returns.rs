@@ -2,7 +2,7 @@
 
 use schemars::{JsonSchema, SchemaGenerator};
 
-use super::SchemaFn;
+use super::schema::SchemaFn;
 
 /// The type of a result, for introspection.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,3 @@ impl ReturnsSpec {
         Self { schema: SchemaGenerator::subschema_for::<T> }
     }
 }
-
-/// Implemented by no type. A second implementation that never applies makes the compiler report the
-/// trait itself with its message, not a requirement of the only implementation.
-pub trait Unused {}

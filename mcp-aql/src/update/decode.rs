@@ -3,7 +3,7 @@
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
-use super::rule::ErasedPatch;
+use super::erased_patch::ErasedPatch;
 use super::{Path, UpdateInput};
 use crate::error::OperationError;
 use crate::spec::InputSpec;

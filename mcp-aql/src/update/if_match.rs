@@ -108,10 +108,9 @@ mod tests {
     fn a_call_may_leave_it_out() {
         // REQ-CON-03
         for (value, expected) in [(None, None), (Some(serde_json::json!(3)), Some(3))] {
-            let argument = crate::operation::Argument { name: "if_match", value };
+            let argument = crate::argument::Argument { name: "if_match", value };
             let mut call = Call {
-                #[cfg(feature = "query")]
-                queries: crate::query::ReadQueries::default(),
+                composites: crate::operation::CompositeValues::default(),
                 arguments: vec![argument].into_iter(),
                 context: crate::operation::Context::new(crate::CallScope::default()),
                 states: std::sync::Arc::default(),

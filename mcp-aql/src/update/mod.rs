@@ -13,6 +13,7 @@
 
 mod change;
 mod decode;
+mod erased_patch;
 mod field;
 mod if_match;
 mod json;
@@ -28,6 +29,9 @@ pub use path::Path;
 pub use rule::{ErasedSlot, Slot};
 
 pub use crate::spec::{ElementSpec, FieldSpec, InputSpec, Merge};
+
+use crate::error::OperationError;
+use crate::operation::Call;
 
 /// A resource whose fields an UPDATE operation may change; `#[derive(UpdateInput)]` implements it.
 ///
@@ -87,6 +91,17 @@ pub trait UpdateInput: schemars::JsonSchema + Sized + 'static {
 
     /// The table for validation and introspection. Its fields are the [`specs`] of `FIELDS`.
     const INPUT: InputSpec;
+}
+
+impl Call {
+    /// The `input` of an UPDATE operation.
+    ///
+    /// # Errors
+    /// As [`param`](Self::param).
+    pub fn input<T: UpdateInput>(&mut self) -> Result<Update<T>, OperationError> {
+        let argument = self.next()?;
+        Update::decode(argument.value.unwrap_or_default())
+    }
 }
 
 #[cfg(test)]

@@ -20,12 +20,14 @@ use std::marker::PhantomData;
 use serde_json::Value;
 
 use super::Path;
+use super::erased_patch::ErasedPatch;
 use crate::error::OperationError;
 use crate::spec::Merge;
 use crate::spec::SchemaFn;
 
 mod leaf;
 mod map;
+mod members;
 mod probe;
 mod wrapper;
 
@@ -98,13 +100,6 @@ pub trait ErasedSlot<T>: Send + Sync + sealed::Sealed {
         value: &Value,
         path: &Path<'_>,
     ) -> Result<Box<dyn ErasedPatch<T>>, OperationError>;
-}
-
-/// A decoded change of one field of `T`.
-#[doc(hidden)]
-pub trait ErasedPatch<T>: Send + Sync {
-    fn apply(self: Box<Self>, value: Value, target: &mut T);
-    fn boxed_clone(&self) -> Box<dyn ErasedPatch<T>>;
 }
 
 struct SlotPatch<T, V, R: Rule<V>> {

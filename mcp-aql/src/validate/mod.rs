@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value, json};
 
+use crate::argument::Argument;
 use crate::error::OperationError;
-use crate::operation::{Argument, Parameter, RegisteredOperation};
+use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
 use crate::shape::{Fault, FaultKind, Faults, Hint, Path, Shapes, type_name};
 use crate::spec::{InputSpec, Merge};
 use crate::text::clean;
@@ -22,8 +23,7 @@ pub(crate) struct ValidParams {
     /// Deprecated parameters and fields that the call uses.
     pub(crate) deprecated: Vec<(&'static str, Deprecation)>,
     /// What was read of several parameters together.
-    #[cfg(feature = "query")]
-    pub(crate) queries: crate::query::ReadQueries,
+    pub(crate) composites: CompositeValues,
 }
 
 impl ValidParams {
@@ -121,7 +121,6 @@ pub(crate) fn validate(
 }
 
 /// What is left when each parameter is fine by itself: those that are read together.
-#[cfg_attr(not(feature = "query"), expect(clippy::unnecessary_wraps, unused_mut))]
 fn finish(
     operation: &RegisteredOperation,
     mut arguments: Vec<Argument>,
@@ -129,20 +128,11 @@ fn finish(
     deprecated: Vec<(&'static str, Deprecation)>,
     whole: bool,
 ) -> Result<ValidParams, OperationError> {
-    #[cfg(feature = "query")]
-    let queries = operation
-        .queries
+    let composites = operation
+        .composites
         .read(&mut arguments, whole)
         .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
-    #[cfg(not(feature = "query"))]
-    let _ = (operation, whole);
-    Ok(ValidParams {
-        arguments,
-        ignored,
-        deprecated,
-        #[cfg(feature = "query")]
-        queries,
-    })
+    Ok(ValidParams { arguments, ignored, deprecated, composites })
 }
 
 /// The values in the order of the table, and the names that are not in it.
@@ -238,7 +228,7 @@ fn missing_error(
         let separator = if message.is_empty() { "" } else { ". " };
         let expected = type_name(&parameter.shape, shapes);
         let name = &parameter.name;
-        let summary = crate::spec::summary(parameter.description());
+        let summary = crate::operation::summary(parameter.description());
         let summary = summary.trim_end_matches('.');
         let full = format!(
             "{separator}Missing required parameter '{name}'. Expected: {expected} ({summary})"

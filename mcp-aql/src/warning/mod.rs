@@ -1,6 +1,7 @@
 //! Warnings, which are part of a successful reply.
 
 mod deprecation;
+mod late;
 
 use std::borrow::Cow;
 
@@ -9,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 pub use deprecation::Deprecation;
+pub(crate) use late::LateWarning;
 
 /// A condition that did not stop the operation but that the caller should know of.
 ///

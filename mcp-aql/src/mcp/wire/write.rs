@@ -1,6 +1,6 @@
 //! Writes JSON-RPC answers.
 
-use super::super::service::RpcError;
+use super::super::rpc_error::RpcError;
 use crate::response::Reply;
 
 /// Writes a response with the request's original id.

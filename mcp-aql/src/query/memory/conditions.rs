@@ -1,7 +1,8 @@
 //! Filters and scores rows.
 
-use super::super::column::{Column, Matcher, retain_rows, row_at};
-use super::super::model::{FieldInfo, Model};
+use super::super::columns::{Column, Matcher, retain_rows, row_at};
+use super::super::field_info::FieldInfo;
+use super::super::model::Model;
 use super::super::plan::{Filter, Plan, SortBy};
 use super::super::resource::Resource;
 use super::super::text::{TextQuery, fold};

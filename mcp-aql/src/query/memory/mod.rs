@@ -7,7 +7,6 @@ mod top_rows;
 
 use std::borrow::Borrow;
 
-pub(crate) use summary::{Groups, Sum};
 #[cfg(feature = "sql")]
 pub(crate) use summary::{MAX_GROUPS, too_many_groups};
 

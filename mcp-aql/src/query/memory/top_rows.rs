@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
-use super::super::column::{Column, row_at};
-use super::super::model::{FieldInfo, Model};
+use super::super::columns::{Column, row_at};
+use super::super::field_info::FieldInfo;
+use super::super::model::Model;
 use super::super::plan::{Plan, SortBy, Window};
 use super::super::resource::Resource;
 use super::super::value::Scalar;

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface, object};
-use crate::query::model::FieldInfo;
+use crate::query::field_info::FieldInfo;
 use crate::query::plan::{Aggregate, Function};
 use crate::vocab::json_type;
 

@@ -3,9 +3,9 @@ use mcp_aql_protocol::is_public_name;
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface};
+use crate::projection::{OpenPath, OpenPaths, Projection, ReportedFields, Selection};
 use crate::query::entry::QueryParams;
 use crate::query::model::{ShownPath, Table};
-use crate::query::select::{OpenPath, OpenPaths, Projection, ReportedFields, Selection};
 use crate::vocab::json_type;
 
 /// The kind of an operation's result, which determines the default fields (REQ-FLD-06).

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::operand::Day;
 use super::{QueryFaults, QuerySurface, object, operand};
-use crate::query::model::FieldInfo;
+use crate::query::field_info::FieldInfo;
 use crate::query::plan::{Filter, Test};
 use crate::query::value::{Scalar, ValueKind};
 use crate::vocab::json_type;

@@ -3,6 +3,7 @@
 mod aggregate;
 mod fields;
 mod filter;
+mod map;
 mod operand;
 mod sort;
 mod window;
@@ -15,18 +16,20 @@ use serde_json::{Map, Value};
 
 pub(crate) use fields::{ResultKind, default_preset, preset_names, read_fields};
 pub(crate) use filter::operators;
+pub(crate) use map::read_map;
 pub(crate) use operand::noun;
 
-use super::answer::Applied;
 use super::capabilities::Capabilities;
 use super::entry::QueryParams;
-use super::model::{FieldInfo, Members, Table};
+use super::field_info::FieldInfo;
+use super::model::{Members, Table};
 use super::options::{Control, QueryOptions, TextControl};
 use super::plan::{Plan, Seal, SortBy, SortKey};
-use super::select::Projection;
 use super::text::TextQuery;
 use crate::error::OperationError;
 use crate::paging::Contradiction;
+use crate::projection::Projection;
+use crate::query::applied::Applied;
 use crate::text::clean;
 use crate::warning::{Severity, Warning};
 use mcp_aql_protocol::nearest_name;

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::QueryFaults;
 use crate::constraint::has_format;
-use crate::query::column::instant_of;
-use crate::query::model::FieldInfo;
+use crate::query::columns::instant_of;
+use crate::query::field_info::FieldInfo;
 use crate::query::plan::Test;
 use crate::query::value::{Scalar, ValueKind};
 use crate::vocab::json_type;

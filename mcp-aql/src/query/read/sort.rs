@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface};
-use crate::query::answer::AppliedKey;
+use crate::query::applied::AppliedKey;
 use crate::query::entry::QueryParams;
 use crate::query::model::Table;
 use crate::query::plan::{SortBy, SortKey};

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface};
 use crate::paging::{CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, refused_cursor};
-use crate::query::answer::Applied;
+use crate::query::applied::Applied;
 use crate::query::cursor::unpack;
 use crate::query::entry::QueryParams;
 use crate::query::plan::{Seal, SortBy, SortKey, Window};

@@ -16,9 +16,10 @@ use super::{step_cursor, table};
 use crate::error::OperationError;
 use crate::operation::Context;
 use crate::paging::{Contradiction, CursorKey, PageInfo, clamped};
-use crate::query::entry::{QueryArgument, QueryParams, QueryTable, read_map};
+use crate::query::entry::{QueryArgument, QueryParams, QueryTable};
 use crate::query::options::QueryOptions;
 use crate::query::read::QueryFaults;
+use crate::query::read::read_map;
 use crate::query::resource::Resource;
 use crate::warning::Warning;
 

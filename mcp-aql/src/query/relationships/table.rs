@@ -9,7 +9,7 @@ use super::graph::Section;
 use crate::constraint::Bound;
 use crate::query::entry::{QueryParameter, QueryTable};
 use crate::query::options::QueryOptions;
-use crate::query::resource::RelationshipType;
+use crate::query::resource_spec::RelationshipType;
 use crate::shape::{FieldShape, Kind, Members, ObjectShape, Shape};
 
 /// The type of `root` in introspection.

@@ -9,7 +9,8 @@ use sea_query::{Alias, Expr, ExprTrait as _, TableRef};
 use super::SqlError;
 use super::dialect::{Dialect, Form, Operand, Storage};
 use crate::query::capture::widened;
-use crate::query::model::{FieldInfo, Table};
+use crate::query::field_info::FieldInfo;
+use crate::query::model::Table;
 use crate::query::plan::FieldIndex;
 use crate::query::value::Scalar;
 

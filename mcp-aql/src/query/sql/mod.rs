@@ -33,9 +33,9 @@ pub use value::{SqlValue, Statement};
 
 use super::capabilities::Capabilities;
 use super::collection::CollectionQuery;
-use super::page::Page;
 use super::resource::Resource;
 use super::value::ValueKind;
+use crate::paging::Page;
 use context::{Context, Mapping};
 use sea_query::Expr;
 use steps::InMemoryFinish;

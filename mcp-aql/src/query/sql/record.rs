@@ -16,11 +16,11 @@ use super::SqlError;
 use super::context::{Context, Source, StoredForm};
 use super::dialect::Form;
 use super::value::SqlValue;
+use crate::projection::{COMPUTED, OpenPaths, Projected, Projection, Selection, has_part};
 use crate::query::capture::{float, widened};
-use crate::query::column::instant_of;
-use crate::query::model::FieldInfo;
+use crate::query::columns::instant_of;
+use crate::query::field_info::FieldInfo;
 use crate::query::resource::Resource;
-use crate::query::select::{COMPUTED, OpenPaths, Projected, Projection, Selection, has_part};
 use crate::query::value::{Scalar, ValueKind};
 
 /// A row of a table with the selected fields.

@@ -17,13 +17,13 @@ use super::order::{self, OrderRange};
 use super::record::{Columns, Layout, Record, scalar};
 use super::summary::{GroupValues, SummaryStatement};
 use super::value::{SqlValue, Statement};
+use crate::paging::Page;
+use crate::projection::Selection;
+use crate::projection::{DisplayedRow, View};
 use crate::query::aggregate::Aggregations;
-use crate::query::answer::{DisplayedRow, View};
 use crate::query::memory;
-use crate::query::page::Page;
 use crate::query::plan::{Plan, Window};
 use crate::query::resource::Resource;
-use crate::query::select::Selection;
 use crate::query::value::Scalar;
 
 /// The members of a whole row.

@@ -4,13 +4,14 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use super::members::{into_members, members};
 use super::probe::{JSON, JSON_OBJECT, MAP, NESTED, OPTION, REPLACE};
 use super::{Create, Keys, MapLike, Opt, Rule};
 use crate::error::OperationError;
 use crate::spec::Merge;
 use crate::spec::SchemaFn;
 use crate::update::decode::Changes;
-use crate::update::json::{merge_json, merge_map, object_in, without_nulls};
+use crate::update::json::{merge_json, merge_map, without_nulls};
 use crate::update::{Path, UpdateInput};
 
 /// The rule of a type that is not a wrapper. [`Probe`](super::Probe) finds the number.
@@ -196,21 +197,4 @@ where
     fn create(patch: Self::Patch, value: Value) -> M {
         Keys::<Replace>::create(patch, value)
     }
-}
-
-/// Returns the members of a value that must be an object.
-pub(super) fn members<'a>(
-    value: &'a Value,
-    path: &Path<'_>,
-) -> Result<&'a Map<String, Value>, OperationError> {
-    match value {
-        Value::Object(members) => Ok(members),
-        Value::Null => Err(path.not_removable()),
-        other => Err(path.not_an_object(other)),
-    }
-}
-
-/// Returns the members of a value that decoding has checked to be an object.
-pub(super) fn into_members(mut value: Value) -> Map<String, Value> {
-    object_in(&mut value).map(std::mem::take).unwrap_or_default()
 }

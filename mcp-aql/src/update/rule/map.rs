@@ -9,7 +9,7 @@ use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::{Map, Value};
 
-use super::leaf::{into_members, members};
+use super::members::{into_members, members};
 use super::{Create, Rule};
 use crate::error::OperationError;
 use crate::spec::SchemaFn;

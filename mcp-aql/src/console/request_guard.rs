@@ -1,0 +1,155 @@
+//! Checks requests before the console's routes handle them: host, origin and session. Adds security headers to
+//! every response.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::body::HttpBody as _;
+use axum::extract::{Request, State};
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, COOKIE, HOST, HeaderMap, HeaderName, HeaderValue,
+    ORIGIN, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
+};
+use axum::http::{Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::Shared;
+use super::response::{ICON, LOGIN, STYLE, refusal, signed_out};
+use super::sessions::SessionCheck;
+
+/// The header with the token of a session.
+pub(super) const TOKEN: &str = "x-console-token";
+
+/// The headers of every response, including errors.
+const HEADERS: [(HeaderName, &str); 8] = [
+    (
+        CONTENT_SECURITY_POLICY,
+        "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; \
+         frame-ancestors 'none'; base-uri 'none'; form-action 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
+    ),
+    (X_FRAME_OPTIONS, "DENY"),
+    (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (REFERRER_POLICY, "no-referrer"),
+    (CACHE_CONTROL, "no-store"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("permissions-policy"), "camera=(), geolocation=(), microphone=()"),
+];
+
+pub(super) async fn pass(
+    State(shared): State<Arc<Shared>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let mut response = match admit(&shared, &request) {
+        Ok(()) => next.run(request).await,
+        Err(refused) => refused.response(&shared, request.uri().path()),
+    };
+    for (name, value) in HEADERS {
+        response.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+/// The reason for rejecting a request.
+#[derive(Debug, Clone, Copy)]
+enum RejectedRequest {
+    Host,
+    Method,
+    Site,
+    Nobody,
+    Token,
+    Body,
+}
+
+impl RejectedRequest {
+    fn response(self, shared: &Shared, path: &str) -> Response {
+        let (status, message) = match self {
+            Self::Nobody => {
+                return signed_out(
+                    shared,
+                    path,
+                    StatusCode::UNAUTHORIZED,
+                    "You are not signed in.",
+                );
+            }
+            Self::Host => (StatusCode::FORBIDDEN, "Call the console by 127.0.0.1 and its port."),
+            Self::Method => (StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST are answered."),
+            Self::Site => (StatusCode::FORBIDDEN, "This came from another site."),
+            Self::Token => (StatusCode::FORBIDDEN, "The session's token is missing or wrong."),
+            Self::Body => (StatusCode::PAYLOAD_TOO_LARGE, "No request has a body."),
+        };
+        refusal(status, message)
+    }
+}
+
+fn admit(shared: &Shared, request: &Request) -> Result<(), RejectedRequest> {
+    let headers = request.headers();
+    let host = own_host(shared.port, request).ok_or(RejectedRequest::Host)?;
+    let posts = match *request.method() {
+        Method::GET => false,
+        Method::POST => true,
+        _ => return Err(RejectedRequest::Method),
+    };
+    let path = request.uri().path();
+    let api = path.starts_with("/api/");
+    if (api || posts) && !same_site(headers, host, posts) {
+        return Err(RejectedRequest::Site);
+    }
+    // Unexpected bodies are not read.
+    if !request.body().is_end_stream() {
+        return Err(RejectedRequest::Body);
+    }
+    if !posts && [LOGIN, STYLE, ICON].contains(&path) {
+        return Ok(());
+    }
+    let token = headers.get(TOKEN).and_then(|value| value.to_str().ok());
+    let cookie = cookie(shared.port, headers).ok_or(RejectedRequest::Nobody)?;
+    match shared.sessions.look_up(cookie, token, Instant::now()) {
+        SessionCheck::Invalid => Err(RejectedRequest::Nobody),
+        SessionCheck::CookieOnly if api || posts => Err(RejectedRequest::Token),
+        SessionCheck::CookieOnly | SessionCheck::Valid => Ok(()),
+    }
+}
+
+/// Returns the host that the request names, if it is exactly the address of the console. Names, including
+/// `localhost`, are rejected, because others may control their resolution. A browser that requests this
+/// address reaches this machine.
+fn own_host(port: u16, request: &Request) -> Option<&str> {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let host = hosts.next()?.to_str().ok()?;
+    let also = request.uri().authority().is_none_or(|authority| authority.as_str() == host);
+    let own = host.strip_prefix("127.0.0.1:") == Some(port.to_string().as_str());
+    (own && also && hosts.next().is_none()).then_some(host)
+}
+
+/// Returns whether a page of this server sent the request. Browsers declare this with `Origin` for each POST,
+/// and with `Sec-Fetch-Site` for every request.
+fn same_site(headers: &HeaderMap, host: &str, posts: bool) -> bool {
+    let site = headers.get("sec-fetch-site").is_none_or(|site| site == "same-origin");
+    let origin = match headers.get(ORIGIN) {
+        Some(origin) => {
+            origin.to_str().ok().and_then(|origin| origin.strip_prefix("http://")) == Some(host)
+        }
+        None => !posts,
+    };
+    site && origin
+}
+
+/// Returns the name of the session's cookie. It contains the port, because cookies are shared by all ports.
+pub(super) fn cookie_name(port: u16) -> String {
+    format!("mcp_aql_console_{port}")
+}
+
+pub(super) fn cookie(port: u16, headers: &HeaderMap) -> Option<&str> {
+    let wanted = cookie_name(port);
+    headers
+        .get_all(COOKIE)
+        .iter()
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find_map(|(name, value)| (name == wanted).then_some(value))
+}

@@ -1,0 +1,198 @@
+//! The table of an operation.
+
+use mcp_aql_protocol::SemanticCategory;
+
+use super::CompositeSpec;
+use crate::spec::{DangerSpec, InputSpec, LifecycleSpec, ParameterSpec, ReturnsSpec, StateSpec};
+use crate::warning::Deprecation;
+
+/// One entry of an operation's parameter table: a parameter, or several that a type brings along.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum ParameterEntry {
+    /// One argument of the function.
+    One(ParameterSpec),
+    /// The parameters of a [`ParamGroup`](crate::ParamGroup), expanded inline (REQ-INT-26).
+    Group(&'static [ParameterSpec]),
+    /// The `input` of an UPDATE operation with the table of its fields (REQ-UPD-01).
+    Input(InputSpec),
+    /// Parameters that are read together, such as those of a
+    /// [`CollectionQuery`](crate::query::CollectionQuery).
+    Composite(&'static dyn CompositeSpec),
+}
+
+/// The static table of one operation: everything that routing, validation, introspection and the
+/// tool descriptions know about it (REQ-RQ-12).
+///
+/// The macro writes it; it can as well be written by hand.
+///
+/// ```
+/// use mcp_aql::{OperationSpec, SemanticCategory, ReturnsSpec};
+///
+/// static SPEC: OperationSpec =
+///     OperationSpec::new("get_server_time", SemanticCategory::Read, "Tell the time.")
+///         .returns(ReturnsSpec::of::<String, _>());
+/// assert_eq!(SPEC.name, "get_server_time");
+/// ```
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct OperationSpec {
+    /// The name on the wire; `^[a-z][a-z0-9_]*$`.
+    pub name: &'static str,
+    /// What the operation does to stored state.
+    pub category: SemanticCategory,
+    /// What the operation is for: the first paragraph is the summary of lists and tools.
+    pub description: &'static str,
+    /// The endpoint family in a profile other than CRUDE, where it is not given by the category.
+    pub endpoint: Option<&'static str>,
+    /// Why the name's verb and the category differ (REQ-CLS-04, REQ-CLS-09).
+    pub rationale: Option<&'static str>,
+    /// The parameters, in the order of the function's arguments.
+    pub parameters: &'static [ParameterEntry],
+    /// What comes back.
+    pub returns: ReturnsSpec,
+    /// Where the result sits inside `data`.
+    pub data_key: DataKey,
+    /// Examples that the author wrote.
+    pub examples: &'static [ExampleSpec],
+    /// Set when callers should move elsewhere.
+    pub deprecated: Option<Deprecation>,
+    /// Shared state that the function takes.
+    pub states: &'static [StateSpec],
+    /// How dangerous it is.
+    pub danger: DangerSpec,
+    /// Set when it runs in the background, as an execution.
+    pub lifecycle: Option<LifecycleSpec>,
+}
+
+impl OperationSpec {
+    /// A table without parameters that returns nothing.
+    pub const fn new(
+        name: &'static str,
+        category: SemanticCategory,
+        description: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            category,
+            description,
+            endpoint: None,
+            rationale: None,
+            parameters: &[],
+            returns: ReturnsSpec::of_data::<()>(),
+            data_key: DataKey::Auto,
+            examples: &[],
+            deprecated: None,
+            states: &[],
+            danger: DangerSpec::UNDECLARED,
+            lifecycle: None,
+        }
+    }
+
+    /// Sets the parameters.
+    #[must_use]
+    pub const fn parameters(mut self, parameters: &'static [ParameterEntry]) -> Self {
+        self.parameters = parameters;
+        self
+    }
+
+    /// Sets what comes back.
+    #[must_use]
+    pub const fn returns(mut self, returns: ReturnsSpec) -> Self {
+        self.returns = returns;
+        self
+    }
+
+    /// Sets where the result sits inside `data`.
+    #[must_use]
+    pub const fn data_key(mut self, key: DataKey) -> Self {
+        self.data_key = key;
+        self
+    }
+
+    /// Sets the examples.
+    #[must_use]
+    pub const fn examples(mut self, examples: &'static [ExampleSpec]) -> Self {
+        self.examples = examples;
+        self
+    }
+
+    /// Sets the endpoint family for profiles other than CRUDE.
+    #[must_use]
+    pub const fn endpoint(mut self, family: &'static str) -> Self {
+        self.endpoint = Some(family);
+        self
+    }
+
+    /// Sets the reason for a verb that does not fit the category.
+    #[must_use]
+    pub const fn rationale(mut self, rationale: &'static str) -> Self {
+        self.rationale = Some(rationale);
+        self
+    }
+
+    /// Marks the operation as deprecated.
+    #[must_use]
+    pub const fn deprecated(mut self, deprecation: Deprecation) -> Self {
+        self.deprecated = Some(deprecation);
+        self
+    }
+
+    /// Lists the shared state that the function takes.
+    #[must_use]
+    pub const fn states(mut self, states: &'static [StateSpec]) -> Self {
+        self.states = states;
+        self
+    }
+
+    /// Declares how dangerous the operation is.
+    #[must_use]
+    pub const fn danger(mut self, danger: DangerSpec) -> Self {
+        self.danger = danger;
+        self
+    }
+
+    /// Lets the operation run in the background, as an execution.
+    #[must_use]
+    pub const fn lifecycle(mut self, lifecycle: LifecycleSpec) -> Self {
+        self.lifecycle = Some(lifecycle);
+        self
+    }
+
+    /// The first paragraph of the description on one line.
+    pub fn summary(&self) -> String {
+        summary(self.description)
+    }
+}
+
+/// The first paragraph of a description on one line.
+pub(crate) fn summary(description: &str) -> String {
+    description
+        .lines()
+        .take_while(|line| !line.trim().is_empty())
+        .map(str::trim)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// Where a result sits inside `data` (REQ-RSP-11).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataKey {
+    /// A list sits in `items`; a named object or union sits under its type's name in snake case, so
+    /// that a `Task` comes back as `data.task`; a [`Page`](crate::Page) and
+    /// anything else is `data` itself.
+    Auto,
+    /// Under this name.
+    Named(&'static str),
+    /// The result is `data` itself.
+    Bare,
+}
+
+/// An example call that the author wrote.
+#[derive(Debug, Clone, Copy)]
+pub struct ExampleSpec {
+    /// What the example shows; may be empty.
+    pub description: &'static str,
+    /// The `params` object as JSON text.
+    pub params: &'static str,
+}

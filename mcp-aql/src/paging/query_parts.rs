@@ -1,0 +1,86 @@
+//! The parts of a page that a query adds to its rows.
+
+use serde::ser::{SerializeStruct, Serializer};
+use serde_json::value::RawValue;
+
+use super::page_fit::{RowList, Rows};
+use super::page_info::PageInfo;
+use crate::projection::{DisplayedRow, View};
+
+/// The parts of a reply besides its rows, and the form of the rows.
+#[derive(Debug, Clone)]
+pub(crate) struct QueryParts<T> {
+    /// How rows are displayed. A row that the executor has already projected is displayed as it is.
+    pub(crate) view: Option<View<T>>,
+    /// Whether rows are included.
+    pub(crate) items: bool,
+    /// Pagination by number instead of cursors.
+    pub(crate) pagination: Option<Pagination>,
+    pub(crate) aggregations: Option<Box<RawValue>>,
+    /// The controls that the reply reports as applied.
+    pub(crate) applied: Box<RawValue>,
+}
+
+/// The place of a page that was requested by number (REQ-PAG-11).
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[serde(untagged)]
+pub(crate) enum Pagination {
+    Offset {
+        limit: usize,
+        offset: usize,
+        returned: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total_items: Option<u64>,
+        has_more: bool,
+    },
+    Page {
+        page: usize,
+        page_size: usize,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total_items: Option<u64>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        total_pages: Option<u64>,
+        has_more: bool,
+    },
+}
+
+impl<T: serde::Serialize> QueryParts<T> {
+    /// Serializes these rows of the page with the other parts of the reply.
+    pub(super) fn serialize<S: Serializer>(
+        &self,
+        items: &[T],
+        rows: Rows<'_>,
+        info: &PageInfo,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let mut data = serializer.serialize_struct("Page", 4)?;
+        if let Some(aggregations) = &self.aggregations {
+            data.serialize_field("aggregations", aggregations)?;
+        }
+        if self.items {
+            let view = self.view.as_ref();
+            let row = |place: usize| items.get(place).map(|row| DisplayedRow { row, view });
+            data.serialize_field("items", &RowList { count: items.len(), rows, row })?;
+            match (&self.pagination, rows) {
+                (Some(pagination), Rows::At(kept)) => {
+                    data.serialize_field("pagination", &pagination.with(kept.len()))?;
+                }
+                (Some(pagination), _) => data.serialize_field("pagination", pagination)?,
+                (None, _) => data.serialize_field("pageInfo", info)?,
+            }
+        }
+        data.serialize_field("applied", &self.applied)?;
+        data.end()
+    }
+}
+
+impl Pagination {
+    /// The same answer for a page with this number of rows.
+    fn with(&self, rows: usize) -> Self {
+        let mut pagination = self.clone();
+        if let Self::Offset { returned, .. } = &mut pagination {
+            *returned = rows;
+        }
+        pagination
+    }
+}
