@@ -6,7 +6,7 @@
 COMMAND serves a console until its standard input is closed. It gets a terminal of its own, and must print the login
 link only there. The console must show the data of the tests' demonstration, which is the default command:
 
-    CONSOLE_DEMO=1 cargo test --workspace --all-features --lib -- operator::console::demo --nocapture
+    CONSOLE_DEMO=1 cargo test --workspace --all-features --lib -- console::demo --nocapture
 
 Requires node, npm and Chromium: `chromium` or `google-chrome` on PATH, or CHROMIUM. As root on Debian-based systems,
 installs it if it is missing. playwright-core and axe-core are installed from npm into target/clients. Exits with 1 if
@@ -30,7 +30,7 @@ import npm
 ROOT = Path(__file__).resolve().parent.parent
 # The profile of the tests, so that nothing needs to be rebuilt.
 DEMO = ["cargo", "test", "--locked", "--workspace", "--all-features", "--lib", "--",
-        "operator::console::demo", "--nocapture"]
+        "console::demo", "--nocapture"]
 LINK = re.compile(rb"http://127\.0\.0\.1:\d+/login\?once=[\w-]+(?=\s)")
 PLAYWRIGHT = "playwright-core", "1.65.1"
 AXE = "axe-core", "4.14.1"

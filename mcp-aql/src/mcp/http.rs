@@ -34,7 +34,7 @@ impl HttpOptions {
     /// [origins](Self::origins).
     ///
     /// # Errors
-    /// [`Error::Usage`] if other machines could reach the address and the options do not allow
+    /// [`Error::Usage`](crate::Error::Usage) if other machines could reach the address and the options do not allow
     /// that.
     pub async fn serve_router<S>(
         self,
@@ -95,8 +95,8 @@ impl Adapter {
     /// wait is bounded; see [`end_executions`](Self::end_executions).
     ///
     /// # Errors
-    /// [`Error::Usage`] if other machines could reach the address and `options` does not allow
-    /// that; [`Error::Io`] if binding the address fails.
+    /// [`Error::Usage`](crate::Error::Usage) if other machines could reach the address and `options` does not allow
+    /// that; [`Error::Io`](crate::Error::Io) if binding the address fails.
     pub fn serve_http(
         &self,
         address: SocketAddr,
@@ -153,7 +153,7 @@ impl Adapter {
 /// Serves tools over streamable HTTP at `/mcp` until `stop` completes.
 ///
 /// # Errors
-/// [`Error::Usage`] if other machines could reach the address and `options` does not allow that.
+/// [`Error::Usage`](crate::Error::Usage) if other machines could reach the address and `options` does not allow that.
 pub fn serve_tools_listener<S>(
     service: Arc<dyn ToolService>,
     listener: TcpListener,
