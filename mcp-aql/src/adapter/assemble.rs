@@ -1,3 +1,5 @@
+//! Builds an adapter from the parts and the settings of its builder.
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::sync::{Arc, Once, OnceLock};
@@ -5,7 +7,7 @@ use std::sync::{Arc, Once, OnceLock};
 use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name, nearest_name};
 use serde_json::{Map, Value};
 
-use super::told::Shown;
+use super::descriptions::Shown;
 use super::{Adapter, Inner, Parts, Settings};
 #[cfg(feature = "safety")]
 use crate::audit::AuditSink;
@@ -38,9 +40,9 @@ use crate::store::{MemoryStore, Store};
 use crate::validate::{Rules, validate};
 use crate::vocab::ReplyLimits;
 
-/// Everything that keeps an adapter from starting.
+/// Returned if an adapter cannot be built. It lists all problems.
 ///
-/// `Display` and `Debug` print the list, so that `?` in `main` shows it readably.
+/// `Display` and `Debug` show the list, so that `?` in `main` prints it in a readable form.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     problems: Vec<String>,
@@ -71,7 +73,7 @@ impl fmt::Debug for BuildError {
 
 impl std::error::Error for BuildError {}
 
-/// Puts the adapter together, or lists what stands in the way.
+/// Builds the adapter, or lists all problems.
 pub(super) fn assemble(
     parts: Arc<Parts>,
     mut settings: Settings,
@@ -115,7 +117,8 @@ pub(super) fn assemble(
     let mut names: HashMap<&str, ()> = HashMap::new();
     let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
     let steering = execution::built_in(&parts.operations);
-    // A profile may have no family for a category but by name: where the work is, it can be steered.
+    // A profile may lack a family for the category of these operations. They then belong to the family of the
+    // first operation with a lifecycle.
     let begun_in = parts.operations.iter().map(|(spec, _)| spec).find(|it| it.lifecycle.is_some());
     let built_ins = 1 + reserved.len();
     let all = introspect.chain(reserved).chain(parts.operations.iter().cloned()).chain(steering);
@@ -274,7 +277,7 @@ pub(super) fn assemble(
     Ok(Adapter { inner: Arc::new(inner) })
 }
 
-/// The replacements of deprecated operations and parameters exist.
+/// Checks that the replacements of deprecated operations and parameters exist.
 fn check_replacements(entries: &[Entry], problems: &mut Vec<String>) {
     let operations = || entries.iter().map(|entry| entry.operation.spec.name);
     for Entry { operation, .. } in entries {
@@ -289,7 +292,8 @@ fn check_replacements(entries: &[Entry], problems: &mut Vec<String>) {
                 did_you_mean(name, others)
             ));
         }
-        // What replaces a parameter of a deprecated operation may be a parameter of the other one.
+        // The replacement of a parameter of a deprecated operation may be a parameter of the other
+        // operation.
         if spec.deprecated.is_some() {
             continue;
         }
@@ -300,7 +304,7 @@ fn check_replacements(entries: &[Entry], problems: &mut Vec<String>) {
     }
 }
 
-/// The replacement of a deprecated parameter is another parameter of its operation.
+/// Checks that the replacement of a deprecated parameter is another parameter of its operation.
 fn check_replacement(
     operation: &OperationSpec,
     parameter: &ParameterSpec,
@@ -324,7 +328,7 @@ fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String 
     nearest_name(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// Where a person has to confirm, there must be a way to ask one.
+/// Checks that there is a channel to a person if operations require confirmation by a person.
 fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
     #[cfg(feature = "safety")]
     if settings.safety.as_ref().is_some_and(SafetyLoop::reaches_people) {
@@ -351,7 +355,7 @@ fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<Strin
     }
 }
 
-/// What `introspect` answers besides operations and types (choice C-35).
+/// The further queries of `introspect`, besides operations and types (choice C-35).
 fn further_queries(
     entries: &[Entry],
     parts: &Parts,
@@ -369,7 +373,7 @@ fn further_queries(
     queries
 }
 
-/// What counts calls, where limits are set. `introspect` is never counted.
+/// The counter of calls, if limits are set. It does not count `introspect`.
 #[cfg(feature = "limits")]
 fn limiter(
     entries: &[Entry],
@@ -386,7 +390,7 @@ fn limiter(
     Some(Arc::new(crate::limits::Limiter::new(declared, operations, Arc::clone(services))))
 }
 
-/// The operations that policies may be about.
+/// The operations that policies may name.
 fn policy_targets(
     entries: &[Entry],
 ) -> impl Iterator<Item = (&OperationSpec, &[Parameter])> + Clone {
@@ -396,7 +400,7 @@ fn policy_targets(
         .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
 }
 
-/// Where the adapter keeps what gates, executions and the safety loop must not forget.
+/// The store for the state of gates, executions and the safety loop.
 fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
     if let Some(store) = &parts.store {
         return Arc::clone(store);
@@ -498,7 +502,7 @@ fn chosen_profile(
     })
 }
 
-/// Names again, for tables that were written by hand (REQ-CLS-06, REQ-CLS-10).
+/// Checks a name. The macros check names too, but tables may be written by hand (REQ-CLS-06, REQ-CLS-10).
 fn check_name<'a>(
     spec: &OperationSpec,
     built_in: bool,
@@ -521,7 +525,7 @@ fn check_name<'a>(
     }
 }
 
-/// The parameters of an operation, groups expanded (REQ-INT-26).
+/// The parameters of an operation, with expanded groups (REQ-INT-26).
 fn parameters(
     spec: &OperationSpec,
     types: &mut TypeRegistry,
@@ -611,8 +615,8 @@ fn input_parameter(
     }
 }
 
-/// An object inside the resource that would be replaced whole, although objects merge (REQ-UPD-08).
-/// Unions are exempt: a value of another variant has nothing to merge with.
+/// Reports an object inside the resource that an update would replace, although objects merge (REQ-UPD-08).
+/// Unions are exempt, because a value of another variant cannot be merged.
 fn check_replaced(
     operation: &str,
     input: &InputSpec,
@@ -672,7 +676,7 @@ fn default_of(
         .ok()
 }
 
-/// What the parameter `input` says of itself (REQ-UPD-12).
+/// The description of the parameter `input` (REQ-UPD-12).
 fn input_description(input: &InputSpec, types: &mut TypeRegistry) -> String {
     let name = crate::shape::input_name(&types.input(input.schema));
     let fields: Vec<_> = input.names().collect();
@@ -693,9 +697,9 @@ fn check_defaults(operation: &RegisteredOperation, shapes: &Shapes, problems: &m
     }
 }
 
-/// The examples to show, and a call for those who want one in any case: the author's, or one made from
-/// the table, which is shown where it shows more than that. All are checked like a client's call, and
-/// against the author's own types.
+/// The examples of an operation and a sample call. The sample is the author's first example, or is
+/// generated from the table; a generated one is also shown as an example if it contains more. All of them
+/// are validated like a client's call, and by the author's types.
 fn examples(
     operation: &RegisteredOperation,
     shapes: &Shapes,
@@ -756,8 +760,8 @@ fn joined(one: &str, other: &str) -> String {
     Value::Object(all).to_string()
 }
 
-/// A call that becomes an execution is answered with its state, which has the function's own result
-/// inside of it.
+/// The reply to a call that begins an execution is the execution's state, which contains the function's
+/// result.
 fn returns_of_execution(
     spec: &OperationSpec,
     own: &Members,
@@ -779,7 +783,7 @@ fn returns_of_execution(
     state
 }
 
-/// What `introspect` returns is the protocol's to say, not a Rust type's.
+/// The protocol defines the result of `introspect`, so its description does not come from a Rust type.
 fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
     if let Some(returns) = returns {
         returns.put("name", "OperationResult");
@@ -796,7 +800,7 @@ fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries
     }
 }
 
-/// Tool names by family, and the unified tool's at the end (REQ-MCP-03, REQ-MCP-20).
+/// The tool names by family, followed by the name of the unified tool (REQ-MCP-03, REQ-MCP-20).
 fn tool_names(profile: &EndpointProfile, settings: &Settings) -> Vec<String> {
     let prefix = &settings.tool_prefix;
     let families =

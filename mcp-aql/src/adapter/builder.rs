@@ -1,3 +1,5 @@
+//! The builder of adapters.
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,12 +21,12 @@ use crate::router::{EndpointMode, EndpointProfile};
 use crate::spec::SharedState;
 use crate::store::Store;
 
-/// Puts an adapter together; [`build`](Self::build) reports everything that is wrong at once.
+/// Builds an adapter. [`build`](Self::build) reports all problems at once.
 ///
-/// The user's configuration file and the environment come on top of what is set here. The file is
-/// `mcp-aql/NAME/mcp-aql.toml`, by the adapter's name, in `$XDG_CONFIG_HOME` or `~/.config`; on macOS in
-/// `~/Library/Application Support`, on Windows in `%APPDATA%`. An `mcp-aql.toml` in the working directory can
-/// only make the adapter stricter, since it may have come with a cloned project.
+/// The user's configuration file and the environment override the builder. The file is
+/// `mcp-aql/NAME/mcp-aql.toml`, with the adapter's name, in `$XDG_CONFIG_HOME` or `~/.config`; on macOS in
+/// `~/Library/Application Support`, on Windows in `%APPDATA%`. An `mcp-aql.toml` in the working directory
+/// can only make the adapter stricter, because it may belong to a cloned project.
 #[must_use = "an adapter exists after `build()`"]
 pub struct AdapterBuilder {
     name: String,
@@ -57,14 +59,14 @@ impl AdapterBuilder {
         }
     }
 
-    /// The adapter's own version, which clients see: `.version(env!("CARGO_PKG_VERSION"))`.
+    /// Sets the adapter's own version, which clients see: `.version(env!("CARGO_PKG_VERSION"))`.
     pub fn version(mut self, version: impl Into<String>) -> Self {
         self.version = version.into();
         self
     }
 
-    /// What a model should know of this adapter before its first call, besides how to start, which
-    /// is told anyway.
+    /// Sets the text that a model should read before its first call. The general instructions for MCP-AQL
+    /// precede it.
     pub fn instructions(mut self, text: impl Into<String>) -> Self {
         self.instructions = Some(text.into());
         self
@@ -87,7 +89,7 @@ impl AdapterBuilder {
         self
     }
 
-    /// Adds shared state, which operations take as `State<T>`. One of each type.
+    /// Adds shared state, which operations take as `State<T>`. There can be one state of each type.
     pub fn state<T: SharedState>(mut self, state: T) -> Self {
         if !self.states.insert(state) {
             self.doubled_states.push(std::any::type_name::<T>());
@@ -95,13 +97,13 @@ impl AdapterBuilder {
         self
     }
 
-    /// Which tools are offered. Default: [`EndpointMode::Semantic`] (REQ-EPT-12).
+    /// Sets the offered tools. Default: [`EndpointMode::Semantic`] (REQ-EPT-12).
     pub fn mode(mut self, mode: EndpointMode) -> Self {
         self.settings.mode = mode;
         self
     }
 
-    /// Adds a profile of endpoint families and uses it, unless the configuration chooses another.
+    /// Adds a profile of endpoint families and uses it, unless the configuration selects another one.
     /// Default: CRUDE, which stays available as `crude`.
     pub fn profile(mut self, profile: EndpointProfile) -> Self {
         self.settings.profile = profile.name().to_owned();
@@ -110,8 +112,8 @@ impl AdapterBuilder {
         self
     }
 
-    /// Puts this before every tool name, so that several adapters fit into one client: `github_`.
-    /// Lower-case letters, digits and underscores, with an underscore at the end (REQ-MCP-18).
+    /// Sets a prefix of all tool names, such as `github_`, so that a client can use several adapters. A
+    /// prefix has lower-case letters, digits and underscores, and ends with an underscore (REQ-MCP-18).
     pub fn tool_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.settings.tool_prefix = prefix.into();
         self
@@ -123,147 +125,145 @@ impl AdapterBuilder {
         self
     }
 
-    /// Takes batches (`operations: […]`). Default: on.
+    /// Sets whether batches (`operations: […]`) are accepted. Default: on.
     pub fn batch(mut self, on: bool) -> Self {
         self.settings.batch = on;
         self
     }
 
-    /// Refuses unknown parameters. Default: on. Off, they are warned of instead: for development
-    /// only (REQ-UNK-06).
+    /// Sets whether unknown parameters are refused. Default: on. If off, they cause warnings instead, which
+    /// is meant for development only (REQ-UNK-06).
     pub fn strict_mode(mut self, on: bool) -> Self {
         self.settings.strict = on;
         self
     }
 
-    /// Takes `taskId` for `task_id`. Default: off (REQ-RQ-05).
+    /// Sets whether `taskId` is accepted for `task_id`. Default: off (REQ-RQ-05).
     pub fn camel_case_aliases(mut self, on: bool) -> Self {
         self.settings.camel_case_aliases = on;
         self
     }
 
-    /// Sends replies as MCP structured content too, beside the text. Default: off, since it doubles
-    /// what a client receives.
+    /// Sets whether replies are sent as MCP structured content as well as text. Default: off, because it
+    /// doubles the size of replies.
     pub fn structured_content(mut self, on: bool) -> Self {
         self.settings.structured_content = on;
         self
     }
 
-    /// Puts the session's id into the details of failures. Default: on (REQ-SES-06).
+    /// Sets whether the details of failures contain the session's id. Default: on (REQ-SES-06).
     pub fn session_id_in_errors(mut self, on: bool) -> Self {
         self.settings.session_id_in_errors = on;
         self
     }
 
-    /// Which calls may run side by side; the adapter keeps to it. Default:
-    /// [`Concurrency::FullyConcurrent`] (REQ-CON-01).
+    /// Sets which calls may run concurrently. Default: [`Concurrency::FullyConcurrent`] (REQ-CON-01).
     ///
-    /// An execution counts as a call that takes as long as it runs. The operations that steer
-    /// executions wait for nobody.
+    /// An execution counts as a call for as long as it runs. Operations on executions, such as
+    /// `get_execution`, never wait.
     pub fn concurrency(mut self, category: Concurrency) -> Self {
         self.settings.concurrency = category;
         self
     }
 
-    /// The most calls that run side by side; others wait their turn. Default: no bound.
+    /// Sets the maximum number of concurrent calls; further calls wait. Default: unlimited.
     ///
-    /// An execution counts as long as it runs, and is `pending` before that.
+    /// An execution counts for as long as it runs, and is `pending` before that.
     pub fn max_concurrent_requests(mut self, count: usize) -> Self {
         self.settings.max_concurrent_requests = Some(count);
         self
     }
 
-    /// The longest that an operation may take, an execution's function too. Default: no limit.
+    /// Sets the time limit of an operation, including the functions of executions. Default: unlimited.
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.settings.time_limit = Some(limit);
         self
     }
 
-    /// Keeps tokens, counters, executions and blocks there. Default: in memory, as long as the process
-    /// lives; with a safety loop, in a file of the adapter's name under the user's state directory, as
+    /// Sets the store for tokens, counters, executions and blocks. Default: in memory, until the process
+    /// ends; with a safety loop, a file with the adapter's name in the user's state directory, because
     /// blocks must outlive the process (REQ-OOB-09).
     pub fn store(mut self, store: impl Store) -> Self {
         self.store = Some(Arc::new(store));
         self
     }
 
-    /// Takes the time from there. Default: the system's clock.
+    /// Sets the source of the time. Default: the system's clock.
     pub fn time_source(mut self, time: TimeSource) -> Self {
         self.settings.time = time;
         self
     }
 
-    /// How executions are kept and ended: operations with a lifecycle.
+    /// Sets the options of executions, which are calls of operations with a lifecycle.
     pub fn executions(mut self, options: ExecutionOptions) -> Self {
         self.settings.executions = options;
         self
     }
 
-    /// Adds a rule of the gatekeeper. Rules of the configuration file come on top of these
-    /// (REQ-GATE-04, REQ-GATE-05).
+    /// Adds a rule of the gatekeeper. Rules of the configuration file are added to these (REQ-GATE-04,
+    /// REQ-GATE-05).
     pub fn policy(mut self, policy: Policy) -> Self {
         self.settings.gate.policies.push(policy);
         self
     }
 
-    /// Declares how far the adapter is trusted, which puts the matrix of trust and danger in force.
-    /// Until then, danger alone decides: calls of `destructive` operations and up are confirmed
-    /// (REQ-DNG-06, REQ-DNG-13).
+    /// Sets the trust level of the adapter, which activates the matrix of trust and danger. Without it,
+    /// calls of operations that are `destructive` or more dangerous require confirmation (REQ-DNG-06,
+    /// REQ-DNG-13).
     pub fn trust(mut self, trust: Trust) -> Self {
         self.settings.gate.trust = Some(trust);
         self
     }
 
-    /// How long a confirmation is good: 1 second to 15 minutes, of `forbidden` operations never more
-    /// than 5. Default: 5 minutes, and 2 for those (REQ-TOK-08).
+    /// Sets the lifetime of a confirmation token: 1 second to 15 minutes, and at most 5 minutes for
+    /// `forbidden` operations. Default: 5 minutes, and 2 minutes for `forbidden` operations (REQ-TOK-08).
     pub fn confirmation_ttl(mut self, ttl: Duration) -> Self {
         self.settings.gate.confirmation_ttl = Some(gatekeeper::delta(ttl));
         self
     }
 
-    /// How much longer a confirmation is taken after it has expired, for clocks that differ: up to 300
-    /// seconds. Default: 30 seconds; zero switches it off (REQ-TOK-09).
+    /// Sets how long a confirmation token is still accepted after its expiry, to allow for clock
+    /// differences: up to 300 seconds. Default: 30 seconds. Zero disables the tolerance (REQ-TOK-09).
     pub fn clock_skew_tolerance(mut self, tolerance: Duration) -> Self {
         self.settings.gate.skew = gatekeeper::delta(tolerance);
         self
     }
 
-    /// The number of confirmation tokens that a session may ask for in a minute; it may send a quarter as
-    /// many that are not good. Beyond that, calls are answered with `RATE_LIMIT_EXCEEDED`. Default: 120
-    /// (REQ-TOK-17).
+    /// Sets the maximum number of confirmation tokens per session and minute. A session may send a quarter
+    /// as many invalid tokens. Further calls fail with `RATE_LIMIT_EXCEEDED`. Default: 120 (REQ-TOK-17).
     pub fn confirmations_per_minute(mut self, count: usize) -> Self {
         self.settings.gate.per_minute = count;
         self
     }
 
-    /// Appends the audit log to this file, which is made if it is not there.
+    /// Appends the audit log to this file, which is created if it does not exist.
     pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.audit_log = Some(path.into());
         self
     }
 
-    /// Keeps the audit log in the store too: for ever, unless [`audit_keep`](Self::audit_keep) says how
-    /// long. A store in memory grows with it.
+    /// Sets whether the store keeps the audit log too. Entries are kept for ever, unless
+    /// [`audit_keep`](Self::audit_keep) sets a time. A store in memory grows with the log.
     pub fn audit_in_store(mut self, on: bool) -> Self {
         self.settings.audit_in_store = on;
         self
     }
 
-    /// How long the store keeps an entry of the audit log. Default: for ever (REQ-GATE-09).
+    /// Sets how long the store keeps an entry of the audit log. Default: for ever (REQ-GATE-09).
     pub fn audit_keep(mut self, keep: Duration) -> Self {
         self.settings.audit_keep = Some(gatekeeper::delta(keep));
         self
     }
 
-    /// Sends the audit log's lines there too, besides `tracing`.
+    /// Sends the lines of the audit log to this sink, in addition to `tracing`.
     pub fn audit_sink(mut self, sink: impl AuditSink) -> Self {
         self.audit_sinks.push(Arc::new(sink));
         self
     }
 
-    /// Lets agents execute in this safety loop. Default: none, which costs nothing (REQ-LOOP-01).
+    /// Sets the safety loop for agents that execute. Default: none, without cost (REQ-LOOP-01).
     ///
-    /// What must outlive the process, such as blocks, is kept in the [`store`](Self::store). A test sets
+    /// The [`store`](Self::store) keeps state that must outlive the process, such as blocks. Tests can use
     /// a [`MemoryStore`](crate::store::MemoryStore).
     #[cfg(feature = "safety")]
     pub fn safety_loop(mut self, safety_loop: crate::safety_loop::SafetyLoop) -> Self {
@@ -279,34 +279,35 @@ impl AdapterBuilder {
         self
     }
 
-    /// Makes cursors with this secret, so that those of an earlier run, or of another process with the
-    /// same secret, are still good. Default: a random one (REQ-PAG-10).
+    /// Sets the secret of cursors. Cursors of an earlier run or of another process with the same secret
+    /// stay valid. Default: a random secret (REQ-PAG-10).
     pub fn cursor_key(mut self, key: crate::CursorKey) -> Self {
         self.settings.cursor_key = key;
         self
     }
 
-    /// Reads this configuration file, which must exist, in place of the user's file and of `mcp-aql.toml` in
-    /// the working directory. It may set everything: name a file that only the operator can write to.
+    /// Reads this configuration file, which must exist, instead of the user's file and of `mcp-aql.toml` in
+    /// the working directory. It may change every setting, so only the operator should be able to write to
+    /// it.
     pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.source = ConfigSource::File(path.into());
         self
     }
 
-    /// Reads no configuration file, neither the user's nor one in the working directory. The environment has
-    /// the last word all the same.
+    /// Reads no configuration file, neither the user's nor one in the working directory. The environment
+    /// still overrides the builder.
     pub fn without_config_file(mut self) -> Self {
         self.source = ConfigSource::Environment;
         self
     }
 
-    /// Reads neither configuration file nor environment.
+    /// Reads neither a configuration file nor the environment.
     pub fn without_config(mut self) -> Self {
         self.source = ConfigSource::None;
         self
     }
 
-    /// Checks everything and makes the adapter.
+    /// Checks all settings and builds the adapter.
     ///
     /// # Errors
     /// All problems at once: names that clash, unknown families, missing state, limits outside of
@@ -337,7 +338,7 @@ fn build(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError
 }
 
 impl Adapter {
-    /// The same adapter with this configuration file, as [`AdapterBuilder::config_file`].
+    /// Builds the same adapter with this configuration file, see [`AdapterBuilder::config_file`].
     ///
     /// # Errors
     /// As [`AdapterBuilder::build`].
@@ -345,11 +346,11 @@ impl Adapter {
         build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
     }
 
-    /// The same adapter with other tools, with services of its own, and with as many confirmation tokens as
-    /// the conformance runner asks for.
+    /// Builds the same adapter with the tools of another mode, with services of its own, and with enough
+    /// confirmation tokens for the conformance runner.
     #[cfg(feature = "conformance")]
     pub(crate) fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
-        /// More than a run of five minutes uses, with any number of operations.
+        /// A run of five minutes uses fewer tokens, with any number of operations.
         const PER_MINUTE: usize = 1_000_000;
         let mut settings = Settings { mode, ..self.inner.settings.clone() };
         settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);

@@ -1,3 +1,5 @@
+//! The configuration files and the environment variables of an adapter.
+
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -14,22 +16,22 @@ use crate::user_directory::{self, Purpose};
 /// The name of the configuration file, in the user's configuration directory and in the working directory.
 const FILE_NAME: &str = "mcp-aql.toml";
 
-/// Which configuration an adapter reads besides its builder.
+/// The sources of configuration besides the builder.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum ConfigSource {
-    /// The user's file if it exists, a file in the working directory if it exists, which may only tighten,
-    /// and the environment.
+    /// The user's file, a file in the working directory, which can only tighten, and the environment.
+    /// Neither file needs to exist.
     #[default]
     Found,
     /// This file, which must exist, and the environment.
     File(PathBuf),
-    /// The environment alone.
+    /// Only the environment.
     Environment,
-    /// Neither file nor environment.
+    /// Neither a file nor the environment.
     None,
 }
 
-/// The configuration file. Every key may be left out.
+/// The configuration file. Every key is optional.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ConfigFile {
@@ -99,29 +101,30 @@ struct LimitsTable {
 const NO_SAFETY_LOOP: &str = "`[safety_loop]` is configured, and the adapter has no safety loop: add \
                               `.safety_loop(…)`, or remove the table";
 
-/// Why a configuration file could not be used.
+/// The reasons why a configuration file cannot be used.
 #[derive(Debug, thiserror::Error)]
 enum ConfigError {
     /// The file cannot be read.
     #[error("configuration file `{file}` cannot be read: {cause}")]
     Unreadable {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// What the system says.
+        /// The error of the system.
         cause: std::io::Error,
     },
-    /// The file is not what it should be.
+    /// The content of the file is invalid.
     #[error("configuration file `{file}`: {message}")]
     Malformed {
-        /// The file.
+        /// The path of the file.
         file: String,
-        /// What is wrong with it, and where.
+        /// The problem and its place.
         message: String,
     },
 }
 
-/// Lays files and environment over the builder's settings: environment over file over builder
-/// (REQ-EPT-10, REQ-EPT-11, REQ-MCP-17). Notes what is wrong, and what the operator has to know.
+/// Applies files and environment to the builder's settings: the environment overrides the file, and the
+/// file overrides the builder (REQ-EPT-10, REQ-EPT-11, REQ-MCP-17). Adds problems, and notices for the
+/// operator.
 pub(crate) fn resolve(
     mut settings: Settings,
     name: &str,
@@ -143,7 +146,7 @@ pub(crate) fn resolve(
     settings
 }
 
-/// Applies the user's file and that of the working directory, as far as they exist.
+/// Applies the user's file and the file in the working directory, if they exist.
 fn find(
     settings: &mut Settings,
     user_file: Option<&Path>,
@@ -165,7 +168,8 @@ fn find(
     }
 }
 
-/// Whether a file exists. One that cannot be looked for may hold protections that would be missing.
+/// Whether a file exists. If that cannot be determined, it is a problem, because the file may contain
+/// protections.
 fn exists(path: &Path, problems: &mut Vec<String>) -> bool {
     path.try_exists().unwrap_or_else(|cause| {
         let file = path.display().to_string();
@@ -174,7 +178,7 @@ fn exists(path: &Path, problems: &mut Vec<String>) -> bool {
     })
 }
 
-/// Applies a file that is the operator's own.
+/// Applies a file that belongs to the operator.
 fn apply_trusted(settings: &mut Settings, path: &Path, problems: &mut Vec<String>) {
     match read(path) {
         Ok(file) => apply_file(settings, file, problems),
@@ -186,9 +190,9 @@ fn apply_trusted(settings: &mut Settings, path: &Path, problems: &mut Vec<String
         .extend(found.map(|it| format!("the configuration is not safe from other users: {it}")));
 }
 
-/// Applies a file of the working directory. Clients start servers in the folders of projects, so it may have
-/// come with a project that someone else wrote: names of tools are taken as they are, and of everything else
-/// only what makes the adapter stricter.
+/// Applies a file in the working directory. Clients start servers in the directories of projects, so the
+/// file may come with a project of someone else. Tool names are applied, and otherwise only settings that
+/// make the adapter stricter.
 fn apply_project(
     settings: &mut Settings,
     file: ConfigFile,
@@ -250,7 +254,7 @@ fn apply_project(
     settings.notices.push(project_notice(path, user_file, &tightening.ignored));
 }
 
-/// The sentence by which the operator learns of a file in the working directory.
+/// The notice for the operator about a file in the working directory.
 fn project_notice(path: &Path, user_file: Option<&Path>, ignored: &[String]) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let path = path.display();
@@ -278,22 +282,22 @@ fn read(path: &Path) -> Result<ConfigFile, ConfigError> {
     let text = std::fs::read_to_string(path)
         .map_err(|cause| ConfigError::Unreadable { file: file.clone(), cause })?;
     toml_edit::de::from_str(&text)
-        .map_err(|error| ConfigError::Malformed { file, message: told(&error) })
+        .map_err(|error| ConfigError::Malformed { file, message: describe_error(&error) })
 }
 
-/// What is wrong with a file, and what was probably meant.
-fn told(error: &toml_edit::de::Error) -> String {
+/// The problem in a file, with the most likely correction.
+fn describe_error(error: &toml_edit::de::Error) -> String {
     let text = error.to_string();
     let text = text.trim_end();
-    match meant(error.message()) {
+    match correction_in(error.message()) {
         Some(near) => format!("{text}. Did you mean `{near}`?"),
         None => text.to_owned(),
     }
 }
 
-/// The name that is nearest to one that serde does not know. It tells it and all that it knows in
-/// backquotes: ``unknown field `a`, expected `b` or `c` ``.
-fn meant(message: &str) -> Option<&str> {
+/// Finds the known name that is nearest to an unknown one. The message of serde has the unknown name and
+/// all known ones in backquotes: ``unknown field `a`, expected `b` or `c` ``.
+fn correction_in(message: &str) -> Option<&str> {
     let of_names = ["unknown field `", "unknown variant `"];
     of_names.iter().find(|words| message.starts_with(**words))?;
     let mut names = message.split('`').skip(1).step_by(2);
@@ -346,7 +350,7 @@ fn apply_environment(
     variable: impl Fn(&str) -> Option<String>,
     problems: &mut Vec<String>,
 ) {
-    // An empty variable is one that someone wanted to unset.
+    // An empty variable counts as unset.
     let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
     let mode = variable("MCP_AQL_ENDPOINT_MODE");
     set_mode(settings, mode, "`MCP_AQL_ENDPOINT_MODE`", problems);
@@ -354,7 +358,7 @@ fn apply_environment(
     set(&mut settings.tool_prefix, variable("MCP_AQL_TOOL_PREFIX"));
     #[cfg(feature = "safety")]
     if let Some(safety) = &mut settings.safety {
-        // The protocol's name first (REQ-LOOP-15, choice C-66).
+        // The protocol's name takes precedence (REQ-LOOP-15, choice C-66).
         let names = ["MCPAQL_SAFETY_LOOP", "MCP_AQL_SAFETY_LOOP"];
         let found = names.into_iter().find_map(|name| Some((name, variable(name)?)));
         if let Some((name, mode)) = found {
@@ -442,7 +446,7 @@ mod tests {
         assert!(problems[0].contains("`MCPAQL_SAFETY_LOOP`: `off`"), "{problems:?}");
     }
 
-    /// Lays a file of the working directory over settings.
+    /// Applies a file of the working directory to settings.
     fn project(settings: &mut Settings, text: &str) -> Vec<String> {
         let (mut problems, file) = (Vec::new(), toml_edit::de::from_str(text).unwrap());
         apply_project(settings, file, (Path::new(FILE_NAME), None), &mut problems);
@@ -454,7 +458,7 @@ mod tests {
         format!("{settings:#?}")
     }
 
-    /// Every setting that a file can loosen, and its key in the notice.
+    /// All settings that a file could loosen, with the keys in the notice.
     const LOOSE: &[(&str, &str)] = &[
         ("strict_mode = false", "strict_mode"),
         ("audit_log = '/home/ada/.bashrc'", "audit_log"),
@@ -511,7 +515,7 @@ mod tests {
         ("[cost]\nper_call = 0.0", "cost"),
     ];
 
-    /// Settings of an operator who has thought of everything.
+    /// Settings in which everything is restricted.
     fn strict() -> Settings {
         let mut settings = Settings::default();
         settings.gate.trust = Some(crate::Trust::new(crate::TrustLevel::Validated));
@@ -539,7 +543,7 @@ mod tests {
         for (text, key) in LOOSE {
             let mut settings = strict();
             assert_eq!(project(&mut settings, text), Vec::<String>::new());
-            // The settings of all agents are written out where a file names one of them.
+            // If a file names one agent, the settings of all agents are stored explicitly.
             let mut expected = strict();
             project(&mut expected, "");
             #[cfg(feature = "safety")]
@@ -550,7 +554,7 @@ mod tests {
             assert_eq!(shown(&settings), shown(&expected), "{text}");
             let notice = settings.notices.last().unwrap();
             assert!(notice.contains(&format!("`{key}`")), "{key}: {notice}");
-            // The operator's own file can do all that.
+            // The operator's own file can change all of that.
             let mut settings = strict();
             let file = toml_edit::de::from_str(text).unwrap();
             apply_file(&mut settings, file, &mut Vec::new());
@@ -636,7 +640,7 @@ mod tests {
         let (settings, problems) = found(&user, &project);
         assert_eq!(problems, Vec::<String>::new());
         assert_eq!((settings.strict, settings.limits.max_nesting_depth), (false, 20));
-        // Started in the user's directory, the file is the user's.
+        // If the adapter is started in the user's directory, the file is the user's.
         let (settings, _) = found(&user, &user);
         assert!(!settings.notices.iter().any(|it| it.contains("working directory")));
         std::fs::write(&project, "colour = 'red'").unwrap();
@@ -708,11 +712,11 @@ mod tests {
             ("[safety_loop.agents.a]\nmax_autonomous_step = 1", "`max_autonomous_steps`"),
         ] {
             let error = toml_edit::de::from_str::<ConfigFile>(text).unwrap_err();
-            let told = told(&error);
+            let told = describe_error(&error);
             assert!(told.ends_with(&format!(". Did you mean {near}?")), "{told}");
         }
         let error = toml_edit::de::from_str::<ConfigFile>("colour = 'red'").unwrap_err();
-        assert!(!told(&error).contains("Did you mean"), "{}", told(&error));
+        assert!(!describe_error(&error).contains("Did you mean"), "{}", describe_error(&error));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Calls that become executions, and the operations that steer them.
+//! Calls that begin executions, and the operations on executions.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::spec::LifecycleSpec;
 use crate::validate::ValidParams;
 use crate::vocab::ReplyLimits;
 
-/// A call that has passed validation and gates.
+/// A call that passed validation and gates.
 pub(super) struct Admitted<'a> {
     pub(super) operation: &'a RegisteredOperation,
     pub(super) function: &'a Arc<dyn Run>,
@@ -34,7 +34,7 @@ pub(super) struct Admitted<'a> {
     pub(super) permit: Permit,
 }
 
-/// What a caller sends to an operation that steers executions.
+/// The arguments of an operation on an execution.
 pub(super) struct Asked<'a> {
     pub(super) entry: &'a Entry,
     pub(super) arguments: &'a [Argument],
@@ -59,7 +59,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// The parameters as they came, of an operation that may be run again with them.
+/// The parameters as they were sent, if the operation can be retried with them.
 pub(super) fn kept_params(
     operation: &RegisteredOperation,
     params: &Map<String, Value>,
@@ -67,8 +67,8 @@ pub(super) fn kept_params(
     operation.spec.lifecycle.filter(|life| life.retry).map(|_| params.clone())
 }
 
-/// Room for what stands around a result in the state of its execution.
-const AROUND: usize = 32 << 10;
+/// The size of the state around a result, in bytes.
+const ENVELOPE_BYTES: usize = 32 << 10;
 
 impl Adapter {
     /// Begins an execution and answers with its state (REQ-LIF-04).
@@ -88,7 +88,7 @@ impl Adapter {
         let secret = operation.parameters.iter().any(|it| it.spec.sensitive)
             || shown.as_object() != Some(&whole);
         let kept = kept.map(|mut kept| {
-            // What is read together with others is not among the arguments any more.
+            // The parameters of composite arguments were removed from the arguments.
             kept.retain(|name, _| operation.parameters.iter().any(|it| &*it.name == name.as_str()));
             kept.extend(whole);
             kept
@@ -115,7 +115,8 @@ impl Adapter {
         self.state(&id, limits).await
     }
 
-    /// What the task of an execution does: a call as any other, when its turn has come.
+    /// The future that the task of an execution runs: an ordinary call, once the limit of concurrent calls
+    /// permits it.
     fn work(&self, admitted: Admitted<'_>, context: &Context) -> Work {
         let inner = &*self.inner;
         let Admitted { operation, function, valid, permit: _ } = admitted;
@@ -123,8 +124,8 @@ impl Adapter {
         let category = operation.spec.category;
         let session = context.session().cloned();
         let label = context.label().map(str::to_owned);
-        // The result goes out inside of the state, and that perhaps inside of a batch.
-        let limits = ReplyLimits::new(&inner.settings.limits).of_execution(AROUND);
+        // The result is part of the state, which may be part of a batch.
+        let limits = ReplyLimits::new(&inner.settings.limits).of_execution(ENVELOPE_BYTES);
         let function = Arc::clone(function);
         let states = Arc::clone(&inner.parts.states);
         let envelope: Envelope = operation.envelope.clone();
@@ -160,7 +161,8 @@ impl Adapter {
         })
     }
 
-    /// Waits with a caller who asked for progress. One who gives up wants the work to stop as well.
+    /// Waits for the execution if its caller requested progress. A caller that gives up cancels the
+    /// execution.
     async fn attend(
         &self,
         lifecycle: Option<LifecycleSpec>,
@@ -178,7 +180,7 @@ impl Adapter {
         Ok(())
     }
 
-    /// Runs one of the operations that steer executions.
+    /// Runs an operation on an execution.
     pub(super) async fn steer(
         &self,
         which: ExecutionCall,
@@ -228,7 +230,7 @@ impl Adapter {
     ) -> Result<Payload, OperationError> {
         let (status, operation) = (asked.text("status"), asked.text("operation_name"));
         let session = context.session();
-        // The list of another session is another list.
+        // Sessions have different lists.
         let owner = Some(session.map_or("-", Session::id));
         let name = asked.entry.operation.spec.name;
         let key = &self.inner.settings.cursor_key;
@@ -258,7 +260,7 @@ impl Adapter {
         Ok(written)
     }
 
-    /// Stops an execution and waits for its end. Twice is as good as once.
+    /// Cancels an execution and waits for its end. Repeated calls have no further effect.
     async fn cancel(&self, id: &str, context: &Context) -> Result<(), OperationError> {
         let record = self.found(id).await?;
         let executions = &self.inner.executions;
@@ -274,7 +276,7 @@ impl Adapter {
             executions.wait(id, context, executions.stop_timeout()).await?;
             return Ok(());
         }
-        // It came to its end just now.
+        // The execution ended in the meantime.
         let record = self.found(id).await?;
         if record.status == Status::Cancelled {
             return Ok(());
@@ -282,7 +284,7 @@ impl Adapter {
         Err(not_in(id, &record, CANCELLABLE))
     }
 
-    /// Runs a failed execution again, through the gates of its operation.
+    /// Runs a failed execution again, after the gates of its operation.
     async fn retry(&self, asked: &Asked<'_>, context: &Context) -> Result<(), OperationError> {
         let inner = &*self.inner;
         let id = asked.id();
@@ -333,7 +335,7 @@ impl Adapter {
             inner.gatekeeper.release_limits(limit_use).await;
         }
         if !begun? {
-            // Another retry was faster.
+            // A concurrent retry came first.
             let record = self.found(id).await?;
             return Err(not_in(id, &record, RETRYABLE));
         }
@@ -349,8 +351,8 @@ impl Adapter {
         self.operations().any(|spec| spec.lifecycle.is_some())
     }
 
-    /// Called where serving begins: warns of settings that do less than they seem to, and ends what a
-    /// crash of an earlier process left behind.
+    /// Called when serving begins: logs warnings about ineffective settings, and ends executions of an
+    /// earlier process that crashed.
     pub(crate) fn begin_to_serve(&self) {
         self.log_notices();
         #[cfg(feature = "limits")]
@@ -362,7 +364,7 @@ impl Adapter {
         }
     }
 
-    /// Limits of a day or a month that are forgotten with the process.
+    /// Reports limits per day or month in a store that does not outlive the process.
     #[cfg(feature = "limits")]
     fn forgotten_limits(&self) -> Option<String> {
         let inner = &*self.inner;
@@ -382,15 +384,15 @@ impl Adapter {
         self.inner.services.session_ends.completed().await;
     }
 
-    /// Stops everything that runs in the background, and waits until it has ended, for the grace
-    /// period of [`ExecutionOptions`](crate::ExecutionOptions) at most and a moment for the store.
+    /// Stops all executions and waits until they have ended, at most for the grace period of
+    /// [`ExecutionOptions`](crate::ExecutionOptions) and a short time for the store.
     ///
-    /// Sessions that have confirmation tokens or agents are ended too: their tokens are revoked, their
-    /// agents are stopped, and both are in the audit log when this returns. This wait lasts at most ten
-    /// seconds.
+    /// It also ends sessions with confirmation tokens or agents: their tokens are revoked, their agents are
+    /// stopped, and the audit log has both when this function returns. It waits at most ten seconds for
+    /// that.
     ///
-    /// The serving functions do this for their clients when they end. Call it before the process
-    /// ends if you use [`call`](Self::call) alone, or embed `Adapter::router`.
+    /// The serving functions call it for their clients when they end. Call it before the process ends if
+    /// you only use [`call`](Self::call), or if you embed `Adapter::router`.
     ///
     /// Source: REQ-LIF-10, REQ-SES-02, REQ-TOK-12.
     pub async fn end_executions(&self) {
@@ -410,7 +412,7 @@ fn plain(arguments: &[Argument]) -> Map<String, Value> {
         .collect()
 }
 
-/// The execution stands where this makes no sense (`VALIDATION_INVALID_VALUE`).
+/// The error for an execution whose state does not allow the operation (`VALIDATION_INVALID_VALUE`).
 fn not_in(id: &str, record: &ExecutionRecord, expected: &str) -> OperationError {
     OperationError::new(
         ErrorCode::ValidationInvalidValue,
@@ -422,7 +424,7 @@ fn not_in(id: &str, record: &ExecutionRecord, expected: &str) -> OperationError 
     .with_detail("status", record.status.as_str())
 }
 
-/// The operation cannot do this (`PERMISSION_DENIED`).
+/// The error for an operation that does not support this (`PERMISSION_DENIED`).
 fn unsupported(record: &ExecutionRecord, what: &str) -> OperationError {
     let operation = &record.operation;
     OperationError::permission_denied(format!("operation {operation} does not support {what}"))

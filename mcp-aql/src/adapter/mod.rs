@@ -1,12 +1,12 @@
-//! The adapter: all operations, ready to be called, in process or through a transport.
+//! The adapter: all operations, called in the same process or through a transport.
 
 mod assemble;
 mod builder;
 mod config;
+mod descriptions;
 mod executions;
 mod parts;
 mod settings;
-mod told;
 
 use std::sync::{Arc, Once};
 use std::time::Instant;
@@ -45,9 +45,9 @@ use crate::warning::{Severity, Warning, Warnings};
 use executions::{Admitted, Asked};
 use mcp_aql_protocol::Limits;
 
-/// An MCP-AQL adapter: operations with everything the protocol asks for around them.
+/// An MCP-AQL adapter: operations with everything that the protocol requires around them.
 ///
-/// Cheap to clone; the clones share operations and state.
+/// It is cheap to clone. Clones share operations and state.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -83,26 +83,26 @@ pub(crate) struct Inner {
     pub(crate) settings: Settings,
     pub(crate) registry: Registry,
     pub(crate) shapes: Shapes,
-    pub(crate) shown: Vec<told::Shown>,
+    pub(crate) shown: Vec<descriptions::Shown>,
     pub(crate) introspection: Introspection,
     pub(crate) concurrency: Arc<ConcurrencyLimit>,
     pub(crate) services: Arc<Services>,
     pub(crate) gatekeeper: Gatekeeper,
     pub(crate) executions: Executions,
-    /// Set off once the notices of the settings are in the log.
+    /// Completed once the notices of the settings are in the log.
     pub(crate) notices_logged: Once,
     #[cfg(feature = "safety")]
     pub(crate) safety: Option<Arc<crate::safety_loop::SafetyCore>>,
     #[cfg(feature = "limits")]
     pub(crate) limiter: Option<Arc<crate::limits::Limiter>>,
-    /// Remembers what wrapped APIs say.
+    /// Stores the limits that wrapped APIs reported.
     #[cfg(feature = "limits")]
     pub(crate) upstream: Arc<dyn crate::operation::UpstreamMemory>,
 }
 
 impl Inner {
-    /// Whether something between validation and the function depends on what the arguments are: a
-    /// gate, a token of a quota, an execution.
+    /// Whether a stage between validation and the function reads the arguments: a gate, a quota token, or
+    /// an execution.
     fn looks_at_arguments(&self, entry: &Entry) -> bool {
         #[cfg(feature = "limits")]
         if self.limiter.as_ref().is_some_and(|limiter| limiter.may_pause()) {
@@ -113,16 +113,15 @@ impl Inner {
 }
 
 impl Adapter {
-    /// Starts an adapter of this name, which clients see as the server's name.
+    /// Starts a builder of an adapter with this name, which clients see as the server's name.
     pub fn builder(name: impl Into<String>) -> AdapterBuilder {
         AdapterBuilder::new(name.into())
     }
 
-    /// Runs an operation in this process, with all the checks a client's call meets. There is no
-    /// session, and wrong endpoints do not exist.
+    /// Calls an operation in this process with all checks of a client's call. There is no session, and any
+    /// endpoint is right.
     ///
-    /// `params` is the `params` object of a request; anything but an object is refused like a
-    /// client's.
+    /// `params` is the `params` object of a request. Other values are refused.
     pub async fn call(&self, operation: &str, params: Value) -> OperationResult {
         let mut arguments = Map::new();
         arguments.insert("operation".to_owned(), operation.into());
@@ -131,10 +130,10 @@ impl Adapter {
         OperationResult::from_json(&reply.text)
     }
 
-    /// Handles a whole request, as a transport hands it over: the tool arguments as they came, the
-    /// door they came through, and what is known of the caller.
+    /// Handles a whole request from a transport: the unchanged tool arguments, the endpoint that received
+    /// them, and the caller.
     ///
-    /// Never fails: whatever is wrong is in the reply (REQ-RQ-08).
+    /// It never fails: the reply contains every error (REQ-RQ-08).
     pub fn handle(
         &self,
         endpoint: Endpoint,
@@ -144,7 +143,7 @@ impl Adapter {
         self.handle_arguments(endpoint, arguments.into(), scope)
     }
 
-    /// As [`handle`](Self::handle), with what reading the arguments has found.
+    /// Like [`handle`](Self::handle), with the faults that were found when the arguments were read.
     pub(crate) fn handle_arguments(
         &self,
         endpoint: Endpoint,
@@ -173,10 +172,10 @@ impl Adapter {
                     Err(error) => self.failure(error),
                 }
             }
-            // Apart, so that the future of a single call stays small.
+            // Boxed, so that the future of a single call stays small.
             Ok(Request::Batch(items)) => erased(self.run_batch(items, endpoint, scope)).await,
-            // A batch that fails as a whole has code and message alone (REQ-BAT-06); the numbers of a
-            // broken limit come first (REQ-ENC-13).
+            // The failure of a whole batch has only a code and a message (REQ-BAT-06). The numbers of an
+            // exceeded limit take precedence (REQ-ENC-13).
             Err(Refused { error, batch: true, .. })
                 if error.code() != ErrorCode::ValidationPayloadTooLarge =>
             {
@@ -189,10 +188,10 @@ impl Adapter {
         }
     }
 
-    /// As [`handle`](Self::handle), for a transport that has the tool arguments as bytes: text that
-    /// is no UTF-8 and halves of surrogate pairs get `VALIDATION_INVALID_ENCODING` with their place
-    /// (REQ-ENC-01). Bytes over the request limit are not even parsed. Members that a request repeats, and
-    /// numbers that 64 bits do not hold, are refused too, which a map could not show.
+    /// Like [`handle`](Self::handle), for a transport that has the tool arguments as bytes. Invalid UTF-8
+    /// and lone surrogates fail with `VALIDATION_INVALID_ENCODING` and their position (REQ-ENC-01).
+    /// Requests beyond the size limit are not parsed. Repeated members and numbers beyond 64 bits, which a
+    /// map could not represent, are refused as well.
     ///
     /// ```
     /// # use mcp_aql::{Adapter, CallScope, Endpoint, ErrorCode};
@@ -210,7 +209,7 @@ impl Adapter {
         arguments: &[u8],
         scope: CallScope,
     ) -> Reply {
-        // White space counts here: whoever pads a request beyond the limit is over it.
+        // White space counts as part of the request.
         let limit = self.inner.settings.limits.max_request_size;
         let parsed = if arguments.len() > limit {
             Err(too_large("request_size", limit, arguments.len(), "bytes"))
@@ -228,8 +227,8 @@ impl Adapter {
         self.failure(self.labelled(error, scope, false))
     }
 
-    /// Runs the items of a batch in order, each by itself (REQ-BAT-02, REQ-BAT-05), up to one that has
-    /// to be confirmed (REQ-BAT-08).
+    /// Runs the items of a batch in order, each independently (REQ-BAT-02, REQ-BAT-05), up to one that
+    /// requires confirmation (REQ-BAT-08).
     async fn run_batch(
         &self,
         items: Vec<Result<OperationInput, Refused>>,
@@ -267,8 +266,8 @@ impl Adapter {
                 }
                 Err(error) => self.failure(error),
             };
-            // Nothing has failed: somebody is to agree first, and what comes next may build on it. That
-            // a quota pauses is the same question.
+            // Nothing failed: a person must agree first, and later items may depend on this one. A quota
+            // pause is the same case.
             let asks = [ErrorCode::ConfirmationRequired, ErrorCode::RateLimitQuotaPause];
             if reply.code.is_some_and(|code| asks.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
@@ -303,7 +302,7 @@ impl Adapter {
             session = scope.session.as_ref().map(|session| session.id().to_owned()),
             label = scope.label.as_deref(),
         );
-        // Where nobody logs, nobody asks for the time.
+        // The time is only read if it is logged.
         let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
         let run = self.run_routed(entry, input, context, limits);
         let outcome =
@@ -343,7 +342,7 @@ impl Adapter {
         let operation = &entry.operation;
         take_confirmation(entry, &mut input);
         let rules = Rules {
-            // Nothing is ignored in introspection, which has no place for a warning (REQ-INT-28).
+            // Introspection refuses unknown parameters, because its result has no warnings (REQ-INT-28).
             strict: self.inner.settings.strict || matches!(operation.handler, Handler::Introspect),
             camel_case_aliases: self.inner.settings.camel_case_aliases,
             whole: self.inner.looks_at_arguments(entry),
@@ -358,7 +357,7 @@ impl Adapter {
             Handler::Introspect => input.params.get("query").cloned(),
             _ => None,
         };
-        // A retry runs another operation, and what it brings is for that one's gate.
+        // A retry runs another operation, whose gate needs the tokens.
         let credentials = match operation.handler {
             Handler::Execution(ExecutionCall::Retry) => &Credentials::default(),
             _ => &input.credentials,
@@ -380,7 +379,7 @@ impl Adapter {
             handler => handler,
         };
         let valid = valid?;
-        // Before anything is used up for an execution that would be one too many.
+        // A missing place for the execution must be found before tokens or quotas are used up.
         let slot = operation.spec.lifecycle.map(|_| self.inner.executions.slot(context.session()));
         let (slot, full) = split(slot);
         let permit = self
@@ -435,8 +434,8 @@ impl Adapter {
         outcome
     }
 
-    /// Holds a reply to its limit (REQ-ENC-09), warnings included. The operation has run by then, and the
-    /// error says so.
+    /// Limits the size of a reply including its warnings (REQ-ENC-09). The error states that the operation
+    /// has already run.
     fn bounded(&self, reply: Reply, scope: &CallScope, introspects: bool) -> Reply {
         let limit = self.inner.settings.limits.max_response_size;
         if reply.text.len() <= limit {
@@ -447,7 +446,7 @@ impl Adapter {
         self.failure(self.labelled(error, scope, introspects))
     }
 
-    /// A failure, which keeps to the response limit as well (REQ-ENC-09).
+    /// A failure within the response limit (REQ-ENC-09).
     fn failure(&self, error: OperationError) -> Reply {
         let reply = Reply::failure(&error);
         if reply.text.len() > self.inner.settings.limits.max_response_size {
@@ -456,8 +455,8 @@ impl Adapter {
         reply
     }
 
-    /// Adds the session's id to an error, for whoever reads the log beside it (REQ-SES-06, choice
-    /// C-36). Failures of `introspect` have no details, whoever refuses the call (REQ-INT-28).
+    /// Adds the session's id to an error, so that it can be found in the log (REQ-SES-06, choice C-36).
+    /// Failures of `introspect` have no details, whichever stage refuses the call (REQ-INT-28).
     fn labelled(
         &self,
         error: OperationError,
@@ -473,8 +472,7 @@ impl Adapter {
         }
     }
 
-    /// Takes a confirmation token back before it is used: somebody has changed their mind. Tells
-    /// whether there was one (REQ-TOK-12).
+    /// Revokes an unused confirmation token. Returns whether it existed (REQ-TOK-12).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the store fails.
@@ -482,9 +480,9 @@ impl Adapter {
         self.inner.gatekeeper.revoke(token).await
     }
 
-    /// Takes all confirmation tokens of this adapter back, for instance after its configuration has
-    /// changed, and what is [confirmed for a session](crate::Policy::for_session) by this one and its
-    /// clones (REQ-TOK-12).
+    /// Revokes all confirmation tokens of this adapter, for example after a change of its configuration,
+    /// and what was [confirmed for a session](crate::Policy::for_session) with this adapter and its clones
+    /// (REQ-TOK-12).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the store fails.
@@ -502,18 +500,18 @@ impl Adapter {
         &self.inner.parts.version
     }
 
-    /// Which tools are offered.
+    /// The offered tools.
     pub fn mode(&self) -> EndpointMode {
         self.inner.settings.mode
     }
 
-    /// The endpoint families in force.
+    /// The profile of endpoint families in use.
     pub fn profile(&self) -> &EndpointProfile {
         &self.inner.registry.profile
     }
 
-    /// The handle of the people who watch over this adapter, if it has a safety loop. Whoever has it
-    /// can approve and unblock: no operation should.
+    /// The handle for the operators of this adapter, if it has a safety loop. It can approve and unblock,
+    /// so operations should not have access to it.
     #[cfg(feature = "safety")]
     pub fn operator(&self) -> Option<crate::human_channel::Operator> {
         let core = self.inner.safety.as_ref()?;
@@ -521,8 +519,8 @@ impl Adapter {
         Some(crate::human_channel::Operator(Arc::new(desk)))
     }
 
-    /// Logs the notices of the settings, once, as soon as there is a log. The command line sets its log up
-    /// after the adapter is built.
+    /// Logs the notices of the settings once, when the log exists. The command line sets up its log after
+    /// the adapter is built.
     pub(crate) fn log_notices(&self) {
         if !tracing::enabled!(tracing::Level::WARN) {
             return;
@@ -534,7 +532,7 @@ impl Adapter {
         });
     }
 
-    /// Warns of channels to people that reach nobody from here, before somebody is waited for in vain.
+    /// Logs a warning about channels that reach no person, before calls wait for one.
     #[cfg(all(feature = "safety", any(feature = "stdio", feature = "http")))]
     pub(crate) fn warn_of_channels(&self) {
         if let Some(safety) = &self.inner.safety {
@@ -542,12 +540,12 @@ impl Adapter {
         }
     }
 
-    /// The limits in force.
+    /// The limits in use.
     pub fn limits(&self) -> &Limits {
         &self.inner.settings.limits
     }
 
-    /// The tables of all operations, `introspect` first.
+    /// The tables of all operations, starting with `introspect`.
     pub fn operations(&self) -> impl Iterator<Item = &OperationSpec> {
         self.inner.registry.entries.iter().map(|entry| &entry.operation.spec)
     }
@@ -563,7 +561,7 @@ impl std::fmt::Debug for Adapter {
     }
 }
 
-/// Room for an execution, or that there is none.
+/// Separates the place for an execution from the error that there is none.
 fn split(
     slot: Option<Result<ExecutionSlot, LimitReached>>,
 ) -> (Option<ExecutionSlot>, Option<LimitReached>) {
@@ -574,24 +572,24 @@ fn split(
     }
 }
 
-/// Counts what an operation has reported by now.
+/// Counts the usage that an operation has reported so far.
 #[cfg(feature = "limits")]
 async fn settle(limiter: Option<&crate::limits::Limiter>, context: &Context) {
     let Some(limiter) = limiter else { return };
     let usage = context.take_usage();
     if usage != crate::limits::Usage::default() {
-        // Apart, so that the future of a call that reports nothing stays small.
+        // Boxed, so that the future of a call without reports stays small.
         Box::pin(limiter.settle(usage)).await;
     }
 }
 
-/// An error and its sources in a row, for the log.
+/// An error and its sources, for the log.
 fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(error) = source {
         let next = error.to_string();
-        // Many a message repeats its source's.
+        // Many messages include the message of their source.
         if !text.ends_with(&next) {
             text.push_str(": ");
             text.push_str(&next);
@@ -601,8 +599,8 @@ fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     text
 }
 
-/// Takes `confirmation_token` for `_confirmation` where a call may have to be confirmed, unless the
-/// operation has such a parameter itself (choice C-18).
+/// Accepts `confirmation_token` as `_confirmation` if calls of the operation may require confirmation,
+/// unless the operation has such a parameter of its own (choice C-18).
 fn take_confirmation(entry: &Entry, input: &mut OperationInput) {
     const ALIAS: &str = "confirmation_token";
     let operation = &entry.operation;
@@ -617,7 +615,8 @@ fn take_confirmation(entry: &Entry, input: &mut OperationInput) {
     }
 }
 
-/// Warns of deprecated names, and of names that lenient mode ignored (REQ-WRN-07, REQ-UNK-08).
+/// Adds warnings about deprecated names, and about names that lenient mode ignored (REQ-WRN-07,
+/// REQ-UNK-08).
 fn warn_of_names(operation: &RegisteredOperation, valid: &ValidParams, context: &Context) {
     let today = || chrono::Utc::now().date_naive();
     if let Some(deprecation) = &operation.spec.deprecated {

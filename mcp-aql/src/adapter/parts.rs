@@ -8,7 +8,7 @@ use crate::operation::{Handler, OperationSpec, StateMap};
 use crate::router::EndpointProfile;
 use crate::store::Store;
 
-/// The parts of an adapter, as the builder collected them.
+/// The parts of an adapter as passed to the builder.
 pub(crate) struct Parts {
     pub(crate) name: String,
     pub(crate) version: String,
@@ -17,9 +17,9 @@ pub(crate) struct Parts {
     pub(crate) states: Arc<StateMap>,
     pub(crate) doubled_states: Vec<&'static str>,
     pub(crate) profiles: Vec<EndpointProfile>,
-    /// `None`: whatever suits the adapter.
+    /// The store; `None` selects a suitable one.
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
-    /// As the builder set them.
+    /// The settings of the builder.
     pub(crate) settings: Settings,
 }

@@ -1,3 +1,5 @@
+//! The settings of an adapter.
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -9,8 +11,7 @@ use crate::execution::ExecutionOptions;
 use crate::gatekeeper::GateSettings;
 use crate::router::EndpointMode;
 
-/// Everything about an adapter that can be set: by the builder, then by the configuration file, then
-/// by the environment.
+/// All settings of an adapter: from the builder, then the configuration file, then the environment.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
     pub(crate) mode: EndpointMode,
@@ -37,8 +38,7 @@ pub(crate) struct Settings {
     pub(crate) audit_in_store: bool,
     pub(crate) audit_keep: Option<chrono::TimeDelta>,
     pub(crate) cursor_key: crate::CursorKey,
-    /// Facts about configuration files and environment that the operator has to know: logged when the
-    /// adapter starts.
+    /// Notices about configuration files and environment for the operator, logged when the adapter starts.
     pub(crate) notices: Vec<String>,
 }
 

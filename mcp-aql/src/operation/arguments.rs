@@ -1,4 +1,4 @@
-//! A call as the function of an operation sees it.
+//! A call as an operation's function receives it.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use crate::error::OperationError;
 use crate::spec::{ParameterType, SharedState};
 use crate::vocab::ReplyLimits;
 
-/// One validated call on its way into a function. Generated code takes the arguments out of it one
-/// by one, in the order of the operation's table, and hands the function's result back to it.
+/// A validated call. Generated code takes the arguments from it, in the order of the operation's table, and
+/// passes the function's result to it.
 #[derive(Debug)]
 pub struct Call {
     pub(crate) arguments: std::vec::IntoIter<Argument>,
@@ -19,7 +19,7 @@ pub struct Call {
     pub(crate) states: Arc<StateMap>,
     pub(crate) envelope: Envelope,
     pub(crate) limits: ReplyLimits,
-    /// Of a call that runs in the background.
+    /// The execution, for a call that runs in the background.
     pub(crate) execution: Option<ExecutionContext>,
     pub(crate) composites: CompositeValues,
 }
@@ -31,11 +31,10 @@ impl std::fmt::Debug for StateMap {
 }
 
 impl Call {
-    /// The next argument, which is there or has a default.
+    /// Returns the next argument, which was sent or has a default.
     ///
-    /// # Errors
-    /// `VALIDATION_INVALID_VALUE` when the value passes the table's checks and the type still
-    /// refuses it, as a hand-written `Deserialize` may.
+    /// # Errors `VALIDATION_INVALID_VALUE` if the value passes the table's checks and the type's own
+    /// `Deserialize` rejects it.
     pub fn param<T: ParameterType>(&mut self) -> Result<T, OperationError> {
         let argument = self.next()?;
         let name = argument.name;
@@ -43,7 +42,7 @@ impl Call {
         T::deserialize(value).map_err(|error| OperationError::refused_by_type(name, &error))
     }
 
-    /// The next argument, if the call gives it.
+    /// Returns the next argument, if it was sent.
     ///
     /// # Errors
     /// As [`param`](Self::param).
@@ -58,7 +57,7 @@ impl Call {
             .transpose()
     }
 
-    /// The next composite argument, such as a [`CollectionQuery`](crate::query::CollectionQuery).
+    /// Returns the next composite argument, such as a [`CollectionQuery`](crate::query::CollectionQuery).
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the operation's table lists none, or another.
@@ -73,23 +72,22 @@ impl Call {
         Ok(value)
     }
 
-    /// The shared state of type `T`.
+    /// Returns the shared state of type `T`.
     ///
-    /// # Errors
-    /// `INTERNAL_ERROR` when no such state was registered, which `build()` rules out for every
-    /// operation whose table lists it.
+    /// # Errors `INTERNAL_ERROR` if no such state is registered. `build()` prevents that for every
+    /// operation whose table lists the state.
     pub fn state<T: SharedState>(&self) -> Result<State<T>, OperationError> {
         self.states.get::<T>().map(State).ok_or_else(|| {
             OperationError::internal("a state is missing from the operation's table")
         })
     }
 
-    /// What the function may know of the call beyond its parameters.
+    /// Returns the context of the call.
     pub fn context(&self) -> Context {
         self.context.clone()
     }
 
-    /// What a long-running operation knows of its execution.
+    /// Returns the execution of the call.
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the operation's table declares no lifecycle.
@@ -99,7 +97,7 @@ impl Call {
             .ok_or_else(|| OperationError::internal("the operation's table declares no lifecycle"))
     }
 
-    /// Writes the reply, and adds the warnings that only a written reply shows.
+    /// Writes the reply, and adds the warnings that depend on the written reply.
     pub(crate) fn finish(self, write: impl FnOnce(Payload) -> Outcome) -> Outcome {
         let context = self.context;
         let payload = Payload::new(self.envelope, self.limits).beside(context.clone());

@@ -1,3 +1,5 @@
+//! The context of a call: its caller, cancellation, progress and warnings.
+
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -10,10 +12,9 @@ use crate::session::Session;
 use crate::sync::lock;
 use crate::warning::{Warning, Warnings};
 
-/// What an operation may know and do beyond its parameters: who calls, whether the caller still
-/// waits, how far the work is, what the caller should be warned of.
+/// The context of a call: the caller's session, cancellation, progress and warnings.
 ///
-/// As an argument of an operation it is no parameter.
+/// An argument of this type is not a parameter.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -35,7 +36,7 @@ use crate::warning::{Warning, Warnings};
 pub struct Context {
     operation: &'static str,
     call: Arc<Inner>,
-    /// Where it is remembered what wrapped APIs say; none for a call that no adapter runs.
+    /// Stores the limits that wrapped APIs reported; `None` for a call without an adapter.
     #[cfg(feature = "limits")]
     upstream: Option<Arc<dyn super::UpstreamMemory>>,
 }
@@ -45,13 +46,13 @@ struct Inner {
     warnings: Mutex<Warnings>,
     #[cfg(feature = "limits")]
     usage: Mutex<super::Usage>,
-    /// Of a call that runs in the background: nobody waits for it, and its progress is kept.
+    /// The execution, for a call that runs in the background. It stores progress and warnings.
     execution: Option<ExecutionContext>,
 }
 
-/// Where progress goes. The `mcp` module sends it to the client; a test may collect it.
+/// The receiver of progress. The `mcp` module sends progress to the client; a test may collect it.
 pub trait ProgressSink: Send + Sync + 'static {
-    /// Tells the caller that `done` of `total` steps are behind us.
+    /// Reports that `done` of `total` steps are complete.
     fn report<'a>(
         &'a self,
         done: f64,
@@ -60,17 +61,16 @@ pub trait ProgressSink: Send + Sync + 'static {
     ) -> BoxFuture<'a, ()>;
 }
 
-/// What a transport knows of a call.
+/// The properties of a call that its transport provides.
 #[derive(Clone, Default)]
 pub struct CallScope {
     /// The caller's session, if the connection has one.
     pub session: Option<Session>,
-    /// Cancelled when the caller no longer waits; `None` for one who cannot say so.
+    /// Cancelled when the caller no longer waits; `None` if the caller cannot cancel.
     pub cancellation: Option<CancellationToken>,
-    /// Where progress goes, if the caller asked for it.
+    /// The receiver of progress, if the caller requested progress.
     pub progress: Option<Arc<dyn ProgressSink>>,
-    /// What the client calls this request in `_meta`: a label for logs, never an identity
-    /// (REQ-SES-05).
+    /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
     pub label: Option<String>,
 }
 
@@ -92,12 +92,12 @@ impl fmt::Debug for CallScope {
 }
 
 impl Context {
-    /// Of a call whose operation is not known yet.
+    /// The context of a call whose operation is not yet known.
     pub(crate) fn new(scope: CallScope) -> Self {
         Self::with("", scope, None)
     }
 
-    /// Of a call that runs in the background, as an execution.
+    /// The context of a call that runs in the background as an execution.
     pub(crate) fn of_execution(
         operation: &'static str,
         session: Option<Session>,
@@ -128,7 +128,7 @@ impl Context {
         }
     }
 
-    /// Of the same call, now that its operation is known.
+    /// The context of the same call, with its operation.
     pub(crate) fn of(&self, operation: &'static str) -> Self {
         Self { operation, ..self.clone() }
     }
@@ -137,20 +137,19 @@ impl Context {
         &self.call.scope
     }
 
-    /// The operation that runs.
+    /// The name of the operation.
     pub fn operation(&self) -> &str {
         self.operation
     }
 
-    /// The caller's session, or `None` where the client has no connection of its own.
+    /// The caller's session, or `None` if the client has no connection of its own.
     pub fn session(&self) -> Option<&Session> {
         self.call.scope.session.as_ref()
     }
 
-    /// The caller's session, or the error that says why there is none.
+    /// The caller's session, or the error that there is none.
     ///
-    /// # Errors
-    /// `PERMISSION_DENIED` where the client has no session.
+    /// # Errors `PERMISSION_DENIED` if the client has no session.
     pub fn require_session(&self) -> Result<&Session, OperationError> {
         self.session().ok_or_else(|| {
             OperationError::permission_denied(
@@ -160,13 +159,12 @@ impl Context {
         })
     }
 
-    /// What the client calls this request in its `_meta`. A label for logs, never an identity
-    /// (REQ-SES-05).
+    /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
     pub fn label(&self) -> Option<&str> {
         self.call.scope.label.as_deref()
     }
 
-    /// Whether the caller gave up on this call. In an execution: whether it should stop, as
+    /// Whether the caller gave up on this call. In an execution, whether it should stop, see
     /// [`ExecutionContext::is_cancelled`].
     pub fn is_cancelled(&self) -> bool {
         match &self.call.execution {
@@ -175,7 +173,7 @@ impl Context {
         }
     }
 
-    /// Waits until the caller gives up on this call, or this execution should stop.
+    /// Waits until the caller gives up on this call, or until this execution should stop.
     pub async fn cancelled(&self) {
         match (&self.call.execution, &self.call.scope.cancellation) {
             (Some(execution), _) => execution.cancelled().await,
@@ -184,13 +182,13 @@ impl Context {
         }
     }
 
-    /// Whether anyone listens to [`progress`](Self::progress).
+    /// Whether [`progress`](Self::progress) has a receiver.
     pub fn wants_progress(&self) -> bool {
         self.call.scope.progress.is_some() || self.call.execution.is_some()
     }
 
-    /// Tells the caller that `done` of `total` steps are behind us. Does nothing when the caller did
-    /// not ask (REQ-MCP-13 to REQ-MCP-16). In an execution it is the execution's progress.
+    /// Reports that `done` of `total` steps are complete. It has no effect if the caller did not request
+    /// progress (REQ-MCP-13 to REQ-MCP-16). In an execution, it sets the execution's progress.
     pub async fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
         if let Some(execution) = &self.call.execution {
             let message = Some(message.into()).filter(|message| !message.is_empty());
@@ -202,9 +200,9 @@ impl Context {
         }
     }
 
-    /// Adds a warning to the reply, if the operation succeeds. Equal warnings become one, and at
-    /// most ten reach the caller, the most urgent first (REQ-WRN-10, REQ-WRN-11). In an execution they
-    /// are part of its state once it has ended, however it did.
+    /// Adds a warning to the reply, if the operation succeeds. Equal warnings become one, and a reply has
+    /// at most ten, the most urgent first (REQ-WRN-10, REQ-WRN-11). The warnings of an execution are part
+    /// of its state once it has ended, whether it succeeded or not.
     pub fn warn(&self, warning: Warning) {
         match &self.call.execution {
             Some(execution) => execution.warn(warning),
@@ -214,8 +212,8 @@ impl Context {
         }
     }
 
-    /// Tells what the call used of a wrapped API, once it is known. It is counted in the quotas when the
-    /// operation is done, whether it succeeds or not; several reports add up.
+    /// Reports the usage of a wrapped API by this call. Quotas count it when the operation ends, whether it
+    /// succeeds or not. Several reports add up.
     ///
     /// ```
     /// use mcp_aql::limits::Usage;
@@ -238,23 +236,23 @@ impl Context {
         lock(&self.call.usage).add(usage);
     }
 
-    /// What has been reported since the last time that somebody asked.
+    /// Returns the usage that was reported since the last call, and resets it.
     #[cfg(feature = "limits")]
     pub(crate) fn take_usage(&self) -> super::Usage {
         std::mem::take(&mut *lock(&self.call.usage))
     }
 
-    /// The same, with a place to remember what wrapped APIs say.
+    /// Sets the memory for limits that wrapped APIs report.
     #[cfg(feature = "limits")]
     pub(crate) fn remembering(self, upstream: Arc<dyn super::UpstreamMemory>) -> Self {
         Self { upstream: Some(upstream), ..self }
     }
 
-    /// Tells what a wrapped HTTP API answered: its status and headers, as names and values.
+    /// Records the response of a wrapped HTTP API: its status, and its headers as names and values.
     ///
-    /// `Retry-After` of a 429 or 503, and the headers that the adapter's limits name, are remembered in
-    /// the store: calls that these limits count are refused before they run while the API said so. Where
-    /// no limit counts the operation, calls of this operation alone are.
+    /// The store keeps `Retry-After` of a 429 or 503, and the headers that the adapter's limits name. Calls
+    /// that these limits count are refused for as long as the API requested. If no limit counts the
+    /// operation, only its own calls are refused.
     ///
     /// ```
     /// # use mcp_aql::{Context, OperationError};
@@ -281,7 +279,7 @@ impl Context {
         }
     }
 
-    /// The warnings so far.
+    /// The warnings that were added so far.
     pub(crate) fn warnings(&self) -> Warnings {
         lock(&self.call.warnings).clone()
     }

@@ -1,3 +1,5 @@
+//! The context of an execution.
+
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,10 +10,9 @@ use crate::future::BoxFuture;
 use crate::sync::lock;
 use crate::warning::{Warning, Warnings};
 
-/// What a long-running operation knows of its execution: its id, whether it should stop, and where
-/// it tells how far it is.
+/// The execution of a long-running operation: its id, cancellation and progress.
 ///
-/// As an argument of an operation with `lifecycle(…)` it is no parameter.
+/// An argument of this type is not a parameter. It requires `lifecycle(…)`.
 #[derive(Clone)]
 pub struct ExecutionContext(Arc<Inner>);
 
@@ -20,13 +21,13 @@ struct Inner {
     attempt: u32,
     cancellation: CancellationToken,
     progress: Arc<dyn ExecutionSink>,
-    /// The function has seen that it should stop.
+    /// Whether the function has seen that it should stop.
     noticed: AtomicBool,
-    /// What it warned of: nobody waits for its reply, and the execution's state tells.
+    /// The warnings, which become part of the execution's state because no caller waits for a reply.
     warnings: Mutex<Warnings>,
 }
 
-/// The operations that steer executions; every adapter that has any brings them along.
+/// The operations on executions. Every adapter with an operation that has a lifecycle has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ExecutionCall {
     Get,
@@ -35,7 +36,7 @@ pub(crate) enum ExecutionCall {
     Retry,
 }
 
-/// How far an execution is (REQ-LIF-06).
+/// The progress of an execution (REQ-LIF-06).
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Advance {
     pub(crate) done: Option<f64>,
@@ -43,7 +44,7 @@ pub(crate) struct Advance {
     pub(crate) message: Option<String>,
 }
 
-/// Where an execution's progress goes.
+/// The receiver of an execution's progress.
 pub(crate) trait ExecutionSink: Send + Sync + 'static {
     fn advance(&self, advance: Advance) -> BoxFuture<'_, ()>;
 }
@@ -70,15 +71,16 @@ impl ExecutionContext {
         &self.0.id
     }
 
-    /// 1, and one more with each retry.
+    /// The number of the attempt: 1, and one more after each retry.
     pub fn attempt(&self) -> u32 {
         self.0.attempt
     }
 
-    /// Whether the execution should stop. One that does not is ended after a grace period.
+    /// Whether the execution should stop. An execution that does not stop is ended after a grace period.
     ///
-    /// A function that has been told so ends as `cancelled`, whatever it returns. One that has not
-    /// asked has done all of its work when it returns, and ends as if nobody had wanted it to stop.
+    /// If this returned true, the execution ends as `cancelled`, whatever the function returns. If the
+    /// function never asked, its work is complete when it returns, and the execution ends as without a
+    /// cancellation.
     pub fn is_cancelled(&self) -> bool {
         let cancelled = self.0.cancellation.is_cancelled();
         if cancelled {
@@ -110,13 +112,13 @@ impl ExecutionContext {
         self.0.progress.advance(advance).await;
     }
 
-    /// Tells that `done` of `total` steps are behind us.
+    /// Reports that `done` of `total` steps are complete.
     pub async fn progress(&self, done: f64, total: f64, message: impl Into<String>) {
         let message = Some(message.into()).filter(|message| !message.is_empty());
         self.advance(Advance { done: Some(done), total: Some(total), message }).await;
     }
 
-    /// Tells what is being done where no number could.
+    /// Reports the current activity, if there is no number for it.
     pub async fn status(&self, message: impl Into<String>) {
         self.advance(Advance { message: Some(message.into()), ..Advance::default() }).await;
     }

@@ -1,5 +1,4 @@
-//! What an operation is: its static table, the function behind it, and what that function sees of a
-//! call.
+//! An operation: its static table, its function, and the function's view of a call.
 
 mod arguments;
 mod composite;

@@ -1,4 +1,4 @@
-//! A parameter as the adapter checks it.
+//! A parameter of a registered operation.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::shape::Shape;
 use crate::spec::{InputSpec, ParameterSpec};
 
-/// A parameter, ready to check.
+/// A parameter, ready for validation.
 pub(crate) struct Parameter {
     pub(crate) name: Arc<str>,
     pub(crate) spec: ParameterSpec,
@@ -15,20 +15,20 @@ pub(crate) struct Parameter {
     pub(crate) default: Option<Value>,
     /// The fields of an UPDATE's `input`.
     pub(crate) input: Option<InputSpec>,
-    /// What it is for, where the table's text does not say.
+    /// The description, if it differs from the one in the table.
     pub(crate) description: Option<String>,
-    /// The type to show, where the form does not tell.
+    /// The shown type, if it does not follow from the shape.
     pub(crate) type_name: Option<String>,
 }
 
 impl Parameter {
-    /// What the parameter is for.
+    /// The description of the parameter.
     pub(crate) fn description(&self) -> &str {
         self.description.as_deref().unwrap_or(self.spec.description)
     }
 
-    /// Whether the author's own type accepts a value, field by field for an UPDATE's `input`. A type such
-    /// as `IpAddr` accepts less than its schema says.
+    /// Whether the author's type accepts a value; for `input` of an UPDATE, whether the types of its fields
+    /// do. A type such as `IpAddr` may accept less than its schema.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         let (Some(input), Value::Object(changes)) = (&self.input, value) else {
             return (self.spec.accepts)(value);

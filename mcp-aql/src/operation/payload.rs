@@ -1,4 +1,4 @@
-//! The success half of a reply, which a result is serialized into.
+//! The success part of a reply, into which a result is serialized.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::request::{too_large, write_json};
 use crate::vocab::ReplyLimits;
 use crate::warning::{LateWarning, Warning};
 
-/// What running an operation comes to: the success half of the reply, or an error.
+/// The result of running an operation: the success part of the reply, or an error.
 pub type Outcome = Result<Payload, OperationError>;
 
-/// How `data` holds a result; settled when the adapter is built.
+/// The position of a result in `data`, determined when the adapter is built.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Envelope {
     /// `data` is the result.
@@ -24,25 +24,25 @@ pub(crate) enum Envelope {
     Key(Arc<str>),
 }
 
-/// The success half of a reply, as JSON text that grows: the result is serialized straight into it.
+/// The success part of a reply as JSON text. The result is serialized directly into it.
 #[derive(Debug)]
 pub struct Payload {
     text: Text,
     envelope: Envelope,
     limits: ReplyLimits,
-    /// The call, whose warnings are in the reply too.
+    /// The call, whose warnings become part of the reply.
     context: Option<Context>,
     late_warnings: Vec<Arc<dyn LateWarning>>,
-    /// The warning that goes with it: a page that was cut to fit.
+    /// The warning about a page that was cut to fit.
     warning: Option<Box<Warning>>,
 }
 
-/// Where a reply's text comes from.
+/// The source of a reply's text.
 #[derive(Debug)]
 enum Text {
-    /// A serializer wrote it.
+    /// Written by a serializer.
     Written(Vec<u8>),
-    /// It was kept ready.
+    /// Prepared in advance.
     Ready(String),
 }
 
@@ -50,7 +50,7 @@ fn is_too_large(error: &OperationError) -> bool {
     error.code() == ErrorCode::ValidationPayloadTooLarge
 }
 
-/// What every success starts with.
+/// The beginning of every success.
 pub(crate) const SUCCESS: &str = r#"{"success":true,"data":"#;
 
 impl Payload {
@@ -65,29 +65,29 @@ impl Payload {
         }
     }
 
-    /// The warnings of this call need room in the reply.
+    /// Reserves room for the warnings of this call.
     pub(crate) fn beside(self, context: Context) -> Self {
         Self { context: Some(context), ..self }
     }
 
-    /// These warnings, which are known once the result is written, need room in the reply.
+    /// Reserves room for warnings that depend on the written result.
     pub(crate) fn with_late_warnings(self, late_warnings: Vec<Arc<dyn LateWarning>>) -> Self {
         Self { late_warnings, ..self }
     }
 
-    /// The warning that goes with the data.
+    /// Takes the warning about the data.
     pub(crate) fn take_warning(&mut self) -> Option<Warning> {
         self.warning.take().map(|warning| *warning)
     }
 
     /// Serializes the result into the reply.
     pub(super) fn with<T: Serialize + ?Sized>(mut self, data: &T) -> Outcome {
-        // Most results fit, and allocators have blocks of this size at hand.
+        // Most results fit into this size, which allocators provide cheaply.
         let mut text = Vec::with_capacity(512);
         text.extend_from_slice(SUCCESS.as_bytes());
         let mut depth = 1;
         if let Envelope::Key(key) = &self.envelope {
-            // Keys are public names: nothing in them needs escaping.
+            // Keys are public names, which need no escapes.
             text.extend_from_slice(b"{\"");
             text.extend_from_slice(key.as_bytes());
             text.extend_from_slice(b"\":");
@@ -100,7 +100,7 @@ impl Payload {
             Err(error) => !is_too_large(error),
         };
         if !fits {
-            // A page can be cut where the reply has no more room.
+            // A page can be cut if it does not fit in the reply.
             let begin = text.get(..begun).unwrap_or_default().to_vec();
             match self.fit(&begin, data, depth) {
                 Some(Ok((cut, warning))) => {
@@ -123,12 +123,13 @@ impl Payload {
         Ok(self)
     }
 
-    /// The closing braces of the reply.
+    /// The number of closing braces of the reply.
     fn closing(&self) -> usize {
         1 + usize::from(self.envelope != Envelope::Bare)
     }
 
-    /// The bytes behind the data: closing braces, and the warnings with the one of a page that is cut.
+    /// The number of bytes after the data: closing braces, and the warnings including the one about a cut
+    /// page.
     fn behind(&self, cut: Option<&Warning>) -> usize {
         let Some(context) = self.context.as_ref().filter(|_| self.limits.has_warnings) else {
             return self.closing();
@@ -142,11 +143,12 @@ impl Payload {
         self.closing() + warnings.reply_bytes()
     }
 
-    /// Whether a reply with data up to this length has room for what follows.
+    /// Whether a reply whose data has this length has room for the rest.
     fn has_room(&self, length: usize) -> bool {
-        // Nearly every reply is far from the limit, and its warnings need not be measured.
-        const FAR: usize = 64 << 10;
-        let is_far = length.saturating_add(FAR) < self.limits.room && self.has_no_warnings();
+        // Most replies are far below the limit, so their warnings need not be measured.
+        const ALWAYS_ENOUGH: usize = 64 << 10;
+        let is_far =
+            length.saturating_add(ALWAYS_ENOUGH) < self.limits.room && self.has_no_warnings();
         is_far || length.saturating_add(self.behind(None)) <= self.limits.room
     }
 
@@ -154,8 +156,8 @@ impl Payload {
         self.late_warnings.is_empty() && self.context.as_ref().is_none_or(Context::has_no_warnings)
     }
 
-    /// Serializes a result again that has no room behind `begin`, with the page in it cut. Returns `None`
-    /// if there is no page in it that can be cut.
+    /// Serializes a result that did not fit again, after `begin` and with its page cut. Returns `None` if
+    /// it contains no page that can be cut.
     fn fit<T: Serialize + ?Sized>(
         &self,
         begin: &[u8],
@@ -194,7 +196,7 @@ impl Payload {
         }
     }
 
-    /// A payload that is JSON text already: [`SUCCESS`] and the data behind it.
+    /// Creates a payload from JSON text: [`SUCCESS`] and the data after it.
     pub(crate) fn ready(text: String, limits: ReplyLimits) -> Self {
         Self { text: Text::Ready(text), ..Self::new(Envelope::Bare, limits) }
     }
@@ -203,7 +205,7 @@ impl Payload {
     pub(crate) fn into_text(self) -> String {
         match self.text {
             Text::Ready(text) => text,
-            // serde_json writes UTF-8, and so does everything else in here: nothing is replaced.
+            // serde_json and this module write only UTF-8, so nothing is replaced.
             Text::Written(text) => String::from_utf8(text)
                 .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
         }

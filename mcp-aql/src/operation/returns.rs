@@ -10,16 +10,17 @@ use crate::error::OperationError;
 use crate::spec::{ReturnsSpec, Unused};
 
 impl ReturnsSpec {
-    /// What a function of this return type gives. Let the second argument be inferred: `_`.
+    /// The description of the result of a function with this return type. The second type argument is
+    /// inferred: `_`.
     pub const fn of<R: OperationReturn<M>, M>() -> Self {
         R::RETURNS
     }
 }
 
-/// What an operation's function may return: data that can be serialized and described, or a
+/// A return type of an operation's function: data that implements `Serialize` and `JsonSchema`, or a
 /// `Result` of it whose error converts into [`OperationError`].
 ///
-/// `M` tells the two forms apart and is always inferred.
+/// `M` distinguishes the two forms and is always inferred.
 #[diagnostic::on_unimplemented(
     message = "an operation cannot return `{Self}`",
     label = "not something an operation can return",

@@ -6,7 +6,7 @@ use super::CompositeSpec;
 use crate::spec::{DangerSpec, InputSpec, LifecycleSpec, ParameterSpec, ReturnsSpec, StateSpec};
 use crate::warning::Deprecation;
 
-/// One entry of an operation's parameter table: a parameter, or several that a type brings along.
+/// One entry of an operation's parameter table: a parameter, or several from one type.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub enum ParameterEntry {
@@ -21,10 +21,10 @@ pub enum ParameterEntry {
     Composite(&'static dyn CompositeSpec),
 }
 
-/// The static table of one operation: everything that routing, validation, introspection and the
-/// tool descriptions know about it (REQ-RQ-12).
+/// The static table of an operation: everything that routing, validation, introspection and tool
+/// descriptions use (REQ-RQ-12).
 ///
-/// The macro writes it; it can as well be written by hand.
+/// The macro generates it, but it can be written by hand as well.
 ///
 /// ```
 /// use mcp_aql::{OperationSpec, SemanticCategory, ReturnsSpec};
@@ -37,36 +37,36 @@ pub enum ParameterEntry {
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct OperationSpec {
-    /// The name on the wire; `^[a-z][a-z0-9_]*$`.
+    /// The name in requests: `^[a-z][a-z0-9_]*$`.
     pub name: &'static str,
-    /// What the operation does to stored state.
+    /// The effect of the operation on stored state.
     pub category: SemanticCategory,
-    /// What the operation is for: the first paragraph is the summary of lists and tools.
+    /// The description. Lists and tools show its first paragraph.
     pub description: &'static str,
-    /// The endpoint family in a profile other than CRUDE, where it is not given by the category.
+    /// The endpoint family in a profile other than CRUDE, if the category does not determine it.
     pub endpoint: Option<&'static str>,
-    /// Why the name's verb and the category differ (REQ-CLS-04, REQ-CLS-09).
+    /// The reason why the name's verb and the category differ (REQ-CLS-04, REQ-CLS-09).
     pub rationale: Option<&'static str>,
     /// The parameters, in the order of the function's arguments.
     pub parameters: &'static [ParameterEntry],
-    /// What comes back.
+    /// The type of the result.
     pub returns: ReturnsSpec,
-    /// Where the result sits inside `data`.
+    /// The position of the result in `data`.
     pub data_key: DataKey,
-    /// Examples that the author wrote.
+    /// The author's examples.
     pub examples: &'static [ExampleSpec],
-    /// Set when callers should move elsewhere.
+    /// The deprecation, if callers should use another operation.
     pub deprecated: Option<Deprecation>,
-    /// Shared state that the function takes.
+    /// The shared state that the function takes.
     pub states: &'static [StateSpec],
-    /// How dangerous it is.
+    /// The declared danger.
     pub danger: DangerSpec,
-    /// Set when it runs in the background, as an execution.
+    /// The lifecycle, if the operation runs in the background as an execution.
     pub lifecycle: Option<LifecycleSpec>,
 }
 
 impl OperationSpec {
-    /// A table without parameters that returns nothing.
+    /// Creates a table without parameters and result.
     pub const fn new(
         name: &'static str,
         category: SemanticCategory,
@@ -96,14 +96,14 @@ impl OperationSpec {
         self
     }
 
-    /// Sets what comes back.
+    /// Sets the type of the result.
     #[must_use]
     pub const fn returns(mut self, returns: ReturnsSpec) -> Self {
         self.returns = returns;
         self
     }
 
-    /// Sets where the result sits inside `data`.
+    /// Sets the position of the result in `data`.
     #[must_use]
     pub const fn data_key(mut self, key: DataKey) -> Self {
         self.data_key = key;
@@ -124,7 +124,7 @@ impl OperationSpec {
         self
     }
 
-    /// Sets the reason for a verb that does not fit the category.
+    /// Sets the reason for a verb that differs from the category.
     #[must_use]
     pub const fn rationale(mut self, rationale: &'static str) -> Self {
         self.rationale = Some(rationale);
@@ -145,7 +145,7 @@ impl OperationSpec {
         self
     }
 
-    /// Declares how dangerous the operation is.
+    /// Sets the declared danger.
     #[must_use]
     pub const fn danger(mut self, danger: DangerSpec) -> Self {
         self.danger = danger;
@@ -175,23 +175,22 @@ pub(crate) fn summary(description: &str) -> String {
         .join(" ")
 }
 
-/// Where a result sits inside `data` (REQ-RSP-11).
+/// The position of a result in `data` (REQ-RSP-11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DataKey {
-    /// A list sits in `items`; a named object or union sits under its type's name in snake case, so
-    /// that a `Task` comes back as `data.task`; a [`Page`](crate::Page) and
-    /// anything else is `data` itself.
+    /// A list becomes `items`. A named object or union becomes a member with its type's name in snake case,
+    /// so that a `Task` is `data.task`. A [`Page`](crate::Page) and any other result is `data` itself.
     Auto,
-    /// Under this name.
+    /// A member with this name.
     Named(&'static str),
-    /// The result is `data` itself.
+    /// `data` itself.
     Bare,
 }
 
-/// An example call that the author wrote.
+/// An example call by the author.
 #[derive(Debug, Clone, Copy)]
 pub struct ExampleSpec {
-    /// What the example shows; may be empty.
+    /// The description of the example, which may be empty.
     pub description: &'static str,
     /// The `params` object as JSON text.
     pub params: &'static str,

@@ -1,14 +1,14 @@
-//! The shared state of an adapter, by its type.
+//! The shared state of an adapter by type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
 
 use crate::spec::{SharedState, StateSpec};
 
-/// Shared state, by its type: what [`AdapterBuilder::state`](crate::AdapterBuilder::state) was given.
+/// Shared state that was registered with [`AdapterBuilder::state`](crate::AdapterBuilder::state), by type.
 ///
-/// As an argument of an operation it is no parameter: `State(clock): State<Clock>`. A state that no
-/// one registered is an error of [`build`](crate::AdapterBuilder::build), not of the call.
+/// An argument of this type is not a parameter: `State(clock): State<Clock>`. If the state is not
+/// registered, [`build`](crate::AdapterBuilder::build) fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct State<T>(pub T);
 
@@ -30,7 +30,7 @@ struct RegisteredState {
 }
 
 impl StateMap {
-    /// Adds a state; `false` when one of this type was there already.
+    /// Adds a state. Returns `false` if there was one of this type.
     pub(crate) fn insert<T: SharedState>(&mut self, state: T) -> bool {
         let state = RegisteredState { value: Box::new(state), type_name: type_name::<T>() };
         self.0.insert(TypeId::of::<T>(), state).is_none()
@@ -59,7 +59,7 @@ impl StateMap {
     }
 }
 
-/// `T` of `Arc<T>`, by the name of the type. A hint in a message, no decision, rests on it.
+/// `T` of `Arc<T>`, by the type's name. Only a hint in a message depends on it.
 fn inside_arc(name: &str) -> Option<&str> {
     name.strip_prefix("alloc::sync::Arc<")?.strip_suffix('>')
 }

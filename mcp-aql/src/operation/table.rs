@@ -1,36 +1,38 @@
+//! Registered operations.
+
 use std::sync::Arc;
 
 use super::{Call, Composites, Envelope, ExecutionCall, Method, OperationSpec, Outcome, Parameter};
 use crate::future::BoxFuture;
 
-/// An operation as the adapter holds it: its table, ready to check and to run.
+/// A registered operation: its table, prepared for validation and calls.
 pub(crate) struct RegisteredOperation {
     pub(crate) spec: OperationSpec,
     pub(crate) name: Arc<str>,
-    /// The endpoint family that it belongs to.
+    /// The operation's endpoint family.
     pub(crate) endpoint: Arc<str>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) envelope: Envelope,
     pub(crate) handler: Handler,
-    /// What its description says besides, of this adapter.
+    /// A note of this adapter for the description.
     pub(crate) note: Option<String>,
-    /// The note on its gates for its description.
+    /// A note about the gates for the description.
     pub(crate) gate_note: Option<String>,
     pub(crate) composites: Composites,
 }
 
-/// What runs an operation.
+/// The implementation of an operation.
 #[derive(Clone)]
 pub(crate) enum Handler {
     /// The built-in `introspect`.
     Introspect,
-    /// One of those that steer executions.
+    /// An operation on executions.
     Execution(ExecutionCall),
     /// The author's function.
     Function(Arc<dyn Run>),
 }
 
-/// A function whose receiver's type is forgotten.
+/// A function with its receiver, without the receiver's type.
 pub(crate) trait Run: Send + Sync {
     fn run(&self, call: Call) -> BoxFuture<'_, Outcome>;
 }

@@ -6,7 +6,7 @@ use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::spec::ParameterSpec;
 
-/// One operation of a receiver `S`: its table and the function that runs it.
+/// An operation of a receiver `S`: its table and its function.
 pub struct Method<S: ?Sized + 'static> {
     /// The static table.
     pub spec: OperationSpec,
@@ -15,7 +15,7 @@ pub struct Method<S: ?Sized + 'static> {
 }
 
 impl<S: ?Sized> Method<S> {
-    /// An operation by its table and the function that runs it.
+    /// Creates an operation from its table and its function.
     pub const fn new(
         spec: OperationSpec,
         call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
@@ -24,7 +24,7 @@ impl<S: ?Sized> Method<S> {
     }
 }
 
-/// A free function that `#[operation]` made an operation of; register it with
+/// A free function with `#[operation]`. Register it with
 /// [`AdapterBuilder::operation`](crate::AdapterBuilder::operation).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an operation",
@@ -36,15 +36,15 @@ pub trait Operation: 'static {
     const OPERATION: Method<()>;
 }
 
-/// A type whose methods are operations; `#[operations]` on its impl block implements this.
-/// Register a value of it with [`AdapterBuilder::operations`](crate::AdapterBuilder::operations).
+/// A type whose methods are operations. `#[operations]` on its impl block implements this trait. Register a
+/// value of it with [`AdapterBuilder::operations`](crate::AdapterBuilder::operations).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no operations",
     label = "no operations",
     note = "write `#[operations]` above the impl block whose methods carry `#[operation(…)]`"
 )]
 pub trait Operations: Send + Sync + 'static {
-    /// The operations in the order written.
+    /// The operations in source order.
     const OPERATIONS: &'static [Method<Self>];
 
     /// The operations of further blocks: `#[operations(block = name)]`, listed by
@@ -52,8 +52,8 @@ pub trait Operations: Send + Sync + 'static {
     const FURTHER: &'static [&'static [Method<Self>]] = &[];
 }
 
-/// Parameters that belong together and are shared by several operations: `#[derive(ParamGroup)]`.
-/// They expand inline, each a parameter of its own (REQ-RQ-13, REQ-INT-26).
+/// Parameters that several operations share: `#[derive(ParamGroup)]`. Each field becomes a parameter of the
+/// operation (REQ-RQ-13, REQ-INT-26).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a group of parameters",
     label = "not a group of parameters",
@@ -63,15 +63,14 @@ pub trait ParamGroup: Sized {
     /// The parameters, in the order of the fields.
     const PARAMETERS: &'static [ParameterSpec];
 
-    /// Takes the group's values out of a call, in that order.
+    /// Takes the group's values from a call, in that order.
     ///
-    /// # Errors
-    /// When a value passes the table's checks and yet does not fit the field's type.
+    /// # Errors An error if a value passes the table's checks but does not fit the field's type.
     fn decode(call: &mut Call) -> Result<Self, OperationError>;
 }
 
 impl Call {
-    /// The next arguments, as a group.
+    /// Returns the next arguments as a group.
     ///
     /// # Errors
     /// As [`param`](Self::param).

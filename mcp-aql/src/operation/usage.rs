@@ -1,7 +1,9 @@
+//! The usage of wrapped APIs.
+
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 
-/// What a call used of a wrapped API, as an operation [reports](super::Context::report_usage) it.
+/// The usage of a wrapped API by a call, which the operation [reports](super::Context::report_usage).
 ///
 /// ```
 /// use mcp_aql::limits::Usage;
@@ -18,20 +20,20 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// So many tokens.
+    /// Creates a usage of this number of tokens.
     pub fn tokens(count: u64) -> Self {
         Self { tokens: count, ..Self::default() }
     }
 
-    /// So many bytes, for a cost model by bytes.
+    /// Sets the number of bytes, for a cost model by bytes.
     pub fn bytes(mut self, count: u64) -> Self {
         self.bytes = count;
         self
     }
 
-    /// What the call cost beyond the cost models, in their currency: a finite amount from 0 on. Anything
-    /// else is an error in the log, with the line that says so, and costs nothing: an amount that is NaN
-    /// could never be counted again, and an infinite one would end a quota of a month.
+    /// Sets the cost beyond the cost models, in their currency: a finite amount that is not negative. Any
+    /// other amount is logged as an error with the caller's line and counts as 0, because NaN would make
+    /// later sums useless and an infinite amount would use up the quota of a month.
     #[track_caller]
     pub fn cost(mut self, amount: f64) -> Self {
         if amount.is_finite() && amount >= 0.0 {
@@ -50,9 +52,9 @@ impl Usage {
     }
 }
 
-/// Remembers what wrapped APIs say about their limits.
+/// Stores the limits that wrapped APIs report.
 pub(crate) trait UpstreamMemory: Send + Sync {
-    /// Takes note of a response that a call of the operation got.
+    /// Records a response to a call of the operation.
     fn answered<'a>(
         &'a self,
         operation: &'a str,

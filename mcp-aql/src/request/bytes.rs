@@ -1,3 +1,5 @@
+//! Reads tool arguments from bytes.
+
 use mcp_aql_protocol::ErrorCode;
 
 use super::encoding_error::invalid_encoding;
@@ -7,7 +9,7 @@ use crate::error::OperationError;
 use crate::vocab::json_type;
 use mcp_aql_protocol::Limits;
 
-/// Reads tool arguments from the bytes that a transport received (REQ-ENC-01, REQ-ENC-12).
+/// Reads tool arguments from the bytes of a transport (REQ-ENC-01, REQ-ENC-12).
 pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Arguments, OperationError> {
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
@@ -21,7 +23,7 @@ pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Arguments, Operatio
         Err(_) if depth_of(text) > PARSED_DEPTH => {
             Err(too_large("nesting_depth", limits.max_nesting_depth, depth_of(text), "levels"))
         }
-        // What the parser says is about JSON's syntax, and its position helps.
+        // The parser's message describes the syntax error and its position.
         Err(error) => Err(OperationError::new(
             ErrorCode::ValidationInvalidType,
             format!(
@@ -36,13 +38,12 @@ pub(crate) fn parse(bytes: &[u8], limits: &Limits) -> Result<Arguments, Operatio
     }
 }
 
-/// How deep objects and arrays are nested.
+/// The nesting depth of objects and arrays.
 pub(super) fn depth_of(text: &str) -> usize {
     nesting(text).1
 }
 
-/// Returns the number of objects and arrays that are open at the end of a text, and how deep they are nested
-/// at most.
+/// Returns the number of open objects and arrays at the end of a text, and the maximum nesting depth.
 pub(crate) fn nesting(text: &str) -> (usize, usize) {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut inside, mut escaped) = (false, false);

@@ -1,3 +1,5 @@
+//! Decodes tool arguments into a request.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_aql_protocol::ErrorCode;
@@ -9,16 +11,16 @@ use crate::error::OperationError;
 use crate::vocab::json_type;
 use mcp_aql_protocol::Limits;
 
-/// What a client asks for.
+/// A decoded request.
 #[derive(Debug)]
 pub(crate) enum Request {
     /// One operation.
     One(OperationInput),
-    /// Several, in order.
+    /// Several operations, in order.
     Batch(Vec<Result<OperationInput, Refused>>),
 }
 
-/// One request: the operation's name and its parameters, from `params` and from the top level
+/// One operation of a request: its name and its parameters, from `params` and from the top level
 /// (REQ-RQ-01, REQ-RQ-03).
 #[derive(Debug)]
 pub(crate) struct OperationInput {
@@ -27,7 +29,7 @@ pub(crate) struct OperationInput {
     pub(crate) credentials: Credentials,
 }
 
-/// The tokens that a call brings along: the only members of `params` with `_` that mean something.
+/// The tokens of a call: the only members of `params` that start with `_` and have a meaning.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub(crate) struct Credentials {
     /// `params._confirmation` (REQ-TOK-06).
@@ -37,8 +39,8 @@ pub(crate) struct Credentials {
 }
 
 impl Credentials {
-    /// Takes them out of `params`, or from beside it (REQ-RQ-03). What is not text is not a token, and is
-    /// refused like a wrong one.
+    /// Takes the tokens from `params` or from the top level (REQ-RQ-03). A value other than text is refused
+    /// like a wrong token.
     fn take(params: &mut Map<String, Value>, beside: Vec<(&'static str, Value)>) -> Self {
         for (name, token) in beside {
             params.entry(name).or_insert(token);
@@ -56,7 +58,7 @@ const CONFIRMATION: &str = "_confirmation";
 const QUOTA_CONTINUE: &str = "_quota_continue";
 
 impl OperationInput {
-    /// The `params` that make the same call, with its tokens.
+    /// Returns the `params` of the same call, including its tokens.
     pub(crate) fn into_params(self) -> Map<String, Value> {
         let Self { mut params, credentials, .. } = self;
         let Credentials { confirmation, quota_continue } = credentials;
@@ -69,31 +71,31 @@ impl OperationInput {
     }
 }
 
-/// A request, or an item of a batch, that is none. An item fails by itself, and the others run.
+/// An invalid request or an invalid item of a batch. An invalid item does not affect the other items.
 #[derive(Debug)]
 pub(crate) struct Refused {
-    /// The operation it names, if it does.
+    /// The named operation, if there is one.
     pub(crate) operation: String,
-    /// The `params` that it has.
+    /// The sent `params`.
     pub(crate) params: Value,
-    /// It was a batch.
+    /// Whether the request was a batch.
     pub(crate) batch: bool,
-    /// Some value was not kept as it was sent: `operation` and `params` may differ from those of the caller.
+    /// Whether a value could not be kept as it was sent, so that `operation` and `params` may differ from
+    /// the request.
     pub(crate) altered: bool,
     pub(crate) error: OperationError,
 }
 
-/// The members of a request, sorted in one pass. Metadata, whose names start with `_`, is gone: it is
-/// no parameter (REQ-UNK-05). Clients that write absent members as null mean the same as those that
-/// leave them out.
+/// The members of a request, sorted in one pass. Metadata, whose names start with `_`, is removed, because
+/// it is not a parameter (REQ-UNK-05). A member that is null counts as absent.
 #[derive(Default)]
 struct Members {
     operation: Option<Value>,
     operations: Option<Value>,
     params: Option<Value>,
-    /// Tokens beside `params`.
+    /// The tokens at the top level.
     tokens: Vec<(&'static str, Value)>,
-    /// What else stands at top level: parameters (REQ-RQ-03).
+    /// The other members at the top level, which are parameters (REQ-RQ-03).
     rest: Vec<(String, Value)>,
 }
 
@@ -114,12 +116,12 @@ impl Members {
         members
     }
 
-    /// The operation's name, if it is one.
+    /// The operation's name, if it is a string.
     fn name(&self) -> String {
         self.operation.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
     }
 
-    /// The refusal of an item that is faulty somewhere inside, which keeps all that it sent.
+    /// The refusal of an item with a fault inside, which contains everything that was sent.
     fn refused(self, error: OperationError) -> Refused {
         let operation = self.name();
         let mut params = self.params.unwrap_or_else(|| json!({}));
@@ -137,7 +139,7 @@ fn given(value: Value) -> Option<Value> {
     Some(value).filter(|value| !value.is_null())
 }
 
-/// Measures the tool arguments and reads them.
+/// Checks the sizes of the tool arguments and decodes them.
 pub(crate) fn decode(
     mut arguments: Arguments,
     batch: bool,
@@ -171,17 +173,17 @@ fn operation_input(members: Members) -> Result<OperationInput, Refused> {
         params.retain(|name, _| !name.starts_with('_'));
     }
     for (name, value) in members.rest {
-        // `params.<name>` comes before the top-level `<name>` (REQ-RQ-03).
+        // `params.<name>` takes precedence over the top-level `<name>` (REQ-RQ-03).
         params.entry(name).or_insert(value);
     }
-    // Only a batch has such a member; elsewhere it is a name like any other.
+    // This member is only special in a batch.
     if let Some(value) = members.operations {
         params.entry("operations").or_insert(value);
     }
     Ok(OperationInput { operation, params, credentials })
 }
 
-/// Why these members are not those of a request.
+/// The reason why these members are not a request.
 fn fault_of(members: &Members) -> Option<OperationError> {
     match &members.operation {
         Some(Value::String(name)) if name.is_empty() => {
@@ -252,7 +254,7 @@ fn decode_batch(
     Ok(Request::Batch(decoded.collect()))
 }
 
-/// The form of an item, for callers that send something else.
+/// The form of an item, for error messages.
 const ITEM_FORM: &str =
     "Each operation is an object: {\"operation\": \"its name\", \"params\": {}}";
 
@@ -279,7 +281,7 @@ fn batch_item(
     }
 }
 
-/// An item that is not an object.
+/// The error for an item that is not an object.
 fn item_type(index: usize, item: &Value) -> OperationError {
     let (path, actual) = (format!("operations[{index}]"), json_type(item));
     OperationError::new(

@@ -1,4 +1,4 @@
-//! Writes a result as JSON and stops where a reply has no room for it.
+//! Writes a result as JSON within the limits of a reply.
 
 use std::io::{self, Write};
 
@@ -10,8 +10,8 @@ use super::limits::too_large;
 use crate::error::OperationError;
 use crate::vocab::ReplyLimits;
 
-/// Writes data as compact JSON behind what `text` holds, within the limits of a reply (REQ-ENC-09).
-/// `depth` objects and arrays are open already.
+/// Appends data as compact JSON to `text`, within the limits of a reply (REQ-ENC-09). `depth` objects and
+/// arrays are already open.
 pub(crate) fn write_json<T: Serialize + ?Sized>(
     text: &mut Vec<u8>,
     data: &T,
@@ -23,7 +23,7 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
     let mut gauge = Gauge { depth, limit: limits.depth, over: false };
     let written = data.serialize(&mut Serializer::with_formatter(&mut writer, &mut gauge));
     if gauge.over {
-        // Deeper values are not read: the count says that the limit is exceeded, not by how much.
+        // Deeper values are not counted, so the reported depth is only one above the limit.
         return Err(too_large("nesting_depth", limits.depth, limits.depth + 1, "levels"));
     }
     if writer.over || text.len() > most {
@@ -32,7 +32,7 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
     written.map_err(OperationError::internal)
 }
 
-/// Stops writing once the reply has grown past its limit: not at once, but when it needs more room.
+/// A writer that fails when it must grow beyond the limit of the reply.
 struct Bounded<'a> {
     text: &'a mut Vec<u8>,
     most: usize,
@@ -71,9 +71,9 @@ impl Write for Bounded<'_> {
     }
 }
 
-/// Compact JSON whose depth is counted.
+/// A formatter for compact JSON that counts the depth.
 struct Gauge {
-    /// Objects and arrays that are open.
+    /// The number of open objects and arrays.
     depth: usize,
     limit: usize,
     over: bool,
@@ -96,7 +96,7 @@ impl Gauge {
     }
 }
 
-/// Ends the writing; the reason is kept elsewhere.
+/// The error that stops the serializer. The actual reason is stored elsewhere.
 #[cold]
 fn stop() -> io::Error {
     io::ErrorKind::FileTooLarge.into()
@@ -127,7 +127,7 @@ impl Formatter for &mut Gauge {
         writer.write_all(b"}")
     }
 
-    /// JSON text that is part of the data.
+    /// JSON text inside the data.
     fn write_raw_fragment<W: ?Sized + Write>(
         &mut self,
         writer: &mut W,

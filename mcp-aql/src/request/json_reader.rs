@@ -1,5 +1,5 @@
-//! Reads the tool arguments of one request from JSON text, and reports where a plain map would lose
-//! something: member names that are repeated, numbers that 64 bits do not hold, and lone surrogates.
+//! Reads the tool arguments of one request from JSON text, and reports values that a map cannot represent:
+//! repeated members, numbers beyond 64 bits, and lone surrogates.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -17,9 +17,9 @@ use crate::text::clean;
 /// The tool arguments of one request.
 #[derive(Debug, Default)]
 pub(crate) struct Arguments {
-    /// The members. Of a repeated one the last value, or `null` inside of a batch's item.
+    /// The members. A repeated member has its last value, or `null` inside an item of a batch.
     pub(crate) members: Map<String, Value>,
-    /// The values that were not kept as they were sent. The request, or the item of a batch, is refused.
+    /// The values that could not be kept as they were sent. The request or the item of a batch is refused.
     pub(crate) losses: Vec<Loss>,
 }
 
@@ -29,15 +29,15 @@ impl From<Map<String, Value>> for Arguments {
     }
 }
 
-/// A value that was not kept as it was sent.
+/// A value that could not be kept as it was sent.
 #[derive(Debug)]
 pub(crate) struct Loss {
-    /// The item of a batch that it is in.
+    /// The item of a batch that contains the value.
     pub(crate) item: Option<usize>,
     pub(crate) error: OperationError,
 }
 
-/// The maximum number of losses that are kept for a request or for an item of a batch. One is reported.
+/// The maximum number of stored losses per request or item of a batch. Only one is reported.
 const MAX_LOSSES: usize = 1;
 
 /// Reads an object. `Ok(Err(…))` holds a value that is not an object.
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> serde_json::Result<Result<Arguments, Value>> {
     })
 }
 
-/// Reads any value, which has this name where it is reported.
+/// Reads any value. `name` is its name in errors.
 pub(crate) fn read_value(text: &str, name: Option<&str>) -> serde_json::Result<(Value, Vec<Loss>)> {
     let first = Reader::new(None);
     let value = match first.read(text, name) {
@@ -62,7 +62,8 @@ pub(crate) fn read_value(text: &str, name: Option<&str>) -> serde_json::Result<(
     if !first.floats.get() || Tokens::behind(text, 0).all(is_exact) {
         return Ok((value, first.losses.into_inner()));
     }
-    // Rare: some number may have more digits than are kept. Read again, with each number's text at hand.
+    // In rare cases, a number may have more digits than a value keeps. The text is then read again with the
+    // text of each number.
     Reader::new(Some(text)).finish(text, name)
 }
 
@@ -73,11 +74,11 @@ fn is_short(number: &str) -> bool {
 
 struct Reader<'a> {
     losses: RefCell<Vec<Loss>>,
-    /// Whether there was a number that is not an integer of 64 bits.
+    /// Whether there was a number other than an integer of 64 bits.
     floats: Cell<bool>,
-    /// The text as it was sent, where each string and each number of it is checked.
+    /// The sent text, if its strings and numbers are checked.
     sent: Option<&'a str>,
-    /// The position in that text behind the strings and numbers that were read.
+    /// The position in the text after the strings and numbers that were read.
     position: Cell<usize>,
 }
 
@@ -104,14 +105,14 @@ impl<'a> Reader<'a> {
         Ok((value, self.losses.into_inner()))
     }
 
-    /// Returns the next string or number as it was sent, with its position in the text.
+    /// Returns the next string or number as it was sent, with its position.
     fn next_sent(&self) -> Option<(usize, &'a str)> {
         let (start, token) = Tokens::behind(self.sent?, self.position.get()).next()?;
         self.position.set(start + token.len());
         Some((start, token))
     }
 
-    /// Checks the string that was just read, which is the name or the value of the member at this path.
+    /// Checks the string that was just read: the name or the value of the member at this path.
     fn check_string(&self, path: Option<&Path<'_>>) {
         if let Some((start, token)) = self.next_sent()
             && let Some(place) = lone_surrogate(token)
@@ -120,7 +121,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Notes that the value at this path was not kept.
+    /// Records that the value at this path could not be kept.
     #[cold]
     fn lose(&self, path: Option<&Path<'_>>, error: impl FnOnce(&str) -> OperationError) {
         let item = path.and_then(item_of);
@@ -132,7 +133,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The item of a batch that a path leads into.
+/// The item of a batch that a path refers to.
 fn item_of(path: &Path<'_>) -> Option<usize> {
     match path {
         Path::Root(_) => None,
@@ -165,7 +166,7 @@ impl Place<'_> {
         }
         let problem = if nearest.is_finite() { TOO_PRECISE } else { TOO_LARGE };
         self.reader.lose(self.path, |path| OperationError::invalid_value(path, problem));
-        // If the value is shown to its sender, it has all its digits.
+        // Error messages show the value with all its digits.
         text.into()
     }
 }
@@ -239,7 +240,7 @@ impl<'de> Visitor<'de> for Place<'_> {
                 let error = |path: &str| OperationError::invalid_value(path, REPEATED);
                 self.reader.lose(Some(&path), error);
                 if item_of(&path).is_some() {
-                    // A reply that shows the item, or names its operation, selects neither value.
+                    // A reply that shows the item or names its operation must not choose one of the values.
                     value = Value::Null;
                 }
             }
@@ -249,7 +250,7 @@ impl<'de> Visitor<'de> for Place<'_> {
     }
 }
 
-/// Whether a number, written again as the nearest one of 64 bits, still has the digits of its text.
+/// Whether the nearest number of 64 bits has the digits of the text when it is written again.
 fn keeps_digits(text: &str, nearest: f64) -> bool {
     if !nearest.is_finite() {
         return false;
@@ -266,7 +267,7 @@ fn keeps_digits(text: &str, nearest: f64) -> bool {
     if digits.is_empty() || digits.len() > MAX_DIGITS {
         return digits.is_empty();
     }
-    // To as many digits as were sent, it must be the number that was sent.
+    // Written with as many digits as the text, the number must be equal to the text.
     let written = format!("{:.*e}", digits.len() - 1, nearest.abs());
     let written = written.split('e').next().unwrap_or_default();
     written.chars().filter(char::is_ascii_digit).eq(digits.chars())
@@ -423,7 +424,7 @@ mod tests {
             let text = json!({ "a": value }).to_string();
             let read = read(&text).unwrap().unwrap();
             prop_assert!(read.losses.is_empty(), "{:?}", read.losses);
-            // Compared as text, which shows each digit.
+            // The comparison as text includes every digit.
             prop_assert_eq!(Value::from(read.members).to_string(), text);
         }
 

@@ -1,19 +1,18 @@
-//! The strings and numbers of a JSON text as they are written, for faults that a parser reports without
-//! reading on.
+//! The strings and numbers in a JSON text, to report faults at which a parser stops.
 
 use std::borrow::Cow;
 
 use serde::de::IgnoredAny;
 
-/// The strings, member names included, and the numbers of a JSON text, in order and with their positions.
-/// Strings have their quotation marks.
+/// The strings, including member names, and the numbers of a JSON text, in order and with their positions.
+/// Strings include their quotation marks.
 pub(super) struct Tokens<'a> {
     text: &'a str,
     position: usize,
 }
 
 impl<'a> Tokens<'a> {
-    /// The tokens behind a position, which is outside of a string.
+    /// The tokens after a position that is not inside a string.
     pub(super) fn behind(text: &'a str, position: usize) -> Self {
         Self { text, position }
     }
@@ -51,8 +50,8 @@ fn string_length(text: &str) -> Option<usize> {
     None
 }
 
-/// Replaces lone surrogates and numbers beyond 64 bits, at which a parser stops. Everything else keeps its
-/// value and its position.
+/// Replaces lone surrogates and numbers beyond 64 bits, at which a parser stops. All other values and all
+/// positions stay the same.
 pub(crate) fn readable(text: &str) -> Cow<'_, str> {
     let mut readable = String::new();
     let mut copied = 0;
@@ -111,10 +110,10 @@ fn lone_surrogates(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The length of `\uXXXX`.
+/// The length of `\uXXXX`, in bytes.
 const ESCAPE_BYTES: usize = 6;
 
-/// The `\uXXXX` escapes of a JSON text, with their places.
+/// The `\uXXXX` escapes of a JSON text with their positions.
 struct Escapes<'a> {
     text: &'a str,
     at: usize,
@@ -129,7 +128,7 @@ impl Iterator for Escapes<'_> {
             let offset = self.at + rest.find('\\')?;
             let escape = self.text.as_bytes().get(offset + 1)?;
             if *escape != b'u' {
-                // `\\` and the like; a character of several bytes cannot follow in valid JSON.
+                // Escapes such as `\\`. Valid JSON has no multi-byte character here.
                 self.at = offset + 1 + escape_length(*escape);
                 continue;
             }
@@ -143,7 +142,7 @@ impl Iterator for Escapes<'_> {
     }
 }
 
-/// How far to go on behind a backslash: past an ASCII escape, and nowhere before anything else.
+/// The number of bytes to skip after a backslash: one for an ASCII escape, and otherwise none.
 fn escape_length(byte: u8) -> usize {
     usize::from(byte.is_ascii())
 }

@@ -1,3 +1,5 @@
+//! The payload limits of requests and replies.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_aql_protocol::ErrorCode;
@@ -9,10 +11,10 @@ use crate::shape::Path;
 use crate::text::clean;
 use mcp_aql_protocol::Limits;
 
-/// The nesting depth that serde_json parses. No limit of an adapter on nesting is higher.
+/// The maximum nesting depth of serde_json. The limit of an adapter is never higher.
 pub(super) const PARSED_DEPTH: usize = 127;
 
-/// A size limit was exceeded (REQ-ENC-13).
+/// The error for an exceeded size limit (REQ-ENC-13).
 pub(crate) fn too_large(
     limit_type: &str,
     limit_value: usize,
@@ -29,12 +31,12 @@ pub(crate) fn too_large(
     .with_detail("unit", unit)
 }
 
-/// The faults of a request as a whole, and of the items of a batch by themselves.
+/// The faults of a whole request, and of single items of a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) whole: Option<OperationError>,
     pub(crate) items: BTreeMap<usize, OperationError>,
-    /// The items of which some value was not kept as it was sent.
+    /// The items in which a value could not be kept as it was sent.
     pub(crate) altered: BTreeSet<usize>,
 }
 
@@ -47,9 +49,9 @@ impl Findings {
     }
 }
 
-/// Measures a request against the limits, and finds U+0000 in text and values that were lost in reading it
-/// (REQ-ENC-02, REQ-ENC-05, REQ-ENC-08, REQ-ENC-10 to REQ-ENC-12). The size is that of the serialised
-/// tool arguments. Values inside of a batch's item are the item's matter (REQ-BAT-02).
+/// Checks a request against the limits, and finds U+0000 in text and values that were lost when it was read
+/// (REQ-ENC-02, REQ-ENC-05, REQ-ENC-08, REQ-ENC-10 to REQ-ENC-12). The size is that of the serialized tool
+/// arguments. Faults inside an item of a batch belong to that item (REQ-BAT-02).
 pub(crate) fn check_request(arguments: &mut Arguments, limits: &Limits) -> Findings {
     let members = &arguments.members;
     let mut findings = Findings::default();
@@ -74,7 +76,7 @@ pub(crate) fn check_request(arguments: &mut Arguments, limits: &Limits) -> Findi
             _ => note(None, examine(name, value, path, limits)),
         }
     }
-    // Nearly every request is far from the limit, whatever its text needs as escapes.
+    // Most requests are far below the limit, even if every character needed an escape.
     if at_most > limits.max_request_size {
         let bytes = object_length(members, 1);
         let is_first =
@@ -91,8 +93,8 @@ pub(crate) fn check_request(arguments: &mut Arguments, limits: &Limits) -> Findi
     findings
 }
 
-/// Measures a member of a request, or an item of a batch. Returns the maximum number of bytes that it
-/// has when it is serialised.
+/// Checks a member of a request or an item of a batch. Returns the maximum number of bytes of its
+/// serialized form.
 fn examine(
     name: &str,
     value: &Value,
@@ -109,7 +111,7 @@ fn examine(
     }
 }
 
-/// The number of objects and arrays that a member of the request, or an item of a batch, lies in.
+/// The number of objects and arrays around a member of the request or an item of a batch.
 fn depth_of(path: Path<'_>) -> usize {
     if matches!(path, Path::Item(..)) { 2 } else { 1 }
 }
@@ -125,9 +127,9 @@ fn nul_error(location: String) -> OperationError {
 /// The result of one pass over a value.
 #[derive(Default)]
 struct Seen {
-    /// It is no longer than this when it is serialised.
+    /// The maximum length of the serialized value.
     at_most: usize,
-    /// Some text holds U+0000.
+    /// Whether a text contains U+0000.
     nul: bool,
 }
 
@@ -168,12 +170,12 @@ fn look_at_text(text: &str, limits: &Limits, seen: &mut Seen) -> Result<(), Brok
     if text.len() > limits.max_string_length {
         return Err(Broken::Text(text.len()));
     }
-    seen.at_most += text.len().saturating_mul(LONGEST_ESCAPE) + 2;
+    seen.at_most += text.len().saturating_mul(MAX_ESCAPE_BYTES) + 2;
     seen.nul |= holds_nul(text);
     Ok(())
 }
 
-/// Most texts are names and short values, for which setting up a search costs more than looking.
+/// Most texts are short, so a plain loop is faster than a search.
 fn holds_nul(text: &str) -> bool {
     let bytes = text.as_bytes();
     match bytes.len() {
@@ -182,12 +184,12 @@ fn holds_nul(text: &str) -> bool {
     }
 }
 
-/// `\u0001`
-const LONGEST_ESCAPE: usize = 6;
+/// The length of `\u0001`, in bytes.
+const MAX_ESCAPE_BYTES: usize = 6;
 
-/// How long an object is when it is serialised. What lies deeper than any parser goes is left out.
+/// The length of a serialized object. Values deeper than any parser accepts do not count.
 fn object_length(fields: &Map<String, Value>, depth: usize) -> usize {
-    // Braces, and for each field a colon and, but for the first, a comma.
+    // Braces, a colon for each field, and a comma for each field except the first.
     let signs = 2 + (fields.len() * 2).saturating_sub(1);
     fields.iter().map(|(name, value)| text_length(name) + length(value, depth)).sum::<usize>()
         + signs
@@ -225,7 +227,7 @@ fn check_depth(depth: usize, limits: &Limits) -> Result<(), Broken> {
     if depth > limits.max_nesting_depth { Err(Broken::Depth(depth)) } else { Ok(()) }
 }
 
-/// A limit that a request exceeds; small, as it is passed around for every value.
+/// A limit that a request exceeds. It is small, because it is passed for every value.
 #[derive(Debug, Clone, Copy)]
 enum Broken {
     Depth(usize),
@@ -235,7 +237,7 @@ enum Broken {
 }
 
 impl Broken {
-    /// The error, with the place of the first value that exceeds the limit.
+    /// The error with the path of the first value that exceeds the limit.
     #[cold]
     fn located(self, name: &str, value: &Value, path: Path<'_>, limits: &Limits) -> OperationError {
         let error = match self {
@@ -254,7 +256,7 @@ impl Broken {
     }
 }
 
-/// The path of the first value that is wrong in this way, by the name of a member and its value.
+/// The path of the first value with this fault, from the name of a member and its value.
 fn place_of(broken: Broken, name: &str, value: &Value, path: Path<'_>, limits: &Limits) -> String {
     let wrong_text = |text: &str| match broken {
         Broken::Nul => text.contains('\0'),
@@ -277,7 +279,7 @@ fn place_of(broken: Broken, name: &str, value: &Value, path: Path<'_>, limits: &
     clean(&found.unwrap_or_default())
 }
 
-/// Looks for the first value that is wrong.
+/// A search for the first value with a fault.
 struct Search<'a> {
     wrong_text: &'a dyn Fn(&str) -> bool,
     wrong_list: &'a dyn Fn(&[Value]) -> bool,
@@ -405,7 +407,7 @@ mod tests {
                 (4, "operations[4][0][0]"),
             ]
         );
-        // A request that is too large is refused as a whole, even if its items are faulty too.
+        // A request that is too large is refused as a whole, even if its items have faults too.
         let long = json!({ "operations": ["x".repeat(11), "y".repeat(200)] });
         let mut arguments = Arguments::from(long.as_object().unwrap().clone());
         let whole = check_request(&mut arguments, &limits).whole;
@@ -459,7 +461,7 @@ mod tests {
         let mut arguments = Arguments::from(arguments);
         let whole = check_request(&mut arguments, &Limits::default()).whole;
         assert_eq!(whole.unwrap().details()["limit_type"], "nesting_depth");
-        // Dropping so deep a value recurses too: take it apart level by level.
+        // Dropping a value of this depth would recurse too, so it is dropped level by level.
         let mut inner = arguments.members.remove("a").unwrap();
         while let Value::Array(mut values) = inner {
             inner = values.pop().unwrap();

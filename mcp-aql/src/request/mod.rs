@@ -1,4 +1,4 @@
-//! Decoding: what a request is made of, before anyone asks which operations exist.
+//! Decoding: reads a request without regard to the existing operations.
 
 mod bytes;
 mod decode;

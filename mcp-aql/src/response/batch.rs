@@ -1,3 +1,5 @@
+//! The reply to a batch.
+
 use serde_json::{Value, json};
 
 use super::Reply;
@@ -5,7 +7,7 @@ use super::reply::push_warnings;
 use crate::request::{OperationInput, Refused, too_large};
 use crate::warning::Warning;
 
-/// The reply to a batch, growing item by item.
+/// The reply to a batch, to which results are added in order.
 ///
 /// Source: operations §7.2 (REQ-BAT-02 to REQ-BAT-05).
 #[derive(Debug)]
@@ -14,15 +16,15 @@ pub(crate) struct BatchReply {
     succeeded: usize,
     failed: usize,
     max_size: usize,
-    /// Items that are still to come.
+    /// The number of remaining items.
     left: usize,
     full: bool,
 }
 
-/// Room for the error of an item that was not run, its name included.
-const NOT_RUN: usize = 640;
-/// Room for the summary and for the warnings.
-const REST: usize = 4_096;
+/// The reserved size for the error of an item that was not run, in bytes.
+const NOT_RUN_BYTES: usize = 640;
+/// The reserved size for the summary and the warnings, in bytes.
+const REST_BYTES: usize = 4_096;
 
 impl BatchReply {
     pub(crate) fn new(max_size: usize, items: usize) -> Self {
@@ -30,18 +32,18 @@ impl BatchReply {
         Self { text, succeeded: 0, failed: 0, max_size, left: items, full: false }
     }
 
-    /// Whether the reply has no room for another result. What comes after it is not run.
+    /// Whether the reply has no room for another result. Later items are not run.
     pub(crate) fn is_full(&self) -> bool {
         self.full
     }
 
     /// The room for the reply of the next item.
     pub(crate) fn room(&self) -> usize {
-        let reserve = self.left.saturating_mul(NOT_RUN).saturating_add(REST);
+        let reserve = self.left.saturating_mul(NOT_RUN_BYTES).saturating_add(REST_BYTES);
         self.max_size.saturating_sub(self.text.len()).saturating_sub(reserve)
     }
 
-    /// Adds the result of the next item. One that has no room is replaced by the error that says so.
+    /// Adds the result of the next item. A result that does not fit is replaced by an error.
     pub(crate) fn push(&mut self, operation: &str, reply: &Reply) {
         if reply.text.len() > self.room() {
             self.full = true;
@@ -77,9 +79,8 @@ impl BatchReply {
         }
     }
 
-    /// Closes the reply before an item that has to be confirmed: the item and what comes after it have
-    /// not run, and that is no failure. Such a reply has no warnings (REQ-BAT-08 to REQ-BAT-10, choice
-    /// C-39).
+    /// Completes the reply before an item that requires confirmation. This item and later ones were not
+    /// run, which is not a failure. Such a reply has no warnings (REQ-BAT-08 to REQ-BAT-10, choice C-39).
     pub(crate) fn halt(
         mut self,
         operation: &str,
@@ -101,8 +102,8 @@ impl BatchReply {
                     (operation, input.into_params().into())
                 }
                 Err(refused) if refused.altered => {
-                    // Without an operation the item is refused again if it is sent as it is here: some of
-                    // its values are not those that the caller sent.
+                    // Without an operation, the item is refused again if it is sent back unchanged, because
+                    // some of its values differ from those of the caller.
                     pending.push(json!({
                         "index": place, "operation": "", "params": {}, "error": refused.error,
                     }));
@@ -118,15 +119,15 @@ impl BatchReply {
         let summary = format!(
             r#","summary":{{"total":{total},"succeeded":{succeeded},"failed":{failed},"halted":1,"pending":{count}}}}}"#
         );
-        // The caller has sent them, and `summary` tells how many they are.
-        if self.text.len() + pending.len() + summary.len() + REST <= self.max_size {
+        // The caller has these items, and `summary` has their number.
+        if self.text.len() + pending.len() + summary.len() + REST_BYTES <= self.max_size {
             self.text.push_str(&format!(r#","pending_operations":{pending}"#));
         }
         self.text.push_str(&summary);
         Reply { text: self.text, code: None }
     }
 
-    /// Closes the reply. Warnings of all items stand at its top (REQ-WRN-11).
+    /// Completes the reply. The warnings of all items are at its top level (REQ-WRN-11).
     pub(crate) fn finish(mut self, warnings: &[Warning]) -> Reply {
         let (succeeded, failed) = (self.succeeded, self.failed);
         let total = succeeded + failed;

@@ -1,4 +1,4 @@
-//! The result union: what goes out, and whether a client should count it as an error.
+//! Replies: the JSON text, and whether a client should treat it as an error.
 
 mod batch;
 mod reply;

@@ -1,10 +1,12 @@
+//! A single reply.
+
 use mcp_aql_protocol::ErrorCode;
 
 use crate::error::OperationError;
 use crate::operation::Payload;
 use crate::warning::Warning;
 
-/// One reply, as the JSON text that goes out.
+/// A reply as JSON text.
 ///
 /// Source: MCP-AQL §5.1 (REQ-RSP-01 to REQ-RSP-07).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,19 +29,19 @@ impl Reply {
 
     /// A failure: `{"success":false,"error":{…}}`.
     pub(crate) fn failure(error: &OperationError) -> Self {
-        // Errors are plain data: codes, text and JSON always serialize.
+        // Errors consist of codes, text and JSON, which always serialize.
         let error_json = serde_json::to_string(error).unwrap_or_default();
         let text = format!(r#"{{"success":false,"error":{error_json}}}"#);
         Self { text, code: Some(error.code()) }
     }
 
-    /// A result of another server's tool.
+    /// Creates a reply from the result of another server's tool.
     #[doc(hidden)]
     pub fn of_tool(text: String) -> Self {
         Self { text, code: None }
     }
 
-    /// Whether MCP's `isError` is set: only for what a client cannot mend by another call
+    /// Whether MCP's `isError` is set: only for errors that a client cannot correct with another call
     /// (REQ-MCP-10, choice C-11).
     pub fn is_error(&self) -> bool {
         self.code.is_some_and(|code| !code.is_recoverable())

@@ -1,7 +1,9 @@
+//! The result of a call in the same process.
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// What an operation answers, as a caller in the same process sees it.
+/// The result of an operation for a caller in the same process.
 ///
 /// ```
 /// # use mcp_aql::OperationResult;
@@ -16,7 +18,7 @@ pub enum OperationResult {
     Success {
         /// The operation's payload.
         data: Value,
-        /// The whole reply, with `warnings`, `results` and `summary` where they are.
+        /// The whole reply, including `warnings`, `results` and `summary` if present.
         reply: Map<String, Value>,
     },
     /// `{"success":false,"error":…}`
@@ -28,18 +30,18 @@ pub enum OperationResult {
 pub struct ErrorDetail {
     /// The protocol's code.
     pub code: String,
-    /// The sentence for the reader.
+    /// The message.
     pub message: String,
-    /// What a caller can work with, by key.
+    /// The structured details.
     #[serde(default)]
     pub details: Map<String, Value>,
 }
 
-/// What a reader gets that asks a failure for data.
+/// The data of a failure.
 static NO_DATA: Value = Value::Null;
 
 impl OperationResult {
-    /// Reads a reply's text. Text that is no reply reads as a failure.
+    /// Parses a reply. Any other text becomes a failure.
     pub fn from_json(text: &str) -> Self {
         let mut reply: Map<String, Value> = serde_json::from_str(text).unwrap_or_default();
         if reply.get("success") == Some(&Value::Bool(true)) {

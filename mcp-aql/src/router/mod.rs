@@ -1,4 +1,4 @@
-//! Routing: name → operation, and whether it came in through the right door.
+//! Routing: finds the operation of a name and checks the endpoint.
 
 mod profile;
 mod registry;

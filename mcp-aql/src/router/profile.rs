@@ -1,23 +1,25 @@
+//! Endpoint modes, profiles and families.
+
 use std::str::FromStr;
 
 use mcp_aql_protocol::{SemanticCategory, is_public_name};
 
-/// Which tools an adapter offers.
+/// The tools that an adapter offers.
 ///
 /// Source: endpoint-modes §3.1 (REQ-EPT-01, REQ-EPT-10, REQ-EPT-13).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EndpointMode {
-    /// A tool for each endpoint family.
+    /// One tool for each endpoint family.
     #[default]
     Semantic,
-    /// One tool, `mcp_aql`, for everything.
+    /// One tool, `mcp_aql`, for all operations.
     Single,
-    /// Both.
+    /// Both kinds of tools.
     All,
 }
 
 impl EndpointMode {
-    /// The word in `_protocol.mode` and in `MCP_AQL_ENDPOINT_MODE`.
+    /// The value of `_protocol.mode` and `MCP_AQL_ENDPOINT_MODE`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Semantic => "semantic",
@@ -30,7 +32,7 @@ impl EndpointMode {
 impl FromStr for EndpointMode {
     type Err = String;
 
-    /// `semantic` (or `crude`, its older name), `single` or `all`.
+    /// Parses `semantic` (or its older name `crude`), `single` or `all`.
     fn from_str(text: &str) -> Result<Self, String> {
         match text {
             "semantic" | "crude" => Ok(Self::Semantic),
@@ -43,7 +45,7 @@ impl FromStr for EndpointMode {
     }
 }
 
-/// The endpoint families that an adapter's operations are spread over in semantic mode.
+/// The endpoint families of an adapter's operations in semantic mode.
 ///
 /// ```
 /// use mcp_aql::{EndpointProfile, SemanticCategory as Category};
@@ -69,7 +71,7 @@ pub struct EndpointProfile {
     pub(crate) introspect_in: Option<String>,
 }
 
-/// A named group of operations, which semantic mode offers as one tool.
+/// A named group of operations, which is one tool in semantic mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Family {
     pub(crate) name: String,
@@ -78,17 +80,17 @@ pub struct Family {
 }
 
 impl Family {
-    /// The name, as `endpoint` in introspection gives it.
+    /// The name, which is `endpoint` in introspection.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// What the family is for, in a sentence.
+    /// The purpose of the family in one sentence.
     pub fn purpose(&self) -> &str {
         &self.purpose
     }
 
-    /// The categories whose operations come here unless they name another family.
+    /// The categories whose operations belong to this family, unless they name another one.
     pub fn categories(&self) -> &[SemanticCategory] {
         &self.categories
     }
@@ -101,7 +103,7 @@ impl Default for EndpointProfile {
 }
 
 impl EndpointProfile {
-    /// The standard profile: a family for each of the five categories.
+    /// Returns the standard profile: one family for each of the five categories.
     pub fn crude() -> Self {
         let purpose = |category| match category {
             SemanticCategory::Create => "Operations that add data.",
@@ -124,13 +126,13 @@ impl EndpointProfile {
         }
     }
 
-    /// A profile of your own, without families yet.
+    /// Creates a custom profile without families.
     pub fn custom(name: impl Into<String>) -> Self {
         Self { name: name.into(), families: Vec::new(), introspect_in: None }
     }
 
-    /// Adds a family: its name (a verb that tells intent), what it is for, and the categories whose
-    /// operations it takes unless they say `endpoint = "…"`.
+    /// Adds a family: its name, which should be a verb, its purpose, and the categories of its operations.
+    /// An operation with `endpoint = "…"` may belong to another family.
     #[must_use]
     pub fn family(
         mut self,
@@ -146,14 +148,14 @@ impl EndpointProfile {
         self
     }
 
-    /// The family that takes `introspect`. Default: the first that takes READ operations.
+    /// Sets the family of `introspect`. Default: the first family with READ operations.
     #[must_use]
     pub fn introspect_in(mut self, family: impl Into<String>) -> Self {
         self.introspect_in = Some(family.into());
         self
     }
 
-    /// The profile's name, as `MCP_AQL_ENDPOINT_PROFILE` chooses it.
+    /// The profile's name, which is a value of `MCP_AQL_ENDPOINT_PROFILE`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -196,7 +198,7 @@ impl EndpointProfile {
         })
     }
 
-    /// The family that takes `introspect`.
+    /// The family of `introspect`.
     pub(crate) fn introspect_family(&self) -> Result<usize, String> {
         match &self.introspect_in {
             Some(_) if self.is_crude() => self.family_of(SemanticCategory::Read, None),
@@ -205,7 +207,7 @@ impl EndpointProfile {
         }
     }
 
-    /// What is wrong with the profile itself.
+    /// The problems of the profile itself.
     pub(crate) fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if !is_public_name(&self.name) {

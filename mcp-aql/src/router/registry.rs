@@ -1,3 +1,5 @@
+//! The registered operations of an adapter.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -10,25 +12,25 @@ use crate::operation::RegisteredOperation;
 use crate::text::clean;
 use mcp_aql_protocol::nearest_name;
 
-/// The door that a request came in through.
+/// The endpoint that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Endpoint {
-    /// The tool of an endpoint family, by its place in the profile.
+    /// The tool of an endpoint family, by its index in the profile.
     Family(usize),
-    /// The tool that takes everything, or a call in process.
+    /// The unified tool, or a call in the same process.
     Unified,
 }
 
-/// All operations, by name. Built once, read-only after.
+/// All operations by name. It does not change after the adapter is built.
 pub(crate) struct Registry {
     pub(crate) profile: EndpointProfile,
     pub(crate) entries: Vec<Entry>,
     by_name: HashMap<Arc<str>, usize>,
-    /// Tool names by family, and the unified tool's.
+    /// The tool names by family, followed by the name of the unified tool.
     pub(crate) tool_names: Vec<String>,
 }
 
-/// An operation and the family it belongs to.
+/// An operation with its family.
 pub(crate) struct Entry {
     pub(crate) operation: RegisteredOperation,
     pub(crate) family: usize,
@@ -58,7 +60,7 @@ impl Registry {
         self.tool_names.get(family).map_or("", String::as_str)
     }
 
-    /// An operation's place among the entries.
+    /// The index of an operation among the entries.
     pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
@@ -67,7 +69,8 @@ impl Registry {
         self.entries.get(self.place_of(name)?)
     }
 
-    /// The operation of this name, if it may be called through this door (REQ-EPT-03, REQ-EPT-16).
+    /// Returns the operation of this name, if it may be called through this endpoint (REQ-EPT-03,
+    /// REQ-EPT-16).
     pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<&Entry, OperationError> {
         let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
         match endpoint {
@@ -78,7 +81,7 @@ impl Registry {
         }
     }
 
-    /// `NOT_FOUND_OPERATION`, so that the client turns to introspection (REQ-ERR-10).
+    /// `NOT_FOUND_OPERATION`, which directs the client to introspection (REQ-ERR-10).
     fn unknown(&self, name: &str) -> OperationError {
         let name = clean(name);
         let lower = name.to_ascii_lowercase().replace('-', "_");

@@ -1,3 +1,5 @@
+//! Checks values against shapes.
+
 use std::fmt;
 
 use mcp_aql_protocol::nearest_name;
@@ -9,10 +11,10 @@ use crate::constraint::has_format;
 use crate::text::shorten;
 use crate::vocab::json_type;
 
-/// What is wrong with a value, and where.
+/// A fault of a value and its path.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Fault {
-    /// Dotted path from the parameter on: `metadata.owner`, `tags[2]`.
+    /// The dotted path inside the parameter: `metadata.owner`, `tags[2]`.
     pub(crate) path: String,
     pub(crate) kind: FaultKind,
 }
@@ -21,27 +23,27 @@ pub(crate) struct Fault {
 pub(crate) enum FaultKind {
     /// The JSON type is wrong.
     Type { expected: String, actual: &'static str },
-    /// A field that a nested object needs is not there.
+    /// A nested object lacks a required field.
     Missing { expected: String },
     /// An object has no such field.
     Unknown { valid: Vec<String>, hint: Hint },
-    /// A field that only the adapter writes.
+    /// Only the adapter may set the field.
     ReadOnly,
-    /// A constraint is broken; the text ends the sentence "Parameter 'x' …".
+    /// The value violates a constraint. The text completes the sentence "Parameter 'x' …".
     Value { expectation: String },
 }
 
-/// What the caller probably meant by an unknown name.
+/// The most likely intention behind an unknown name.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Hint {
     None,
-    /// This field.
+    /// Another field.
     Name(String),
     /// The identifier that belongs beside `input`.
     Identifier,
 }
 
-/// The way from a parameter to a value inside it. It is only spelt out when there is a fault.
+/// The path from a parameter to a value inside it. It is only formatted for a fault.
 #[derive(Clone, Copy)]
 pub(crate) enum Path<'a> {
     Root(&'a str),
@@ -59,26 +61,25 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// What is wrong with a value, up to a number of faults and of steps.
+/// The faults of a value, up to a maximum number of faults and steps.
 ///
-/// A union tries its variants one after the other, so a recursive one can take exponentially many
-/// steps for a small value: the budget ends that, and is far beyond what any request within the
-/// limits takes otherwise.
+/// A union tries its variants in order, so a recursive union can take exponentially many steps for a small
+/// value. The maximum is far above the steps of other requests within the limits.
 #[derive(Debug)]
 pub(crate) struct Faults {
     list: Vec<Fault>,
     steps: u32,
-    /// While a variant is tried: whether it fits. Nothing is written down then.
+    /// Whether a variant fits, while it is tried. Faults are not stored meanwhile.
     trial: Option<bool>,
 }
 
-/// One fault is as good as a hundred.
-const MOST_FAULTS: usize = 20;
-const MOST_STEPS: u32 = 4_000_000;
+/// The maximum number of reported faults.
+const MAX_FAULTS: usize = 20;
+const MAX_STEPS: u32 = 4_000_000;
 
 impl Faults {
     pub(crate) fn new() -> Self {
-        Self { list: Vec::new(), steps: MOST_STEPS, trial: None }
+        Self { list: Vec::new(), steps: MAX_STEPS, trial: None }
     }
 
     pub(crate) fn into_vec(self) -> Vec<Fault> {
@@ -93,7 +94,7 @@ impl Faults {
         self.push_with(path, || kind);
     }
 
-    /// Writes a fault down. What it says is only worked out when someone will read it.
+    /// Adds a fault, which is only described if it will be reported.
     fn push_with(&mut self, path: Path<'_>, kind: impl FnOnce() -> FaultKind) {
         if let Some(fits) = &mut self.trial {
             *fits = false;
@@ -103,15 +104,15 @@ impl Faults {
     }
 
     fn is_full(&self) -> bool {
-        self.trial == Some(false) || self.list.len() >= MOST_FAULTS
+        self.trial == Some(false) || self.list.len() >= MAX_FAULTS
     }
 
-    /// Faults so far, to tell whether there are more now.
+    /// The number of faults so far, to detect new ones.
     fn count(&self) -> usize {
         self.list.len() + usize::from(self.trial == Some(false))
     }
 
-    /// Counts a step; `false` when there are none left, which is a fault by itself.
+    /// Counts a step. Returns `false`, and adds a fault, if the maximum is reached.
     fn step(&mut self, path: Path<'_>) -> bool {
         if self.steps > 1 {
             self.steps -= 1;
@@ -129,7 +130,7 @@ impl Faults {
         false
     }
 
-    /// Whether `check` finds nothing, on this budget.
+    /// Whether `check` finds no fault. Its steps count.
     fn fits(&mut self, check: impl FnOnce(&mut Self)) -> bool {
         let outer = self.trial.replace(true);
         check(self);
@@ -140,7 +141,7 @@ impl Faults {
 }
 
 impl Shape {
-    /// Adds everything that is wrong with `value` to `faults`.
+    /// Adds all faults of `value` to `faults`.
     pub(crate) fn check(
         &self,
         value: &Value,
@@ -218,8 +219,8 @@ impl Shape {
         });
     }
 
-    /// A value fits when one variant takes it. A variant that the value's tag names is the only one
-    /// that counts; of the others those count whose JSON type the value has.
+    /// A value fits if one variant accepts it. If the value's tag names a variant, only that variant
+    /// counts. Otherwise, only the variants with the value's JSON type count.
     fn check_union(
         &self,
         variants: &[Self],
@@ -252,7 +253,7 @@ impl Shape {
         }
     }
 
-    /// Whether the value's JSON type is one of this form; what is inside does not matter.
+    /// Whether the value has a JSON type of this shape, regardless of its content.
     fn has_type_of(&self, value: &Value, shapes: &Shapes) -> bool {
         let shape = self.resolve(shapes);
         match (&shape.kind, value) {
@@ -271,7 +272,7 @@ impl Shape {
         }
     }
 
-    /// Whether a constant field of this variant (its tag), or its only field, is in `value`.
+    /// Whether the value has a constant field of this variant (its tag), or its only field.
     fn is_named_by(&self, value: &Value) -> bool {
         let (Kind::Object(object), Value::Object(fields)) = (&self.kind, value) else {
             return false;
@@ -351,7 +352,7 @@ fn unknown_field(object: &ObjectShape, name: &str, path: Path<'_>) -> FaultKind 
 }
 
 impl Checks {
-    /// What `value` breaks, as the end of the sentence "Parameter 'x' …".
+    /// The constraint that `value` violates, to complete the sentence "Parameter 'x' …".
     fn broken_by(&self, value: &Value) -> Option<String> {
         if !self.allowed.is_empty() && !self.allowed.contains(value) {
             return Some(self.must_be_one(value));

@@ -1,3 +1,5 @@
+//! Compiles JSON schemas and constraints into shapes.
+
 use std::sync::Arc;
 
 use mcp_aql_protocol::Format;
@@ -8,29 +10,29 @@ use crate::constraint::{Bound, Constraint, EnumValue};
 use crate::spec::SchemaFn;
 use crate::spec::{FieldSpec, InputSpec, Merge};
 
-/// Compiles JSON schemas and constraint tables into shapes, and notes what it could not.
+/// Compiles JSON schemas and constraint tables into shapes, and collects problems.
 #[derive(Debug, Default)]
 pub(crate) struct Compiler {
-    /// What stood in the way, for `build()` to report.
+    /// The problems for `build()` to report.
     pub(crate) problems: Vec<String>,
-    /// The forms of UPDATE inputs, by the names that introspection knows them by.
+    /// The shapes of UPDATE inputs, by their names in introspection.
     pub(crate) inputs: Shapes,
-    /// The tables behind them, by the resource's own name.
+    /// The tables of the inputs, by the resource's name.
     resources: Vec<(Arc<str>, InputSpec)>,
 }
 
-/// Schemas of types nest no deeper than this; a schema that does is cut to "anything", and the type
-/// itself still checks the value when it is decoded.
-const DEEPEST: usize = 64;
+/// The maximum nesting depth of schemas. A deeper part accepts anything; the type itself still checks the
+/// value when it is decoded.
+const MAX_DEPTH: usize = 64;
 
 impl Compiler {
-    /// The form that a JSON schema describes.
+    /// The shape that a JSON schema describes.
     pub(crate) fn schema(&mut self, schema: &Value) -> Shape {
         self.at_depth(schema, 0)
     }
 
     fn at_depth(&mut self, schema: &Value, depth: usize) -> Shape {
-        let Some(schema) = schema.as_object().filter(|_| depth < DEEPEST) else {
+        let Some(schema) = schema.as_object().filter(|_| depth < MAX_DEPTH) else {
             return Shape::of(match schema {
                 Value::Bool(false) => Kind::Never,
                 _ => Kind::Any,
@@ -40,7 +42,7 @@ impl Compiler {
         if let Some(description) = schema.get("description").and_then(Value::as_str) {
             shape.description = Some(description.to_owned());
         }
-        // Set by authors, with `#[schemars(extend("sensitive" = true))]`.
+        // Authors set it with `#[schemars(extend("sensitive" = true))]`.
         shape.sensitive |= schema.get("sensitive") == Some(&Value::Bool(true));
         self.checks_of(schema, &mut shape.checks);
         shape
@@ -62,8 +64,8 @@ impl Compiler {
         let has_fields = schema.contains_key("properties");
         if let Some(alternatives) = parts("oneOf").or_else(|| parts("anyOf")) {
             if has_fields {
-                // A flattened enum: its fields depend on the variant, so the type's own decoding
-                // has the last word on names.
+                // A flattened enum: the fields depend on the variant, so the type's own decoding decides
+                // about names.
                 let mut object = self.object(schema, depth);
                 object.rest = Rest::Open;
                 object.flattened.extend(self.each_of(alternatives, depth));
@@ -135,7 +137,7 @@ impl Compiler {
             None | Some(Value::Bool(true)) => Rest::Open,
             Some(each) => Rest::Each(Box::new(self.at_depth(each, depth + 1))),
         };
-        // Several flattened parts: names are left to the type's own decoding.
+        // Several flattened parts: the type's own decoding decides about names.
         if let Some(parts) = schema.get("allOf") {
             object.rest = Rest::Open;
             object.flattened = self.each_of(parts.as_array().map_or(&[], Vec::as_slice), depth);
@@ -166,7 +168,7 @@ impl Compiler {
         }
         if let Some(format) = schema.get("format").and_then(Value::as_str) {
             match integer_range(format) {
-                // How wide Rust's integer is goes out as a range, not as a format.
+                // The width of Rust's integer type becomes a range instead of a format.
                 Some((low, high)) => {
                     checks.counts = low == 0 && high > u16::MAX.into();
                     checks.minimum = checks.minimum.or(Some(Bound::Int(low)));
@@ -191,7 +193,7 @@ impl Compiler {
         }
     }
 
-    /// Lays the constraints of an operation's table over a shape.
+    /// Applies the constraints of an operation's table to a shape.
     pub(crate) fn constrain(&mut self, shape: &mut Shape, constraints: &[Constraint]) {
         for constraint in constraints {
             let checks = &mut shape.checks;
@@ -211,7 +213,7 @@ impl Compiler {
         }
     }
 
-    /// The form of an UPDATE operation's `input`.
+    /// The shape of an UPDATE operation's `input`.
     pub(crate) fn input(
         &mut self,
         spec: &InputSpec,
@@ -221,7 +223,7 @@ impl Compiler {
         self.inputs.get(&name).cloned().unwrap_or_default()
     }
 
-    /// Compiles the input of a resource once and gives its name, so that a resource may hold itself.
+    /// Compiles the input of a resource once and returns its name, so that a resource may contain itself.
     fn input_name(
         &mut self,
         spec: &InputSpec,
@@ -250,10 +252,10 @@ impl Compiler {
         name
     }
 
-    /// Lays the constraints of resources over the forms of their types, so that a field is held to
-    /// them wherever its type is taken, and shows them wherever it is shown. A type that is flattened into
-    /// another has left nothing behind there but its fields: where all of them are, the secret ones are
-    /// taken for secret too.
+    /// Applies the constraints of resources to the shapes of their types, so that a field is checked and
+    /// described in the same way wherever its type occurs. A type that is flattened into another one is
+    /// only visible through its fields. If all of them are present, its sensitive fields are treated as
+    /// sensitive there too.
     pub(crate) fn overlay_resources<'a>(
         &mut self,
         shapes: &'a mut Shapes,
@@ -310,7 +312,7 @@ impl Compiler {
         shape
     }
 
-    /// The form of a value that meets a stored one in this way.
+    /// The shape of a value that is merged with a stored one in this way.
     fn merging(
         &mut self,
         merge: Merge,
@@ -347,7 +349,7 @@ fn resource_name(schema: &Value) -> String {
     path.rsplit('/').next().unwrap_or(path).to_owned()
 }
 
-/// The form that accepts exactly this value.
+/// The shape that accepts exactly this value.
 fn constant(value: &Value) -> Shape {
     let mut shape = Shape::of(match value {
         Value::Null => Kind::Null,
@@ -363,7 +365,7 @@ fn constant(value: &Value) -> Shape {
     shape
 }
 
-/// One form out of several: `null` becomes a flag, texts to choose from become one choice.
+/// Combines several shapes: `null` becomes a flag, and constant texts become one enumeration.
 fn unite(shapes: &mut Vec<Shape>) -> Shape {
     let before = shapes.len();
     shapes.retain(|shape| !matches!(shape.kind, Kind::Null));
@@ -406,7 +408,7 @@ pub(super) fn bound_value(bound: Bound) -> Value {
     }
 }
 
-/// The range behind schemars' name for an integer type.
+/// The range of an integer type, by its name in schemars.
 fn integer_range(format: &str) -> Option<(i128, i128)> {
     Some(match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),

@@ -1,11 +1,13 @@
+//! Descriptions of shapes for introspection and messages.
+
 use serde_json::Value;
 
 use super::compile::bound_value;
 use super::{Checks, Kind, Members, Rest, Shape, Shapes};
 use crate::constraint::Bound;
 
-/// The name of a shape's type, as introspection and messages give it: a JSON type, or a type of the
-/// registry where that says more (REQ-INT-22).
+/// The name of a shape's type in introspection and messages: a JSON type, or a registered type if that is
+/// more specific (REQ-INT-22).
 pub(crate) fn type_name(shape: &Shape, shapes: &Shapes) -> String {
     match &shape.kind {
         Kind::Any | Kind::Never => "any".to_owned(),
@@ -34,18 +36,18 @@ pub(crate) fn describe(shape: &Shape, shapes: &Shapes, into: &mut Members) {
     describe_at(shape, shapes, into, 0);
 }
 
-/// A list type may hold itself: what lies deeper than anyone reads is left out.
+/// Describes a shape up to a maximum depth, because a list type may contain itself.
 fn describe_at(shape: &Shape, shapes: &Shapes, into: &mut Members, depth: usize) {
-    const DEEPEST: usize = 6;
+    const MAX_DEPTH: usize = 6;
     into.put("type", type_name(shape, shapes));
     let target = shape.resolve(shapes);
-    // What the parameter adds to its type comes last, so that it shows.
+    // The parameter's own constraints come last, so that they override those of its type.
     for checks in [&target.checks, &shape.checks] {
         describe_checks(checks, into);
     }
     let items = match &target.kind {
         Kind::Array(items) => Some(items),
-        // A map has no member of its own in the protocol's form: its values are described as a list's are.
+        // The protocol has no member for a map: its values are described like the items of a list.
         Kind::Object(object)
             if object.fields.is_empty() && matches!(shape.kind, Kind::Object(_)) =>
         {
@@ -58,7 +60,7 @@ fn describe_at(shape: &Shape, shapes: &Shapes, into: &mut Members, depth: usize)
     };
     if let Some(items) = items
         && !matches!(items.resolve(shapes).kind, Kind::Any)
-        && depth < DEEPEST
+        && depth < MAX_DEPTH
     {
         let mut inner = Members::new();
         describe_at(items, shapes, &mut inner, depth + 1);
@@ -78,9 +80,9 @@ fn describe_checks(checks: &Checks, into: &mut Members) {
     into.put_some("format", format.or_else(|| checks.other_format.clone()));
 }
 
-/// A bound that tells more than the width of an integer: not one of 32 bits, nor one beyond
-/// ±(2^53 - 1), which JSON readers do not take exactly (REQ-ENC-05), nor the 0 of a type that has no
-/// negative numbers. It is checked all the same.
+/// Whether a bound says more than the width of an integer type. Bounds of 32 bits, bounds beyond ±(2^53 -
+/// 1), which JSON parsers do not represent exactly (REQ-ENC-05), and the 0 of unsigned types are not
+/// described, but checked.
 fn is_telling(value: &Value) -> bool {
     const SAFE: f64 = 9_007_199_254_740_991.0;
     let width = [i64::from(i32::MIN), i64::from(i32::MAX), i64::from(u32::MAX)];
@@ -88,7 +90,7 @@ fn is_telling(value: &Value) -> bool {
         && !value.as_i64().is_some_and(|number| width.contains(&number))
 }
 
-/// What the protocol's parameter form has no member for, as a sentence for the description.
+/// The constraints without a member in the protocol's parameter form, as a sentence for the description.
 pub(crate) fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
     let target = shape.resolve(shapes);
     let pick = |of: fn(&Checks) -> Option<usize>| of(&shape.checks).or_else(|| of(&target.checks));

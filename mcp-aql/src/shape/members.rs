@@ -1,12 +1,14 @@
+//! JSON objects with ordered members.
+
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// A JSON object that keeps its members in the order a reader wants them.
+/// A JSON object that keeps the order of its members.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(crate) struct Members(Vec<(&'static str, Node)>);
 
-/// What a member holds.
+/// The value of a member.
 #[derive(Debug, Clone)]
 pub(crate) enum Node {
     Value(Value),
@@ -21,7 +23,7 @@ impl Members {
         Self::default()
     }
 
-    /// Sets a member; one that is there already keeps its place.
+    /// Sets a member. An existing member keeps its position.
     pub(crate) fn put(&mut self, key: &'static str, value: impl Into<Node>) {
         let value = value.into();
         match self.0.iter_mut().find(|(known, _)| *known == key) {
@@ -42,7 +44,7 @@ impl Members {
         }
     }
 
-    /// Sets a member unless there is nothing to say.
+    /// Sets a member if there is a value.
     pub(crate) fn put_some(&mut self, key: &'static str, value: Option<impl Into<Node>>) {
         if let Some(value) = value {
             self.put(key, value);

@@ -1,5 +1,5 @@
-//! The form of a value: compiled once from a type's JSON schema and the operation's constraints, it
-//! checks values and describes itself, so that what is accepted is what is documented (REQ-INT-20).
+//! Shapes of values. A shape is compiled once from a type's JSON schema and the operation's constraints. It
+//! checks values and describes itself, so that accepted values are the documented ones (REQ-INT-20).
 
 mod check;
 mod compile;
@@ -19,18 +19,18 @@ pub(crate) use members::Members;
 
 use crate::constraint::Bound;
 
-/// The form of a value.
+/// The shape of a value.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Shape {
     pub(crate) kind: Kind,
-    /// `null` is a value too.
+    /// Whether `null` is accepted too.
     pub(crate) nullable: bool,
     pub(crate) checks: Checks,
     pub(crate) description: Option<String>,
     pub(crate) sensitive: bool,
 }
 
-/// What a value is made of.
+/// The kind of a value.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Kind {
     #[default]
@@ -45,9 +45,9 @@ pub(crate) enum Kind {
     Array(Box<Shape>),
     Tuple(Vec<Shape>),
     Object(Box<ObjectShape>),
-    /// One of several forms.
+    /// One of several shapes.
     Union(Vec<Shape>),
-    /// A type of the registry.
+    /// A registered type.
     Named(Arc<str>),
 }
 
@@ -55,19 +55,20 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ObjectShape {
     pub(crate) fields: BTreeMap<String, FieldShape>,
-    /// Field names in the order shown.
+    /// The field names in the order of descriptions.
     pub(crate) order: Vec<String>,
     pub(crate) rest: Rest,
-    /// Forms of flattened enums: the type's own decoding checks by them, and what they hide is hidden.
+    /// The shapes of flattened enums. The type's own decoding checks them. Their
+    /// sensitive fields are redacted.
     pub(crate) flattened: Vec<Shape>,
-    /// As [`Rest::Each`], for values that the type's own decoding checks.
+    /// Like [`Rest::Each`], for values that the type's own decoding checks.
     pub(crate) others: Vec<Shape>,
-    /// Set for the `input` of an UPDATE operation and for what merges inside it.
+    /// The rules of merging, for the `input` of an UPDATE operation and the objects that merge inside it.
     pub(crate) merge: Option<MergeRules>,
 }
 
 impl ObjectShape {
-    /// The forms that the value of this name may have.
+    /// The possible shapes of the value with this name.
     pub(crate) fn forms_of<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Shape> {
         let field = self.fields.get(name);
         let each = match &self.rest {
@@ -85,34 +86,34 @@ pub(crate) struct FieldShape {
     pub(crate) required: bool,
 }
 
-/// What an object may hold beyond its known fields.
+/// The accepted members of an object beyond its known fields.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Rest {
-    /// Nothing: unknown names are refused.
+    /// None: unknown names are refused.
     #[default]
     Closed,
-    /// Anything.
+    /// Any.
     Open,
-    /// Values of this form, as a map has them.
+    /// Values of this shape, as in a map.
     Each(Box<Shape>),
 }
 
 /// The further rules of UPDATE input (REQ-UPD-04 to REQ-UPD-10).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MergeRules {
-    /// Fields that name the resource: they belong beside `input`.
+    /// The fields that identify the resource, which are parameters beside `input`.
     pub(crate) identifiers: &'static [&'static str],
-    /// Fields that only the adapter writes.
+    /// The fields that only the adapter may set.
     pub(crate) read_only: &'static [&'static str],
 }
 
-/// What a value must satisfy beyond its type.
+/// The constraints of a value beyond its type.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Checks {
     pub(crate) allowed: Vec<Value>,
     pub(crate) minimum: Option<Bound>,
     pub(crate) maximum: Option<Bound>,
-    /// The minimum is 0 because of the integer's type: it is checked, and nothing to talk about.
+    /// Whether the minimum is 0 because of an unsigned type: it is checked, but not described.
     pub(crate) counts: bool,
     pub(crate) above: Option<Bound>,
     pub(crate) below: Option<Bound>,
@@ -120,13 +121,13 @@ pub(crate) struct Checks {
     pub(crate) max_length: Option<usize>,
     pub(crate) patterns: Vec<regex::Regex>,
     pub(crate) format: Option<Format>,
-    /// A format that we do not check, shown as the type's author wrote it.
+    /// A format that is not checked, as the type's author wrote it.
     pub(crate) other_format: Option<String>,
     pub(crate) min_items: Option<usize>,
     pub(crate) max_items: Option<usize>,
 }
 
-/// The forms of all named types.
+/// The shapes of all named types.
 pub(crate) type Shapes = HashMap<Arc<str>, Shape>;
 
 impl Shape {
@@ -134,7 +135,7 @@ impl Shape {
         Self { kind, ..Self::default() }
     }
 
-    /// The names of other types in it.
+    /// Calls `take` for the names of other types in the shape.
     pub(crate) fn each_name(&self, take: &mut impl FnMut(&Arc<str>)) {
         match &self.kind {
             Kind::Named(name) => take(name),
@@ -158,7 +159,7 @@ impl Shape {
         }
     }
 
-    /// The objects in it, as far as they have no names.
+    /// Calls `take` for the objects in the shape that have no names.
     pub(crate) fn each_object(&mut self, take: &mut impl FnMut(&mut ObjectShape)) {
         match &mut self.kind {
             Kind::Array(items) => items.each_object(take),
@@ -185,7 +186,7 @@ impl Shape {
         }
     }
 
-    /// Follows names to the form behind them. Ends for a type that only names itself.
+    /// Follows names to the shape behind them. It also ends for a type that only refers to itself.
     pub(crate) fn resolve<'a>(&'a self, shapes: &'a Shapes) -> &'a Self {
         let mut shape = self;
         for _ in 0..64 {

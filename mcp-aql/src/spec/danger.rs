@@ -2,9 +2,10 @@
 
 use mcp_aql_protocol::DangerLevel;
 
-/// What an operation declares of its danger: `danger(level = "destructive", …)`.
+/// The declared danger of an operation: `danger(level = "destructive", …)`.
 ///
-/// One that declares a question, a cooldown or `requires_reauth` is confirmed whatever its level.
+/// An operation that declares a message, a cooldown or `requires_reauth` requires confirmation at any
+/// level.
 ///
 /// ```
 /// use mcp_aql::{DangerLevel, DangerSpec};
@@ -19,20 +20,21 @@ use mcp_aql_protocol::DangerLevel;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DangerSpec {
-    /// How dangerous; `None` takes what category and name say.
+    /// The level; `None` derives it from the category and the name.
     pub level: Option<DangerLevel>,
-    /// Why, a sentence each; shown to whoever confirms.
+    /// The reasons, one sentence each, which are shown when a call is confirmed.
     pub reasons: &'static [&'static str],
-    /// The question to whoever confirms; `{parameter}` stands for a parameter's value.
+    /// The question that is shown when a call is confirmed; `{parameter}` is replaced by the parameter's
+    /// value.
     pub confirmation_message: Option<&'static str>,
-    /// How long after a confirmation the call may run first, in seconds.
+    /// The minimum time between the confirmation and the call, in seconds.
     pub cooldown_seconds: Option<u32>,
-    /// A person confirms through a channel of their own; the caller cannot (REQ-DNG-10).
+    /// Whether a person must confirm through a separate channel instead of the caller (REQ-DNG-10).
     pub requires_reauth: bool,
 }
 
 impl DangerSpec {
-    /// Nothing declared: level by category and name.
+    /// No declaration: the level follows from the category and the name.
     pub const UNDECLARED: Self = Self {
         level: None,
         reasons: &[],
@@ -46,28 +48,28 @@ impl DangerSpec {
         Self { level: Some(level), ..Self::UNDECLARED }
     }
 
-    /// Says why.
+    /// Sets the reasons.
     #[must_use]
     pub const fn reasons(mut self, reasons: &'static [&'static str]) -> Self {
         self.reasons = reasons;
         self
     }
 
-    /// Sets the question to whoever confirms.
+    /// Sets the question that is shown when a call is confirmed.
     #[must_use]
     pub const fn confirmation_message(mut self, message: &'static str) -> Self {
         self.confirmation_message = Some(message);
         self
     }
 
-    /// Makes whoever has confirmed wait.
+    /// Sets the minimum time between the confirmation and the call.
     #[must_use]
     pub const fn cooldown_seconds(mut self, seconds: u32) -> Self {
         self.cooldown_seconds = Some(seconds);
         self
     }
 
-    /// Lets only a person confirm, through a channel that the caller cannot reach.
+    /// Requires confirmation by a person through a channel that the caller cannot reach.
     #[must_use]
     pub const fn requires_reauth(mut self) -> Self {
         self.requires_reauth = true;
@@ -75,22 +77,22 @@ impl DangerSpec {
     }
 }
 
-/// How a long-running operation may be steered: `lifecycle(cancel, retry, progress)`.
+/// The supported actions on a long-running operation: `lifecycle(cancel, retry, progress)`.
 ///
 /// Source: MCP-AQL §8.4.5 (REQ-LIF-09).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LifecycleSpec {
-    /// Callers may cancel it.
+    /// Whether callers may cancel it.
     pub cancel: bool,
-    /// Callers may run it again after it has failed.
+    /// Whether callers may retry it after a failure.
     pub retry: bool,
-    /// It tells how far it is.
+    /// Whether it reports progress.
     pub progress: bool,
 }
 
 impl LifecycleSpec {
-    /// A long-running operation with these abilities.
+    /// Creates a lifecycle with these actions.
     pub const fn new(cancel: bool, retry: bool, progress: bool) -> Self {
         Self { cancel, retry, progress }
     }

@@ -9,8 +9,7 @@ use super::unused::Unused;
 use crate::constraint::Constraint;
 use crate::warning::Deprecation;
 
-/// The definition of one parameter: validation, introspection and defaults read this one table
-/// (REQ-RQ-11, REQ-RQ-12).
+/// The definition of a parameter, which validation, introspection and defaults use (REQ-RQ-11, REQ-RQ-12).
 ///
 /// ```
 /// use mcp_aql::ParameterSpec;
@@ -23,21 +22,22 @@ use crate::warning::Deprecation;
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ParameterSpec {
-    /// The name on the wire; `^[a-z][a-z0-9_]*$`.
+    /// The name in requests: `^[a-z][a-z0-9_]*$`.
     pub name: &'static str,
-    /// What the parameter is for.
+    /// The description.
     pub description: &'static str,
     /// Whether a call without it is refused.
     pub required: bool,
-    /// What stands in when it is left out.
+    /// The value if a call omits the parameter.
     pub default: Option<DefaultSpec>,
-    /// What its value must satisfy beyond its type.
+    /// The constraints beyond the type.
     pub constraints: &'static [Constraint],
-    /// A secret: masked by clients, redacted in logs, never echoed.
+    /// Whether the value is a secret: it is masked by clients, redacted in logs and not repeated in
+    /// replies.
     pub sensitive: bool,
-    /// Whether `null` is refused. Otherwise `null` leaves an optional parameter out (REQ-ENC-15).
+    /// Whether `null` is refused. Otherwise, `null` counts as an omitted optional parameter (REQ-ENC-15).
     pub refuses_null: bool,
-    /// Set when callers should stop using it.
+    /// The deprecation, if callers should no longer use the parameter.
     pub deprecated: Option<Deprecation>,
     /// The type's JSON schema.
     pub schema: SchemaFn,
@@ -50,7 +50,7 @@ fn accepts<T: ParameterType>(value: &Value) -> bool {
 }
 
 impl ParameterSpec {
-    /// A parameter that every call must give.
+    /// Creates a required parameter.
     pub const fn required<T: ParameterType>(name: &'static str, description: &'static str) -> Self {
         Self {
             name,
@@ -66,14 +66,14 @@ impl ParameterSpec {
         }
     }
 
-    /// A parameter that a call may leave out. `T` is the type without the `Option`.
+    /// Creates an optional parameter. `T` is the type without the `Option`.
     pub const fn optional<T: ParameterType>(name: &'static str, description: &'static str) -> Self {
         let mut spec = Self::required::<T>(name, description);
         spec.required = false;
         spec
     }
 
-    /// A parameter that has a value when a call leaves it out (REQ-RQ-09).
+    /// Sets the value if a call omits the parameter (REQ-RQ-09).
     #[must_use]
     pub const fn default(mut self, default: DefaultSpec) -> Self {
         self.default = Some(default);
@@ -81,7 +81,7 @@ impl ParameterSpec {
         self
     }
 
-    /// Sets what the value must satisfy beyond its type.
+    /// Sets the constraints beyond the type.
     #[must_use]
     pub const fn constraints(mut self, constraints: &'static [Constraint]) -> Self {
         self.constraints = constraints;
@@ -95,7 +95,7 @@ impl ParameterSpec {
         self
     }
 
-    /// Refuses `null`, where leaving the parameter out by mistake would do harm.
+    /// Refuses `null`, for parameters whose accidental omission would do harm.
     #[must_use]
     pub const fn refuse_null(mut self) -> Self {
         self.refuses_null = true;
@@ -143,16 +143,16 @@ pub const fn optional<T: ParameterType, F: OwnedParameter>(
     ParameterSpec::optional::<T>(name, description)
 }
 
-/// What stands in for a parameter that was left out.
+/// The value of an omitted parameter.
 #[derive(Debug, Clone, Copy)]
 pub enum DefaultSpec {
     /// A literal, as JSON text.
     Json(&'static str),
-    /// An expression, evaluated once when the adapter is built; `Err` when it is no JSON.
+    /// An expression, evaluated once when the adapter is built; `Err` if it does not convert to JSON.
     Expr(fn() -> Result<Value, serde_json::Error>),
 }
 
-/// What a parameter's value can be: any type that implements `Deserialize` and `JsonSchema`.
+/// A type of a parameter: any type that implements `Deserialize` and `JsonSchema`.
 ///
 /// ```
 /// use mcp_aql::prelude::*;

@@ -1,5 +1,5 @@
-//! Validation: required, types, unknown names, constraints, defaults — in this order, all from the
-//! operation's one table (REQ-RQ-07, REQ-RQ-12).
+//! Validation of parameters in this order: required ones, types, unknown names, constraints, defaults. All
+//! rules come from the operation's table (REQ-RQ-07, REQ-RQ-12).
 
 use std::fmt::Write as _;
 
@@ -15,19 +15,20 @@ use crate::text::clean;
 use crate::warning::Deprecation;
 use mcp_aql_protocol::nearest_name;
 
-/// The arguments of a call, checked, in the order of the operation's table.
+/// The validated arguments of a call, in the order of the operation's table.
 pub(crate) struct ValidParams {
     pub(crate) arguments: Vec<Argument>,
-    /// Unknown names that lenient mode let through.
+    /// The unknown names that lenient mode ignored.
     pub(crate) ignored: Vec<String>,
     /// Deprecated parameters and fields that the call uses.
     pub(crate) deprecated: Vec<(&'static str, Deprecation)>,
-    /// What was read of several parameters together.
+    /// The composite arguments.
     pub(crate) composites: CompositeValues,
 }
 
 impl ValidParams {
-    /// Whether the author's own types accept the arguments, or which parameter's type does not.
+    /// Checks whether the author's types accept the arguments. The error names the parameter whose type
+    /// does not.
     pub(crate) fn accepted_by_types(&self, operation: &RegisteredOperation) -> Result<(), String> {
         let refused =
             self.arguments.iter().zip(&operation.parameters).find(|(argument, it)| {
@@ -42,19 +43,18 @@ impl ValidParams {
     }
 }
 
-/// So many unknown names are repeated; of the others the number is told (REQ-UNK-03). What a caller
-/// sends must not make the reply grow without bound.
-const SHOWN: usize = 20;
+/// The maximum number of unknown names in a reply, which has the number of the others (REQ-UNK-03). A
+/// request must not make the reply grow without limit.
+const MAX_SHOWN_NAMES: usize = 20;
 
-/// How validation goes about names.
+/// The rules for names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
-    /// Unknown names are refused; off, they are warned of (REQ-UNK-06).
+    /// Whether unknown names are refused; otherwise they cause warnings (REQ-UNK-06).
     pub(crate) strict: bool,
-    /// `taskId` counts as `task_id` (REQ-RQ-05).
+    /// Whether `taskId` is accepted for `task_id` (REQ-RQ-05).
     pub(crate) camel_case_aliases: bool,
-    /// Whoever comes next looks at all arguments: those of a query too, which only the query has
-    /// otherwise.
+    /// Whether a later stage reads the arguments, including those of composite arguments.
     pub(crate) whole: bool,
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn validate(
     let mut deprecated = Vec::new();
     for (parameter, argument) in operation.parameters.iter().zip(&mut arguments) {
         match &argument.value {
-            // For a parameter that may be left out, null means that it is left out (REQ-ENC-15).
+            // For an optional parameter, null counts as omitted (REQ-ENC-15).
             Some(value)
                 if parameter.spec.required || parameter.spec.refuses_null || !value.is_null() =>
             {
@@ -120,7 +120,7 @@ pub(crate) fn validate(
     finish(operation, arguments, ignored, deprecated, rules.whole)
 }
 
-/// What is left when each parameter is fine by itself: those that are read together.
+/// Reads the composite arguments, after each parameter was validated.
 fn finish(
     operation: &RegisteredOperation,
     mut arguments: Vec<Argument>,
@@ -135,7 +135,7 @@ fn finish(
     Ok(ValidParams { arguments, ignored, deprecated, composites })
 }
 
-/// The values in the order of the table, and the names that are not in it.
+/// Returns the values in the order of the table, and the names that are not in it.
 fn sort(
     operation: &RegisteredOperation,
     params: Map<String, Value>,
@@ -170,7 +170,7 @@ fn note_deprecated_fields(
     value: &Value,
     deprecated: &mut Vec<(&'static str, Deprecation)>,
 ) {
-    // As deep as the value, whose depth is limited.
+    // The depth of the value, and thus of this recursion, is limited.
     for field in input.fields {
         let Some(value) = value.get(field.parameter.name) else { continue };
         if let Some(deprecation) = field.parameter.deprecated {
@@ -186,8 +186,8 @@ fn is_type_fault(fault: &Fault) -> bool {
     matches!(fault.kind, FaultKind::Type { .. } | FaultKind::Missing { .. })
 }
 
-/// `taskId` stands for `task_id` when no parameter is called `taskId`, and a value under the real
-/// name comes first.
+/// Replaces `taskId` by `task_id` if there is no parameter `taskId`. A value under the parameter's own name
+/// takes precedence.
 fn resolve_aliases(operation: &RegisteredOperation, params: &mut Map<String, Value>) {
     for parameter in &operation.parameters {
         let alias = camel_case(&parameter.name);
@@ -215,8 +215,8 @@ fn camel_case(name: &str) -> String {
     text
 }
 
-/// All missing parameters in one error, with the unknown names as a hint: a missing name is often a
-/// misspelt one (REQ-UPD-02, REQ-ERR-06, choices C-09 and G-08).
+/// One error for all missing parameters, with hints for the unknown names, because a missing name is often
+/// misspelled (REQ-UPD-02, REQ-ERR-06, choices C-09 and G-08).
 fn missing_error(
     operation: &RegisteredOperation,
     missing: &[&Parameter],
@@ -233,10 +233,10 @@ fn missing_error(
         let full = format!(
             "{separator}Missing required parameter '{name}'. Expected: {expected} ({summary})"
         );
-        // The description is the author's own text, which is never filtered.
+        // The description is the author's text, which is never filtered.
         message.push_str(&full);
     }
-    for name in unknown.iter().take(SHOWN) {
+    for name in unknown.iter().take(MAX_SHOWN_NAMES) {
         let near = nearest_name(name, missing.iter().map(|parameter| &*parameter.name));
         let inside_input = missing
             .iter()
@@ -261,8 +261,8 @@ fn missing_error(
     if names.len() > 1 { error.with_detail("missing_params", names) } else { error }
 }
 
-/// The first wrong type in the details, all of them in the message.
-/// Unknown names inside of objects follow as hints: a field that is missing is often a misspelt one.
+/// One error for all wrong types: the details have the first one, and the message has all. Hints for
+/// unknown names inside objects follow, because a missing field is often misspelled.
 fn type_error(
     operation: &RegisteredOperation,
     faults: &[Fault],
@@ -271,7 +271,7 @@ fn type_error(
     let sentence = |fault: &Fault| {
         let path = clean(&fault.path);
         match &fault.kind {
-            // Types have the author's names, which are never filtered.
+            // The names of types come from the author and are never filtered.
             FaultKind::Type { expected, actual } => {
                 format!("Parameter '{path}' expected '{expected}', got '{actual}'")
             }
@@ -292,7 +292,7 @@ fn type_error(
             Hint::None | Hint::Identifier => write!(message, ". Parameter '{path}' is unknown"),
         };
     }
-    // A missing field comes second: what is there and wrong explains more.
+    // A wrong type explains more than a missing field, so it comes first.
     let first = faults
         .iter()
         .find(|fault| matches!(fault.kind, FaultKind::Type { .. }))
@@ -319,7 +319,7 @@ fn value_error(operation: &RegisteredOperation, faults: &[Fault]) -> OperationEr
         .iter()
         .map(|fault| {
             let path = clean(&fault.path);
-            // Patterns and allowed values are the author's own text, which is never filtered.
+            // Patterns and allowed values are the author's text, which is never filtered.
             format!("Parameter '{path}' {}", expectation(fault))
         })
         .collect::<Vec<_>>()
@@ -346,7 +346,7 @@ fn with_operation_and_all(
     error.with_detail("invalid_params", all)
 }
 
-/// Fields of `input` that only the adapter writes (REQ-UPD-06).
+/// The error for fields of `input` that only the adapter may set (REQ-UPD-06).
 fn read_only_error(operation: &RegisteredOperation, faults: &[Fault]) -> OperationError {
     let names: Vec<_> = faults.iter().map(|fault| clean(&fault.path)).collect();
     let shown: Vec<_> = names.iter().map(|name| format!("'{name}'")).collect();
@@ -358,16 +358,16 @@ fn read_only_error(operation: &RegisteredOperation, faults: &[Fault]) -> Operati
     .with_detail("read_only_fields", names)
 }
 
-/// All unknown names in one error, with what is valid and what was probably meant (REQ-UNK-01 to
-/// REQ-UNK-04, REQ-UNK-08).
+/// One error for all unknown names, with the valid and the most similar names (REQ-UNK-01 to REQ-UNK-04,
+/// REQ-UNK-08).
 fn unknown_error(operation: &RegisteredOperation, unknown: &[String]) -> OperationError {
     let valid: Vec<_> =
         operation.parameters.iter().map(|parameter| parameter.name.to_string()).collect();
     let near: Vec<_> = unknown
         .iter()
-        .take(SHOWN)
+        .take(MAX_SHOWN_NAMES)
         .filter_map(|name| {
-            // `taskId` is nearer to `task_id` than any measure of distance can tell.
+            // `taskId` is a closer match for `task_id` than the edit distance shows.
             let camel = valid.iter().find(|valid| camel_case(valid) == *name).map(String::as_str);
             let near = camel.or_else(|| nearest_name(name, valid.iter().map(String::as_str)))?;
             Some(format!("Did you mean '{near}' for '{}'?", clean(name)))
@@ -377,7 +377,7 @@ fn unknown_error(operation: &RegisteredOperation, unknown: &[String]) -> Operati
     unknown_names(ErrorCode::ValidationUnknownParam, words, operation, unknown, &valid, &near)
 }
 
-/// Unknown names inside an object: of a parameter, or of an UPDATE's `input` (REQ-UPD-05,
+/// The error for unknown names inside an object: a parameter, or an UPDATE's `input` (REQ-UPD-05,
 /// REQ-UPD-06).
 fn nested_unknown_error(operation: &RegisteredOperation, faults: &[Fault]) -> OperationError {
     let mut names = Vec::new();
@@ -387,7 +387,7 @@ fn nested_unknown_error(operation: &RegisteredOperation, faults: &[Fault]) -> Op
     let mut inside_input = false;
     for fault in faults {
         let FaultKind::Unknown { valid, hint } = &fault.kind else { continue };
-        // A field's name is its path inside of `input`.
+        // A field's name is its path inside `input`.
         let inside = fault.path.strip_prefix("input.").filter(|_| takes_input).is_some();
         inside_input |= inside;
         let name_of = |path: &str| match path.strip_prefix("input.") {
@@ -425,15 +425,15 @@ fn unknown_names(
     valid: &[String],
     hints: &[String],
 ) -> OperationError {
-    let cleaned: Vec<_> = unknown.iter().take(SHOWN).map(|name| clean(name)).collect();
+    let cleaned: Vec<_> = unknown.iter().take(MAX_SHOWN_NAMES).map(|name| clean(name)).collect();
     let mut shown: Vec<_> = cleaned.iter().map(|name| format!("'{name}'")).collect();
-    if unknown.len() > SHOWN {
-        shown.push(format!("and {} more", unknown.len() - SHOWN));
+    if unknown.len() > MAX_SHOWN_NAMES {
+        shown.push(format!("and {} more", unknown.len() - MAX_SHOWN_NAMES));
     }
     let mut message =
         format!("Unknown {word}(s) for operation '{}': {}", operation.name, shown.join(", "));
     message.push('.');
-    for hint in hints.iter().take(SHOWN) {
+    for hint in hints.iter().take(MAX_SHOWN_NAMES) {
         message.push(' ');
         message.push_str(hint);
     }
@@ -443,7 +443,7 @@ fn unknown_names(
         .with_detail("operation", operation.name.to_string())
         .with_detail(&format!("unknown_{key}"), json!(cleaned))
         .with_detail(&format!("valid_{key}"), json!(valid));
-    if unknown.len() > SHOWN {
+    if unknown.len() > MAX_SHOWN_NAMES {
         return error.with_detail("unknown_count", unknown.len());
     }
     error

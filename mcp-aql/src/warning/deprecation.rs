@@ -1,30 +1,30 @@
-//! The notice that an operation or a parameter is deprecated.
+//! The deprecation of operations and parameters.
 
-/// Notice that an operation or a parameter will go away. Every use of it adds a
-/// `DEPRECATION_WARNING` to the reply (REQ-WRN-07, REQ-INT-32).
+/// The deprecation of an operation or a parameter. Every use adds a `DEPRECATION_WARNING` to the reply
+/// (REQ-WRN-07, REQ-INT-32).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Deprecation {
-    /// What to use instead.
+    /// The replacement.
     pub replacement: Option<&'static str>,
-    /// When it goes away, `2031-05-06`.
+    /// The date of the removal: `2031-05-06`.
     pub removal_date: Option<&'static str>,
 }
 
 impl Deprecation {
-    /// A notice without replacement and date.
+    /// Creates a deprecation without replacement and date.
     pub const fn new() -> Self {
         Self { replacement: None, removal_date: None }
     }
 
-    /// Names what to use instead.
+    /// Sets the name of the replacement.
     #[must_use]
     pub const fn replacement(mut self, name: &'static str) -> Self {
         self.replacement = Some(name);
         self
     }
 
-    /// Says when it goes away, as `YYYY-MM-DD`.
+    /// Sets the date of the removal as `YYYY-MM-DD`.
     #[must_use]
     pub const fn removal_date(mut self, date: &'static str) -> Self {
         self.removal_date = Some(date);

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 pub use deprecation::Deprecation;
 pub(crate) use late::LateWarning;
 
-/// A condition that did not stop the operation but that the caller should know of.
+/// A condition that did not stop the operation but may concern the caller.
 ///
 /// ```
 /// use mcp_aql::{Severity, Warning};
@@ -34,24 +34,24 @@ pub struct Warning {
     details: Map<String, Value>,
 }
 
-/// How urgent a warning is; the most urgent is the least value (REQ-WRN-04).
+/// The urgency of a warning; the most urgent is the smallest value (REQ-WRN-04).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Wants attention now.
+    /// Requires attention now.
     High,
-    /// Should be looked at; what a warning without severity counts as.
+    /// Should be examined. It is the default.
     Medium,
     /// For information.
     Low,
 }
 
 impl Warning {
-    /// A warning with a code and a sentence for the reader.
+    /// Creates a warning with a code and a message.
     ///
     /// Codes are upper snake case and start with `RATE_LIMIT_`, `DEPRECATION_`, `VALIDATION_` or
-    /// `PERFORMANCE_` where one of these fits (REQ-WRN-05). A code of another form is turned into
-    /// one, so that the reply stays valid.
+    /// `PERFORMANCE_` if one of these fits (REQ-WRN-05). A code of another form is converted, so that the
+    /// reply stays valid.
     pub fn new(code: impl Into<Cow<'static, str>>, message: impl Into<Cow<'static, str>>) -> Self {
         let mut code = code.into();
         if !is_code(&code) {
@@ -60,7 +60,7 @@ impl Warning {
         Self { code, message: message.into(), severity: None, details: Map::new() }
     }
 
-    /// Says how urgent the warning is.
+    /// Sets the urgency.
     #[must_use]
     pub fn severity(mut self, severity: Severity) -> Self {
         self.severity = Some(severity);
@@ -74,7 +74,7 @@ impl Warning {
         self
     }
 
-    /// A result was cut to `kept` of `found` entries (REQ-WRN-08).
+    /// Creates a warning that a result was cut to `kept` of `found` entries (REQ-WRN-08).
     pub fn truncated(field: &str, found: usize, kept: usize, limit: usize) -> Self {
         let severity = if found.saturating_sub(kept).saturating_mul(2) > found {
             Severity::Medium
@@ -92,7 +92,7 @@ impl Warning {
         .detail("limit", limit)
     }
 
-    /// An operation took longer than it should (REQ-WRN-09).
+    /// Creates a warning that an operation took longer than expected (REQ-WRN-09).
     pub fn slow(operation: &str, duration_ms: u64, threshold_ms: u64) -> Self {
         let severity = match duration_ms {
             duration if duration > threshold_ms.saturating_mul(10) => Severity::High,
@@ -111,7 +111,8 @@ impl Warning {
         .detail("threshold_ms", threshold_ms)
     }
 
-    /// Something deprecated was used (REQ-WRN-07). `kind` is `operation`, `parameter` or `feature`.
+    /// Creates a warning about the use of something deprecated (REQ-WRN-07). `kind` is `operation`,
+    /// `parameter` or `feature`.
     pub(crate) fn deprecated(
         kind: &str,
         item: &str,
@@ -151,12 +152,12 @@ impl Warning {
         &self.code
     }
 
-    /// The sentence for the reader.
+    /// The message.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The details, by key.
+    /// The structured details.
     pub fn details(&self) -> &Map<String, Value> {
         &self.details
     }
@@ -181,10 +182,10 @@ fn to_code(code: &str) -> String {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Warnings(Vec<(Warning, u64)>);
 
-/// The most warnings in one reply (REQ-WRN-10).
-const MOST: usize = 10;
-/// The most that are kept until then: a loop that warns without end must not fill the memory.
-const KEPT: usize = 200;
+/// The maximum number of warnings in a reply (REQ-WRN-10).
+const MAX_WARNINGS: usize = 10;
+/// The maximum number of stored warnings, so that a loop cannot fill the memory.
+const MAX_STORED: usize = 200;
 
 impl Warnings {
     pub(crate) fn is_empty(&self) -> bool {
@@ -204,7 +205,7 @@ impl Warnings {
     fn add(&mut self, warning: Warning, count: u64) {
         if let Some((_, known)) = self.0.iter_mut().find(|(known, _)| *known == warning) {
             *known = known.saturating_add(count);
-        } else if self.0.len() < KEPT {
+        } else if self.0.len() < MAX_STORED {
             self.0.push((warning, count));
         } else if let Some(least) = self.0.iter_mut().max_by_key(|(known, _)| known.urgency())
             && warning.urgency() < least.0.urgency()
@@ -213,7 +214,7 @@ impl Warnings {
         }
     }
 
-    /// The number of bytes that they take in the reply.
+    /// The number of bytes of the warnings in the reply.
     pub(crate) fn reply_bytes(self) -> usize {
         let shown = self.into_vec();
         if shown.is_empty() {
@@ -222,8 +223,8 @@ impl Warnings {
         r#","warnings":"#.len() + serde_json::to_string(&shown).map_or(0, |text| text.len())
     }
 
-    /// What goes into the reply: the most urgent first, in the order raised, ten at most; the last
-    /// of ten then says how many were left out.
+    /// Returns the warnings for the reply: the most urgent first, then in the order of addition, ten at
+    /// most. If there are more, the last one states how many were left out.
     pub(crate) fn into_vec(mut self) -> Vec<Warning> {
         if self.is_empty() {
             return Vec::new();
@@ -233,15 +234,15 @@ impl Warnings {
         let mut warnings: Vec<_> = self
             .0
             .into_iter()
-            .take(if found > MOST { MOST - 1 } else { MOST })
+            .take(if found > MAX_WARNINGS { MAX_WARNINGS - 1 } else { MAX_WARNINGS })
             .map(
                 |(warning, count)| {
                     if count > 1 { warning.detail("occurrence_count", count) } else { warning }
                 },
             )
             .collect();
-        if found > MOST {
-            warnings.push(Warning::truncated("warnings", found, MOST - 1, MOST));
+        if found > MAX_WARNINGS {
+            warnings.push(Warning::truncated("warnings", found, MAX_WARNINGS - 1, MAX_WARNINGS));
         }
         warnings
     }

@@ -1,16 +1,16 @@
-//! What the adapter tells of its operations and types, written when somebody asks for it.
+//! The descriptions of operations and types for introspection, which are generated on demand.
 
 use super::Inner;
 use crate::introspection::{self, Source};
 use crate::router::EndpointMode;
 use crate::shape::Members;
 
-/// What introspection shows of one operation besides its table.
+/// The parts of an operation's description that are not in its table.
 pub(crate) struct Shown {
     pub(crate) returns: Members,
-    /// Calls, each a description and the JSON text of its `params`.
+    /// The examples: a description and the JSON text of `params`.
     pub(crate) examples: Vec<(String, String)>,
-    /// The JSON text of a call's `params`, for those who want one in any case.
+    /// The JSON text of `params` of a sample call, if there is one.
     pub(crate) sample: Option<String>,
 }
 
@@ -51,7 +51,7 @@ impl Source for Inner {
 }
 
 impl Inner {
-    /// A call of an operation, as the JSON text of its `params`.
+    /// The JSON text of `params` of a sample call of an operation.
     pub(crate) fn sample(&self, name: &str) -> Option<&str> {
         self.shown.get(self.registry.place_of(name)?)?.sample.as_deref()
     }
