@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use mcp_aql_protocol::Limits;
 
-use super::assemble::{BuildError, assemble};
+use super::BuildError;
+use super::assemble::assemble;
 use super::config::{self, ConfigSource};
 use super::parts::Parts;
 use super::{Adapter, Settings};

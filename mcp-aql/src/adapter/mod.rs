@@ -1,10 +1,12 @@
 //! The adapter: all operations, called in the same process or through a transport.
 
 mod assemble;
+mod build_error;
 mod builder;
 mod config;
 mod descriptions;
 mod executions;
+mod internals;
 mod parts;
 mod settings;
 
@@ -15,7 +17,7 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 use tracing::Instrument as _;
 
-pub use assemble::BuildError;
+pub use build_error::BuildError;
 pub use builder::AdapterBuilder;
 pub(crate) use parts::Parts;
 pub(crate) use settings::Settings;
@@ -75,7 +77,7 @@ use mcp_aql_protocol::Limits;
 /// ```
 #[derive(Clone)]
 pub struct Adapter {
-    pub(crate) inner: Arc<Inner>,
+    inner: Arc<Inner>,
 }
 
 pub(crate) struct Inner {

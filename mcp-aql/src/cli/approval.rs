@@ -46,7 +46,7 @@ impl<'a> Approval<'a> {
     /// Returns the approval request that this refusal refers to, if it refers to one and an
     /// operator is configured.
     pub(super) async fn of(adapter: &'a Adapter, error: &'a ErrorDetail) -> Result<Option<Self>> {
-        let Some(safety) = adapter.inner.safety.as_deref() else { return Ok(None) };
+        let Some(safety) = adapter.safety() else { return Ok(None) };
         let id = error.details.get("request_id").and_then(Value::as_str);
         let Some(id) = id.filter(|_| error.code == ErrorCode::PermissionDenied.as_str()) else {
             return Ok(None);

@@ -14,7 +14,6 @@ use super::prompt::Prompt;
 use super::render::{Output, plain};
 use super::request::{ProgressPrinter, handle_in, print_reasons, starts_execution, status_of};
 use crate::adapter::Adapter;
-use crate::introspection::Source as _;
 use crate::main_error::{Error, Result};
 use crate::request::{Arguments, Loss, read, read_value};
 use crate::response::ErrorDetail;
@@ -196,7 +195,7 @@ fn complete<T>(read: T, losses: Vec<Loss>) -> Result<T> {
 
 /// Parses a value from the command line according to the parameter's type. Text stays text.
 fn typed(adapter: &Adapter, operation: &str, name: &str, text: &str) -> Result<Value> {
-    let details = adapter.inner.in_full(operation);
+    let details = adapter.operation_details(operation);
     let details: Value =
         details.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
     let parameters = details.pointer("/operation/parameters").and_then(Value::as_array);

@@ -63,7 +63,7 @@ fn forwarded_variables(
     let mut forwarded_variables: Map<_, _> =
         FORWARDED_VARIABLES.iter().filter_map(|name| set(name)).collect();
     #[cfg(feature = "safety")]
-    if adapter.inner.safety.is_some() {
+    if adapter.safety().is_some() {
         let modes = SAFETY_MODE_VARIABLES.into_iter().filter_map(set);
         forwarded_variables.extend(modes.filter(|(_, mode)| mode == "enforcing"));
     }

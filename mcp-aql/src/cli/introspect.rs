@@ -27,7 +27,7 @@ impl QueryParser {
 
     /// The queries of this adapter.
     pub(super) fn of(adapter: &Adapter) -> Self {
-        let further = adapter.inner.introspection.further.iter().map(|each| each.query());
+        let further = adapter.introspection().further.iter().map(|each| each.query());
         Self(["operations", "types"].into_iter().chain(further).collect())
     }
 }
@@ -125,7 +125,7 @@ fn check(adapter: &Adapter, query: &str) -> Result {
     }
     let hint = if adapter.operations().any(|spec| spec.name == query) {
         format!("did you mean `introspect operations {query}`?")
-    } else if adapter.inner.introspection.types.contains_key(query) {
+    } else if adapter.introspection().types.contains_key(query) {
         format!("did you mean `introspect types {query}`?")
     } else {
         match nearest_name(query, known.iter().copied()) {
@@ -210,7 +210,7 @@ fn why(operation: &Value) -> String {
 
 fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Exit> {
     let near = if kind == "type" {
-        nearest_name(name, adapter.inner.introspection.types.keys().map(String::as_str))
+        nearest_name(name, adapter.introspection().types.keys().map(String::as_str))
     } else {
         nearest_name(name, adapter.operations().map(|spec| spec.name))
     };

@@ -85,7 +85,7 @@ async fn print_progress(
 ) -> Infallible {
     let Some(printer) = progress else { return std::future::pending().await };
     loop {
-        if let Ok(Some(record)) = adapter.inner.executions.get(id).await
+        if let Ok(Some(record)) = adapter.execution_table().get(id).await
             && !record.status.is_final()
             && let Some(progress) = &record.progress
         {

@@ -188,7 +188,7 @@ impl Adapter {
     /// Starts the operator console, if the adapter has one. It runs until the returned value is dropped. It
     /// reaches people if a link was printed, or can be created.
     pub(crate) async fn start_console(&self) -> Result<Option<Console>> {
-        let safety = self.inner.settings.safety.as_ref();
+        let safety = self.settings().safety.as_ref();
         let options = safety.and_then(crate::safety_loop::SafetyLoop::console_options);
         match (options, self.operator()) {
             (Some(options), Some(operator)) => {

@@ -535,7 +535,7 @@ async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
             .build()
             .unwrap()
     };
-    let reaches = |adapter: &crate::Adapter| adapter.inner.safety.as_ref().unwrap().can_ask();
+    let reaches = |adapter: &crate::Adapter| adapter.safety().unwrap().can_ask();
 
     // Neither a link on a terminal, nor a way to create one.
     let silent = ConsoleOptions::new().announce(false);

@@ -32,7 +32,7 @@ pub(super) fn of(
     add(ErrorCode::ValidationMissingParam, parameters.iter().any(|info| info.required));
     add(ErrorCode::ValidationInvalidType, typed);
     add(ErrorCode::ValidationInvalidValue, narrow);
-    add(ErrorCode::ValidationUnknownParam, adapter.inner.settings.strict || introspects);
+    add(ErrorCode::ValidationUnknownParam, adapter.settings().strict || introspects);
     add(ErrorCode::ValidationUnknownField, registered.iter().any(|it| it.input.is_some()));
     add(ErrorCode::ValidationReadOnlyField, registered.iter().any(has_fixed_fields));
     add(ErrorCode::ConflictVersionMismatch, registered.iter().any(|it| &*it.name == "if_match"));
@@ -53,7 +53,7 @@ pub(super) fn registry(
     adapter: &Adapter,
     is_checked: impl Fn(ErrorCode) -> bool,
 ) -> (Vec<ErrorCode>, Vec<ErrorCode>, Vec<ErrorCode>) {
-    let batch = adapter.inner.settings.batch;
+    let batch = adapter.settings().batch;
     let general = |code: ErrorCode| match code {
         ErrorCode::ValidationEndpointMismatch => adapter.mode() != EndpointMode::Single,
         ErrorCode::BatchValidationError => batch,

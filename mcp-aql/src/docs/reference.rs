@@ -9,7 +9,7 @@ use super::errors::{self, input_type};
 use super::introspection::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use super::json::Json;
 use crate::adapter::Adapter;
-use crate::introspection::{Source as _, protocol_type_names};
+use crate::introspection::protocol_type_names;
 use crate::operation::{Envelope, Handler, Parameter, RegisteredOperation};
 use crate::router::{EndpointMode, Entry};
 use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
@@ -104,15 +104,14 @@ pub(super) struct Type {
 
 impl Reference {
     pub(super) fn of(adapter: &Adapter) -> Self {
-        let inner = &adapter.inner;
         let types = types(adapter);
         let mut uses: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let mut families: Vec<Family> = inner
-            .registry
+        let mut families: Vec<Family> = adapter
+            .registry()
             .profile
             .families()
             .iter()
-            .zip(&inner.registry.tool_names)
+            .zip(&adapter.registry().tool_names)
             .map(|(family, tool)| Family {
                 name: family.name().to_owned(),
                 purpose: family.purpose().to_owned(),
@@ -123,7 +122,7 @@ impl Reference {
         let mut introspect_tool = String::new();
         // The adapter's own operations come before `introspect`.
         let (built_in, own): (Vec<_>, Vec<_>) =
-            inner.registry.entries.iter().partition(|entry| is_built_in(entry));
+            adapter.registry().entries.iter().partition(|entry| is_built_in(entry));
         for entry in own.into_iter().chain(built_in) {
             let operation = operation(adapter, entry, &types);
             for name in types_of(&operation, &types) {
@@ -143,17 +142,17 @@ impl Reference {
             operations.any(|operation| operation.errors.contains(&code))
         };
         let (general_errors, checked_errors, other_errors) = errors::registry(adapter, is_checked);
-        let mut protocol = inner.introspection.protocol.clone();
+        let mut protocol = adapter.introspection().protocol.clone();
         protocol.push('}');
-        let unified = inner.registry.tool_names.last();
+        let unified = adapter.registry().tool_names.last();
         Self {
             name: adapter.name().to_owned(),
             version: adapter.version().to_owned(),
-            instructions: inner.parts.instructions.clone(),
+            instructions: adapter.parts().instructions.clone(),
             mode: adapter.mode(),
             limits: *adapter.limits(),
             protocol: serde_json::from_str(&protocol).unwrap_or_default(),
-            profile: inner.registry.profile.name().to_owned(),
+            profile: adapter.registry().profile.name().to_owned(),
             unified_tool: unified.filter(|_| adapter.mode() != EndpointMode::Semantic).cloned(),
             introspect_tool,
             families,
@@ -179,7 +178,7 @@ fn is_built_in(entry: &Entry) -> bool {
 }
 
 fn types(adapter: &Adapter) -> Types {
-    let introspection = &adapter.inner.introspection;
+    let introspection = adapter.introspection();
     introspection
         .types
         .iter()
@@ -194,7 +193,7 @@ fn types(adapter: &Adapter) -> Types {
 fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
     let registered = &entry.operation;
     let spec = &registered.spec;
-    let details = adapter.inner.in_full(spec.name);
+    let details = adapter.operation_details(spec.name);
     let info = details.and_then(|text| serde_json::from_str::<OneOperation>(text).ok());
     let OperationInfo { tool, parameters, returns, examples } =
         info.map(|one| one.operation).unwrap_or_default();
@@ -206,7 +205,7 @@ fn operation(adapter: &Adapter, entry: &Entry, types: &Types) -> Operation {
         })
         .collect();
     // Introspection omits an example that only repeats the table, but the page shows one.
-    if let (true, Some(params)) = (examples.is_empty(), adapter.inner.sample(spec.name)) {
+    if let (true, Some(params)) = (examples.is_empty(), adapter.sample(spec.name)) {
         let call = call(&tool, spec.name, params);
         examples.push(Example { call, description: String::new() });
     }

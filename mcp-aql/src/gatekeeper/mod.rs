@@ -146,6 +146,7 @@ impl Gatekeeper {
         services: Arc<Services>,
         settings: &GateSettings,
         #[cfg(feature = "safety")] safety: Option<Arc<SafetyCore>>,
+        #[cfg(feature = "limits")] limiter: Option<Arc<crate::limits::Limiter>>,
     ) -> Self {
         let tokens = TokenStore::new(Arc::clone(&services), settings.skew);
         Self {
@@ -161,7 +162,7 @@ impl Gatekeeper {
             #[cfg(feature = "safety")]
             safety,
             #[cfg(feature = "limits")]
-            limiter: None,
+            limiter,
         }
     }
 

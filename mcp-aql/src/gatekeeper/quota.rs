@@ -1,7 +1,5 @@
 //! The gate of limits and quotas.
 
-use std::sync::Arc;
-
 use chrono::{DateTime, TimeDelta, Utc};
 use mcp_aql_protocol::RESERVED_OPERATIONS;
 
@@ -10,7 +8,7 @@ use super::token_claim::PendingConfirmation;
 use super::{GateRequest, Gatekeeper, params_hash};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::limits::{CountedCall, LimitRequest, Limiter, QuotaTokens};
+use crate::limits::{CountedCall, LimitRequest, QuotaTokens};
 use crate::operation::Handler;
 
 /// How long the token of a paused quota is valid (REQ-TOK-08).
@@ -18,11 +16,6 @@ const CONTINUE_VALIDITY: Validity =
     Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
 
 impl Gatekeeper {
-    /// Adds the limits behind the other gates.
-    pub(crate) fn with_limits(self, limiter: Option<Arc<Limiter>>) -> Self {
-        Self { limiter, ..self }
-    }
-
     /// Rejects a call that the limits would reject, without counting it.
     pub(super) async fn check_limits(
         &self,

@@ -27,7 +27,6 @@ mod tests {
     use crate::error::OperationError;
     use crate::further_query::FurtherQuery;
     use crate::future::BoxFuture;
-    use crate::operation::Handler;
 
     struct Weather;
 
@@ -46,17 +45,11 @@ mod tests {
 
     /// An adapter with one further query.
     fn adapter() -> crate::Adapter {
-        let adapter = crate::Adapter::builder("beds").without_config().build().unwrap();
-        let mut inner = std::sync::Arc::into_inner(adapter.inner).unwrap();
-        inner.introspection.further.push(Box::new(Weather));
-        let introspect = inner
-            .registry
-            .entries
-            .iter_mut()
-            .find(|entry| matches!(entry.operation.handler, Handler::Introspect))
-            .unwrap();
-        publish(&mut introspect.operation, &inner.introspection.further);
-        crate::Adapter { inner: std::sync::Arc::new(inner) }
+        crate::Adapter::builder("beds")
+            .without_config()
+            .build()
+            .unwrap()
+            .with_further_query(Weather)
     }
 
     #[tokio::test]

@@ -28,9 +28,9 @@ pub(super) struct AdapterTools {
 impl AdapterTools {
     /// Builds the tools of the adapter's mode (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
-        let registry = &adapter.inner.registry;
+        let registry = adapter.registry();
         let describer = Describer::new(adapter);
-        let schema = input_schema(adapter.inner.settings.batch);
+        let schema = input_schema(adapter.settings().batch);
         let mut tools = Vec::new();
         let mut add = |endpoint, name: &str, description: String, hints| {
             let (name, input_schema) = (name.to_owned(), schema.clone());
@@ -89,13 +89,13 @@ impl ToolService for AdapterTools {
     }
 
     fn has_structured_content(&self) -> bool {
-        self.adapter.inner.settings.structured_content
+        self.adapter.settings().structured_content
     }
 
     /// Whether this is a call of a single READ operation.
     fn is_read(&self, arguments: &Map<String, Value>) -> bool {
         let name = arguments.get("operation").and_then(Value::as_str);
-        let entry = name.and_then(|name| self.adapter.inner.registry.get(name));
+        let entry = name.and_then(|name| self.adapter.registry().get(name));
         entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
             && !arguments.contains_key("operations")
     }

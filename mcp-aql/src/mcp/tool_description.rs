@@ -37,8 +37,7 @@ impl<'a> Describer<'a> {
     pub(super) fn family(&self, index: usize, family: &Family, tool: &str) -> String {
         let specs: Vec<_> = self
             .adapter
-            .inner
-            .registry
+            .registry()
             .entries
             .iter()
             .filter(|entry| entry.family == index)
@@ -132,7 +131,7 @@ impl<'a> Describer<'a> {
     /// table. Both are valid.
     fn example(&self, spec: &OperationSpec) -> String {
         let name = spec.name;
-        let params = self.adapter.inner.sample(name);
+        let params = self.adapter.sample(name);
         let params: Value =
             params.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
         match params.as_object() {
@@ -148,7 +147,7 @@ impl<'a> Describer<'a> {
     }
 
     fn batch_hint(&self, text: &mut String) {
-        if self.adapter.inner.settings.batch {
+        if self.adapter.settings().batch {
             text.push_str("\n\nBatch, in order: { operations: [{ operation, params }] }");
         }
     }
@@ -329,7 +328,7 @@ fn introspect_call(name: Option<&str>) -> String {
 
 /// The tool that accepts `introspect` in the adapter's mode.
 pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
-    let registry = &adapter.inner.registry;
+    let registry = adapter.registry();
     let tool = match adapter.mode() {
         EndpointMode::Single => registry.tool_names.last(),
         EndpointMode::Semantic | EndpointMode::All => {
@@ -348,7 +347,7 @@ pub(super) fn instructions(adapter: &Adapter) -> String {
          operations take, or name: for one in full.",
         introspect_call(None)
     );
-    if let Some(own) = &adapter.inner.parts.instructions {
+    if let Some(own) = &adapter.parts().instructions {
         text.push_str("\n\n");
         text.push_str(own);
     }

@@ -94,7 +94,7 @@ fn adapter(store: &Odd) -> Adapter {
 }
 
 fn core(adapter: &Adapter) -> &Arc<SafetyCore> {
-    adapter.inner.safety.as_ref().unwrap()
+    adapter.safety().unwrap()
 }
 
 /// Starts an agent in this session and blocks it.

@@ -105,10 +105,10 @@ pub async fn conformance_report(
     adapter: &Adapter,
     settings: Settings,
 ) -> Result<Report, BuildError> {
-    let first = adapter.in_mode(adapter.inner.settings.mode)?;
+    let first = adapter.in_mode(adapter.settings().mode)?;
     let semantic = adapter.in_mode(EndpointMode::Semantic)?;
     let single = adapter.in_mode(EndpointMode::Single)?;
-    let target = MemoryTarget::new(adapter.inner.parts.name.clone(), move |mode, stream| {
+    let target = MemoryTarget::new(adapter.parts().name.clone(), move |mode, stream| {
         let adapter = match mode {
             Some(Mode::Semantic) => &semantic,
             Some(Mode::Single) => &single,

@@ -1,0 +1,71 @@
+//! The examples of operations.
+
+use serde_json::{Map, Value};
+
+use crate::introspection::{repeats_the_table, sample_params};
+use crate::operation::RegisteredOperation;
+use crate::shape::Shapes;
+use crate::validate::{Rules, validate};
+
+/// The examples of an operation and a sample call. The sample is the author's first example, or is
+/// generated from the table; a generated one is also shown as an example if it contains more. All of them
+/// are validated like a client's call, and by the author's types.
+pub(super) fn examples(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+    problems: &mut Vec<String>,
+) -> (Vec<(String, String)>, Option<String>) {
+    let rules = Rules { strict: true, camel_case_aliases: false, whole: false };
+    let check = |params: &str| match serde_json::from_str(params) {
+        Ok(params) => match validate(operation, params, shapes, rules) {
+            Ok(valid) => valid.accepted_by_types(operation),
+            Err(error) => Err(error.message().to_owned()),
+        },
+        Err(_) => Err("it is not a JSON object".to_owned()),
+    };
+    let mut shown = Vec::new();
+    for example in operation.spec.examples {
+        match check(example.params) {
+            Ok(()) => {
+                shown.push((example.description.to_owned(), example.params.to_owned()));
+            }
+            Err(message) => problems.push(format!(
+                "operation `{}`: an example is not a valid call: {message}",
+                operation.name
+            )),
+        }
+    }
+    if !operation.spec.examples.is_empty() {
+        let sample = shown.first().map(|(_, params)| params.clone());
+        return (shown, sample);
+    }
+    let sample = sample_params(&operation.parameters, shapes);
+    let queried =
+        operation.composites.description.example.as_deref().map(|query| joined(&sample, query));
+    if let Some(sample) = queried.filter(|sample| check(sample).is_ok()) {
+        shown.push((String::new(), sample.clone()));
+        return (shown, Some(sample));
+    }
+    if check(&sample).is_err() {
+        tracing::warn!(
+            operation = &*operation.name,
+            "no example can be made from the parameters' types and constraints: write one with `example = {{…}}`"
+        );
+        return (shown, None);
+    }
+    if !repeats_the_table(&operation.parameters, shapes) {
+        shown.push((String::new(), sample.clone()));
+    }
+    (shown, Some(sample))
+}
+
+/// The members of two objects.
+fn joined(one: &str, other: &str) -> String {
+    let members = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap_or_default();
+    let (mut all, more) = (members(one), members(other));
+    if all.keys().all(|name| more.contains_key(name)) {
+        return other.to_owned();
+    }
+    all.extend(more);
+    Value::Object(all).to_string()
+}

@@ -1,0 +1,127 @@
+//! The introspection of an adapter, rendered when it is built.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::{Map, Value};
+
+use crate::adapter::{Parts, Settings};
+use crate::further_query::FurtherQueries;
+use crate::gatekeeper;
+use crate::introspection::{
+    self, Introspection, ListedOperation, ListedType, ProtocolFacts, protocol_head,
+    protocol_of_part,
+};
+use crate::operation::summary;
+use crate::router::{Entry, Registry};
+use crate::shape::Members;
+use crate::vocab::ReplyLimits;
+
+/// The further queries of `introspect`, besides operations and types (choice C-35).
+pub(super) fn further_queries(
+    entries: &[Entry],
+    parts: &Parts,
+    settings: &Settings,
+    problems: &mut Vec<String>,
+) -> FurtherQueries {
+    let operations = entries.iter().map(|entry| (&entry.operation, &entry.gate));
+    let mut queries: FurtherQueries = vec![Box::new(gatekeeper::DangerQuery::of(operations))];
+    if let Some(trust) = &settings.gate.trust {
+        match gatekeeper::AdapterInfo::new(&parts.name, &parts.version, trust) {
+            Ok(info) => queries.push(Box::new(info)),
+            Err(error) => problems.push(format!("the trust block cannot be shown: {error}")),
+        }
+    }
+    queries
+}
+
+/// The protocol defines the result of `introspect`, so its description does not come from a Rust type.
+pub(super) fn returns_of_introspect(returns: Option<&mut Members>, further: &FurtherQueries) {
+    if let Some(returns) = returns {
+        returns.put("name", "OperationResult");
+        returns.put("kind", "union");
+        let further: Vec<_> = further.iter().map(|query| query.query()).collect();
+        let text = match further.as_slice() {
+            [] => String::from("data.operations, data.operation, data.types or data.type."),
+            some => format!(
+                "data.operations, data.operation, data.types or data.type. With query {}: all of data.",
+                some.join(" or ")
+            ),
+        };
+        returns.put("description", text);
+    }
+}
+
+/// The capabilities of queries and of the safety loop (REQ-LOOP-02, REQ-LOOP-03).
+#[cfg_attr(not(feature = "safety"), expect(unused_variables, reason = "the loop is a setting"))]
+fn further_capabilities(registry: &Registry, settings: &Settings) -> Map<String, Value> {
+    let composites = registry.entries.iter().map(|entry| &entry.operation.composites);
+    let names = composites.flat_map(|it| it.description.capabilities.iter().copied());
+    let further = names.map(|name| (name.to_owned(), true.into()));
+    #[cfg(feature = "safety")]
+    let further =
+        further.chain(settings.safety.as_ref().map(|safety| {
+            ("execution_safety_loop".to_owned(), safety.current_mode().as_str().into())
+        }));
+    further.collect()
+}
+
+/// Renders the lists of operations and types.
+pub(super) fn render(
+    registry: &Registry,
+    settings: &Settings,
+    all_types: BTreeMap<String, Members>,
+    further: FurtherQueries,
+) -> Introspection {
+    let has_parameter = |name: &str| {
+        registry.entries.iter().skip(1).any(|entry| {
+            entry.operation.parameters.iter().any(|parameter| &*parameter.name == name)
+        })
+    };
+    let protocol = protocol_head(&ProtocolFacts {
+        mode: settings.mode,
+        profile: &registry.profile,
+        limits: &settings.limits,
+        concurrency: settings.concurrency,
+        max_concurrent_requests: settings.max_concurrent_requests,
+        batch: settings.batch,
+        pagination: has_parameter("first"),
+        etags: has_parameter("if_match"),
+        further: further_capabilities(registry, settings),
+    });
+    let listed = |entry: &Entry| {
+        let spec = &entry.operation.spec;
+        ListedOperation {
+            name: Arc::clone(&entry.operation.name),
+            category: spec.category,
+            entry: introspection::list_entry(spec, registry.family_name(entry.family)),
+            in_brief: OnceLock::new(),
+            in_full: OnceLock::new(),
+        }
+    };
+    let operations: Vec<_> = registry.entries.iter().map(listed).collect();
+    let all_operations =
+        operations.iter().map(|listed| listed.entry.as_str()).collect::<Vec<_>>().join(",");
+    let listed = |(name, details): (String, Members)| {
+        let mut entry = Members::new();
+        entry.put("name", name.as_str());
+        entry.put_some("kind", details.text("kind"));
+        entry.put_some("description", details.text("description").map(summary));
+        let entry = entry.to_json();
+        (name, ListedType { entry, details, in_full: OnceLock::new() })
+    };
+    let types: BTreeMap<_, _> = all_types.into_iter().map(listed).collect();
+    let entries: Vec<_> = types.values().map(|listed| listed.entry.as_str()).collect();
+    let all_types = format!(r#"{{"types":[{}]}}"#, entries.join(","));
+    Introspection {
+        protocol,
+        protocol_of_part: protocol_of_part(),
+        limits: ReplyLimits::new(&settings.limits),
+        operations,
+        all_operations,
+        all_types,
+        types,
+        further,
+        cursor_key: settings.cursor_key.clone(),
+    }
+}

@@ -1,0 +1,170 @@
+//! The parameters of operations, from their tables.
+
+use std::sync::Arc;
+
+use mcp_aql_protocol::{SemanticCategory, is_public_name};
+use serde_json::{Map, Value};
+
+use crate::introspection::TypeRegistry;
+use crate::operation::{CompositeTable, Composites, OperationSpec, Parameter, ParameterEntry};
+use crate::paging::CursorKey;
+use crate::shape::{Compiler, Kind};
+use crate::spec::{DefaultSpec, InputSpec, Merge, ParameterSpec};
+
+/// The parameters of an operation, with expanded groups (REQ-INT-26).
+pub(super) fn parameters(
+    spec: &OperationSpec,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    (composites, key): (&mut Composites, &CursorKey),
+    problems: &mut Vec<String>,
+) -> Vec<Parameter> {
+    let mut parameters: Vec<Parameter> = Vec::new();
+    let mut has_input = false;
+    for entry in spec.parameters {
+        let specs: &[ParameterSpec] = match entry {
+            ParameterEntry::One(one) => std::slice::from_ref(one),
+            ParameterEntry::Group(group) => group,
+            ParameterEntry::Input(input) => {
+                has_input = true;
+                parameters.push(input_parameter(spec, input, types, compiler, problems));
+                continue;
+            }
+            ParameterEntry::Composite(composite) => {
+                let table = composite.bind(key);
+                for (name, details) in table.types {
+                    types.make(name, details, problems);
+                }
+                problems.extend(table.problems);
+                let CompositeTable { parameters: own, reader, description, .. } = table;
+                composites.add(own, reader, description, &mut parameters);
+                continue;
+            }
+        };
+        for parameter in specs {
+            let schema = types.input(parameter.schema);
+            let mut shape = compiler.schema(&schema);
+            compiler.constrain(&mut shape, parameter.constraints);
+            shape.sensitive = parameter.sensitive;
+            parameters.push(Parameter {
+                name: Arc::from(parameter.name),
+                spec: *parameter,
+                shape,
+                default: default_of(spec.name, parameter, problems),
+                input: None,
+                description: None,
+                type_name: None,
+            });
+        }
+    }
+    if has_input != (spec.category == SemanticCategory::Update) {
+        problems.push(if has_input {
+            format!("operation `{}` takes `Update<…>` and is not UPDATE", spec.name)
+        } else {
+            format!("operation `{}` is UPDATE and takes no `input: Update<…>`", spec.name)
+        });
+    }
+    for (index, parameter) in parameters.iter().enumerate() {
+        let name = &parameter.name;
+        let operation = spec.name;
+        let earlier = parameters.get(..index).unwrap_or_default();
+        if earlier.iter().any(|other| other.name == *name) {
+            problems.push(format!("operation `{operation}` has two parameters called `{name}`"));
+        }
+        if !is_public_name(name) || matches!(&**name, "operation" | "operations" | "params") {
+            problems
+                .push(format!("operation `{operation}`: parameter name `{name}` is not allowed"));
+        }
+    }
+    parameters
+}
+
+fn input_parameter(
+    spec: &OperationSpec,
+    input: &InputSpec,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+) -> Parameter {
+    let parameter = ParameterSpec::required::<Map<String, Value>>("input", "Fields to change.");
+    let mut shape = compiler.input(input, &mut |schema| types.input(schema));
+    shape.description = Some(input_description(input, types));
+    check_replaced(spec.name, input, types, compiler, problems, &mut Vec::new());
+    Parameter {
+        name: Arc::from("input"),
+        spec: parameter,
+        shape,
+        default: None,
+        input: Some(*input),
+        description: None,
+        type_name: None,
+    }
+}
+
+/// Reports an object inside the resource that an update would replace, although objects merge (REQ-UPD-08).
+/// Unions are exempt, because a value of another variant cannot be merged.
+fn check_replaced(
+    operation: &str,
+    input: &InputSpec,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+    seen: &mut Vec<String>,
+) {
+    let name = crate::shape::input_name(&types.input(input.schema));
+    if seen.contains(&name) {
+        return;
+    }
+    seen.push(name);
+    for field in input.fields {
+        let (mut merge, mut schema) = (field.merge, field.parameter.schema);
+        while let Merge::Keys(element) = merge {
+            (merge, schema) = (element.merge, element.schema);
+        }
+        match merge {
+            Merge::Fields(nested) => {
+                check_replaced(operation, &nested(), types, compiler, problems, seen);
+            }
+            Merge::Replace if !field.replaced_whole => {
+                let schema = types.input(schema);
+                let shape = compiler.schema(&schema);
+                let shapes = types.forms_in(&shape, compiler);
+                if matches!(shape.resolve(shapes).kind, Kind::Object(_)) {
+                    problems.push(format!(
+                        "operation `{operation}`: field `{}` is an object, and objects merge: derive \
+                         `UpdateInput` on its type, make it a `BTreeMap` or `HashMap`, or say \
+                         `#[update_input(replace)]`",
+                        field.parameter.name
+                    ));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn default_of(
+    operation: &str,
+    parameter: &ParameterSpec,
+    problems: &mut Vec<String>,
+) -> Option<Value> {
+    let value = match parameter.default? {
+        DefaultSpec::Json(text) => serde_json::from_str(text),
+        DefaultSpec::Expr(make) => make(),
+    };
+    value
+        .map_err(|_| {
+            problems.push(format!(
+                "operation `{operation}`: the default of `{}` is not JSON",
+                parameter.name
+            ));
+        })
+        .ok()
+}
+
+/// The description of the parameter `input` (REQ-UPD-12).
+fn input_description(input: &InputSpec, types: &mut TypeRegistry) -> String {
+    let name = crate::shape::input_name(&types.input(input.schema));
+    let fields: Vec<_> = input.names().collect();
+    format!("Fields to change ({name}): {}. Null removes an optional one.", fields.join(", "))
+}

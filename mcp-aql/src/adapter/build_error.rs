@@ -1,0 +1,36 @@
+//! The error of a builder.
+
+use std::fmt;
+
+/// Returned if an adapter cannot be built. It lists all problems.
+///
+/// `Display` and `Debug` show the list, so that `?` in `main` prints it in a readable form.
+#[derive(Clone, PartialEq, Eq)]
+pub struct BuildError {
+    pub(super) problems: Vec<String>,
+}
+
+impl BuildError {
+    /// The problems, one sentence each.
+    pub fn problems(&self) -> &[String] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the adapter cannot start:")?;
+        for problem in &self.problems {
+            write!(formatter, "\n  - {problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for BuildError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
+    }
+}
+
+impl std::error::Error for BuildError {}
