@@ -56,8 +56,12 @@
 extern crate self as mcp_aql;
 
 mod adapter;
+#[cfg_attr(not(feature = "safety"), expect(dead_code, reason = "only the safety loop asks people"))]
+mod approvals;
 mod argument;
 pub mod audit;
+#[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits count calls"))]
+mod call_limits;
 mod clock;
 mod concurrency;
 #[cfg(feature = "console")]

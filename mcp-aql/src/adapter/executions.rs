@@ -130,11 +130,9 @@ impl Adapter {
         let states = Arc::clone(&inner.parts.states);
         let envelope: Envelope = operation.envelope.clone();
         let concurrency = Arc::clone(&inner.concurrency);
-        #[cfg(feature = "limits")]
-        let (limiter, upstream) = (inner.limiter.clone(), Arc::clone(&inner.upstream));
+        let (limiter, upstream) = (inner.limiter.clone(), inner.upstream.clone());
         Box::new(move |execution: ExecutionContext, begin: Begin| {
             let context = Context::of_execution(name, session, label, execution.clone());
-            #[cfg(feature = "limits")]
             let context = context.remembering(upstream);
             let call = Call {
                 arguments: valid.arguments.into_iter(),
@@ -154,7 +152,6 @@ impl Adapter {
                     Box::pin(work) as _
                 };
                 let outcome = concurrency.run(category, &context, start).await;
-                #[cfg(feature = "limits")]
                 super::settle(limiter.as_deref(), &context).await;
                 outcome
             })
@@ -355,7 +352,6 @@ impl Adapter {
     /// earlier process that crashed.
     pub(crate) fn begin_to_serve(&self) {
         self.log_notices();
-        #[cfg(feature = "limits")]
         if let Some(warning) = self.forgotten_limits() {
             tracing::warn!("{warning}");
         }
@@ -365,10 +361,9 @@ impl Adapter {
     }
 
     /// Reports limits per day or month in a store that does not outlive the process.
-    #[cfg(feature = "limits")]
     fn forgotten_limits(&self) -> Option<String> {
         let inner = &*self.inner;
-        let lasting = inner.settings.rate_limits.as_ref()?.lasting();
+        let lasting = inner.limiter.as_ref()?.lasting();
         let forgets = inner.services.store.is_fleeting() && !lasting.is_empty();
         forgets.then(|| {
             format!(

@@ -43,14 +43,6 @@ impl Adapter {
     }
 }
 
-#[cfg(all(feature = "safety", any(test, feature = "cli")))]
-impl Adapter {
-    /// The safety loop, if the adapter has one.
-    pub(crate) fn safety(&self) -> Option<&std::sync::Arc<crate::safety_loop::SafetyCore>> {
-        self.inner.safety.as_ref()
-    }
-}
-
 #[cfg(test)]
 impl Adapter {
     /// Adds a further query to `introspect`.

@@ -8,6 +8,11 @@ mod descriptions;
 mod executions;
 mod internals;
 mod parts;
+#[cfg(feature = "safety")]
+mod safety;
+#[cfg(not(feature = "safety"))]
+#[path = "without_safety.rs"]
+mod safety;
 mod settings;
 
 use std::sync::{Arc, Once};
@@ -22,6 +27,7 @@ pub use builder::AdapterBuilder;
 pub(crate) use parts::Parts;
 pub(crate) use settings::Settings;
 
+use crate::call_limits::CallLimits;
 use crate::concurrency::ConcurrencyLimit;
 use crate::error::OperationError;
 use crate::execution::{ExecutionSlot, Executions, LimitReached};
@@ -31,7 +37,8 @@ use crate::gatekeeper::{GateRequest, Gatekeeper};
 use crate::introspection::{self, Introspection};
 use crate::operation::OperationSpec;
 use crate::operation::{
-    Call, CallScope, Context, ExecutionCall, Handler, Payload, RegisteredOperation,
+    Call, CallScope, Context, ExecutionCall, Handler, Payload, RegisteredOperation, UpstreamMemory,
+    Usage,
 };
 use crate::redact::redacted;
 use crate::request::{
@@ -93,20 +100,17 @@ pub(crate) struct Inner {
     pub(crate) executions: Executions,
     /// Completed once the notices of the settings are in the log.
     pub(crate) notices_logged: Once,
-    #[cfg(feature = "safety")]
-    pub(crate) safety: Option<Arc<crate::safety_loop::SafetyCore>>,
-    #[cfg(feature = "limits")]
-    pub(crate) limiter: Option<Arc<crate::limits::Limiter>>,
+    #[cfg_attr(not(feature = "safety"), expect(dead_code, reason = "it holds nothing"))]
+    pub(crate) safety: safety::Safety,
+    pub(crate) limiter: Option<Arc<dyn CallLimits>>,
     /// Stores the limits that wrapped APIs reported.
-    #[cfg(feature = "limits")]
-    pub(crate) upstream: Arc<dyn crate::operation::UpstreamMemory>,
+    pub(crate) upstream: Option<Arc<dyn UpstreamMemory>>,
 }
 
 impl Inner {
     /// Whether a stage between validation and the function reads the arguments: a gate, a quota token, or
     /// an execution.
     fn looks_at_arguments(&self, entry: &Entry) -> bool {
-        #[cfg(feature = "limits")]
         if self.limiter.as_ref().is_some_and(|limiter| limiter.may_pause()) {
             return true;
         }
@@ -349,12 +353,7 @@ impl Adapter {
             camel_case_aliases: self.inner.settings.camel_case_aliases,
             whole: self.inner.looks_at_arguments(entry),
         };
-        #[cfg(feature = "safety")]
-        let input = {
-            let mut input = input;
-            crate::safety_loop::accept_literal_names(&operation.name, &mut input.params);
-            input
-        };
+        safety::accept_literal_names(&operation.name, &mut input.params);
         let query = match operation.handler {
             Handler::Introspect => input.params.get("query").cloned(),
             _ => None,
@@ -399,8 +398,7 @@ impl Adapter {
             })
             .await?;
         let context = context.of(operation.spec.name);
-        #[cfg(feature = "limits")]
-        let context = context.remembering(Arc::clone(&self.inner.upstream));
+        let context = context.remembering(self.inner.upstream.clone());
         warn_of_names(operation, &valid, &context);
         let function = match handler {
             Handler::Function(function) => function,
@@ -431,7 +429,6 @@ impl Adapter {
         }
         let category = operation.spec.category;
         let outcome = self.inner.concurrency.run(category, &context, || function.run(call)).await;
-        #[cfg(feature = "limits")]
         settle(self.inner.limiter.as_deref(), &context).await;
         outcome
     }
@@ -512,15 +509,6 @@ impl Adapter {
         &self.inner.registry.profile
     }
 
-    /// The handle for the operators of this adapter, if it has a safety loop. It can approve and unblock,
-    /// so operations should not have access to it.
-    #[cfg(feature = "safety")]
-    pub fn operator(&self) -> Option<crate::human_channel::Operator> {
-        let core = self.inner.safety.as_ref()?;
-        let desk = crate::safety_loop::ApprovalQueue(Arc::clone(core));
-        Some(crate::human_channel::Operator(Arc::new(desk)))
-    }
-
     /// Logs the notices of the settings once, when the log exists. The command line sets up its log after
     /// the adapter is built.
     pub(crate) fn log_notices(&self) {
@@ -532,14 +520,6 @@ impl Adapter {
                 tracing::warn!("{notice}");
             }
         });
-    }
-
-    /// Logs a warning about channels that reach no person, before calls wait for one.
-    #[cfg(all(feature = "safety", any(feature = "stdio", feature = "http")))]
-    pub(crate) fn warn_of_channels(&self) {
-        if let Some(safety) = &self.inner.safety {
-            safety.warn_of_channels();
-        }
     }
 
     /// The limits in use.
@@ -575,11 +555,10 @@ fn split(
 }
 
 /// Counts the usage that an operation has reported so far.
-#[cfg(feature = "limits")]
-async fn settle(limiter: Option<&crate::limits::Limiter>, context: &Context) {
+async fn settle(limiter: Option<&dyn CallLimits>, context: &Context) {
     let Some(limiter) = limiter else { return };
     let usage = context.take_usage();
-    if usage != crate::limits::Usage::default() {
+    if usage != Usage::default() {
         // Boxed, so that the future of a call without reports stays small.
         Box::pin(limiter.settle(usage)).await;
     }

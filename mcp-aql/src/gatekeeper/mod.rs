@@ -6,7 +6,6 @@ mod confirmation_message;
 mod params_hash;
 mod plan;
 mod policy;
-#[cfg(feature = "limits")]
 mod quota;
 mod settings;
 mod token;
@@ -20,22 +19,19 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use mcp_aql_protocol::ErrorCode;
 
+use crate::approvals::{ApprovalRequest, Approvals};
 use crate::argument::Argument;
 use crate::audit::AuditEntry;
+use crate::call_limits::{CallLimits, CountedCall};
 use crate::clock;
 use crate::error::OperationError;
 use crate::execution::LimitReached;
-#[cfg(feature = "limits")]
-use crate::limits::CountedCall;
 use crate::operation::{Context, ExecutionCall, Handler, RegisteredOperation};
 use crate::redact::redacted;
 use crate::request::Credentials;
-#[cfg(feature = "safety")]
-use crate::safety_loop::{ApprovalRequest, LoopMode, SafetyCore};
 use crate::services::Services;
 use crate::shape::Shapes;
 use mcp_aql_protocol::{DangerLevel, TrustLevel};
-#[cfg(feature = "safety")]
 use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory};
 use plan::Decision;
 use token::{IssuedToken, TokenKind, TokenScope, TokenStore, Validity};
@@ -64,9 +60,6 @@ impl Permit {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LimitUse(Option<CountedCall>);
 
-#[cfg(not(feature = "limits"))]
-type CountedCall = std::convert::Infallible;
-
 /// Decides which calls may run.
 pub(crate) struct Gatekeeper {
     services: Arc<Services>,
@@ -74,11 +67,9 @@ pub(crate) struct Gatekeeper {
     token_issuer: TokenIssuer,
     ttl: Option<TimeDelta>,
     trust: Option<TrustLevel>,
-    /// The safety loop, through which people are asked.
-    #[cfg(feature = "safety")]
-    safety: Option<Arc<SafetyCore>>,
-    #[cfg(feature = "limits")]
-    limiter: Option<Arc<crate::limits::Limiter>>,
+    /// The approvals by people, if the adapter has a safety loop.
+    approvals: Option<Arc<dyn Approvals>>,
+    limiter: Option<Arc<dyn CallLimits>>,
 }
 
 /// A call at the gates, routed and validated (REQ-GATE-02).
@@ -145,8 +136,8 @@ impl Gatekeeper {
     pub(crate) fn new(
         services: Arc<Services>,
         settings: &GateSettings,
-        #[cfg(feature = "safety")] safety: Option<Arc<SafetyCore>>,
-        #[cfg(feature = "limits")] limiter: Option<Arc<crate::limits::Limiter>>,
+        approvals: Option<Arc<dyn Approvals>>,
+        limiter: Option<Arc<dyn CallLimits>>,
     ) -> Self {
         let tokens = TokenStore::new(Arc::clone(&services), settings.skew);
         Self {
@@ -159,9 +150,7 @@ impl Gatekeeper {
             tokens,
             ttl: settings.confirmation_ttl,
             trust: settings.trust.as_ref().map(Trust::level),
-            #[cfg(feature = "safety")]
-            safety,
-            #[cfg(feature = "limits")]
+            approvals,
             limiter,
         }
     }
@@ -170,20 +159,13 @@ impl Gatekeeper {
     /// trust and danger, policies, confirmation, limits (REQ-GATE-01, REQ-GATE-03). Tokens and approvals are
     /// consumed last, when the limits have a place for the call (REQ-TOK-10).
     pub(crate) async fn admit(&self, request: GateRequest<'_>) -> Result<Permit, OperationError> {
-        #[cfg(feature = "safety")]
         self.reject_blocked_agent(request).await?;
         let due = self.evaluate(request).await?;
         if let Some(full) = request.full {
             return Err(Box::pin(self.reject_execution_limit(request, full)).await);
         }
         let due = due.as_deref();
-        #[cfg(feature = "limits")]
-        return self.count(request, due).await.map(Permit);
-        #[cfg(not(feature = "limits"))]
-        {
-            self.consume_confirmations(request, due, None).await?;
-            Ok(Permit(None))
-        }
+        self.count(request, due).await.map(Permit)
     }
 
     /// Rejects a call because the limit on executions is reached.
@@ -199,9 +181,8 @@ impl Gatekeeper {
 
     /// Rejects the calls of sessions with a blocked agent, except reads and cancellations. Reserved operations
     /// decide for themselves (REQ-OOB-08, MCP-AQL §8.6.4).
-    #[cfg(feature = "safety")]
     async fn reject_blocked_agent(&self, request: GateRequest<'_>) -> Result<(), OperationError> {
-        let Some(safety) = &self.safety else { return Ok(()) };
+        let Some(approvals) = &self.approvals else { return Ok(()) };
         let spec = &request.operation.spec;
         let cancels =
             matches!(request.operation.handler, Handler::Execution(ExecutionCall::Cancel));
@@ -209,7 +190,7 @@ impl Gatekeeper {
             && !cancels
             && !RESERVED_OPERATIONS.contains(&spec.name);
         if ceases
-            && let Some(confirmation) = safety.reject_blocked_session(request.context.session())
+            && let Some(confirmation) = approvals.reject_blocked_session(request.context.session())
             && let Err(error) = confirmation.await
         {
             let reason = Some("an agent of the session is blocked");
@@ -259,13 +240,8 @@ impl Gatekeeper {
                 if let Some(full) = request.full {
                     return Err(self.reject_execution_limit(request, full).await);
                 }
-                #[cfg(feature = "limits")]
                 self.check_limits(request).await?;
-                #[cfg(feature = "safety")]
                 let person = self.approver_for(request, by_operator).await?;
-                // Without the feature `safety` only the caller can confirm.
-                #[cfg(not(feature = "safety"))]
-                let person = None::<()>.filter(|()| by_operator);
                 let name = request.operation.spec.name;
                 if confirmation.session.is_some()
                     && self.token_issuer.is_granted(
@@ -279,34 +255,30 @@ impl Gatekeeper {
                     return Ok(None);
                 }
                 let due = PendingConfirmation::new(confirmation, request);
-                #[cfg(feature = "safety")]
-                if let Some(safety) = person {
-                    return self.require_approval(request, due.by(safety)).await;
+                if let Some(person) = person {
+                    return self.require_approval(request, due.by(person)).await;
                 }
                 self.require_token(request, due).await
             }
         }
     }
 
-    /// Returns the safety loop if a person must confirm the call, not the caller. The operation or a policy can
+    /// Returns the approvals if a person must confirm the call, not the caller. The operation or a policy can
     /// require this, and it applies while an agent executes in the session, because an agent must not confirm its
     /// own calls (REQ-AUT-16, REQ-GATE-10).
-    #[cfg(feature = "safety")]
     async fn approver_for(
         &self,
         request: GateRequest<'_>,
         by_operator: bool,
-    ) -> Result<Option<&SafetyCore>, OperationError> {
-        let Some(safety) = self.safety.as_deref() else { return Ok(None) };
+    ) -> Result<Option<&dyn Approvals>, OperationError> {
+        let Some(approvals) = self.approvals.as_deref() else { return Ok(None) };
         let asks = by_operator
             || request.operation.spec.danger.requires_reauth
-            || safety.mode() == LoopMode::Enforcing
-                && safety.is_executing(request.context.session()).await?;
-        Ok(asks.then_some(safety))
+            || approvals.supervises(request.context.session()).await?;
+        Ok(asks.then_some(approvals))
     }
 
     /// Checks whether a person has approved this call, and requests an approval if not.
-    #[cfg(feature = "safety")]
     async fn require_approval<'a>(
         &self,
         request: GateRequest<'_>,
@@ -319,13 +291,12 @@ impl Gatekeeper {
     }
 
     /// Requests a person's approval of the call. Returns the error for the caller.
-    #[cfg(feature = "safety")]
     async fn approval_error(
         &self,
         request: GateRequest<'_>,
         due: &PendingConfirmation<'_>,
     ) -> OperationError {
-        let Some(safety) = due.person else {
+        let Some(person) = due.person else {
             return OperationError::internal("no person can approve this call");
         };
         let (operation, confirmation) = (request.operation, &due.confirmation);
@@ -337,7 +308,7 @@ impl Gatekeeper {
             .confirmation_message
             .map(|message| confirmation_message::fill(message, request));
         let expires_at = clock::later(self.services.time.now(), self.ttl(level));
-        let id = safety
+        let id = person
             .request_approval(ApprovalRequest {
                 operation: spec.name,
                 params_hash: &due.hash,
@@ -359,7 +330,7 @@ impl Gatekeeper {
         let ids = AuditIds { challenge: Some(&id), token: None };
         let reason = Some("requires a person's approval");
         self.audit_with(request, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
-        let mut error = OperationError::permission_denied(if safety.can_ask() {
+        let mut error = OperationError::permission_denied(if person.can_ask() {
             "a person must approve this call and has been asked. Make the same call again after \
              the approval"
         } else {
@@ -391,13 +362,10 @@ impl Gatekeeper {
             return Err(self.confirmation_error(request, scope, &due.confirmation).await);
         };
         // An invalid token must not use a place in the limits.
-        #[cfg(feature = "limits")]
         if self.limits_apply_to(request) {
             self.reject_guessing(request, token, scope).await?;
             self.claim(request, token, scope).await?;
         }
-        #[cfg(not(feature = "limits"))]
-        let _ = token;
         Ok(Some(Box::new(due)))
     }
 
@@ -503,12 +471,9 @@ impl Gatekeeper {
 
     /// Releases the share of the limits of a call that does not run.
     pub(crate) async fn release_limits(&self, limit_use: LimitUse) {
-        #[cfg(feature = "limits")]
         if let (Some(limiter), Some(counted)) = (&self.limiter, limit_use.0) {
-            limiter.release_call(counted).await;
+            limiter.release(counted).await;
         }
-        #[cfg(not(feature = "limits"))]
-        let _ = limit_use;
     }
 
     /// Revokes a confirmation token.

@@ -6,9 +6,9 @@ use mcp_aql_protocol::RESERVED_OPERATIONS;
 use super::token::{TokenKind, Validity};
 use super::token_claim::PendingConfirmation;
 use super::{GateRequest, Gatekeeper, params_hash};
+use crate::call_limits::{CountedCall, LimitRequest, QuotaTokens};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::limits::{CountedCall, LimitRequest, QuotaTokens};
 use crate::operation::Handler;
 
 /// How long the token of a paused quota is valid (REQ-TOK-08).
@@ -44,8 +44,7 @@ impl Gatekeeper {
         match &self.limiter {
             Some(limiter) if request.has_limits() => {
                 let tokens = CallTokens { gatekeeper: self, request, due };
-                // Boxed, so that the future of a call without limits stays small.
-                Box::pin(limiter.admit(request.limit_request(), &tokens)).await.map(Some)
+                limiter.admit(request.limit_request(), &tokens).await.map(Some)
             }
             _ => self.consume_confirmations(request, due, None).await.map(|()| None),
         }

@@ -4,40 +4,29 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::token::{TokenClaim, TokenKind, TokenScope, audit_id};
 use super::{AuditIds, ConfirmationRequest, GateRequest, Gatekeeper, params_hash};
+use crate::approvals::{ApprovalClaim, Approvals};
 use crate::error::OperationError;
-#[cfg(feature = "safety")]
-use crate::safety_loop::{ApprovalClaim, SafetyCore};
 
 /// A confirmation that must be consumed before a call runs.
 pub(super) struct PendingConfirmation<'a> {
     pub(super) confirmation: ConfirmationRequest<'a>,
     /// The hash of the canonical parameters.
     pub(super) hash: String,
-    /// The safety loop, if a person approves the call. Otherwise the call carries a token.
-    #[cfg(feature = "safety")]
-    pub(super) person: Option<&'a SafetyCore>,
+    /// The approvals, if a person approves the call. Otherwise the call carries a token.
+    pub(super) person: Option<&'a dyn Approvals>,
 }
 
 impl<'a> PendingConfirmation<'a> {
     pub(super) fn new(confirmation: ConfirmationRequest<'a>, request: GateRequest<'_>) -> Self {
-        Self {
-            confirmation,
-            hash: params_hash::params_hash(request.arguments),
-            #[cfg(feature = "safety")]
-            person: None,
-        }
+        Self { confirmation, hash: params_hash::params_hash(request.arguments), person: None }
     }
 
-    #[cfg(feature = "safety")]
-    pub(super) fn by(self, person: &'a SafetyCore) -> Self {
+    pub(super) fn by(self, person: &'a dyn Approvals) -> Self {
         Self { person: Some(person), ..self }
     }
 
     fn is_by_token(&self) -> bool {
-        #[cfg(feature = "safety")]
-        return self.person.is_none();
-        #[cfg(not(feature = "safety"))]
-        true
+        self.person.is_none()
     }
 }
 
@@ -77,10 +66,6 @@ impl Gatekeeper {
         let store = self.services.store_for_call().await?;
         let (claims, approval_id) = loop {
             let (mut claims, mut changes) = (Vec::new(), Vec::new());
-            #[cfg_attr(
-                not(feature = "safety"),
-                expect(unused_mut, reason = "the loop asks people")
-            )]
             let mut approval_id = None::<String>;
             for (kind, token) in tokens {
                 let Some(token) = token else { continue };
@@ -88,7 +73,6 @@ impl Gatekeeper {
                 changes.push(claim.change.clone());
                 claims.push(claim);
             }
-            #[cfg(feature = "safety")]
             if let Some(due) = due.filter(|due| due.person.is_some()) {
                 match self.claim_approval(request, due).await? {
                     Some(approved) => {
@@ -170,14 +154,13 @@ impl Gatekeeper {
     }
 
     /// Returns the change that consumes a person's approval of the call, if there is one.
-    #[cfg(feature = "safety")]
     pub(super) async fn claim_approval(
         &self,
         request: GateRequest<'_>,
         due: &PendingConfirmation<'_>,
     ) -> Result<Option<ApprovalClaim>, OperationError> {
-        let Some(safety) = due.person else { return Ok(None) };
+        let Some(person) = due.person else { return Ok(None) };
         let name = request.operation.spec.name;
-        safety.approval(name, &due.hash, request.context.session()).await
+        person.approval(name, &due.hash, request.context.session()).await
     }
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use chrono::{DateTime, Utc};
 use mcp_aql_protocol::SemanticCategory;
 
 use super::RateLimits;
@@ -11,36 +10,18 @@ use super::counter::Micros;
 use super::ledger::Ledger;
 use super::ledger_store::{LedgerStore, LedgerUpdate};
 use super::limit_error;
-use super::rules::{CountedCall, Exceeded, LimitDecision, QuotaUsage, Rules};
+use super::rules::{Exceeded, LimitDecision, QuotaUsage, Rules};
 use super::upstream::{header, remaining, reset, retry_after};
 use crate::audit::AuditEntry;
+use crate::call_limits::{CallLimits, CountedCall, LimitRequest, QuotaTokens};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::operation::{Context, RegisteredOperation, UpstreamMemory, Usage};
+use crate::operation::{UpstreamMemory, Usage};
 use crate::services::Services;
 use crate::session::Session;
 
 /// The assumed time until the reset of an API's limit, if neither the API nor a declaration states it.
 const DEFAULT_BLOCK_MICROS: Micros = 60 * 1_000_000;
-
-/// Issues and consumes the tokens of one call.
-pub(crate) trait QuotaTokens: Send + Sync {
-    /// Issues a token for this call at a paused quota. Returns it with its expiry.
-    fn issue(&self) -> BoxFuture<'_, Result<(String, DateTime<Utc>), OperationError>>;
-
-    /// Consumes the tokens of this call: its confirmation, if it needs one, and its token for a paused quota,
-    /// if one is paused. All are consumed together or none.
-    fn consume<'a>(&'a self, quota: Option<&'a str>) -> BoxFuture<'a, Result<(), OperationError>>;
-}
-
-/// A call that requests admission.
-#[derive(Clone, Copy)]
-pub(crate) struct LimitRequest<'a> {
-    pub(crate) operation: &'a RegisteredOperation,
-    pub(crate) context: &'a Context,
-    /// `params._quota_continue`.
-    pub(crate) token: Option<&'a str>,
-}
 
 /// Counts the calls of one adapter, and rejects those that exceed a limit.
 pub(crate) struct Limiter {
@@ -49,6 +30,8 @@ pub(crate) struct Limiter {
     /// The pacing of each limit, by index.
     pacers: Arc<[Option<BurstPacer>]>,
     ledger: LedgerStore,
+    /// The ids of limits whose counters should outlive the process.
+    lasting: Vec<String>,
 }
 
 impl Limiter {
@@ -66,21 +49,15 @@ impl Limiter {
                 .collect(),
             ledger: LedgerStore::new(Arc::clone(&services)),
             services,
+            lasting: declared.lasting(),
         }
-    }
-
-    /// Returns whether a call may need a token because of a paused quota.
-    pub(crate) fn may_pause(&self) -> bool {
-        self.rules.quotas.iter().any(|quota| quota.pause.is_some())
     }
 
     pub(super) fn adapter(&self) -> &str {
         &self.services.audit.adapter
     }
 
-    /// Rejects a call that [`admit`](Self::admit) would reject, without counting it. Used before a confirmation
-    /// is requested.
-    pub(crate) async fn check(
+    async fn check_call(
         &self,
         call: LimitRequest<'_>,
         tokens: &dyn QuotaTokens,
@@ -95,12 +72,7 @@ impl Limiter {
         }
     }
 
-    /// Counts and admits a call, or rejects it. This is the last gate, so that calls rejected by other gates are
-    /// not counted (REQ-RATE-01).
-    ///
-    /// The call is counted before its tokens are consumed, and subtracted again if they are invalid. If two
-    /// calls compete for the last place, the one that is rejected keeps its token.
-    pub(crate) async fn admit(
+    async fn admit_call(
         &self,
         call: LimitRequest<'_>,
         tokens: &dyn QuotaTokens,
@@ -154,8 +126,7 @@ impl Limiter {
         counted.await
     }
 
-    /// Subtracts a counted call that does not run.
-    pub(crate) async fn release_call(&self, counted: CountedCall) {
+    async fn release_call(&self, counted: CountedCall) {
         let rules = Arc::clone(&self.rules);
         let given = self.ledger.change_even_if_cancelled(move |ledger, _| {
             match rules.subtract_call(ledger, counted) {
@@ -169,8 +140,7 @@ impl Limiter {
         }
     }
 
-    /// Counts the usage that an operation has reported. A failure is only logged, because the operation has run.
-    pub(crate) async fn settle(&self, usage: Usage) {
+    async fn count_usage(&self, usage: Usage) {
         let rules = Arc::clone(&self.rules);
         let counted = self.ledger.change_even_if_cancelled(move |ledger, now| {
             if ledger.is_lost() {
@@ -256,6 +226,40 @@ impl Limiter {
             ..AuditEntry::default()
         };
         self.services.audit.record(&entry).await;
+    }
+}
+
+impl CallLimits for Limiter {
+    fn may_pause(&self) -> bool {
+        self.rules.quotas.iter().any(|quota| quota.pause.is_some())
+    }
+
+    fn check<'a>(
+        &'a self,
+        call: LimitRequest<'a>,
+        tokens: &'a dyn QuotaTokens,
+    ) -> BoxFuture<'a, Result<(), OperationError>> {
+        Box::pin(self.check_call(call, tokens))
+    }
+
+    fn admit<'a>(
+        &'a self,
+        call: LimitRequest<'a>,
+        tokens: &'a dyn QuotaTokens,
+    ) -> BoxFuture<'a, Result<CountedCall, OperationError>> {
+        Box::pin(self.admit_call(call, tokens))
+    }
+
+    fn release(&self, counted: CountedCall) -> BoxFuture<'_, ()> {
+        Box::pin(self.release_call(counted))
+    }
+
+    fn settle(&self, usage: Usage) -> BoxFuture<'_, ()> {
+        Box::pin(self.count_usage(usage))
+    }
+
+    fn lasting(&self) -> Vec<String> {
+        self.lasting.clone()
     }
 }
 

@@ -94,8 +94,7 @@ mod upstream;
 
 pub use cost::{CostModel, Tier};
 pub use declaration::{ApiLimit, Metric, Quota, Window};
-pub(crate) use limiter::{LimitRequest, Limiter, NoUpstreamMemory, QuotaTokens};
-pub(crate) use rules::CountedCall;
+pub(crate) use limiter::{Limiter, NoUpstreamMemory};
 pub use settings::RateLimits;
 pub(crate) use settings::{ApiLimitTable, CostTable, FlatTable, LimitTables};
 pub(crate) use status::QuotaStatus;

@@ -9,6 +9,7 @@ use super::cost::CostModel;
 use super::counter::Micros;
 use super::declaration::{ApiLimit, Metric, Quota, Span, Unit};
 use super::ledger::Ledger;
+use crate::call_limits::CountedCall;
 use crate::operation::Usage;
 
 /// The id of the counter of the month's calls, for tiered prices.
@@ -76,14 +77,6 @@ pub(crate) enum LimitDecision {
     Exhausted(QuotaUsage, Micros),
     /// The counter with this id is unreadable.
     Unreadable(String),
-}
-
-/// A counted call, which can be subtracted again.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct CountedCall {
-    operation: &'static str,
-    at: Micros,
-    price: u64,
 }
 
 /// A limit that is reached.

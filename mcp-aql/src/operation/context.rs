@@ -37,14 +37,13 @@ pub struct Context {
     operation: &'static str,
     call: Arc<Inner>,
     /// Stores the limits that wrapped APIs reported; `None` for a call without an adapter.
-    #[cfg(feature = "limits")]
+    #[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits read it"))]
     upstream: Option<Arc<dyn super::UpstreamMemory>>,
 }
 
 struct Inner {
     scope: CallScope,
     warnings: Mutex<Warnings>,
-    #[cfg(feature = "limits")]
     usage: Mutex<super::Usage>,
     /// The execution, for a call that runs in the background. It stores progress and warnings.
     execution: Option<ExecutionContext>,
@@ -113,19 +112,8 @@ impl Context {
         scope: CallScope,
         execution: Option<ExecutionContext>,
     ) -> Self {
-        let call = Inner {
-            scope,
-            warnings: Mutex::default(),
-            #[cfg(feature = "limits")]
-            usage: Mutex::default(),
-            execution,
-        };
-        Self {
-            operation,
-            call: Arc::new(call),
-            #[cfg(feature = "limits")]
-            upstream: None,
-        }
+        let call = Inner { scope, warnings: Mutex::default(), usage: Mutex::default(), execution };
+        Self { operation, call: Arc::new(call), upstream: None }
     }
 
     /// The context of the same call, with its operation.
@@ -212,6 +200,32 @@ impl Context {
         }
     }
 
+    /// Returns the usage that was reported since the last call, and resets it.
+    pub(crate) fn take_usage(&self) -> super::Usage {
+        std::mem::take(&mut *lock(&self.call.usage))
+    }
+
+    /// Sets the memory for limits that wrapped APIs report.
+    pub(crate) fn remembering(self, upstream: Option<Arc<dyn super::UpstreamMemory>>) -> Self {
+        Self { upstream, ..self }
+    }
+
+    /// The warnings that were added so far.
+    pub(crate) fn warnings(&self) -> Warnings {
+        lock(&self.call.warnings).clone()
+    }
+
+    pub(crate) fn has_no_warnings(&self) -> bool {
+        lock(&self.call.warnings).is_empty()
+    }
+
+    pub(crate) fn take_warnings(&self) -> Warnings {
+        std::mem::take(&mut *lock(&self.call.warnings))
+    }
+}
+
+#[cfg(feature = "limits")]
+impl Context {
     /// Reports the usage of a wrapped API by this call. Quotas count it when the operation ends, whether it
     /// succeeds or not. Several reports add up.
     ///
@@ -231,21 +245,8 @@ impl Context {
     ///     translated
     /// }
     /// ```
-    #[cfg(feature = "limits")]
     pub fn report_usage(&self, usage: super::Usage) {
         lock(&self.call.usage).add(usage);
-    }
-
-    /// Returns the usage that was reported since the last call, and resets it.
-    #[cfg(feature = "limits")]
-    pub(crate) fn take_usage(&self) -> super::Usage {
-        std::mem::take(&mut *lock(&self.call.usage))
-    }
-
-    /// Sets the memory for limits that wrapped APIs report.
-    #[cfg(feature = "limits")]
-    pub(crate) fn remembering(self, upstream: Arc<dyn super::UpstreamMemory>) -> Self {
-        Self { upstream: Some(upstream), ..self }
     }
 
     /// Records the response of a wrapped HTTP API: its status, and its headers as names and values.
@@ -266,7 +267,6 @@ impl Context {
     /// `RATE_LIMIT_EXCEEDED` for the status 429; `INTERNAL_ERROR` when the store fails.
     ///
     /// Source: adapter/rate-limiting §4.2 (REQ-RATE-01, REQ-RATE-09).
-    #[cfg(feature = "limits")]
     pub async fn upstream_answered(
         &self,
         status: u16,
@@ -277,19 +277,6 @@ impl Context {
             None if status == 429 => Err(OperationError::from_http_status(status, "")),
             None => Ok(()),
         }
-    }
-
-    /// The warnings that were added so far.
-    pub(crate) fn warnings(&self) -> Warnings {
-        lock(&self.call.warnings).clone()
-    }
-
-    pub(crate) fn has_no_warnings(&self) -> bool {
-        lock(&self.call.warnings).is_empty()
-    }
-
-    pub(crate) fn take_warnings(&self) -> Warnings {
-        std::mem::take(&mut *lock(&self.call.warnings))
     }
 }
 

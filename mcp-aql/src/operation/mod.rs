@@ -11,7 +11,10 @@ mod spec;
 mod state;
 mod table;
 mod traits;
-#[cfg(feature = "limits")]
+#[cfg_attr(
+    not(feature = "limits"),
+    expect(dead_code, unreachable_pub, reason = "only limits count usage")
+)]
 mod usage;
 
 pub use arguments::Call;
@@ -32,7 +35,9 @@ pub use state::State;
 pub(crate) use state::StateMap;
 pub(crate) use table::{Handler, RegisteredOperation, Run};
 pub use traits::{Method, Operation, Operations, ParamGroup};
-#[cfg(feature = "limits")]
 pub(crate) use usage::UpstreamMemory;
-#[cfg(feature = "limits")]
+#[cfg_attr(
+    not(feature = "limits"),
+    expect(unreachable_pub, reason = "only limits count usage")
+)]
 pub use usage::Usage;

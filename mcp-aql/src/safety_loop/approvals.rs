@@ -12,9 +12,12 @@ use super::core::{
     AGENTS, IDLE_TTL, INDEX, MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore, Target,
     agent_change, answered, expected, indexed, read, readable, target, written,
 };
-use super::directive::{AgentNotification, NotificationMetadata, NotificationType};
+use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
+
 use super::state_machine::{Event, Rejection, displayed};
+use crate::approvals::{ApprovalClaim, ApprovalRequest, Approvals};
 use crate::error::OperationError;
+use crate::future::BoxFuture;
 use crate::human_channel::RequestKind;
 use crate::session::Session;
 use crate::store::{Change, Record, Store, StoreError};
@@ -24,28 +27,6 @@ pub(super) const APPROVALS: &str = "safety_approvals";
 const OPEN: &str = "open";
 /// The maximum number of calls of an agent that wait for people. The agent is notified of each with every step.
 pub(super) const MAX_WAITING_CALLS: usize = 50;
-
-/// An operation that needs a person's approval.
-pub(crate) struct ApprovalRequest<'a> {
-    pub(crate) operation: &'a str,
-    /// The hash of its canonical parameters.
-    pub(crate) params_hash: &'a str,
-    pub(crate) session: Option<&'a Session>,
-    /// The text for the person: the operation with its parameters, secrets masked.
-    pub(crate) action: &'a str,
-    pub(crate) reasons: Vec<String>,
-    /// The permission level or danger level that requires a person.
-    pub(crate) level: &'a str,
-    pub(crate) expires_at: DateTime<Utc>,
-}
-
-/// A person's approval of a call.
-pub(crate) struct ApprovalClaim {
-    /// The change that consumes the approval.
-    pub(crate) change: Change,
-    /// The id of the approved request.
-    pub(crate) request_id: String,
-}
 
 /// The record of an approval.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -90,6 +71,49 @@ const SUBJECT_PREFIX: &str = "approval ";
 
 fn subject(id: &str) -> String {
     format!("{SUBJECT_PREFIX}{id}")
+}
+
+impl Approvals for SafetyCore {
+    fn reject_blocked_session<'a>(
+        &'a self,
+        session: Option<&'a Session>,
+    ) -> Option<BoxFuture<'a, Result<(), OperationError>>> {
+        self.may_be_blocked(session).then(|| {
+            Box::pin(async move {
+                let blocked = self.blocked_in(session).await?;
+                self.first_block_error(blocked, "")
+            }) as BoxFuture<'a, _>
+        })
+    }
+
+    fn supervises<'a>(
+        &'a self,
+        session: Option<&'a Session>,
+    ) -> BoxFuture<'a, Result<bool, OperationError>> {
+        Box::pin(async move {
+            Ok(self.mode() == LoopMode::Enforcing && self.is_executing(session).await?)
+        })
+    }
+
+    fn can_ask(&self) -> bool {
+        Self::can_ask(self)
+    }
+
+    fn request_approval<'a>(
+        &'a self,
+        request: ApprovalRequest<'a>,
+    ) -> BoxFuture<'a, Result<String, OperationError>> {
+        Box::pin(self.request_approval(request))
+    }
+
+    fn approval<'a>(
+        &'a self,
+        operation: &'a str,
+        params_hash: &'a str,
+        session: Option<&'a Session>,
+    ) -> BoxFuture<'a, Result<Option<ApprovalClaim>, OperationError>> {
+        Box::pin(self.approval(operation, params_hash, session))
+    }
 }
 
 impl SafetyCore {

@@ -19,7 +19,6 @@ use super::retry_lockout::RetryLockout;
 use super::state_machine::{Event, Rejection, Start, shortened};
 use crate::clock;
 use crate::error::OperationError;
-use crate::future::BoxFuture;
 use crate::session::Session;
 use crate::store::{Change, MAX_KEY_BYTES, StoreError};
 use crate::sync::lock;
@@ -199,23 +198,9 @@ impl SafetyCore {
 
     /// Returns whether an agent of this session may be blocked, so that the store must be read. For callers
     /// without a session the store is always read, because they may call any process.
-    fn may_be_blocked(&self, session: Option<&Session>) -> bool {
+    pub(super) fn may_be_blocked(&self, session: Option<&Session>) -> bool {
         self.mode() == super::LoopMode::Enforcing
             && session.is_none_or(|session| !lock(&self.agents_of(session).blocked).is_empty())
-    }
-
-    /// Returns an error if this session has a blocked agent, which must cease all actions (REQ-OOB-08). Returns
-    /// `None`, without reading the store, if no agent of the session was blocked.
-    pub(crate) fn reject_blocked_session<'a>(
-        &'a self,
-        session: Option<&'a Session>,
-    ) -> Option<BoxFuture<'a, Result<(), OperationError>>> {
-        self.may_be_blocked(session).then(|| {
-            Box::pin(async move {
-                let blocked = self.blocked_in(session).await?;
-                self.first_block_error(blocked, "")
-            }) as BoxFuture<'a, _>
-        })
     }
 
     /// Rejects all agents of a session while one of them is blocked, so that an agent cannot evade a block by
@@ -244,7 +229,7 @@ impl SafetyCore {
     }
 
     /// Returns the blocked agents of this session.
-    async fn blocked_in(
+    pub(super) async fn blocked_in(
         &self,
         session: Option<&Session>,
     ) -> Result<Vec<AgentState>, OperationError> {
@@ -278,7 +263,7 @@ impl SafetyCore {
         }
     }
 
-    fn first_block_error(
+    pub(super) fn first_block_error(
         &self,
         blocked: Vec<AgentState>,
         agent: &str,

@@ -8,10 +8,11 @@ use chrono::{TimeDelta, Utc};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
+use super::SafetyLoop;
 use super::agent_state::ExecutionStatus;
 use super::calls::StepReport;
 use super::core::SafetyCore;
-use super::{ApprovalRequest, SafetyLoop};
+use crate::approvals::ApprovalRequest;
 use crate::human_channel::MemoryChannel;
 use crate::operation::CallScope;
 use crate::operation::ParameterEntry;

@@ -40,7 +40,6 @@ pub use agent_state::ExecutionStatus;
 pub(crate) use approval_queue::ApprovalQueue;
 #[cfg(feature = "cli")]
 pub(crate) use approvals::ApprovalStatus;
-pub(crate) use approvals::{ApprovalClaim, ApprovalRequest};
 pub use calls::{AgentExecution, StepCount, StepReply, Verified};
 pub(crate) use core::SafetyCore;
 pub use directive::{
@@ -50,5 +49,5 @@ pub use directive::{
 pub(crate) use operations::{accept_literal_names, operations};
 pub(crate) use recent_audit::RecentAudit;
 pub use risk::{DefaultScorer, Risk, RiskScorer};
-pub(crate) use settings::LoopTable;
+pub(crate) use settings::{AgentPolicies, LoopTable};
 pub use settings::{AgentSettings, SafetyLoop};

@@ -4,11 +4,10 @@ use std::collections::HashSet;
 
 use mcp_aql_protocol::{RESERVED_OPERATIONS, is_public_name, nearest_name};
 
+use crate::adapter::safety::{CHANNEL_ADVICE, reaches_people};
 use crate::adapter::{Parts, Settings};
 use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry};
-#[cfg(feature = "safety")]
-use crate::safety_loop::SafetyLoop;
 use crate::shape::{Faults, Path, Shapes};
 use crate::spec::ParameterSpec;
 
@@ -159,27 +158,21 @@ fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String 
 
 /// Checks that there is a channel to a person if operations require confirmation by a person.
 pub(super) fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
-    #[cfg(feature = "safety")]
-    if settings.safety.as_ref().is_some_and(SafetyLoop::reaches_people) {
+    if reaches_people(settings) {
         return;
     }
-    let how = if cfg!(feature = "safety") {
-        "add `.safety_loop(…)` with a `.channel(…)`"
-    } else {
-        "switch on the cargo feature `safety`"
-    };
     for entry in entries {
         let spec = &entry.operation.spec;
         if spec.danger.requires_reauth {
             problems.push(format!(
-                "operation `{}`: `requires_reauth` has a person confirm, and none can be reached: {how}",
+                "operation `{}`: `requires_reauth` has a person confirm, and none can be reached: {CHANNEL_ADVICE}",
                 spec.name
             ));
         }
     }
     for operation in settings.gate.operator_confirmed_operations() {
         problems.push(format!(
-            "the policy for `{operation}` has a person confirm, and none can be reached: {how}"
+            "the policy for `{operation}` has a person confirm, and none can be reached: {CHANNEL_ADVICE}"
         ));
     }
 }

@@ -2,62 +2,32 @@
 
 use std::sync::Arc;
 
+use crate::adapter::safety::{self, PreparedSafety, Safety};
 use crate::adapter::{Parts, Settings};
-#[cfg(feature = "safety")]
-use crate::audit::AuditSink;
 use crate::audit::{Audit, AuditFile, AuditStore};
 use crate::file_access::{ForbiddenAccess, exposures};
 use crate::gatekeeper::Trust;
-use crate::operation::{Handler, OperationSpec};
-#[cfg(feature = "safety")]
-use crate::safety_loop::{self, LoopMode, RecentAudit, SafetyCore};
 use crate::services::Services;
 use crate::store::Ready;
-#[cfg(feature = "safety")]
-use crate::store::SqliteStore;
 use crate::store::{MemoryStore, Store};
 
 /// The services on which the stages of a call depend.
 pub(super) struct Foundation {
     pub(super) services: Arc<Services>,
-    #[cfg(feature = "safety")]
-    pub(super) safety: Option<Arc<SafetyCore>>,
+    pub(super) safety: Safety,
 }
 
 impl Foundation {
     /// Opens the store and the audit log, and prepares the safety loop.
     pub(super) fn new(parts: &Parts, settings: &mut Settings, problems: &mut Vec<String>) -> Self {
-        #[cfg(feature = "safety")]
-        let prepared = settings
-            .safety
-            .as_ref()
-            .map(|safety| (RecentAudit::default(), safety.compile(problems)));
+        let prepared = PreparedSafety::new(settings, problems);
         let store = store(parts, settings, problems);
         let ready = Arc::default();
-        #[cfg_attr(not(feature = "safety"), expect(unused_mut))]
         let mut audit = audit(parts, settings, (&store, &ready), problems);
-        #[cfg(feature = "safety")]
-        audit.sinks.extend(
-            prepared.as_ref().map(|(recent, _)| Arc::new(recent.clone()) as Arc<dyn AuditSink>),
-        );
+        audit.sinks.extend(prepared.audit_sink());
         let services = Arc::new(Services::new(store, settings.time.clone(), audit).sharing(ready));
-        #[cfg(feature = "safety")]
-        let safety = settings.safety.as_ref().zip(prepared).map(|(safety, (recent, rules))| {
-            Arc::new(SafetyCore::new(safety, rules, recent, Arc::clone(&services)))
-        });
-        Self {
-            services,
-            #[cfg(feature = "safety")]
-            safety,
-        }
-    }
-
-    /// The operations of the safety loop.
-    pub(super) fn reserved_operations(&self) -> Vec<(OperationSpec, Handler)> {
-        #[cfg(feature = "safety")]
-        return self.safety.as_ref().map(safety_loop::operations).unwrap_or_default();
-        #[cfg(not(feature = "safety"))]
-        Vec::new()
+        let safety = prepared.start(settings, &services);
+        Self { services, safety }
     }
 }
 
@@ -66,18 +36,8 @@ fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<
     if let Some(store) = &parts.store {
         return Arc::clone(store);
     }
-    #[cfg(feature = "safety")]
-    if settings.safety.as_ref().is_some_and(|safety| safety.current_mode() != LoopMode::Disabled) {
-        match SqliteStore::in_user_state(&parts.name) {
-            Ok(store) => return Arc::new(store),
-            Err(error) => problems.push(format!(
-                "the safety loop has no place for its state: {error}; add a `.store(…)`"
-            )),
-        }
-    }
-    #[cfg(not(feature = "safety"))]
-    let _ = (settings, problems);
-    Arc::new(MemoryStore::default())
+    safety::default_store(parts, settings, problems)
+        .unwrap_or_else(|| Arc::new(MemoryStore::default()))
 }
 
 /// The audit log with its sinks.

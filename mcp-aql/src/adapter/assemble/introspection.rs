@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use crate::adapter::{Parts, Settings};
+use crate::adapter::{Parts, Settings, safety};
 use crate::further_query::FurtherQueries;
 use crate::gatekeeper;
 use crate::introspection::{
@@ -53,17 +53,11 @@ pub(super) fn returns_of_introspect(returns: Option<&mut Members>, further: &Fur
 }
 
 /// The capabilities of queries and of the safety loop (REQ-LOOP-02, REQ-LOOP-03).
-#[cfg_attr(not(feature = "safety"), expect(unused_variables, reason = "the loop is a setting"))]
 fn further_capabilities(registry: &Registry, settings: &Settings) -> Map<String, Value> {
     let composites = registry.entries.iter().map(|entry| &entry.operation.composites);
     let names = composites.flat_map(|it| it.description.capabilities.iter().copied());
     let further = names.map(|name| (name.to_owned(), true.into()));
-    #[cfg(feature = "safety")]
-    let further =
-        further.chain(settings.safety.as_ref().map(|safety| {
-            ("execution_safety_loop".to_owned(), safety.current_mode().as_str().into())
-        }));
-    further.collect()
+    further.chain(safety::capability(settings)).collect()
 }
 
 /// Renders the lists of operations and types.

@@ -4,6 +4,11 @@ mod checks;
 mod examples;
 mod foundation;
 mod introspection;
+#[cfg(feature = "limits")]
+mod limits;
+#[cfg(not(feature = "limits"))]
+#[path = "without_limits.rs"]
+mod limits;
 mod operations;
 mod parameters;
 
@@ -15,20 +20,23 @@ use self::foundation::Foundation;
 use self::introspection::{further_queries, render, returns_of_introspect};
 use self::operations::{DescribedOperations, Operations};
 use super::{Adapter, BuildError, Inner, Parts, Settings};
+use crate::call_limits::CallLimits;
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
-#[cfg(feature = "limits")]
 use crate::further_query::FurtherQuery;
 use crate::gatekeeper::Gatekeeper;
-#[cfg(feature = "limits")]
-use crate::limits::{Limiter, NoUpstreamMemory, QuotaStatus};
-#[cfg(feature = "limits")]
 use crate::operation::UpstreamMemory;
 use crate::router::{EndpointProfile, Registry};
-#[cfg(feature = "limits")]
-use crate::router::{Entry, Family};
-#[cfg(feature = "limits")]
-use crate::services::Services;
+
+/// The limits on calls.
+#[derive(Default)]
+struct Limits {
+    limiter: Option<Arc<dyn CallLimits>>,
+    /// Stores the limits that wrapped APIs report.
+    upstream: Option<Arc<dyn UpstreamMemory>>,
+    /// The introspection of the limits.
+    query: Option<Box<dyn FurtherQuery>>,
+}
 
 /// Builds the adapter, or lists all problems.
 pub(super) fn assemble(
@@ -39,23 +47,18 @@ pub(super) fn assemble(
     check_parts(&parts, &settings, &mut problems);
     let profile = chosen_profile(&parts, &settings, &mut problems);
     let foundation = Foundation::new(&parts, &mut settings, &mut problems);
-    let reserved = foundation.reserved_operations();
+    let reserved = foundation.safety.operations();
     let mut operations = Operations::register(&parts, &settings, &profile, reserved, &mut problems);
     operations.check(&mut settings, &mut problems);
-    #[cfg_attr(not(feature = "limits"), expect(unused_mut, reason = "limits add a query"))]
     let mut further = further_queries(&operations.entries, &parts, &settings, &mut problems);
-    #[cfg(feature = "limits")]
-    let limiter =
-        limiter(&operations.entries, &profile, &settings, &foundation.services, &mut problems);
-    #[cfg(feature = "limits")]
-    further.extend(
-        limiter.clone().map(|limiter| -> Box<dyn FurtherQuery> { Box::new(QuotaStatus(limiter)) }),
-    );
+    let (entries, services) = (&operations.entries, &foundation.services);
+    let Limits { limiter, upstream, query } =
+        limits::limits(entries, &profile, &settings, services, &mut problems);
+    further.extend(query);
     if let Some(introspect) = operations.entries.first_mut() {
         crate::introspection::publish(&mut introspect.operation, &further);
     }
     returns_of_introspect(operations.returns.first_mut(), &further);
-    #[cfg(feature = "safety")]
     let built_ins = operations.built_ins;
     let DescribedOperations { entries, shapes, shown, types } = operations.describe(&mut problems);
     if !problems.is_empty() {
@@ -67,29 +70,13 @@ pub(super) fn assemble(
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
     let introspection = render(&registry, &settings, types, further);
-    #[cfg(feature = "safety")]
     let Foundation { services, safety } = foundation;
-    #[cfg(not(feature = "safety"))]
-    let Foundation { services } = foundation;
-    #[cfg(feature = "safety")]
-    if let Some(safety) = &safety {
-        let own = registry.entries.iter().skip(built_ins);
-        let levels = own.map(|own| (own.operation.spec.name.to_owned(), own.gate.danger));
-        safety.set_operations(levels.collect());
-    }
-    let gatekeeper = Gatekeeper::new(
-        Arc::clone(&services),
-        &settings.gate,
-        #[cfg(feature = "safety")]
-        safety.clone(),
-        #[cfg(feature = "limits")]
-        limiter.clone(),
-    );
+    safety.set_operations(registry.entries.iter().skip(built_ins));
+    let gatekeeper =
+        Gatekeeper::new(Arc::clone(&services), &settings.gate, safety.approvals(), limiter.clone());
     let inner = Inner {
         concurrency: Arc::new(concurrency_limit(&settings)),
         executions: Executions::new(Arc::clone(&services), parts.name.clone(), settings.executions),
-        #[cfg(feature = "limits")]
-        upstream: upstream_memory(limiter.as_ref(), &settings),
         parts,
         settings,
         registry,
@@ -99,38 +86,11 @@ pub(super) fn assemble(
         services,
         gatekeeper,
         notices_logged: Once::new(),
-        #[cfg(feature = "safety")]
         safety,
-        #[cfg(feature = "limits")]
         limiter,
+        upstream,
     };
     Ok(Adapter { inner: Arc::new(inner) })
-}
-
-/// The counter of calls, if limits are set. It does not count `introspect`.
-#[cfg(feature = "limits")]
-fn limiter(
-    entries: &[Entry],
-    profile: &EndpointProfile,
-    settings: &Settings,
-    services: &Arc<Services>,
-    problems: &mut Vec<String>,
-) -> Option<Arc<Limiter>> {
-    let declared = settings.rate_limits.as_ref()?;
-    problems.extend(declared.problems(profile.families().iter().map(Family::name)));
-    let operations = entries.iter().map(|Entry { operation, .. }| {
-        (operation.spec.name, &*operation.endpoint, operation.spec.category)
-    });
-    Some(Arc::new(Limiter::new(declared, operations, Arc::clone(services))))
-}
-
-/// The memory for the limits that wrapped APIs report.
-#[cfg(feature = "limits")]
-fn upstream_memory(limiter: Option<&Arc<Limiter>>, settings: &Settings) -> Arc<dyn UpstreamMemory> {
-    match limiter {
-        Some(limiter) => Arc::clone(limiter) as Arc<dyn UpstreamMemory>,
-        None => Arc::new(NoUpstreamMemory(settings.time.clone())),
-    }
 }
 
 fn concurrency_limit(settings: &Settings) -> ConcurrencyLimit {

@@ -12,14 +12,12 @@ use super::checks::{
 use super::examples::examples;
 use super::parameters::parameters;
 use crate::adapter::descriptions::Shown;
-use crate::adapter::{Parts, Settings};
+use crate::adapter::{Parts, Settings, safety};
 use crate::execution::{self, ExecutionState};
 use crate::gatekeeper::{self, GatePlan};
 use crate::introspection::{self, TypeRegistry};
 use crate::operation::{Composites, DataKey, Handler, OperationSpec, Plain, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry, Family};
-#[cfg(feature = "safety")]
-use crate::safety_loop::SafetyLoop;
 use crate::shape::{Compiler, Members, Shapes};
 use crate::spec::ReturnsSpec;
 
@@ -114,7 +112,7 @@ impl Operations {
             envelope,
             gate_note: None,
             handler,
-            note: note(&spec, settings),
+            note: safety::note(&spec, settings),
             composites,
         }
     }
@@ -165,19 +163,6 @@ fn family_of(
             profile.family_of(begun.category, begun.endpoint)
         }),
     }
-}
-
-/// A note of this adapter for the description of an operation.
-#[cfg_attr(not(feature = "safety"), expect(unused_variables, reason = "the loop is a setting"))]
-fn note(spec: &OperationSpec, settings: &Settings) -> Option<String> {
-    #[cfg(feature = "safety")]
-    return settings
-        .safety
-        .as_ref()
-        .filter(|_| spec.name == "record_execution_step")
-        .map(SafetyLoop::summary);
-    #[cfg(not(feature = "safety"))]
-    None
 }
 
 /// The reply to a call that begins an execution is the execution's state, which contains the function's

@@ -1,0 +1,64 @@
+//! The extension point for approvals by people.
+
+use chrono::{DateTime, Utc};
+
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::session::Session;
+use crate::store::Change;
+
+/// Requests and stores the approvals of calls by people, and supervises the agents of sessions.
+pub(crate) trait Approvals: Send + Sync {
+    /// Returns an error if this session has a blocked agent, which must cease all actions (REQ-OOB-08). Returns
+    /// `None`, without reading the store, if no agent of the session was blocked.
+    fn reject_blocked_session<'a>(
+        &'a self,
+        session: Option<&'a Session>,
+    ) -> Option<BoxFuture<'a, Result<(), OperationError>>>;
+
+    /// Whether a person must confirm the calls of this session, because an agent executes in it.
+    fn supervises<'a>(
+        &'a self,
+        session: Option<&'a Session>,
+    ) -> BoxFuture<'a, Result<bool, OperationError>>;
+
+    /// Whether a request can reach a person now.
+    fn can_ask(&self) -> bool;
+
+    /// Requests a person's approval of a call and notifies the agents of its session. Returns the request's id,
+    /// which stays the same while the request is open.
+    fn request_approval<'a>(
+        &'a self,
+        request: ApprovalRequest<'a>,
+    ) -> BoxFuture<'a, Result<String, OperationError>>;
+
+    /// Returns a person's approval of this call, if there is one. The first caller that writes the change uses it.
+    fn approval<'a>(
+        &'a self,
+        operation: &'a str,
+        params_hash: &'a str,
+        session: Option<&'a Session>,
+    ) -> BoxFuture<'a, Result<Option<ApprovalClaim>, OperationError>>;
+}
+
+/// An operation that needs a person's approval.
+pub(crate) struct ApprovalRequest<'a> {
+    pub(crate) operation: &'a str,
+    /// The hash of its canonical parameters.
+    pub(crate) params_hash: &'a str,
+    pub(crate) session: Option<&'a Session>,
+    /// The text for the person: the operation with its parameters, secrets masked.
+    pub(crate) action: &'a str,
+    pub(crate) reasons: Vec<String>,
+    /// The permission level or danger level that requires a person.
+    pub(crate) level: &'a str,
+    pub(crate) expires_at: DateTime<Utc>,
+}
+
+/// A person's approval of a call.
+pub(crate) struct ApprovalClaim {
+    /// The change that consumes the approval.
+    pub(crate) change: Change,
+    /// The id of the approved request.
+    pub(crate) request_id: String,
+}
