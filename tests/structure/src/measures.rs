@@ -18,7 +18,7 @@ const MAX_ROOT_NAMES: usize = 60;
 
 /// The measures that have not reached their limit yet, with the largest accepted number. A change may only lower it.
 const UNFINISHED: [(&str, f64); 4] = [
-    ("cfg attributes outside of tests, mod and use", 226.0),
+    ("cfg attributes outside of tests, mod and use", 149.0),
     ("lines of the longest function", 112.0),
     ("lines of the longest file, without tests", 774.0),
     ("public names at the root of mcp-aql", 106.0),

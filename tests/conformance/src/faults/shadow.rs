@@ -18,11 +18,13 @@ fn put(message: &mut Value, body: &Value) {
     }
 }
 
-/// Makes another call after a reply. A function returns its tool and arguments, given the arguments and the
-/// result of the client's call. The client does not see it.
+/// Makes another call before a reply reaches the client, which does not see it. A function returns its tool and
+/// arguments, given the arguments and the result of the client's call.
 pub(super) struct Behind {
     calls: Calls,
     made: u64,
+    /// The replies that wait for the other call, by the id of that call.
+    waiting: HashMap<String, Value>,
     then: fn(&Value, &Value) -> Option<(&'static str, Value)>,
 }
 
@@ -30,7 +32,7 @@ impl Behind {
     pub(super) fn boxed(
         then: fn(&Value, &Value) -> Option<(&'static str, Value)>,
     ) -> Box<dyn Proxy> {
-        Box::new(Self { calls: Calls::default(), made: 0, then })
+        Box::new(Self { calls: Calls::default(), made: 0, waiting: HashMap::new(), then })
     }
 }
 
@@ -41,19 +43,22 @@ impl Proxy for Behind {
     }
 
     fn answer(&mut self, message: Value, wire: &mut Wire) {
-        let is_ours = message["id"].as_str().is_some_and(|id| id.starts_with("behind-"));
-        if is_ours {
-            return;
+        // The client might otherwise look for the effect of the other call before it has run.
+        if let Some(reply) = message["id"].as_str().and_then(|id| self.waiting.remove(id)) {
+            return wire.to_client(&reply);
         }
         if let Some(request) = self.calls.answered(&message)
             && let Some(body) = body_of(&message)
             && let Some((tool, arguments)) = (self.then)(&request["params"]["arguments"], &body)
         {
             self.made += 1;
+            let id = format!("behind-{}", self.made);
             wire.to_adapter(&json!({
-                "jsonrpc": "2.0", "id": format!("behind-{}", self.made), "method": "tools/call",
+                "jsonrpc": "2.0", "id": id, "method": "tools/call",
                 "params": { "name": tool, "arguments": arguments },
             }));
+            self.waiting.insert(id, message);
+            return;
         }
         wire.pass();
     }
