@@ -9,13 +9,6 @@ use crate::store::Change;
 
 /// Requests and stores the approvals of calls by people, and supervises the agents of sessions.
 pub(crate) trait Approvals: Send + Sync {
-    /// Returns an error if this session has a blocked agent, which must cease all actions (REQ-OOB-08). Returns
-    /// `None`, without reading the store, if no agent of the session was blocked.
-    fn reject_blocked_session<'a>(
-        &'a self,
-        session: Option<&'a Session>,
-    ) -> Option<BoxFuture<'a, Result<(), OperationError>>>;
-
     /// Whether a person must confirm the calls of this session, because an agent executes in it.
     fn supervises<'a>(
         &'a self,

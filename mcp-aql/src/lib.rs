@@ -60,17 +60,30 @@ mod adapter;
 mod approvals;
 mod argument;
 pub mod audit;
-#[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits count calls"))]
-mod call_limits;
+mod call;
+mod catalog;
 mod clock;
 mod concurrency;
 #[cfg(feature = "console")]
 mod console;
 mod error;
 mod execution;
+#[cfg_attr(
+    not(all(feature = "limits", feature = "safety")),
+    expect(dead_code, reason = "an extension that uses it is switched off")
+)]
+mod extension;
 mod file_access;
 mod further_query;
 mod future;
+#[cfg_attr(
+    not(all(feature = "limits", feature = "safety")),
+    expect(dead_code, reason = "an extension that uses it is switched off")
+)]
+#[cfg_attr(
+    not(feature = "limits"),
+    expect(unused_imports, reason = "the extension that uses them is switched off")
+)]
 mod gatekeeper;
 #[cfg(feature = "safety")]
 mod human_channel;
@@ -90,6 +103,8 @@ mod redact;
 mod request;
 mod response;
 mod router;
+#[cfg(feature = "safety")]
+mod safety_extension;
 #[cfg(feature = "safety")]
 pub mod safety_loop;
 mod services;
@@ -153,9 +168,9 @@ pub use mcp_aql_protocol::{
 #[doc(hidden)]
 pub use missing_feature::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 pub use operation::{
-    Call, CallScope, Context, DataKey, ExampleSpec, ExecutionContext, Method, Operation,
-    OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry, ProgressSink,
-    State,
+    Call, CallScope, Context, DataKey, ExampleSpec, ExecutionContext, Extensions, Method,
+    Operation, OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry,
+    ProgressSink, State,
 };
 pub use paging::{CursorKey, Page, PageInfo};
 #[cfg(feature = "query")]

@@ -15,6 +15,7 @@ use crate::audit::AuditSink;
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
+use crate::extension::Extension;
 use crate::gatekeeper::{self, Policy, Trust};
 use crate::operation::OperationSpec;
 use crate::operation::{Handler, Operation, Operations, StateMap};
@@ -55,7 +56,7 @@ impl AdapterBuilder {
             profiles: vec![EndpointProfile::crude()],
             store: None,
             audit_sinks: Vec::new(),
-            settings: Settings::default(),
+            settings: Settings { extensions: available_extensions(), ..Settings::default() },
             source: ConfigSource::default(),
         }
     }
@@ -262,21 +263,13 @@ impl AdapterBuilder {
         self
     }
 
-    /// Sets the safety loop for agents that execute. Default: none, without cost (REQ-LOOP-01).
-    ///
-    /// The [`store`](Self::store) keeps state that must outlive the process, such as blocks. Tests can use
-    /// a [`MemoryStore`](crate::store::MemoryStore).
-    #[cfg(feature = "safety")]
-    pub fn safety_loop(mut self, safety_loop: crate::safety_loop::SafetyLoop) -> Self {
-        self.settings.safety = Some(safety_loop);
-        self
-    }
-
-    /// Sets rate limits and quotas, which are counted in the [store](Self::store). Default: none
-    /// (REQ-RATE-01).
-    #[cfg(feature = "limits")]
-    pub fn rate_limits(mut self, limits: crate::limits::RateLimits) -> Self {
-        self.settings.rate_limits = Some(limits);
+    /// Adds an extension. It replaces one of the same type.
+    #[cfg_attr(
+        not(any(feature = "safety", feature = "limits")),
+        expect(dead_code, reason = "no extension is available")
+    )]
+    pub(crate) fn extension(mut self, extension: impl Extension + 'static) -> Self {
+        self.settings.extend(Box::new(extension));
         self
     }
 
@@ -328,6 +321,14 @@ impl AdapterBuilder {
         });
         build(parts, &self.source)
     }
+}
+
+/// The extensions that the configuration file can enable.
+fn available_extensions() -> Vec<Box<dyn Extension>> {
+    vec![
+        #[cfg(feature = "limits")]
+        Box::new(crate::limits::LimitsExtension::default()),
+    ]
 }
 
 fn build(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {

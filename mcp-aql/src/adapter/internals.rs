@@ -16,12 +16,21 @@ impl Adapter {
 
     /// The registered operations.
     pub(crate) fn registry(&self) -> &Registry {
-        &self.inner.registry
+        &self.inner.pipeline.catalog.registry
+    }
+
+    /// The value that an extension has added.
+    #[cfg_attr(
+        not(feature = "safety"),
+        expect(dead_code, reason = "only the safety loop adds a value")
+    )]
+    pub(crate) fn extension_value<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.inner.values.get()
     }
 
     /// The JSON text of `params` of a sample call of an operation.
     pub(crate) fn sample(&self, operation: &str) -> Option<&str> {
-        self.inner.sample(operation)
+        self.inner.pipeline.catalog.sample(operation)
     }
 }
 
@@ -29,17 +38,17 @@ impl Adapter {
 impl Adapter {
     /// The rendered introspection.
     pub(crate) fn introspection(&self) -> &crate::introspection::Introspection {
-        &self.inner.introspection
+        &self.inner.pipeline.catalog.introspection
     }
 
     /// The full entry of an operation, as JSON text.
     pub(crate) fn operation_details(&self, operation: &str) -> Option<&str> {
-        crate::introspection::Source::in_full(&*self.inner, operation)
+        crate::introspection::Source::in_full(&self.inner.pipeline.catalog, operation)
     }
 
     /// The executions.
     pub(crate) fn execution_table(&self) -> &crate::execution::Executions {
-        &self.inner.executions
+        &self.inner.pipeline.executions
     }
 }
 
@@ -51,9 +60,10 @@ impl Adapter {
         query: impl crate::further_query::FurtherQuery + 'static,
     ) -> Self {
         let mut inner = std::sync::Arc::into_inner(self.inner).unwrap();
-        inner.introspection.further.push(Box::new(query));
-        let introspect = &mut inner.registry.entries.first_mut().unwrap().operation;
-        crate::introspection::publish(introspect, &inner.introspection.further);
+        let catalog = &mut inner.pipeline.catalog;
+        catalog.introspection.further.push(Box::new(query));
+        let introspect = &mut catalog.registry.entries.first_mut().unwrap().operation;
+        crate::introspection::publish(introspect, &catalog.introspection.further);
         Self { inner: std::sync::Arc::new(inner) }
     }
 }

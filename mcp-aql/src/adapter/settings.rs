@@ -8,6 +8,7 @@ use mcp_aql_protocol::Limits;
 use crate::clock::TimeSource;
 use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
+use crate::extension::Extension;
 use crate::gatekeeper::GateSettings;
 use crate::router::EndpointMode;
 
@@ -29,11 +30,8 @@ pub(crate) struct Settings {
     pub(crate) time_limit: Option<Duration>,
     pub(crate) time: TimeSource,
     pub(crate) executions: ExecutionOptions,
-    #[cfg(feature = "safety")]
-    pub(crate) safety: Option<crate::safety_loop::SafetyLoop>,
     pub(crate) gate: GateSettings,
-    #[cfg(feature = "limits")]
-    pub(crate) rate_limits: Option<crate::limits::RateLimits>,
+    pub(crate) extensions: Vec<Box<dyn Extension>>,
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
     pub(crate) audit_keep: Option<chrono::TimeDelta>,
@@ -59,16 +57,22 @@ impl Default for Settings {
             time_limit: None,
             time: TimeSource::default(),
             executions: ExecutionOptions::default(),
-            #[cfg(feature = "safety")]
-            safety: None,
             gate: GateSettings::default(),
-            #[cfg(feature = "limits")]
-            rate_limits: None,
+            extensions: Vec::new(),
             audit_log: None,
             audit_in_store: false,
             audit_keep: None,
             cursor_key: crate::CursorKey::random(),
             notices: Vec::new(),
         }
+    }
+}
+
+impl Settings {
+    /// Adds an extension. It replaces one of the same type.
+    pub(super) fn extend(&mut self, extension: Box<dyn Extension>) {
+        let id = extension.as_any().type_id();
+        self.extensions.retain(|known| known.as_any().type_id() != id);
+        self.extensions.push(extension);
     }
 }

@@ -56,7 +56,7 @@ impl<'a> Approval<'a> {
             return Ok(None);
         }
         #[cfg(feature = "console")]
-        let (console, is_elsewhere) = match adapter.start_console().await {
+        let (console, is_elsewhere) = match crate::console::start_console(safety).await {
             Ok(console) => (console, false),
             Err(error) => {
                 // Another process that uses the same store may run a console.

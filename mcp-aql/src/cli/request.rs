@@ -122,7 +122,7 @@ pub(super) async fn handle_in(
         session: Some(session.clone()),
         cancellation: Some(cancellation.clone()),
         progress: reports.map(|printer| Arc::clone(printer) as Arc<dyn ProgressSink>),
-        label: None,
+        ..CallScope::default()
     };
     let work = adapter.handle(Endpoint::Unified, arguments, scope);
     tokio::pin!(work);

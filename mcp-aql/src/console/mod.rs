@@ -25,13 +25,13 @@ use self::console_file::ConsoleFile;
 pub use self::console_file::ConsoleLink;
 use self::login_link::{Key, Links, ON_DEMAND_TTL, STARTUP_TTL};
 use self::sessions::Sessions;
-use crate::adapter::Adapter;
 use crate::future::BoxFuture;
 use crate::human_channel::{
     CONSOLE_NAME, ChannelError, ConsoleCount, ConsoleOptions, HumanChannel, HumanRequest, Operator,
     ReachableConsole, terminal,
 };
 use crate::main_error::{Error, Result};
+use crate::safety_loop::{ApprovalQueue, SafetyCore};
 
 /// The time limit of a browser for sending a request, reading the response, and keeping a connection idle.
 const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -184,24 +184,17 @@ impl std::fmt::Debug for Console {
     }
 }
 
-impl Adapter {
-    /// Starts the operator console, if the adapter has one. It runs until the returned value is dropped. It
-    /// reaches people if a link was printed, or can be created.
-    pub(crate) async fn start_console(&self) -> Result<Option<Console>> {
-        let safety = self.settings().safety.as_ref();
-        let options = safety.and_then(crate::safety_loop::SafetyLoop::console_options);
-        match (options, self.operator()) {
-            (Some(options), Some(operator)) => {
-                let mut console = Console::listening(operator, options).await?;
-                let printed = options.announce && console.announce(options).await?;
-                if printed || options.state_dir.is_some() {
-                    console.reached();
-                }
-                Ok(Some(console))
-            }
-            _ => Ok(None),
-        }
+/// Starts the operator console of a safety loop, if it has one. It runs until the returned value is dropped. It
+/// reaches people if a link was printed, or can be created.
+pub(crate) async fn start_console(core: &Arc<SafetyCore>) -> Result<Option<Console>> {
+    let Some(options) = core.console_options() else { return Ok(None) };
+    let operator = Operator(Arc::new(ApprovalQueue(Arc::clone(core))));
+    let mut console = Console::listening(operator, options).await?;
+    let printed = options.announce && console.announce(options).await?;
+    if printed || options.state_dir.is_some() {
+        console.reached();
     }
+    Ok(Some(console))
 }
 
 /// Does nothing, because the page polls the operator's requests.

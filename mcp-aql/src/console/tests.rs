@@ -541,12 +541,12 @@ async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
     let silent = ConsoleOptions::new().announce(false);
     let mute = adapter(silent.clone());
     assert!(!reaches(&mute), "none is there");
-    let console = mute.start_console().await.unwrap().unwrap();
+    let console = start_console(mute.safety().unwrap()).await.unwrap().unwrap();
     assert!(!reaches(&mute));
     drop(console);
 
     let linked = adapter(silent.clone().state_dir(&folder));
-    let console = linked.start_console().await.unwrap().unwrap();
+    let console = start_console(linked.safety().unwrap()).await.unwrap().unwrap();
     assert!(reaches(&linked));
     drop(console);
     assert!(!reaches(&linked), "it is gone");

@@ -4,7 +4,7 @@ use mcp_aql_protocol::{DangerLevel, RESERVED_OPERATIONS, SemanticCategory};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{GatePlan, Trust};
+use super::{GatedOperation, PermissionPlan, Trust};
 use crate::error::OperationError;
 use crate::further_query::FurtherQuery;
 use crate::future::BoxFuture;
@@ -48,14 +48,12 @@ struct OperationDanger {
 pub(crate) struct DangerQuery(Vec<(&'static str, Value)>);
 
 impl DangerQuery {
-    pub(crate) fn of<'a>(
-        operations: impl Iterator<Item = (&'a RegisteredOperation, &'a GatePlan)> + Clone,
-    ) -> Self {
+    pub(crate) fn of<'a>(operations: impl Iterator<Item = &'a GatedOperation> + Clone) -> Self {
         // The name is reserved, so only the safety loop has this operation.
-        let has_loop = operations.clone().any(|(it, _)| it.spec.name == "execute_agent");
+        let has_loop = operations.clone().any(|it| it.spec.name == "execute_agent");
         Self(
             operations
-                .map(|(it, plan)| (it.spec.name, describe_danger(it, plan, has_loop)))
+                .map(|it| (it.spec.name, describe_danger(it, &it.permission, has_loop)))
                 .collect(),
         )
     }
@@ -74,7 +72,11 @@ fn client_permission(spec: &OperationSpec) -> Option<&'static str> {
     })
 }
 
-fn describe_danger(operation: &RegisteredOperation, plan: &GatePlan, has_loop: bool) -> Value {
+fn describe_danger(
+    operation: &RegisteredOperation,
+    plan: &PermissionPlan,
+    has_loop: bool,
+) -> Value {
     let spec = &operation.spec;
     serde_json::to_value(OperationDanger {
         name: spec.name,
@@ -141,7 +143,7 @@ impl FurtherQuery for AdapterInfo {
 }
 
 /// Returns the note on an operation's gate for its description.
-pub(crate) fn gate_note(handler: &Handler, plan: &GatePlan) -> Option<String> {
+pub(crate) fn gate_note(handler: &Handler, plan: &PermissionPlan) -> Option<String> {
     if matches!(handler, Handler::Introspect) {
         return None;
     }

@@ -10,15 +10,13 @@ use super::counter::Micros;
 use super::ledger::Ledger;
 use super::ledger_store::{LedgerStore, LedgerUpdate};
 use super::limit_error;
-use super::rules::{Exceeded, LimitDecision, QuotaUsage, Rules};
+use super::rules::{CountedCall, Exceeded, LimitDecision, Rules};
 use super::upstream::{header, remaining, reset, retry_after};
-use crate::audit::AuditEntry;
-use crate::call_limits::{CallLimits, CountedCall, LimitRequest, QuotaTokens};
+use crate::audit::{Audit, AuditEntry};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::operation::{UpstreamMemory, Usage};
+use crate::operation::{UpstreamMemory, Usage, UsageRecorder};
 use crate::services::Services;
-use crate::session::Session;
 
 /// The assumed time until the reset of an API's limit, if neither the API nor a declaration states it.
 const DEFAULT_BLOCK_MICROS: Micros = 60 * 1_000_000;
@@ -57,57 +55,50 @@ impl Limiter {
         &self.services.audit.adapter
     }
 
-    async fn check_call(
-        &self,
-        call: LimitRequest<'_>,
-        tokens: &dyn QuotaTokens,
-    ) -> Result<(), OperationError> {
-        let name = call.operation.spec.name;
-        let continued = call.token.is_some();
-        let decide = |ledger: &Ledger, now| (self.rules.decide(ledger, name, now, continued), now);
-        let (decision, now) = self.ledger.read(decide).await?;
-        match decision {
-            LimitDecision::Admit(_) | LimitDecision::Continue(..) => Ok(()),
-            refused => Err(self.rejection(call, refused, now, tokens).await),
-        }
+    /// The audit log.
+    pub(super) fn audit(&self) -> &Audit {
+        &self.services.audit
     }
 
-    async fn admit_call(
+    /// Whether a call may need a token because of a paused quota.
+    pub(super) fn may_pause(&self) -> bool {
+        self.rules.quotas.iter().any(|quota| quota.pause.is_some())
+    }
+
+    /// Reports limits per day or month in a store that does not outlive the process.
+    pub(super) fn forgotten_limits(&self) -> Option<String> {
+        let forgets = self.services.store.is_fleeting() && !self.lasting.is_empty();
+        forgets.then(|| {
+            format!(
+                "what is counted for {} is kept in memory, and begins anew with every start: give the \
+                 adapter a lasting `.store(…)`, such as a SqliteStore",
+                self.lasting.join(", ")
+            )
+        })
+    }
+
+    /// Decides on a call without counting it. Returns the decision and its time.
+    pub(super) async fn decide(
         &self,
-        call: LimitRequest<'_>,
-        tokens: &dyn QuotaTokens,
-    ) -> Result<CountedCall, OperationError> {
-        let (decision, now, counted) = self.count_call(call).await?;
-        let (spent, paused) = match decision {
-            LimitDecision::Admit(spent) => (spent, None),
-            LimitDecision::Continue(spent, paused) => (spent, Some(paused)),
-            refused => return Err(self.rejection(call, refused, now, tokens).await),
-        };
-        let Some(counted) = counted else {
-            return Err(OperationError::internal("an admitted call was not counted"));
-        };
-        if let Err(error) = tokens.consume(call.token.filter(|_| paused.is_some())).await {
-            self.release_call(counted).await;
-            return Err(error);
-        }
-        if let Some(paused) = paused {
-            self.audit(call, "QUOTA_CONTINUED", "confirmed", self.metric(paused)).await;
-        }
-        self.warn(call, &spent).await;
-        Ok(counted)
+        operation: &str,
+        is_continued: bool,
+    ) -> Result<(LimitDecision, Micros), OperationError> {
+        let rules = &self.rules;
+        self.ledger
+            .read(|ledger, now| (rules.decide(ledger, operation, now, is_continued), now))
+            .await
     }
 
     /// Decides on a call and counts it if it is admitted. Returns the decision, its time and the counted call.
-    async fn count_call(
+    pub(super) async fn count_call(
         &self,
-        call: LimitRequest<'_>,
+        name: &'static str,
+        is_continued: bool,
     ) -> Result<(LimitDecision, Micros, Option<CountedCall>), OperationError> {
-        let name = call.operation.spec.name;
-        let continued = call.token.is_some();
         let (rules, pacers) = (Arc::clone(&self.rules), Arc::clone(&self.pacers));
         let mut paced = false;
         let counted = self.ledger.change(move |ledger, now| {
-            let decision = rules.decide(ledger, name, now, continued);
+            let decision = rules.decide(ledger, name, now, is_continued);
             if !matches!(decision, LimitDecision::Admit(_) | LimitDecision::Continue(..)) {
                 return LedgerUpdate::Keep((decision, now, None));
             }
@@ -126,7 +117,8 @@ impl Limiter {
         counted.await
     }
 
-    async fn release_call(&self, counted: CountedCall) {
+    /// Subtracts a counted call that does not run.
+    pub(super) async fn release_call(&self, counted: CountedCall) {
         let rules = Arc::clone(&self.rules);
         let given = self.ledger.change_even_if_cancelled(move |ledger, _| {
             match rules.subtract_call(ledger, counted) {
@@ -164,102 +156,11 @@ impl Limiter {
     ) -> Result<T, OperationError> {
         self.ledger.read(read).await
     }
-
-    async fn rejection(
-        &self,
-        call: LimitRequest<'_>,
-        decision: LimitDecision,
-        now: Micros,
-        tokens: &dyn QuotaTokens,
-    ) -> OperationError {
-        let (event, about, error) = match decision {
-            LimitDecision::Exceeded(exceeded) => {
-                let error = limit_error::exceeded(&self.rules, &exceeded, now);
-                ("LIMIT_EXCEEDED", self.rules.id_of(&exceeded, call.operation.spec.name), error)
-            }
-            LimitDecision::Exhausted(spent, resets_at) => {
-                let error = limit_error::exhausted(&self.rules, spent, resets_at, now);
-                ("QUOTA_EXHAUSTED", self.metric(spent).to_owned(), error)
-            }
-            LimitDecision::Paused(spent) => {
-                let issued = match tokens.issue().await {
-                    Ok(issued) => issued,
-                    Err(error) => return error,
-                };
-                let error = limit_error::paused(&self.rules, spent, issued);
-                ("QUOTA_PAUSED", self.metric(spent).to_owned(), error)
-            }
-            LimitDecision::Unreadable(id) => {
-                let error = limit_error::unreadable(self.adapter(), &id);
-                ("LIMIT_UNREADABLE", id, error)
-            }
-            LimitDecision::Admit(_) | LimitDecision::Continue(..) => {
-                return OperationError::internal("no limit rejects this call");
-            }
-        };
-        self.audit(call, event, "denied", &about).await;
-        error
-    }
-
-    /// Adds warnings for quotas that are almost used up (REQ-WRN-06).
-    async fn warn(&self, call: LimitRequest<'_>, spent: &[QuotaUsage]) {
-        for one in spent {
-            if let Some(warning) = limit_error::warning(&self.rules, *one) {
-                call.context.warn(warning);
-                self.audit(call, "QUOTA_WARNING", "allowed", self.metric(*one)).await;
-            }
-        }
-    }
-
-    fn metric(&self, spent: QuotaUsage) -> &'static str {
-        self.rules.quotas.get(spent.quota).map_or("", |quota| quota.metric.as_str())
-    }
-
-    async fn audit(&self, call: LimitRequest<'_>, event: &str, outcome: &str, about: &str) {
-        let entry = AuditEntry {
-            event,
-            operation: Some(call.operation.spec.name),
-            endpoint: Some(&call.operation.endpoint),
-            outcome,
-            reason: Some(about),
-            session: call.context.session().map(Session::id),
-            ..AuditEntry::default()
-        };
-        self.services.audit.record(&entry).await;
-    }
 }
 
-impl CallLimits for Limiter {
-    fn may_pause(&self) -> bool {
-        self.rules.quotas.iter().any(|quota| quota.pause.is_some())
-    }
-
-    fn check<'a>(
-        &'a self,
-        call: LimitRequest<'a>,
-        tokens: &'a dyn QuotaTokens,
-    ) -> BoxFuture<'a, Result<(), OperationError>> {
-        Box::pin(self.check_call(call, tokens))
-    }
-
-    fn admit<'a>(
-        &'a self,
-        call: LimitRequest<'a>,
-        tokens: &'a dyn QuotaTokens,
-    ) -> BoxFuture<'a, Result<CountedCall, OperationError>> {
-        Box::pin(self.admit_call(call, tokens))
-    }
-
-    fn release(&self, counted: CountedCall) -> BoxFuture<'_, ()> {
-        Box::pin(self.release_call(counted))
-    }
-
-    fn settle(&self, usage: Usage) -> BoxFuture<'_, ()> {
+impl UsageRecorder for Limiter {
+    fn record(&self, usage: Usage) -> BoxFuture<'_, ()> {
         Box::pin(self.count_usage(usage))
-    }
-
-    fn lasting(&self) -> Vec<String> {
-        self.lasting.clone()
     }
 }
 
@@ -367,24 +268,15 @@ impl Rules {
     }
 }
 
-/// Handles responses for an adapter without limits, without remembering them.
-pub(crate) struct NoUpstreamMemory(pub(crate) crate::clock::TimeSource);
-
-impl UpstreamMemory for NoUpstreamMemory {
-    fn answered<'a>(
-        &'a self,
-        _operation: &'a str,
-        status: u16,
-        headers: &'a [(&'a str, &'a str)],
-    ) -> BoxFuture<'a, Result<(), OperationError>> {
-        let now = self.0.now().timestamp_micros();
-        let outcome = if status == 429 {
-            let until =
-                retry_after(headers, now).unwrap_or(now.saturating_add(DEFAULT_BLOCK_MICROS));
-            Err(OperationError::rate_limited(limit_error::seconds(until, now)))
-        } else {
-            Ok(())
-        };
-        Box::pin(std::future::ready(outcome))
+/// Handles the response of a wrapped API for an adapter without limits, which does not remember it.
+pub(super) fn answered_without_limits(
+    status: u16,
+    headers: &[(&str, &str)],
+) -> Result<(), OperationError> {
+    if status != 429 {
+        return Ok(());
     }
+    let now = chrono::Utc::now().timestamp_micros();
+    let until = retry_after(headers, now).unwrap_or(now.saturating_add(DEFAULT_BLOCK_MICROS));
+    Err(OperationError::rate_limited(limit_error::seconds(until, now)))
 }

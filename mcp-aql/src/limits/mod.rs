@@ -81,9 +81,11 @@ mod burst_pacer;
 mod cost;
 mod counter;
 mod declaration;
+mod extension;
 mod ledger;
 mod ledger_store;
 mod limit_error;
+mod limit_gate;
 mod limiter;
 mod rules;
 mod settings;
@@ -91,12 +93,14 @@ mod status;
 #[cfg(test)]
 mod tests;
 mod upstream;
+mod upstream_report;
 
 pub use cost::{CostModel, Tier};
 pub use declaration::{ApiLimit, Metric, Quota, Window};
-pub(crate) use limiter::{Limiter, NoUpstreamMemory};
+pub(crate) use extension::LimitsExtension;
+pub(crate) use limit_gate::LimitGate;
+pub(crate) use limiter::Limiter;
 pub use settings::RateLimits;
-pub(crate) use settings::{ApiLimitTable, CostTable, FlatTable, LimitTables};
 pub(crate) use status::QuotaStatus;
 
 pub use crate::operation::Usage;

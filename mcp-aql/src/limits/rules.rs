@@ -9,7 +9,6 @@ use super::cost::CostModel;
 use super::counter::Micros;
 use super::declaration::{ApiLimit, Metric, Quota, Span, Unit};
 use super::ledger::Ledger;
-use crate::call_limits::CountedCall;
 use crate::operation::Usage;
 
 /// The id of the counter of the month's calls, for tiered prices.
@@ -77,6 +76,16 @@ pub(crate) enum LimitDecision {
     Exhausted(QuotaUsage, Micros),
     /// The counter with this id is unreadable.
     Unreadable(String),
+}
+
+/// A counted call, which can be subtracted again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct CountedCall {
+    pub(super) operation: &'static str,
+    /// The time of the call, in microseconds since 1970.
+    pub(super) at: Micros,
+    /// The price of the call, in millionths of the currency.
+    pub(super) price: u64,
 }
 
 /// A limit that is reached.
@@ -173,6 +182,11 @@ impl Rules {
     pub(super) fn id_of(&self, exceeded: &Exceeded, operation: &str) -> String {
         let rule = exceeded.limit.and_then(|place| self.limits.get(place));
         rule.map_or_else(|| Self::own_id(operation), |rule| rule.id.clone())
+    }
+
+    /// Returns the name of a quota's metric.
+    pub(super) fn metric(&self, spent: QuotaUsage) -> &'static str {
+        self.quotas.get(spent.quota).map_or("", |quota| quota.metric.as_str())
     }
 
     /// Returns the cost of one more call, as far as it is known in advance.

@@ -130,18 +130,20 @@ fn is_header(name: &str) -> bool {
 
 /// The tables of limits in the configuration file, in the protocol's form and in the short form of adapter
 /// files (choice C-52).
-#[derive(Debug, Default)]
-pub(crate) struct LimitTables {
-    pub(crate) api_limits: Vec<ApiLimitTable>,
-    pub(crate) quotas: Vec<Quota>,
-    pub(crate) cost: Option<CostTable>,
-    pub(crate) rate_limits: Option<FlatTable>,
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct LimitTables {
+    #[serde(default)]
+    api_limits: Vec<ApiLimitTable>,
+    #[serde(default)]
+    quotas: Vec<Quota>,
+    cost: Option<CostTable>,
+    rate_limits: Option<FlatTable>,
 }
 
 /// An entry of `[[api_limits]]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct ApiLimitTable {
+struct ApiLimitTable {
     scope: ScopeName,
     endpoint: Option<String>,
     category: Option<String>,
@@ -163,7 +165,7 @@ enum ScopeName {
 /// The table `[cost]`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct CostTable {
+struct CostTable {
     currency: Option<String>,
     per_call: Option<f64>,
     per_token: Option<f64>,
@@ -174,7 +176,7 @@ pub(crate) struct CostTable {
 /// The table `[rate_limits]`, the short form.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct FlatTable {
+struct FlatTable {
     requests_per_minute: Option<u32>,
     requests_per_hour: Option<u32>,
     requests_per_day: Option<u32>,
@@ -182,7 +184,7 @@ pub(crate) struct FlatTable {
 }
 
 impl LimitTables {
-    pub(crate) fn is_empty(&self) -> bool {
+    fn is_empty(&self) -> bool {
         self.api_limits.is_empty()
             && self.quotas.is_empty()
             && self.cost.is_none()
@@ -191,7 +193,7 @@ impl LimitTables {
 
     /// Applies the file to the builder's settings. A limit with the same scope and window, a quota with the same
     /// metric, and prices replace those of the builder.
-    pub(crate) fn apply(self, settings: &mut Option<RateLimits>, problems: &mut Vec<String>) {
+    pub(super) fn apply(self, settings: &mut Option<RateLimits>, problems: &mut Vec<String>) {
         if self.is_empty() {
             return;
         }
@@ -238,15 +240,12 @@ fn limits(
 impl LimitTables {
     /// Applies the stricter settings of a file that can only make an adapter stricter: additional limits and
     /// quotas, and lower ones. Prices and the headers of a limit are not changed.
-    pub(crate) fn tighten(
+    pub(super) fn tighten(
         self,
         settings: &mut Option<RateLimits>,
         tightening: &mut Tightening,
         problems: &mut Vec<String>,
     ) {
-        if self.is_empty() {
-            return;
-        }
         tightening.refuse("cost", self.cost);
         let limits = limits(self.rate_limits, self.api_limits, problems);
         if limits.is_empty() && self.quotas.is_empty() {
@@ -411,22 +410,11 @@ mod tests {
         assert_eq!(limits.lasting(), lasting);
     }
 
-    #[derive(Deserialize)]
-    #[serde(deny_unknown_fields)]
-    struct File {
-        #[serde(default)]
-        api_limits: Vec<ApiLimitTable>,
-        #[serde(default)]
-        quotas: Vec<Quota>,
-        cost: Option<CostTable>,
-        rate_limits: Option<FlatTable>,
-    }
-
     fn read(text: &str, settings: &mut Option<RateLimits>) -> Result<Vec<String>, String> {
-        let File { api_limits, quotas, cost, rate_limits } =
+        let tables: LimitTables =
             toml_edit::de::from_str(text).map_err(|error| error.to_string())?;
         let mut problems = Vec::new();
-        LimitTables { api_limits, quotas, cost, rate_limits }.apply(settings, &mut problems);
+        tables.apply(settings, &mut problems);
         Ok(problems)
     }
 

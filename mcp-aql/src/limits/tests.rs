@@ -799,3 +799,25 @@ fn headers_of_a_limit_block_what_it_counts() {
     }
     assert_eq!(until(&ledger, "book_room"), Some(60));
 }
+
+#[test]
+fn limits_that_a_start_forgets_are_warned_of() {
+    let forgotten = |limits: RateLimits, store: Arc<dyn Store>| {
+        let audit = crate::audit::Audit {
+            adapter: "hotel".to_owned(),
+            trust: crate::TrustLevel::default(),
+            time: TimeSource::default(),
+            sinks: Vec::new(),
+        };
+        let services = crate::services::Services::new(store, TimeSource::default(), audit);
+        Limiter::new(&limits, [], Arc::new(services)).forgotten_limits()
+    };
+    let monthly = || RateLimits::new().quota(Quota::new(Metric::CostPerMonth).hard_stop(5));
+    let warning = forgotten(monthly(), Arc::new(MemoryStore::default())).unwrap();
+    assert!(warning.contains("for cost_per_month is kept in memory"), "{warning}");
+    let shared: Arc<dyn Store> = Arc::new(Arc::new(MemoryStore::default()));
+    assert!(forgotten(monthly(), shared).is_some());
+    assert_eq!(forgotten(monthly(), Arc::new(Hooked::new(()))), None);
+    let short = RateLimits::new().limit(ApiLimit::global(5));
+    assert_eq!(forgotten(short, Arc::new(MemoryStore::default())), None);
+}

@@ -142,10 +142,7 @@ impl Adapter {
         stop: BoxFuture<'static, ()>,
     ) -> Result {
         options.check(listener.local_addr()?.ip())?;
-        #[cfg(feature = "console")]
-        let _console = self.start_console().await?;
-        #[cfg(feature = "safety")]
-        self.warn_of_channels();
+        let _services = self.start_services().await?;
         serve(AdapterTools::new(self), listener, options, stop).await
     }
 }

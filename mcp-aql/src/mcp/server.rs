@@ -196,7 +196,7 @@ impl Server {
     ) -> CallScope {
         let session = self.connection.session();
         let label = label(meta, arguments);
-        CallScope { session, cancellation: Some(cancellation), label, progress: None }
+        CallScope { session, cancellation: Some(cancellation), label, ..CallScope::default() }
     }
 
     async fn reply_with_progress(

@@ -40,10 +40,7 @@ impl Adapter {
     #[cfg(feature = "stdio")]
     pub fn serve_stdio(&self) -> impl Future<Output = Result> + Send + '_ {
         erased(async {
-            #[cfg(feature = "console")]
-            let _console = self.start_console().await?;
-            #[cfg(feature = "safety")]
-            self.warn_of_channels();
+            let _services = self.start_services().await?;
             let stopped = Box::pin(crate::stop::told_to_stop());
             let (read, write) = standard_streams()?;
             let served = serve_halves(AdapterTools::new(self), read, write, stopped).await;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tokio_util::sync::CancellationToken;
 
-use super::{Advance, ExecutionContext};
+use super::{Advance, ExecutionContext, Extensions};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::session::Session;
@@ -37,7 +37,6 @@ pub struct Context {
     operation: &'static str,
     call: Arc<Inner>,
     /// Stores the limits that wrapped APIs reported; `None` for a call without an adapter.
-    #[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits read it"))]
     upstream: Option<Arc<dyn super::UpstreamMemory>>,
 }
 
@@ -71,6 +70,8 @@ pub struct CallScope {
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
     pub label: Option<String>,
+    /// Values of the transport or the embedding program, which [`Context::extension`] returns.
+    pub extensions: Extensions,
 }
 
 impl CallScope {
@@ -96,15 +97,11 @@ impl Context {
         Self::with("", scope, None)
     }
 
-    /// The context of a call that runs in the background as an execution.
-    pub(crate) fn of_execution(
-        operation: &'static str,
-        session: Option<Session>,
-        label: Option<String>,
-        execution: ExecutionContext,
-    ) -> Self {
-        let scope = CallScope { session, label, ..CallScope::default() };
-        Self::with(operation, scope, Some(execution))
+    /// The context of this call in the background as an execution. Its caller no longer waits.
+    pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
+        let CallScope { session, label, extensions, .. } = self.scope().clone();
+        let scope = CallScope { session, label, extensions, ..CallScope::default() };
+        Self::with(self.operation, scope, Some(execution))
     }
 
     fn with(
@@ -150,6 +147,13 @@ impl Context {
     /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
     pub fn label(&self) -> Option<&str> {
         self.call.scope.label.as_deref()
+    }
+
+    /// A value that the transport or the embedding program attached to this call, such as the authenticated
+    /// user. Calls of a batch and executions have the values of their request. An execution that is retried
+    /// has those of the retry.
+    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.call.scope.extensions.get()
     }
 
     /// Whether the caller gave up on this call. In an execution, whether it should stop, see
@@ -205,6 +209,18 @@ impl Context {
         std::mem::take(&mut *lock(&self.call.usage))
     }
 
+    /// Adds to the usage that this call reports.
+    #[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits count usage"))]
+    pub(crate) fn add_usage(&self, usage: super::Usage) {
+        lock(&self.call.usage).add(usage);
+    }
+
+    /// The memory for limits that wrapped APIs report.
+    #[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits are reported"))]
+    pub(crate) fn upstream(&self) -> Option<&dyn super::UpstreamMemory> {
+        self.upstream.as_deref()
+    }
+
     /// Sets the memory for limits that wrapped APIs report.
     pub(crate) fn remembering(self, upstream: Option<Arc<dyn super::UpstreamMemory>>) -> Self {
         Self { upstream, ..self }
@@ -221,62 +237,6 @@ impl Context {
 
     pub(crate) fn take_warnings(&self) -> Warnings {
         std::mem::take(&mut *lock(&self.call.warnings))
-    }
-}
-
-#[cfg(feature = "limits")]
-impl Context {
-    /// Reports the usage of a wrapped API by this call. Quotas count it when the operation ends, whether it
-    /// succeeds or not. Several reports add up.
-    ///
-    /// ```
-    /// use mcp_aql::limits::Usage;
-    /// use mcp_aql::prelude::*;
-    ///
-    /// /// Translate a text.
-    /// #[operation(category = "READ", rationale = "it computes and stores nothing")]
-    /// async fn translate(
-    ///     context: Context,
-    ///     /// The text.
-    ///     text: String,
-    /// ) -> String {
-    ///     let (translated, tokens) = (text.to_uppercase(), 12);
-    ///     context.report_usage(Usage::tokens(tokens).cost(0.02));
-    ///     translated
-    /// }
-    /// ```
-    pub fn report_usage(&self, usage: super::Usage) {
-        lock(&self.call.usage).add(usage);
-    }
-
-    /// Records the response of a wrapped HTTP API: its status, and its headers as names and values.
-    ///
-    /// The store keeps `Retry-After` of a 429 or 503, and the headers that the adapter's limits name. Calls
-    /// that these limits count are refused for as long as the API requested. If no limit counts the
-    /// operation, only its own calls are refused.
-    ///
-    /// ```
-    /// # use mcp_aql::{Context, OperationError};
-    /// async fn ask(context: &Context, status: u16) -> Result<(), OperationError> {
-    ///     let headers = [("Retry-After", "12"), ("X-RateLimit-Remaining", "0")];
-    ///     context.upstream_answered(status, &headers).await
-    /// }
-    /// ```
-    ///
-    /// # Errors
-    /// `RATE_LIMIT_EXCEEDED` for the status 429; `INTERNAL_ERROR` when the store fails.
-    ///
-    /// Source: adapter/rate-limiting §4.2 (REQ-RATE-01, REQ-RATE-09).
-    pub async fn upstream_answered(
-        &self,
-        status: u16,
-        headers: &[(&str, &str)],
-    ) -> Result<(), OperationError> {
-        match &self.upstream {
-            Some(upstream) => upstream.answered(self.operation, status, headers).await,
-            None if status == 429 => Err(OperationError::from_http_status(status, "")),
-            None => Ok(()),
-        }
     }
 }
 

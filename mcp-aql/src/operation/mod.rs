@@ -4,6 +4,7 @@ mod arguments;
 mod composite;
 mod context;
 mod execution;
+mod extensions;
 mod parameter;
 mod payload;
 mod returns;
@@ -24,6 +25,7 @@ pub(crate) use composite::{CompositeSpec, CompositeTable, CompositeValues, Compo
 pub use context::{CallScope, Context, ProgressSink};
 pub use execution::ExecutionContext;
 pub(crate) use execution::{Advance, ExecutionCall, ExecutionSink};
+pub use extensions::Extensions;
 pub(crate) use parameter::Parameter;
 pub(crate) use payload::{Envelope, SUCCESS};
 pub use payload::{Outcome, Payload};
@@ -33,11 +35,11 @@ pub(crate) use spec::summary;
 pub use spec::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 pub use state::State;
 pub(crate) use state::StateMap;
-pub(crate) use table::{Handler, RegisteredOperation, Run};
+pub(crate) use table::{Handler, RegisteredOperation, RenameParams, Run};
 pub use traits::{Method, Operation, Operations, ParamGroup};
-pub(crate) use usage::UpstreamMemory;
 #[cfg_attr(
     not(feature = "limits"),
     expect(unreachable_pub, reason = "only limits count usage")
 )]
 pub use usage::Usage;
+pub(crate) use usage::{UpstreamMemory, UsageRecorder};

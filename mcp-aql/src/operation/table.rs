@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::{Map, Value};
+
 use super::{Call, Composites, Envelope, ExecutionCall, Method, OperationSpec, Outcome, Parameter};
 use crate::future::BoxFuture;
 
@@ -19,7 +21,12 @@ pub(crate) struct RegisteredOperation {
     /// A note about the gates for the description.
     pub(crate) gate_note: Option<String>,
     pub(crate) composites: Composites,
+    /// Replaces other names of parameters that the protocol allows.
+    pub(crate) rename_params: Option<RenameParams>,
 }
+
+/// Replaces other names of parameters by those of the operation's table.
+pub(crate) type RenameParams = fn(&mut Map<String, Value>);
 
 /// The implementation of an operation.
 #[derive(Clone)]

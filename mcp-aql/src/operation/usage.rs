@@ -52,6 +52,12 @@ impl Usage {
     }
 }
 
+/// Counts the usage of wrapped APIs.
+pub(crate) trait UsageRecorder: Send + Sync {
+    /// Counts the usage that an operation has reported. A failure is only logged, because the operation has run.
+    fn record(&self, usage: Usage) -> BoxFuture<'_, ()>;
+}
+
 /// Stores the limits that wrapped APIs report.
 pub(crate) trait UpstreamMemory: Send + Sync {
     /// Records a response to a call of the operation.

@@ -7,7 +7,7 @@ use mcp_aql_protocol::ErrorCode;
 
 use super::EndpointProfile;
 use crate::error::OperationError;
-use crate::gatekeeper::GatePlan;
+use crate::gatekeeper::GatedOperation;
 use crate::operation::RegisteredOperation;
 use crate::text::clean;
 use mcp_aql_protocol::nearest_name;
@@ -32,10 +32,8 @@ pub(crate) struct Registry {
 
 /// An operation with its family.
 pub(crate) struct Entry {
-    pub(crate) operation: RegisteredOperation,
+    pub(crate) operation: GatedOperation,
     pub(crate) family: usize,
-    /// The gates before its calls.
-    pub(crate) gate: GatePlan,
 }
 
 impl Registry {

@@ -141,7 +141,7 @@ impl ApprovalQueue {
 impl OperatorBackend for ApprovalQueue {
     #[cfg(feature = "console")]
     fn reach(&self) -> Option<&crate::human_channel::ConsoleCount> {
-        Some(&self.0.reach)
+        Some(&self.0.console.running)
     }
 
     fn overview(&self) -> BoxFuture<'_, Result<Overview, OperationError>> {

@@ -74,18 +74,6 @@ fn subject(id: &str) -> String {
 }
 
 impl Approvals for SafetyCore {
-    fn reject_blocked_session<'a>(
-        &'a self,
-        session: Option<&'a Session>,
-    ) -> Option<BoxFuture<'a, Result<(), OperationError>>> {
-        self.may_be_blocked(session).then(|| {
-            Box::pin(async move {
-                let blocked = self.blocked_in(session).await?;
-                self.first_block_error(blocked, "")
-            }) as BoxFuture<'a, _>
-        })
-    }
-
     fn supervises<'a>(
         &'a self,
         session: Option<&'a Session>,

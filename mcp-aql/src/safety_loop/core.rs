@@ -63,7 +63,7 @@ pub(crate) struct SafetyCore {
     /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
     #[cfg(feature = "console")]
-    pub(super) reach: crate::human_channel::ConsoleCount,
+    pub(super) console: super::console::ConsoleSettings,
     in_background: AtomicBool,
     pub(super) recent: RecentAudit,
 }
@@ -117,7 +117,7 @@ impl SafetyCore {
             last_heartbeat: Mutex::default(),
             swept: AtomicBool::new(false),
             #[cfg(feature = "console")]
-            reach: settings.reach.clone(),
+            console: settings.console.clone(),
             in_background: AtomicBool::new(false),
             recent,
         }
@@ -489,7 +489,6 @@ impl SafetyCore {
     }
 
     /// Logs a warning for each channel that cannot show requests.
-    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) fn warn_of_channels(&self) {
         for channel in self.channels.iter().filter(|channel| !can_present(&***channel)) {
             let channel = channel.name();

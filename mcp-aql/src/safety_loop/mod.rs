@@ -10,12 +10,15 @@
 //! Source: MCP-AQL §8.6 to §8.8.
 
 mod action;
+mod agent_block_gate;
 mod agent_state;
 mod answers;
 mod approval_queue;
 mod approvals;
 mod calls;
 mod code;
+#[cfg(feature = "console")]
+mod console;
 mod core;
 mod directive;
 mod evaluation;
@@ -36,6 +39,7 @@ mod state_machine;
 mod tests;
 
 pub use action::Action;
+pub(crate) use agent_block_gate::AgentBlockGate;
 pub use agent_state::ExecutionStatus;
 pub(crate) use approval_queue::ApprovalQueue;
 #[cfg(feature = "cli")]
@@ -46,7 +50,7 @@ pub use directive::{
     AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
     RiskTolerance, SafetyTier, StepOutcome, UnknownChoice,
 };
-pub(crate) use operations::{accept_literal_names, operations};
+pub(crate) use operations::operations;
 pub(crate) use recent_audit::RecentAudit;
 pub use risk::{DefaultScorer, Risk, RiskScorer};
 pub(crate) use settings::{AgentPolicies, LoopTable};

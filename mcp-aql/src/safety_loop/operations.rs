@@ -9,8 +9,10 @@ use super::agent_state::ExecutionStatus;
 use super::calls::{AgentExecution, StepReply, StepReport, Verified};
 use super::core::SafetyCore;
 use super::directive::StepOutcome;
+use super::settings::SafetyLoop;
 use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;
+use crate::extension::ExtensionOperation;
 use crate::future::BoxFuture;
 use crate::operation::{Call, Handler, Outcome, Plain, Run};
 use crate::operation::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
@@ -169,29 +171,29 @@ const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
 .returns(ReturnsSpec::of::<Verified, Plain>())
 .data_key(DataKey::Bare);
 
-/// Returns the tables and handlers of the reserved operations.
-pub(crate) fn operations(core: &Arc<SafetyCore>) -> Vec<(OperationSpec, Handler)> {
-    [
-        (EXECUTE_AGENT, Reserved::Start),
-        (RECORD_EXECUTION_STEP, Reserved::Step),
-        (COMPLETE_EXECUTION, Reserved::Complete),
-        (ABORT_EXECUTION, Reserved::Abort),
-        (CONFIRM_OPERATION, Reserved::Confirm),
-        (VERIFY_CHALLENGE, Reserved::Verify),
-    ]
-    .into_iter()
-    .map(|(spec, which)| {
+/// Returns the reserved operations.
+pub(crate) fn operations(core: &Arc<SafetyCore>, settings: &SafetyLoop) -> Vec<ExtensionOperation> {
+    let operation = |spec, which| {
         let operation = ReservedOperation { which, core: Arc::clone(core) };
-        (spec, Handler::Function(Arc::new(operation)))
-    })
-    .collect()
+        let handler = Handler::Function(Arc::new(operation));
+        ExtensionOperation { spec, handler, note: None, rename_params: None }
+    };
+    vec![
+        operation(EXECUTE_AGENT, Reserved::Start),
+        ExtensionOperation {
+            note: Some(settings.summary()),
+            rename_params: Some(accept_literal_names),
+            ..operation(RECORD_EXECUTION_STEP, Reserved::Step)
+        },
+        operation(COMPLETE_EXECUTION, Reserved::Complete),
+        operation(ABORT_EXECUTION, Reserved::Abort),
+        operation(CONFIRM_OPERATION, Reserved::Confirm),
+        operation(VERIFY_CHALLENGE, Reserved::Verify),
+    ]
 }
 
-/// Accepts the names of two parameters in the protocol's text (choice C-24).
-pub(crate) fn accept_literal_names(operation: &str, params: &mut Map<String, Value>) {
-    if operation != RECORD_EXECUTION_STEP.name {
-        return;
-    }
+/// Accepts the names of two parameters of `record_execution_step` in the protocol's text (choice C-24).
+fn accept_literal_names(params: &mut Map<String, Value>) {
     for (literal, name) in
         [("nextActionHint", "next_action_hint"), ("stepDescription", "step_description")]
     {
@@ -303,7 +305,7 @@ mod tests {
             ),
         ] {
             let mut params = given.as_object().cloned().unwrap();
-            accept_literal_names("record_execution_step", &mut params);
+            accept_literal_names(&mut params);
             assert_eq!(Value::Object(params), taken);
         }
     }

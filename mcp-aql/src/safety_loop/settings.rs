@@ -199,10 +199,7 @@ pub struct SafetyLoop {
     pub(super) attempts: usize,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
     #[cfg(feature = "console")]
-    console: Option<crate::human_channel::ConsoleOptions>,
-    /// Tracks the running consoles.
-    #[cfg(feature = "console")]
-    pub(super) reach: crate::human_channel::ConsoleCount,
+    pub(super) console: super::console::ConsoleSettings,
 }
 
 impl Default for SafetyLoop {
@@ -223,9 +220,7 @@ impl SafetyLoop {
             attempts: DEFAULT_ATTEMPTS,
             channels: Vec::new(),
             #[cfg(feature = "console")]
-            console: None,
-            #[cfg(feature = "console")]
-            reach: crate::human_channel::ConsoleCount::default(),
+            console: super::console::ConsoleSettings::default(),
         }
     }
 
@@ -282,7 +277,7 @@ impl SafetyLoop {
     }
 
     /// Applies the table of the configuration file.
-    pub(crate) fn apply(&mut self, table: LoopTable, problems: &mut Vec<String>) {
+    pub(crate) fn apply_table(&mut self, table: LoopTable, problems: &mut Vec<String>) {
         if let Some(mode) = &table.mode {
             self.set_mode(mode, "`safety_loop.mode`", problems);
         }
@@ -304,7 +299,7 @@ impl SafetyLoop {
     }
 
     /// Applies the stricter settings of a file that can only make an adapter stricter, for every agent.
-    pub(crate) fn tighten(
+    pub(crate) fn tighten_table(
         &mut self,
         table: LoopTable,
         tightening: &mut Tightening,
@@ -386,25 +381,6 @@ impl SafetyLoop {
             agents,
             scorer: Arc::clone(&self.scorer),
         }
-    }
-
-    /// Shows requests in the operator console, a web page that is available while the adapter is served over
-    /// standard input and output or over HTTP. In other programs, start a
-    /// [`Console`](crate::operator::Console) with [`Adapter::operator`](crate::Adapter::operator).
-    #[cfg(feature = "console")]
-    #[must_use]
-    pub fn console(mut self, options: crate::human_channel::ConsoleOptions) -> Self {
-        if self.console.replace(options).is_none() {
-            let channel = crate::human_channel::ConsoleChannel(self.reach.clone());
-            self.channels.push(Arc::new(channel));
-        }
-        self
-    }
-
-    /// Returns the console's options, if a console is configured.
-    #[cfg(feature = "console")]
-    pub(crate) fn console_options(&self) -> Option<&crate::human_channel::ConsoleOptions> {
-        self.console.as_ref()
     }
 
     /// Returns whether a channel to people is configured.
@@ -548,7 +524,7 @@ mod tests {
         )
         .unwrap();
         let mut problems = Vec::new();
-        given.apply(table, &mut problems);
+        given.apply_table(table, &mut problems);
         let rules = given.compile(&mut problems);
         assert_eq!(problems, Vec::<String>::new());
         assert_eq!((given.mode, given.timeout.as_secs()), (LoopMode::Monitoring, 60));
@@ -575,7 +551,7 @@ mod tests {
             .agent("intern", |intern| intern.deny(["drop_*"]));
         let table = "[agents.INTERN]\nrisk_tolerance = 'conservative'";
         let mut problems = Vec::new();
-        given.apply(toml_edit::de::from_str(table).unwrap(), &mut problems);
+        given.apply_table(toml_edit::de::from_str(table).unwrap(), &mut problems);
         let rules = given.compile(&mut problems);
         assert_eq!(problems, Vec::<String>::new());
         let policy = rules.of("intern");
@@ -586,7 +562,7 @@ mod tests {
         assert!(policy.deny.guards(&crate::safety_loop::Action::new("drop_x")).is_some());
 
         let table = "[agents.a]\ndeny = []\n[agents.A]\ndeny = []\n[agents.' ']\ndeny = []";
-        given.apply(toml_edit::de::from_str(table).unwrap(), &mut problems);
+        given.apply_table(toml_edit::de::from_str(table).unwrap(), &mut problems);
         given.compile(&mut problems);
         assert!(problems.iter().any(|problem| problem.contains("reads the same")), "{problems:?}");
         assert!(problems.iter().any(|problem| problem.contains("without a name")), "{problems:?}");
@@ -612,7 +588,7 @@ mod tests {
         let mut problems = Vec::new();
         let mut given = SafetyLoop::new();
         let table = toml_edit::de::from_str("mode = 'on'\nrisk_tolerance = 'high'").unwrap();
-        given.apply(table, &mut problems);
+        given.apply_table(table, &mut problems);
         assert_eq!(problems.len(), 2, "{problems:?}");
     }
 

@@ -4,12 +4,14 @@ use std::collections::HashSet;
 
 use mcp_aql_protocol::{RESERVED_OPERATIONS, is_public_name, nearest_name};
 
-use crate::adapter::safety::{CHANNEL_ADVICE, reaches_people};
 use crate::adapter::{Parts, Settings};
 use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry};
 use crate::shape::{Faults, Path, Shapes};
 use crate::spec::ParameterSpec;
+
+/// The advice for operations that a person must confirm.
+const CHANNEL_ADVICE: &str = "add `.safety_loop(…)` with a `.channel(…)` (cargo feature `safety`)";
 
 /// Checks the parts and the settings of the builder.
 pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
@@ -158,7 +160,7 @@ fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String 
 
 /// Checks that there is a channel to a person if operations require confirmation by a person.
 pub(super) fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
-    if reaches_people(settings) {
+    if settings.extensions.iter().any(|extension| extension.reaches_people()) {
         return;
     }
     for entry in entries {

@@ -1,10 +1,10 @@
-//! The services of an adapter: its store, its audit log and its safety loop.
+//! The services of an adapter, and its started extensions.
 
 use std::sync::Arc;
 
-use crate::adapter::safety::{self, PreparedSafety, Safety};
 use crate::adapter::{Parts, Settings};
 use crate::audit::{Audit, AuditFile, AuditStore};
+use crate::extension::StartedExtension;
 use crate::file_access::{ForbiddenAccess, exposures};
 use crate::gatekeeper::Trust;
 use crate::services::Services;
@@ -14,29 +14,32 @@ use crate::store::{MemoryStore, Store};
 /// The services on which the stages of a call depend.
 pub(super) struct Foundation {
     pub(super) services: Arc<Services>,
-    pub(super) safety: Safety,
+    pub(super) extensions: Vec<Box<dyn StartedExtension>>,
 }
 
 impl Foundation {
-    /// Opens the store and the audit log, and prepares the safety loop.
+    /// Opens the store and the audit log, and starts the extensions.
     pub(super) fn new(parts: &Parts, settings: &mut Settings, problems: &mut Vec<String>) -> Self {
-        let prepared = PreparedSafety::new(settings, problems);
+        let prepared: Vec<_> =
+            settings.extensions.iter().map(|extension| extension.prepare(problems)).collect();
         let store = store(parts, settings, problems);
         let ready = Arc::default();
         let mut audit = audit(parts, settings, (&store, &ready), problems);
-        audit.sinks.extend(prepared.audit_sink());
+        audit.sinks.extend(prepared.iter().filter_map(|extension| extension.audit_sink()));
         let services = Arc::new(Services::new(store, settings.time.clone(), audit).sharing(ready));
-        let safety = prepared.start(settings, &services);
-        Self { services, safety }
+        let extensions = prepared.into_iter().map(|extension| extension.start(&services)).collect();
+        Self { services, extensions }
     }
 }
 
-/// The store for the state of gates, executions and the safety loop.
+/// The store for the state of gates, executions and extensions.
 fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
     if let Some(store) = &parts.store {
         return Arc::clone(store);
     }
-    safety::default_store(parts, settings, problems)
+    let mut extensions = settings.extensions.iter();
+    extensions
+        .find_map(|extension| extension.default_store(&parts.name, problems))
         .unwrap_or_else(|| Arc::new(MemoryStore::default()))
 }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 
-use crate::adapter::{Parts, Settings, safety};
+use crate::adapter::{Parts, Settings};
 use crate::further_query::FurtherQueries;
 use crate::gatekeeper;
 use crate::introspection::{
@@ -24,7 +24,7 @@ pub(super) fn further_queries(
     settings: &Settings,
     problems: &mut Vec<String>,
 ) -> FurtherQueries {
-    let operations = entries.iter().map(|entry| (&entry.operation, &entry.gate));
+    let operations = entries.iter().map(|entry| &entry.operation);
     let mut queries: FurtherQueries = vec![Box::new(gatekeeper::DangerQuery::of(operations))];
     if let Some(trust) = &settings.gate.trust {
         match gatekeeper::AdapterInfo::new(&parts.name, &parts.version, trust) {
@@ -52,12 +52,11 @@ pub(super) fn returns_of_introspect(returns: Option<&mut Members>, further: &Fur
     }
 }
 
-/// The capabilities of queries and of the safety loop (REQ-LOOP-02, REQ-LOOP-03).
-fn further_capabilities(registry: &Registry, settings: &Settings) -> Map<String, Value> {
+/// The capabilities of composite arguments, such as queries.
+fn composite_capabilities(registry: &Registry) -> impl Iterator<Item = (String, Value)> {
     let composites = registry.entries.iter().map(|entry| &entry.operation.composites);
     let names = composites.flat_map(|it| it.description.capabilities.iter().copied());
-    let further = names.map(|name| (name.to_owned(), true.into()));
-    further.chain(safety::capability(settings)).collect()
+    names.map(|name| (name.to_owned(), true.into()))
 }
 
 /// Renders the lists of operations and types.
@@ -66,6 +65,7 @@ pub(super) fn render(
     settings: &Settings,
     all_types: BTreeMap<String, Members>,
     further: FurtherQueries,
+    capabilities: Map<String, Value>,
 ) -> Introspection {
     let has_parameter = |name: &str| {
         registry.entries.iter().skip(1).any(|entry| {
@@ -81,7 +81,7 @@ pub(super) fn render(
         batch: settings.batch,
         pagination: has_parameter("first"),
         etags: has_parameter("if_match"),
-        further: further_capabilities(registry, settings),
+        further: composite_capabilities(registry).chain(capabilities).collect(),
     });
     let listed = |entry: &Entry| {
         let spec = &entry.operation.spec;

@@ -4,11 +4,6 @@ mod checks;
 mod examples;
 mod foundation;
 mod introspection;
-#[cfg(feature = "limits")]
-mod limits;
-#[cfg(not(feature = "limits"))]
-#[path = "without_limits.rs"]
-mod limits;
 mod operations;
 mod parameters;
 
@@ -17,26 +12,17 @@ use std::sync::{Arc, Once};
 
 use self::checks::{check_parts, chosen_profile};
 use self::foundation::Foundation;
-use self::introspection::{further_queries, render, returns_of_introspect};
+use self::introspection::{further_queries, render};
 use self::operations::{DescribedOperations, Operations};
 use super::{Adapter, BuildError, Inner, Parts, Settings};
-use crate::call_limits::CallLimits;
+use crate::call::{CallSettings, Pipeline};
+use crate::catalog::Catalog;
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
-use crate::further_query::FurtherQuery;
-use crate::gatekeeper::Gatekeeper;
-use crate::operation::UpstreamMemory;
+use crate::extension::{ExtensionParts, RegisteredAdapter, StartedExtension};
+use crate::gatekeeper::{CallTokens, Gatekeeper};
 use crate::router::{EndpointProfile, Registry};
-
-/// The limits on calls.
-#[derive(Default)]
-struct Limits {
-    limiter: Option<Arc<dyn CallLimits>>,
-    /// Stores the limits that wrapped APIs report.
-    upstream: Option<Arc<dyn UpstreamMemory>>,
-    /// The introspection of the limits.
-    query: Option<Box<dyn FurtherQuery>>,
-}
+use crate::services::Services;
 
 /// Builds the adapter, or lists all problems.
 pub(super) fn assemble(
@@ -46,51 +32,106 @@ pub(super) fn assemble(
 ) -> Result<Adapter, BuildError> {
     check_parts(&parts, &settings, &mut problems);
     let profile = chosen_profile(&parts, &settings, &mut problems);
-    let foundation = Foundation::new(&parts, &mut settings, &mut problems);
-    let reserved = foundation.safety.operations();
-    let mut operations = Operations::register(&parts, &settings, &profile, reserved, &mut problems);
+    let Foundation { services, extensions } = Foundation::new(&parts, &mut settings, &mut problems);
+    let mut operations =
+        Operations::register(&parts, &settings, &profile, &extensions, &mut problems);
     operations.check(&mut settings, &mut problems);
-    let mut further = further_queries(&operations.entries, &parts, &settings, &mut problems);
-    let (entries, services) = (&operations.entries, &foundation.services);
-    let Limits { limiter, upstream, query } =
-        limits::limits(entries, &profile, &settings, services, &mut problems);
-    further.extend(query);
-    if let Some(introspect) = operations.entries.first_mut() {
-        crate::introspection::publish(&mut introspect.operation, &further);
-    }
-    returns_of_introspect(operations.returns.first_mut(), &further);
-    let built_ins = operations.built_ins;
-    let DescribedOperations { entries, shapes, shown, types } = operations.describe(&mut problems);
+    let tokens = Arc::new(CallTokens::new(Arc::clone(&services), &settings.gate));
+    let mut added = connect(extensions, &operations, &profile, &tokens, &mut problems);
+    let mut queries = further_queries(&operations.entries, &parts, &settings, &mut problems);
+    queries.append(&mut added.queries);
+    operations.publish(&queries);
+    let described = operations.describe(&mut problems);
     if !problems.is_empty() {
-        let mut seen = HashSet::new();
-        problems.retain(|problem| seen.insert(problem.clone()));
-        return Err(BuildError { problems });
+        return Err(build_error(problems));
     }
 
+    let gatekeeper = Gatekeeper::new(
+        &services,
+        &settings.gate,
+        tokens,
+        added.approvals.take(),
+        std::mem::take(&mut added.gates),
+    );
+    let DescribedOperations { mut entries, shapes, descriptions, types } = described;
+    for entry in &mut entries {
+        entry.operation.gates = gatekeeper.plan(&entry.operation);
+    }
     let tool_names = tool_names(&profile, &settings);
     let registry = Registry::new(profile, entries, tool_names);
-    let introspection = render(&registry, &settings, types, further);
-    let Foundation { services, safety } = foundation;
-    safety.set_operations(registry.entries.iter().skip(built_ins));
-    let gatekeeper =
-        Gatekeeper::new(Arc::clone(&services), &settings.gate, safety.approvals(), limiter.clone());
-    let inner = Inner {
-        concurrency: Arc::new(concurrency_limit(&settings)),
-        executions: Executions::new(Arc::clone(&services), parts.name.clone(), settings.executions),
-        parts,
-        settings,
-        registry,
-        shapes,
-        shown,
-        introspection,
-        services,
-        gatekeeper,
-        notices_logged: Once::new(),
-        safety,
-        limiter,
-        upstream,
+    let capabilities = std::mem::take(&mut added.capabilities);
+    let introspection = render(&registry, &settings, types, queries, capabilities);
+    let mode = settings.mode;
+    let catalog = Catalog { registry, shapes, descriptions, introspection, mode };
+    let pipeline = pipeline(&parts, &settings, catalog, gatekeeper, services, &mut added);
+    Ok(Adapter {
+        inner: Arc::new(Inner {
+            parts,
+            settings,
+            pipeline,
+            notices_logged: Once::new(),
+            values: added.values,
+            services: added.services,
+        }),
+    })
+}
+
+/// Connects the extensions with the registered operations.
+fn connect(
+    extensions: Vec<Box<dyn StartedExtension>>,
+    operations: &Operations,
+    profile: &EndpointProfile,
+    tokens: &Arc<CallTokens>,
+    problems: &mut Vec<String>,
+) -> ExtensionParts {
+    let adapter = RegisteredAdapter {
+        entries: &operations.entries,
+        built_ins: operations.built_ins,
+        profile,
+        tokens,
     };
-    Ok(Adapter { inner: Arc::new(inner) })
+    let mut parts = ExtensionParts::default();
+    for extension in extensions {
+        extension.connect(&adapter, &mut parts, problems);
+    }
+    parts
+}
+
+/// The stages of calls.
+fn pipeline(
+    parts: &Parts,
+    settings: &Settings,
+    catalog: Catalog,
+    gatekeeper: Gatekeeper,
+    services: Arc<Services>,
+    added: &mut ExtensionParts,
+) -> Pipeline {
+    let executions = settings.executions;
+    Pipeline {
+        settings: CallSettings {
+            limits: settings.limits,
+            batch: settings.batch,
+            strict: settings.strict,
+            camel_case_aliases: settings.camel_case_aliases,
+            session_id_in_errors: settings.session_id_in_errors,
+            cursor_key: settings.cursor_key.clone(),
+        },
+        catalog,
+        gatekeeper,
+        executions: Executions::new(Arc::clone(&services), parts.name.clone(), executions),
+        concurrency: Arc::new(concurrency_limit(settings)),
+        states: Arc::clone(&parts.states),
+        services,
+        usage: added.usage.take(),
+        upstream: added.upstream.take(),
+    }
+}
+
+/// The error with all problems, each once.
+fn build_error(mut problems: Vec<String>) -> BuildError {
+    let mut seen = HashSet::new();
+    problems.retain(|problem| seen.insert(problem.clone()));
+    BuildError { problems }
 }
 
 fn concurrency_limit(settings: &Settings) -> ConcurrencyLimit {

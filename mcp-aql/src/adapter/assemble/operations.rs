@@ -10,11 +10,14 @@ use super::checks::{
     policy_targets,
 };
 use super::examples::examples;
+use super::introspection::returns_of_introspect;
 use super::parameters::parameters;
-use crate::adapter::descriptions::Shown;
-use crate::adapter::{Parts, Settings, safety};
+use crate::adapter::{Parts, Settings};
+use crate::catalog::Description;
 use crate::execution::{self, ExecutionState};
-use crate::gatekeeper::{self, GatePlan};
+use crate::extension::{ExtensionOperation, StartedExtension};
+use crate::further_query::FurtherQueries;
+use crate::gatekeeper::{self, GatedOperation, OperationGates, PermissionPlan};
 use crate::introspection::{self, TypeRegistry};
 use crate::operation::{Composites, DataKey, Handler, OperationSpec, Plain, RegisteredOperation};
 use crate::router::{EndpointProfile, Entry, Family};
@@ -36,7 +39,7 @@ pub(super) struct Operations {
 pub(super) struct DescribedOperations {
     pub(super) entries: Vec<Entry>,
     pub(super) shapes: Shapes,
-    pub(super) shown: Vec<Shown>,
+    pub(super) descriptions: Vec<Description>,
     /// The full entries of all types, by name.
     pub(super) types: BTreeMap<String, Members>,
 }
@@ -47,9 +50,11 @@ impl Operations {
         parts: &Parts,
         settings: &Settings,
         profile: &EndpointProfile,
-        reserved: Vec<(OperationSpec, Handler)>,
+        extensions: &[Box<dyn StartedExtension>],
         problems: &mut Vec<String>,
     ) -> Self {
+        let reserved: Vec<_> =
+            extensions.iter().flat_map(|extension| extension.operations()).collect();
         let mut registered = Self {
             entries: Vec::new(),
             returns: Vec::new(),
@@ -60,28 +65,31 @@ impl Operations {
         let mut names = HashSet::new();
         let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
         let on_executions = execution::built_in(&parts.operations);
-        let own = parts.operations.iter().cloned();
-        for (place, (spec, handler)) in
-            introspect.chain(reserved).chain(own).chain(on_executions).enumerate()
-        {
+        let own = parts.operations.iter().cloned().chain(on_executions);
+        let built_in = introspect.map(plain_operation).chain(reserved);
+        for (place, added) in built_in.chain(own.map(plain_operation)).enumerate() {
             let is_built_in = place < registered.built_ins;
+            let spec = added.spec;
             check_name(&spec, is_built_in, &mut names, problems);
-            let family = family_of(&spec, &handler, parts, profile).unwrap_or_else(|problem| {
-                problems.push(format!("operation `{}`: {problem}", spec.name));
-                0
-            });
+            let family =
+                family_of(&spec, &added.handler, parts, profile).unwrap_or_else(|problem| {
+                    problems.push(format!("operation `{}`: {problem}", spec.name));
+                    0
+                });
             check_state(&spec, parts, problems);
             let endpoint = profile.families().get(family).map_or("", Family::name);
-            let operation = registered.operation(spec, handler, endpoint, settings, problems);
+            let operation = registered.operation(added, endpoint, settings, problems);
             check_data_key(&spec, problems);
-            let gate = if is_built_in {
-                GatePlan::open()
+            let permission = if is_built_in {
+                PermissionPlan::open()
             } else {
-                GatePlan::new(&spec, &operation.parameters, &settings.gate, problems)
+                PermissionPlan::new(&spec, &operation.parameters, &settings.gate, problems)
             };
-            let gate_note = gatekeeper::gate_note(&operation.handler, &gate);
-            let operation = RegisteredOperation { gate_note, ..operation };
-            registered.entries.push(Entry { operation, family, gate });
+            let gate_note = gatekeeper::gate_note(&operation.handler, &permission);
+            let registered_operation = RegisteredOperation { gate_note, ..operation };
+            let gates = OperationGates::default();
+            let operation = GatedOperation { registered: registered_operation, permission, gates };
+            registered.entries.push(Entry { operation, family });
         }
         registered
     }
@@ -89,12 +97,12 @@ impl Operations {
     /// Prepares an operation for validation, and adds the description of its result.
     fn operation(
         &mut self,
-        spec: OperationSpec,
-        handler: Handler,
+        added: ExtensionOperation,
         endpoint: &str,
         settings: &Settings,
         problems: &mut Vec<String>,
     ) -> RegisteredOperation {
+        let ExtensionOperation { spec, handler, note, rename_params } = added;
         let Self { types, compiler, .. } = self;
         let mut composites = Composites::default();
         let key = &settings.cursor_key;
@@ -112,9 +120,18 @@ impl Operations {
             envelope,
             gate_note: None,
             handler,
-            note: safety::note(&spec, settings),
+            note,
+            rename_params,
             composites,
         }
+    }
+
+    /// Adds the further queries to the table of `introspect`, and describes its result.
+    pub(super) fn publish(&mut self, queries: &FurtherQueries) {
+        if let Some(introspect) = self.entries.first_mut() {
+            introspection::publish(&mut introspect.operation, queries);
+        }
+        returns_of_introspect(self.returns.first_mut(), queries);
     }
 
     /// Checks the relations between operations, policies and channels.
@@ -133,16 +150,21 @@ impl Operations {
         shapes.shrink_to_fit();
         problems.append(&mut compiler.problems);
         problems.extend(types.taken_inputs(&compiler));
-        let mut shown = Vec::new();
+        let mut descriptions = Vec::new();
         for (entry, returns) in entries.iter().zip(returns) {
             check_defaults(&entry.operation, &shapes, problems);
             let (examples, sample) = examples(&entry.operation, &shapes, problems);
-            shown.push(Shown { returns, examples, sample });
+            descriptions.push(Description { returns, examples, sample });
         }
         let (types, clashes) = types.finish(&shapes);
         problems.extend(clashes);
-        DescribedOperations { entries, shapes, shown, types }
+        DescribedOperations { entries, shapes, descriptions, types }
     }
+}
+
+/// An operation without the additions of extensions.
+fn plain_operation((spec, handler): (OperationSpec, Handler)) -> ExtensionOperation {
+    ExtensionOperation { spec, handler, note: None, rename_params: None }
 }
 
 /// The endpoint family of an operation, by its index in the profile.

@@ -1,12 +1,22 @@
-//! The descriptions of operations and types for introspection, which are generated on demand.
+//! The operations of an adapter with their descriptions.
 
-use super::Inner;
-use crate::introspection::{self, Source};
-use crate::router::EndpointMode;
-use crate::shape::Members;
+use crate::introspection::{self, Introspection, Source};
+use crate::router::{EndpointMode, Registry};
+use crate::shape::{Members, Shapes};
+
+/// The operations of an adapter, the shapes of their types, and their descriptions. It does not change after
+/// the adapter is built.
+pub(crate) struct Catalog {
+    pub(crate) registry: Registry,
+    pub(crate) shapes: Shapes,
+    /// The descriptions in the order of the operations.
+    pub(crate) descriptions: Vec<Description>,
+    pub(crate) introspection: Introspection,
+    pub(crate) mode: EndpointMode,
+}
 
 /// The parts of an operation's description that are not in its table.
-pub(crate) struct Shown {
+pub(crate) struct Description {
     pub(crate) returns: Members,
     /// The examples: a description and the JSON text of `params`.
     pub(crate) examples: Vec<(String, String)>,
@@ -14,7 +24,15 @@ pub(crate) struct Shown {
     pub(crate) sample: Option<String>,
 }
 
-impl Source for Inner {
+impl Catalog {
+    /// The JSON text of `params` of a sample call of an operation.
+    pub(crate) fn sample(&self, name: &str) -> Option<&str> {
+        self.descriptions.get(self.registry.place_of(name)?)?.sample.as_deref()
+    }
+}
+
+/// Renders descriptions when they are first requested.
+impl Source for Catalog {
     fn has(&self, name: &str) -> bool {
         self.registry.place_of(name).is_some()
     }
@@ -31,10 +49,10 @@ impl Source for Inner {
         let index = self.registry.place_of(name)?;
         let listed = self.introspection.operations.get(index)?;
         let entry = self.registry.entries.get(index)?;
-        let shown = self.shown.get(index)?;
+        let description = self.descriptions.get(index)?;
         Some(listed.in_full.get_or_init(|| {
             let tools = &self.registry.tool_names;
-            let tool = match self.settings.mode {
+            let tool = match self.mode {
                 EndpointMode::Single => tools.last(),
                 EndpointMode::Semantic | EndpointMode::All => tools.get(entry.family),
             };
@@ -42,17 +60,10 @@ impl Source for Inner {
                 &entry.operation,
                 self.registry.family_name(entry.family),
                 tool.map_or("", String::as_str),
-                &shown.returns,
-                &shown.examples,
+                &description.returns,
+                &description.examples,
                 &self.shapes,
             )
         }))
-    }
-}
-
-impl Inner {
-    /// The JSON text of `params` of a sample call of an operation.
-    pub(crate) fn sample(&self, name: &str) -> Option<&str> {
-        self.shown.get(self.registry.place_of(name)?)?.sample.as_deref()
     }
 }

@@ -1,4 +1,4 @@
-//! The gates of one operation, evaluated as far as possible when the adapter is built.
+//! The permission of the calls of one operation, evaluated as far as possible when the adapter is built.
 
 use chrono::TimeDelta;
 use mcp_aql_protocol::{DangerLevel, pattern_matches};
@@ -10,9 +10,9 @@ use crate::argument::Argument;
 use crate::operation::OperationSpec;
 use crate::operation::Parameter;
 
-/// The gates of one operation, computed when the adapter is built.
+/// The permission of the calls of one operation by trust, danger and policies, computed when the adapter is built.
 #[derive(Debug, Clone)]
-pub(crate) struct GatePlan {
+pub(crate) struct PermissionPlan {
     pub(crate) danger: DangerLevel,
     /// The pattern in the operation's name from which the level was inferred, if it declares none.
     pub(crate) inferred_from: Option<&'static str>,
@@ -71,7 +71,7 @@ impl Decision<'_> {
     }
 }
 
-impl GatePlan {
+impl PermissionPlan {
     /// The plan of `introspect`, which every caller may call.
     pub(crate) fn open() -> Self {
         Self {

@@ -1,0 +1,173 @@
+//! A configuration file that was read.
+
+use std::path::{Path, PathBuf};
+
+use mcp_aql_protocol::nearest_name;
+use serde::Deserialize;
+
+use super::root_keys::RootKeys;
+use crate::extension::Extension;
+use crate::gatekeeper::GateTable;
+
+/// The content of a configuration file.
+pub(super) struct ConfigFile {
+    /// The path, for error messages.
+    path: String,
+    /// The whole text, from which extensions read their tables.
+    pub(super) text: String,
+    pub(super) core: CoreTables,
+}
+
+impl ConfigFile {
+    /// Reads a file, and checks that each of its keys belongs to the adapter or to one of its extensions.
+    pub(super) fn read(
+        path: &Path,
+        extensions: &[Box<dyn Extension>],
+        problems: &mut Vec<String>,
+    ) -> Result<Self, ConfigError> {
+        let path_text = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|cause| ConfigError::Unreadable { file: path_text.clone(), cause })?;
+        Self::parse(path_text, text, extensions, problems)
+    }
+
+    /// Parses the text of a file.
+    pub(super) fn parse(
+        path: String,
+        text: String,
+        extensions: &[Box<dyn Extension>],
+        problems: &mut Vec<String>,
+    ) -> Result<Self, ConfigError> {
+        let malformed = |error| ConfigError::malformed(&path, &error);
+        problems.extend(check_keys(&text, extensions).map_err(malformed)?);
+        let core = toml_edit::de::from_str(&text).map_err(malformed)?;
+        Ok(Self { path, text, core })
+    }
+
+    /// The error for a table of an extension.
+    pub(super) fn malformed(&self, error: &toml_edit::de::Error) -> ConfigError {
+        ConfigError::malformed(&self.path, error)
+    }
+}
+
+/// Rejects unknown keys. Returns problems for the tables of extensions that the adapter does not have.
+fn check_keys(
+    text: &str,
+    extensions: &[Box<dyn Extension>],
+) -> Result<Vec<String>, toml_edit::de::Error> {
+    let of_extensions = extensions.iter().flat_map(|extension| extension.tables());
+    let known: Vec<_> = KEYS.iter().chain(of_extensions).copied().collect();
+    let optional: Vec<_> = EXTENSION_TABLES.iter().map(|(table, _)| *table).collect();
+    let keys = RootKeys { known: &known, optional: &optional, found: Vec::new() };
+    let found = keys.check(text)?;
+    let methods = EXTENSION_TABLES.iter().filter(|(table, _)| found.contains(table));
+    let problems = methods.map(|(table, method)| {
+        format!(
+            "`{table}` is configured, and the adapter has no extension that reads it: add \
+             `.{method}(…)`, or remove the table"
+        )
+    });
+    Ok(problems.collect())
+}
+
+/// The settings of the configuration file that do not belong to an extension. Every key is optional.
+#[derive(Debug, Default, Deserialize)]
+pub(super) struct CoreTables {
+    pub(super) endpoint_mode: Option<String>,
+    pub(super) endpoint_profile: Option<String>,
+    pub(super) tool_prefix: Option<String>,
+    pub(super) strict_mode: Option<bool>,
+    pub(super) structured_content: Option<bool>,
+    #[serde(default)]
+    pub(super) limits: LimitsTable,
+    #[serde(default)]
+    pub(super) executions: ExecutionsTable,
+    pub(super) audit_log: Option<PathBuf>,
+    #[serde(default)]
+    pub(super) gatekeeper: GateTable,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExecutionsTable {
+    pub(super) wait_seconds: Option<u64>,
+    pub(super) grace_seconds: Option<u64>,
+    pub(super) lease_seconds: Option<u64>,
+    pub(super) keep_seconds: Option<u64>,
+    pub(super) max_running: Option<usize>,
+    pub(super) max_running_per_session: Option<usize>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LimitsTable {
+    pub(super) max_request_size: Option<usize>,
+    pub(super) max_response_size: Option<usize>,
+    pub(super) max_string_length: Option<usize>,
+    pub(super) max_array_elements: Option<usize>,
+    pub(super) max_nesting_depth: Option<usize>,
+    pub(super) max_batch_operations: Option<usize>,
+}
+
+/// The keys of [`CoreTables`].
+pub(super) const KEYS: &[&str] = &[
+    "endpoint_mode",
+    "endpoint_profile",
+    "tool_prefix",
+    "strict_mode",
+    "structured_content",
+    "limits",
+    "executions",
+    "audit_log",
+    "gatekeeper",
+];
+
+/// The tables of extensions that only the builder can add, with the method that does so.
+const EXTENSION_TABLES: &[(&str, &str)] = &[("safety_loop", "safety_loop")];
+
+/// The reasons why a configuration file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ConfigError {
+    /// The file cannot be read.
+    #[error("configuration file `{file}` cannot be read: {cause}")]
+    Unreadable {
+        /// The path of the file.
+        file: String,
+        /// The error of the system.
+        cause: std::io::Error,
+    },
+    /// The content of the file is invalid.
+    #[error("configuration file `{file}`: {message}")]
+    Malformed {
+        /// The path of the file.
+        file: String,
+        /// The problem and its place.
+        message: String,
+    },
+}
+
+impl ConfigError {
+    fn malformed(file: &str, error: &toml_edit::de::Error) -> Self {
+        Self::Malformed { file: file.to_owned(), message: describe_error(error) }
+    }
+}
+
+/// The problem in a file, with the most likely correction.
+fn describe_error(error: &toml_edit::de::Error) -> String {
+    let text = error.to_string();
+    let text = text.trim_end();
+    match correction_in(error.message()) {
+        Some(near) => format!("{text}. Did you mean `{near}`?"),
+        None => text.to_owned(),
+    }
+}
+
+/// Finds the known name that is nearest to an unknown one. The message of serde has the unknown name and
+/// all known ones in backquotes: ``unknown field `a`, expected `b` or `c` ``.
+fn correction_in(message: &str) -> Option<&str> {
+    let of_names = ["unknown field `", "unknown variant `"];
+    of_names.iter().find(|words| message.starts_with(**words))?;
+    let mut names = message.split('`').skip(1).step_by(2);
+    let unknown = names.next()?;
+    nearest_name(unknown, names)
+}

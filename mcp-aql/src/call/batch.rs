@@ -1,0 +1,61 @@
+//! The items of a batch, which pass through the stages one after the other.
+
+use mcp_aql_protocol::ErrorCode;
+
+use super::Pipeline;
+use super::reply::introspects;
+use crate::operation::{CallScope, Context};
+use crate::request::{OperationInput, Refused};
+use crate::response::{BatchReply, Reply};
+use crate::router::Endpoint;
+use crate::vocab::ReplyLimits;
+use crate::warning::Warnings;
+
+/// The codes of items that did not fail: a person must agree first, and later items may depend on this one.
+const HALTING: [ErrorCode; 2] = [ErrorCode::ConfirmationRequired, ErrorCode::RateLimitQuotaPause];
+
+impl Pipeline {
+    /// Runs the items of a batch in order, each independently (REQ-BAT-02, REQ-BAT-05), up to one that
+    /// requires confirmation (REQ-BAT-08).
+    pub(super) async fn call_batch(
+        &self,
+        items: Vec<Result<OperationInput, Refused>>,
+        endpoint: Endpoint,
+        scope: CallScope,
+    ) -> Reply {
+        let limits = &self.settings.limits;
+        let mut batch = BatchReply::new(limits.max_response_size, items.len());
+        let mut warnings = Warnings::default();
+        let mut items = items.into_iter();
+        while let Some(item) = items.next() {
+            let operation = match &item {
+                Ok(input) => &input.operation,
+                Err(refused) => &refused.operation,
+            };
+            let introspects = introspects(operation);
+            let operation = crate::text::shorten(operation);
+            if batch.is_full() {
+                batch.push_not_run(&operation);
+                continue;
+            }
+            let context = Context::new(scope.clone());
+            let outcome = match item {
+                Ok(input) => {
+                    let room = ReplyLimits::new(limits).of_item(batch.room());
+                    self.call(input, endpoint, &context, room).await
+                }
+                Err(refused) => Err(refused.error),
+            };
+            if outcome.is_ok() {
+                // The reply to the batch has the warnings of all items.
+                warnings.extend(context.take_warnings());
+            }
+            let reply = self.reply(outcome, introspects, &context);
+            if reply.code.is_some_and(|code| HALTING.contains(&code)) {
+                return batch.halt(&operation, &reply, items);
+            }
+            batch.push(&operation, &reply);
+        }
+        batch.finish(&warnings.into_vec())
+    }
+}

@@ -1,0 +1,85 @@
+//! The span and the log lines of a call.
+
+use std::time::Instant;
+
+use mcp_aql_protocol::ErrorCode;
+use tracing::{Instrument as _, Span};
+
+use super::route::Routed;
+use crate::error::OperationError;
+use crate::operation::{CallScope, Outcome};
+
+/// The span of a call, which measures its time.
+pub(super) struct CallLog {
+    span: Span,
+    /// The start of the call, which is only read if its time is logged.
+    started: Option<Instant>,
+}
+
+impl CallLog {
+    /// Begins the span of a routed call.
+    pub(super) fn new(routed: &Routed<'_>, scope: &CallScope) -> Self {
+        let operation = routed.operation;
+        let span = tracing::info_span!(
+            "operation",
+            name = &*operation.name,
+            category = operation.spec.category.as_str(),
+            session = scope.session.as_ref().map(|session| session.id().to_owned()),
+            label = scope.label.as_deref(),
+        );
+        let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
+        Self { span, started }
+    }
+
+    /// Awaits the stages of the call within its span, and logs the outcome.
+    pub(super) async fn record(
+        self,
+        stages: impl Future<Output = Outcome>,
+        scope: &CallScope,
+    ) -> Outcome {
+        let Self { span, started } = self;
+        let outcome =
+            if span.is_disabled() { stages.await } else { stages.instrument(span.clone()).await };
+        let _entered = span.enter();
+        let duration_ms = started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
+        match &outcome {
+            Ok(_) => tracing::info!(duration_ms, "operation done"),
+            Err(_) if scope.is_cancelled() => {
+                tracing::info!(duration_ms, "operation given up by its caller");
+            }
+            Err(error) => log_failure(error, duration_ms),
+        }
+        outcome
+    }
+}
+
+fn log_failure(error: &OperationError, duration_ms: Option<f64>) {
+    let code = error.code().as_str();
+    if error.code() != ErrorCode::InternalError {
+        tracing::info!(duration_ms, code, "operation failed");
+        return;
+    }
+    tracing::error!(
+        duration_ms,
+        code,
+        correlation_id = error.details().get("correlation_id").and_then(serde_json::Value::as_str),
+        cause = error.cause().map(|cause| chain(cause)),
+        "operation failed"
+    );
+}
+
+/// An error and its sources, for the log.
+fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(error) = source {
+        let next = error.to_string();
+        // Many messages include the message of their source.
+        if !text.ends_with(&next) {
+            text.push_str(": ");
+            text.push_str(&next);
+        }
+        source = error.source();
+    }
+    text
+}

@@ -1,0 +1,242 @@
+//! The operations on executions: get, list, cancel and retry.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_aql_protocol::ErrorCode;
+use serde_json::Value;
+
+use super::Pipeline;
+use super::admit::{AdmittedCall, RetryCall};
+use super::route::Routed;
+use crate::argument::Argument;
+use crate::error::OperationError;
+use crate::execution::{ExecutionRecord, ExecutionState, PAGE_SIZES, Status};
+use crate::gatekeeper::GatedOperation;
+use crate::operation::{
+    Context, Envelope, ExecutionCall, Handler, OperationReturn, Outcome, Payload,
+};
+use crate::paging::{Page, PageRequest};
+use crate::request::Credentials;
+use crate::session::Session;
+use crate::spec::LifecycleSpec;
+use crate::vocab::ReplyLimits;
+
+/// The call of an operation on an execution.
+struct ExecutionRequest<'a> {
+    operation: &'a GatedOperation,
+    arguments: &'a [Argument],
+    credentials: &'a Credentials,
+}
+
+impl<'a> ExecutionRequest<'a> {
+    fn value(&self, name: &str) -> Option<&'a Value> {
+        self.arguments.iter().find(|it| it.name == name)?.value.as_ref()
+    }
+
+    fn text(&self, name: &str) -> Option<&'a str> {
+        self.value(name)?.as_str()
+    }
+
+    fn number(&self, name: &str) -> u64 {
+        self.value(name).and_then(Value::as_u64).unwrap_or_default()
+    }
+
+    fn id(&self) -> &'a str {
+        self.text("execution_id").unwrap_or_default()
+    }
+}
+
+impl Pipeline {
+    /// Runs an operation on an execution.
+    pub(super) async fn call_on_execution(
+        &self,
+        which: ExecutionCall,
+        admitted: AdmittedCall<'_>,
+        context: &Context,
+        limits: ReplyLimits,
+    ) -> Outcome {
+        let call = &admitted.call;
+        let request = ExecutionRequest {
+            operation: call.operation,
+            arguments: &call.valid.arguments,
+            credentials: &call.credentials,
+        };
+        let id = request.id();
+        match which {
+            ExecutionCall::Get => {
+                let seconds = request.number("wait_seconds");
+                if seconds > 0 {
+                    self.executions.wait(id, context, Duration::from_secs(seconds)).await?;
+                }
+            }
+            ExecutionCall::List => return self.list_executions(&request, context, limits).await,
+            ExecutionCall::Cancel => self.cancel_execution(id, context).await?,
+            ExecutionCall::Retry => self.retry_execution(&request, context).await?,
+        }
+        self.execution_state(id, limits).await
+    }
+
+    async fn find_execution(&self, id: &str) -> Result<ExecutionRecord, OperationError> {
+        let found = self.executions.get(id).await?;
+        found.ok_or_else(|| OperationError::not_found("execution", id))
+    }
+
+    pub(super) async fn execution_state(
+        &self,
+        id: &str,
+        limits: ReplyLimits,
+    ) -> Result<Payload, OperationError> {
+        let state = ExecutionState::new(id, self.find_execution(id).await?, true);
+        state.write(Payload::new(Envelope::Bare, limits))
+    }
+
+    async fn list_executions(
+        &self,
+        request: &ExecutionRequest<'_>,
+        context: &Context,
+        limits: ReplyLimits,
+    ) -> Result<Payload, OperationError> {
+        let (status, operation) = (request.text("status"), request.text("operation_name"));
+        let session = context.session();
+        // Sessions have different lists.
+        let owner = Some(session.map_or("-", Session::id));
+        let name = request.operation.spec.name;
+        let key = &self.settings.cursor_key;
+        let mut warnings = Vec::new();
+        let request =
+            PageRequest::read(name, owner, request.arguments, PAGE_SIZES, key, &mut warnings)?;
+        warnings.into_iter().for_each(|warning| context.warn(warning));
+        let after = request.after().map(str::to_owned);
+        let before = request.before().map(str::to_owned);
+        let mut page = request.page();
+        let visit = |id: String, record: ExecutionRecord| {
+            if before.as_ref().is_some_and(|before| id >= *before) {
+                return ControlFlow::Break(());
+            }
+            let wanted = status.is_none_or(|status| record.status.as_str() == status)
+                && operation.is_none_or(|operation| record.operation == operation);
+            if wanted { page.push((id, record)) } else { ControlFlow::Continue(()) }
+        };
+        self.executions.visit(session, after.as_deref(), visit).await?;
+        let cursors = page.cursors(|(id, _)| id);
+        let (listed, info) = page.finish(|(id, _)| id);
+        let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
+        let page = Page { cursors: Some(Arc::new(cursors)), ..Page::new(items.collect(), info) };
+        let payload = Payload::new(Envelope::Bare, limits).beside(context.clone());
+        let mut written = page.write(payload)?;
+        written.take_warning().into_iter().for_each(|warning| context.warn(warning));
+        Ok(written)
+    }
+
+    /// Cancels an execution and waits for its end. Repeated calls have no further effect.
+    async fn cancel_execution(&self, id: &str, context: &Context) -> Result<(), OperationError> {
+        let record = self.find_execution(id).await?;
+        let executions = &self.executions;
+        match record.status {
+            Status::Cancelled => return Ok(()),
+            Status::Completed | Status::Failed => return Err(not_in(id, &record, CANCELLABLE)),
+            Status::Pending | Status::Running => {}
+        }
+        if !self.lifecycle_of(&record).is_some_and(|life| life.cancel) {
+            return Err(unsupported(&record, "cancel"));
+        }
+        if executions.request_stop(id).await? {
+            executions.wait(id, context, executions.stop_timeout()).await?;
+            return Ok(());
+        }
+        // The execution ended in the meantime.
+        let record = self.find_execution(id).await?;
+        if record.status == Status::Cancelled {
+            return Ok(());
+        }
+        Err(not_in(id, &record, CANCELLABLE))
+    }
+
+    /// Runs a failed execution again, after the gates of its operation.
+    async fn retry_execution(
+        &self,
+        request: &ExecutionRequest<'_>,
+        context: &Context,
+    ) -> Result<(), OperationError> {
+        let id = request.id();
+        let record = self.find_execution(id).await?;
+        if !self.lifecycle_of(&record).is_some_and(|life| life.retry) {
+            return Err(unsupported(&record, "retry"));
+        }
+        if record.status != Status::Failed {
+            return Err(not_in(id, &record, RETRYABLE));
+        }
+        let params = self.executions.params(id, &record).ok_or_else(|| {
+            OperationError::invalid_value(
+                "execution_id",
+                "names an execution whose parameters are secret, and were known only to the process \
+                 it ran in: call its operation anew",
+            )
+            .with_detail("operation", record.operation.clone())
+        })?;
+        let entry = self.catalog.registry.get(&record.operation);
+        let Some((operation, Handler::Function(function))) =
+            entry.map(|entry| (&entry.operation, &entry.operation.handler))
+        else {
+            return Err(unsupported(&record, "retry"));
+        };
+        let credentials = request.credentials.clone();
+        let valid = self.validate(Routed { operation, params, credentials })?;
+        let context = context.of(operation.spec.name);
+        let retry =
+            RetryCall { permission: &request.operation.permission, arguments: request.arguments };
+        let admitted = self.admit_retry(valid, &context, Some(retry)).await?;
+        if !self.restart_execution(id, record.attempt, admitted, function, &context).await? {
+            // A concurrent retry came first.
+            let record = self.find_execution(id).await?;
+            return Err(not_in(id, &record, RETRYABLE));
+        }
+        Ok(())
+    }
+
+    fn lifecycle_of(&self, record: &ExecutionRecord) -> Option<LifecycleSpec> {
+        self.catalog.registry.get(&record.operation)?.operation.spec.lifecycle
+    }
+}
+
+const CANCELLABLE: &str = "must name an execution in state 'pending' or 'running'";
+const RETRYABLE: &str = "must name an execution in state 'failed'";
+
+/// The error for an execution whose state does not allow the operation (`VALIDATION_INVALID_VALUE`).
+fn not_in(id: &str, record: &ExecutionRecord, expected: &str) -> OperationError {
+    OperationError::new(
+        ErrorCode::ValidationInvalidValue,
+        format!("Parameter 'execution_id' {expected}; its status is '{}'", record.status.as_str()),
+    )
+    .with_detail("param_name", "execution_id")
+    .with_detail("expected", expected)
+    .with_detail("execution_id", id)
+    .with_detail("status", record.status.as_str())
+}
+
+/// The error for an operation that does not support this (`PERMISSION_DENIED`).
+fn unsupported(record: &ExecutionRecord, what: &str) -> OperationError {
+    let operation = &record.operation;
+    OperationError::permission_denied(format!("operation {operation} does not support {what}"))
+        .with_detail("operation", operation.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::leaks_internals;
+
+    #[test]
+    fn refusals_are_free_of_leak_patterns() {
+        for expected in [CANCELLABLE, RETRYABLE] {
+            assert!(!leaks_internals(expected), "{expected}");
+        }
+        let denied = "Permission denied: 'operation execute_export does not support cancel'";
+        assert!(!leaks_internals(denied));
+        let secret = "names an execution whose parameters are secret, and were known only to the \
+                      process it ran in: call its operation anew";
+        assert!(!leaks_internals(secret));
+    }
+}

@@ -1,0 +1,159 @@
+//! Calls that begin an execution, or run one again.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::Pipeline;
+use super::admit::AdmittedCall;
+use super::run::record_usage;
+use super::validate::ValidCall;
+use crate::argument::Argument;
+use crate::error::OperationError;
+use crate::execution::{Begin, NewExecution, Work};
+use crate::operation::{Call, Context, ExecutionContext, Outcome, Run};
+use crate::redact::redacted;
+use crate::spec::LifecycleSpec;
+use crate::vocab::ReplyLimits;
+
+/// The size of the state around a result, in bytes.
+const ENVELOPE_BYTES: usize = 32 << 10;
+
+impl Pipeline {
+    /// Begins an execution and answers with its state (REQ-LIF-04).
+    pub(super) async fn begin_execution(
+        &self,
+        admitted: AdmittedCall<'_>,
+        function: &Arc<dyn Run>,
+        context: &Context,
+        limits: ReplyLimits,
+    ) -> Outcome {
+        let AdmittedCall { mut call, permit, slot } = admitted;
+        let operation = call.operation;
+        let arguments = &call.valid.arguments;
+        let shown = redacted(&operation.parameters, arguments, &self.catalog.shapes);
+        let whole = plain(arguments);
+        let secret = operation.parameters.iter().any(|it| it.spec.sensitive)
+            || shown.as_object() != Some(&whole);
+        let params = call.sent.take().map(|mut sent| {
+            // The parameters of composite arguments were removed from the arguments.
+            sent.retain(|name, _| operation.parameters.iter().any(|it| &*it.name == name.as_str()));
+            sent.extend(whole);
+            sent
+        });
+        let new = NewExecution {
+            operation: operation.spec.name,
+            session: context.session().cloned(),
+            slot: slot.ok_or_else(no_slot)?,
+            params,
+            secret,
+            starts_immediately: self.concurrency.is_open(),
+            audit_params: self.services.audit.is_read().then_some(shown),
+        };
+        let work = self.work(call, function, context);
+        let id = match self.executions.begin(new, work).await {
+            Ok(id) => id,
+            Err(error) => {
+                permit.release().await;
+                return Err(error.into());
+            }
+        };
+        self.attend(operation.spec.lifecycle, &id, context).await?;
+        self.execution_state(&id, limits).await
+    }
+
+    /// Runs a failed execution again. Returns `false` if a concurrent call has done so first.
+    pub(super) async fn restart_execution(
+        &self,
+        id: &str,
+        attempt: u32,
+        admitted: AdmittedCall<'_>,
+        function: &Arc<dyn Run>,
+        context: &Context,
+    ) -> Result<bool, OperationError> {
+        let AdmittedCall { call, permit, slot } = admitted;
+        let lifecycle = call.operation.spec.lifecycle;
+        let place = (context.session().cloned(), slot.ok_or_else(no_slot)?);
+        let work = self.work(call, function, context);
+        let begun = self.executions.start_retry(id, attempt, place, work).await;
+        if !matches!(begun, Ok(true)) {
+            permit.release().await;
+        }
+        if !begun? {
+            return Ok(false);
+        }
+        self.attend(lifecycle, id, context).await?;
+        Ok(true)
+    }
+
+    /// The future that the task of an execution runs: an ordinary call, once the limit of concurrent calls
+    /// permits it.
+    fn work(&self, call: ValidCall<'_>, function: &Arc<dyn Run>, context: &Context) -> Work {
+        let ValidCall { operation, valid, .. } = call;
+        let category = operation.spec.category;
+        // The result is part of the state, which may be part of a batch.
+        let limits = ReplyLimits::new(&self.settings.limits).of_execution(ENVELOPE_BYTES);
+        let function = Arc::clone(function);
+        let states = Arc::clone(&self.states);
+        let envelope = operation.envelope.clone();
+        let concurrency = Arc::clone(&self.concurrency);
+        let (usage, upstream) = (self.usage.clone(), self.upstream.clone());
+        let context = context.of(operation.spec.name);
+        Box::new(move |execution: ExecutionContext, begin: Begin| {
+            let context = context.of_execution(execution.clone()).remembering(upstream);
+            let call = Call {
+                arguments: valid.arguments.into_iter(),
+                context: context.clone(),
+                states,
+                envelope,
+                limits,
+                execution: Some(execution),
+                composites: valid.composites,
+            };
+            Box::pin(async move {
+                let start = || {
+                    let work = async move {
+                        begin.mark_started().await?;
+                        function.run(call).await
+                    };
+                    Box::pin(work) as _
+                };
+                let outcome = concurrency.run(category, &context, start).await;
+                record_usage(usage.as_deref(), &context).await;
+                outcome
+            })
+        })
+    }
+
+    /// Waits for the execution if its caller requested progress. A caller that gives up cancels the
+    /// execution.
+    async fn attend(
+        &self,
+        lifecycle: Option<LifecycleSpec>,
+        id: &str,
+        context: &Context,
+    ) -> Result<(), OperationError> {
+        let executions = &self.executions;
+        if !context.wants_progress() {
+            return Ok(());
+        }
+        executions.wait(id, context, executions.options().wait).await?;
+        if context.is_cancelled() && lifecycle.is_some_and(|life| life.cancel) {
+            executions.request_stop(id).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The error for an execution without a place, which the admission excludes.
+fn no_slot() -> OperationError {
+    OperationError::internal("an admitted execution has no place")
+}
+
+/// The arguments that were given or have defaults.
+fn plain(arguments: &[Argument]) -> Map<String, Value> {
+    arguments
+        .iter()
+        .filter_map(|argument| Some((argument.name.to_owned(), argument.value.clone()?)))
+        .collect()
+}

@@ -1,0 +1,99 @@
+//! The way of a request through an adapter: decode → route → validate → admit → run → reply. Each stage takes
+//! a type that only the stage before creates. [`Pipeline::handle`] and [`Pipeline::call`] show all stages in
+//! order.
+
+mod admit;
+mod batch;
+mod call_log;
+mod decode;
+mod execution_calls;
+mod execution_start;
+mod reply;
+mod route;
+mod run;
+mod validate;
+
+use std::sync::Arc;
+
+use mcp_aql_protocol::Limits;
+
+use crate::catalog::Catalog;
+use crate::concurrency::ConcurrencyLimit;
+use crate::execution::Executions;
+use crate::future::erased;
+use crate::gatekeeper::Gatekeeper;
+use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
+use crate::paging::CursorKey;
+use crate::request::{Arguments, OperationInput, Request};
+use crate::response::Reply;
+use crate::router::Endpoint;
+use crate::services::Services;
+use crate::vocab::ReplyLimits;
+use call_log::CallLog;
+use reply::introspects;
+
+/// The stages of a call with everything that they use. It does not change after the adapter is built.
+pub(crate) struct Pipeline {
+    pub(crate) settings: CallSettings,
+    pub(crate) catalog: Catalog,
+    pub(crate) gatekeeper: Gatekeeper,
+    pub(crate) executions: Executions,
+    pub(crate) concurrency: Arc<ConcurrencyLimit>,
+    pub(crate) states: Arc<StateMap>,
+    pub(crate) services: Arc<Services>,
+    /// Counts the usage that operations report.
+    pub(crate) usage: Option<Arc<dyn UsageRecorder>>,
+    /// Stores the limits that wrapped APIs report.
+    pub(crate) upstream: Option<Arc<dyn UpstreamMemory>>,
+}
+
+/// The settings that the stages read.
+pub(crate) struct CallSettings {
+    pub(crate) limits: Limits,
+    pub(crate) batch: bool,
+    pub(crate) strict: bool,
+    pub(crate) camel_case_aliases: bool,
+    pub(crate) session_id_in_errors: bool,
+    pub(crate) cursor_key: CursorKey,
+}
+
+impl Pipeline {
+    /// Takes a request from its arguments to its reply.
+    pub(crate) async fn handle(
+        &self,
+        endpoint: Endpoint,
+        arguments: Arguments,
+        scope: CallScope,
+    ) -> Reply {
+        match self.decode(arguments) {
+            Ok(Request::One(input)) => {
+                let introspects = introspects(&input.operation);
+                let context = Context::new(scope);
+                let limits = ReplyLimits::new(&self.settings.limits);
+                let outcome = self.call(input, endpoint, &context, limits).await;
+                self.reply(outcome, introspects, &context)
+            }
+            // Boxed, so that the future of a single call stays small.
+            Ok(Request::Batch(items)) => erased(self.call_batch(items, endpoint, scope)).await,
+            Err(refused) => self.reply_to_refused(refused, &scope),
+        }
+    }
+
+    /// Takes one operation of a request through the stages between decoding and the reply.
+    async fn call(
+        &self,
+        input: OperationInput,
+        endpoint: Endpoint,
+        context: &Context,
+        limits: ReplyLimits,
+    ) -> Outcome {
+        let routed = self.route(input, endpoint)?;
+        let log = CallLog::new(&routed, context.scope());
+        let stages = async {
+            let valid = self.validate(routed)?;
+            let admitted = self.admit(valid, context).await?;
+            self.run(admitted, context, limits).await
+        };
+        log.record(stages, context.scope()).await
+    }
+}

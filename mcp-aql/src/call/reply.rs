@@ -1,0 +1,83 @@
+//! Reply: turns the outcome of a call into text within the response limit.
+
+use mcp_aql_protocol::ErrorCode;
+
+use super::Pipeline;
+use crate::error::OperationError;
+use crate::introspection;
+use crate::operation::{CallScope, Context, Outcome};
+use crate::request::{Refused, too_large};
+use crate::response::Reply;
+
+/// Whether a call is for `introspect`, whichever stage rejects it.
+pub(super) fn introspects(operation: &str) -> bool {
+    operation == introspection::SPEC.name
+}
+
+impl Pipeline {
+    /// The reply to one operation, with the warnings of its context.
+    pub(super) fn reply(&self, outcome: Outcome, introspects: bool, context: &Context) -> Reply {
+        let scope = context.scope();
+        match outcome {
+            Ok(payload) => {
+                let reply = Reply::success(payload, &context.take_warnings().into_vec());
+                self.bounded(reply, introspects, scope)
+            }
+            Err(error) => self.failure(self.labelled(error, introspects, scope)),
+        }
+    }
+
+    /// The reply to a request that could not be read.
+    pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
+        self.failure(self.labelled(error, false, scope))
+    }
+
+    /// The reply to a request that was not decoded.
+    pub(super) fn reply_to_refused(&self, refused: Refused, scope: &CallScope) -> Reply {
+        let Refused { operation, error, batch, .. } = refused;
+        // The failure of a whole batch has only a code and a message (REQ-BAT-06). The numbers of an
+        // exceeded limit take precedence (REQ-ENC-13).
+        if batch && error.code() != ErrorCode::ValidationPayloadTooLarge {
+            return self.failure(error.without_details());
+        }
+        self.failure(self.labelled(error, introspects(&operation), scope))
+    }
+
+    /// Limits the size of a reply including its warnings (REQ-ENC-09). The error states that the operation
+    /// has already run.
+    pub(super) fn bounded(&self, reply: Reply, introspects: bool, scope: &CallScope) -> Reply {
+        let limit = self.settings.limits.max_response_size;
+        if reply.text.len() <= limit {
+            return reply;
+        }
+        let error = too_large("response_size", limit, reply.text.len(), "bytes")
+            .with_detail("operation_ran", true);
+        self.failure(self.labelled(error, introspects, scope))
+    }
+
+    /// A failure within the response limit (REQ-ENC-09).
+    fn failure(&self, error: OperationError) -> Reply {
+        let reply = Reply::failure(&error);
+        if reply.text.len() > self.settings.limits.max_response_size {
+            return Reply::failure(&error.shortened());
+        }
+        reply
+    }
+
+    /// Adds the session's id to an error, so that it can be found in the log (REQ-SES-06, choice C-36).
+    /// Failures of `introspect` have no details, whichever stage rejects the call (REQ-INT-28).
+    fn labelled(
+        &self,
+        error: OperationError,
+        introspects: bool,
+        scope: &CallScope,
+    ) -> OperationError {
+        match &scope.session {
+            _ if introspects => error.without_details(),
+            Some(session) if self.settings.session_id_in_errors => {
+                error.with_detail("session_id", session.id())
+            }
+            _ => error,
+        }
+    }
+}

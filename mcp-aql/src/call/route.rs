@@ -1,0 +1,57 @@
+//! Route: finds the operation, and checks that the endpoint offers it.
+
+use serde_json::{Map, Value};
+
+use super::Pipeline;
+use crate::error::OperationError;
+use crate::gatekeeper::GatedOperation;
+use crate::operation::{ExecutionCall, Handler};
+use crate::request::{Credentials, OperationInput};
+use crate::router::Endpoint;
+
+/// A call whose operation is known.
+pub(super) struct Routed<'a> {
+    pub(super) operation: &'a GatedOperation,
+    pub(super) params: Map<String, Value>,
+    pub(super) credentials: Credentials,
+}
+
+impl Pipeline {
+    /// Finds the operation of a call.
+    pub(super) fn route(
+        &self,
+        input: OperationInput,
+        endpoint: Endpoint,
+    ) -> Result<Routed<'_>, OperationError> {
+        let entry =
+            self.catalog.registry.route(&input.operation, endpoint).inspect_err(|error| {
+                tracing::info!(code = error.code().as_str(), "operation refused")
+            })?;
+        let OperationInput { operation: _, mut params, mut credentials } = input;
+        let operation = &entry.operation;
+        take_confirmation(operation, &mut params, &mut credentials);
+        if let Some(rename) = operation.rename_params {
+            rename(&mut params);
+        }
+        Ok(Routed { operation, params, credentials })
+    }
+}
+
+/// Accepts `confirmation_token` as `_confirmation` if calls of the operation may require confirmation,
+/// unless the operation has such a parameter of its own (choice C-18).
+fn take_confirmation(
+    operation: &GatedOperation,
+    params: &mut Map<String, Value>,
+    credentials: &mut Credentials,
+) {
+    const ALIAS: &str = "confirmation_token";
+    let own = || operation.parameters.iter().any(|parameter| &*parameter.name == ALIAS);
+    let retries = matches!(operation.handler, Handler::Execution(ExecutionCall::Retry));
+    if (retries || operation.permission.may_ask())
+        && !own()
+        && let Some(token) = params.remove(ALIAS)
+    {
+        let token = token.as_str().unwrap_or_default().to_owned();
+        credentials.confirmation.get_or_insert(token);
+    }
+}

@@ -1,0 +1,108 @@
+//! The ticket of a confirmed call, which consumes its token or its approval.
+
+use super::confirmation_gate::{ConfirmationGate, RequiredConfirmation};
+use super::gate::Ticket;
+use super::request::{AuditIds, GateRequest};
+use super::token::{TokenClaim, TokenKind};
+use crate::approvals::{ApprovalClaim, Approvals};
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::store::Change;
+
+/// A confirmation that must be consumed before the call runs (REQ-TOK-07, REQ-TOK-10).
+pub(super) struct ConfirmationTicket<'a> {
+    gate: &'a ConfirmationGate,
+    request: GateRequest<'a>,
+    required: RequiredConfirmation<'a>,
+    proof: Proof<'a>,
+    /// Whether the claim was part of a write, which conflicted with another one.
+    is_used: bool,
+}
+
+/// What confirms a call.
+pub(super) enum Proof<'a> {
+    /// A token of the caller.
+    Token {
+        /// The token.
+        token: &'a str,
+        /// The change that consumes it.
+        claim: TokenClaim,
+    },
+    /// The approval of a person.
+    Approval {
+        /// The approvals.
+        person: &'a dyn Approvals,
+        /// The change that consumes the approval.
+        claim: ApprovalClaim,
+    },
+}
+
+impl<'a> ConfirmationTicket<'a> {
+    pub(super) fn new(
+        gate: &'a ConfirmationGate,
+        request: GateRequest<'a>,
+        required: RequiredConfirmation<'a>,
+        proof: Proof<'a>,
+    ) -> Self {
+        Self { gate, request, required, proof, is_used: false }
+    }
+
+    /// Claims the token or the approval again, because the store has changed.
+    async fn claim_again(&mut self) -> Result<(), OperationError> {
+        let (gate, request, hash) = (self.gate, self.request, &self.required.hash);
+        match &mut self.proof {
+            Proof::Token { token, claim } => {
+                let scope = request.scope(TokenKind::Confirmation, hash);
+                *claim = gate.tokens.claim(request, token, scope).await?;
+            }
+            Proof::Approval { person, claim } => {
+                match person.approval(request.name(), hash, request.session()).await? {
+                    Some(again) => *claim = again,
+                    // A concurrent call has consumed the approval.
+                    None => {
+                        return Err(gate.approval_error(request, &self.required, *person).await);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn finish(&self) {
+        let (gate, request, required) = (self.gate, self.request, &self.required);
+        let ids = match &self.proof {
+            Proof::Token { claim, .. } => {
+                gate.tokens.audit_claimed(claim).await;
+                AuditIds { token: claim.confirmation_id(), challenge: None }
+            }
+            Proof::Approval { claim, .. } => {
+                AuditIds { token: None, challenge: Some(&claim.request_id) }
+            }
+        };
+        if let Some(time) = required.session {
+            let by_person = matches!(self.proof, Proof::Approval { .. });
+            let covered = (required.policies.as_slice(), by_person);
+            gate.tokens.issuer().grant(request.context, request.name(), covered, time);
+        }
+        let audit = &gate.services.audit;
+        request.audit_with(audit, "CONFIRMATION_GRANTED", "confirmed", None, ids).await;
+    }
+}
+
+impl Ticket for ConfirmationTicket<'_> {
+    fn changes(&mut self) -> BoxFuture<'_, Result<Vec<Change>, OperationError>> {
+        Box::pin(async move {
+            if std::mem::replace(&mut self.is_used, true) {
+                self.claim_again().await?;
+            }
+            Ok(vec![match &self.proof {
+                Proof::Token { claim, .. } => claim.change.clone(),
+                Proof::Approval { claim, .. } => claim.change.clone(),
+            }])
+        })
+    }
+
+    fn complete(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(self.finish())
+    }
+}

@@ -1,0 +1,38 @@
+//! An operation with the gates before its calls.
+
+use std::ops::{Deref, DerefMut};
+
+use super::PermissionPlan;
+use crate::operation::RegisteredOperation;
+
+/// A registered operation with the gates before its calls.
+pub(crate) struct GatedOperation {
+    pub(crate) registered: RegisteredOperation,
+    /// What trust, danger and policies decide on its calls.
+    pub(crate) permission: PermissionPlan,
+    /// The gates that examine its calls. No gate does until the adapter has determined them.
+    pub(crate) gates: OperationGates,
+}
+
+/// The gates that examine the calls of an operation.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct OperationGates {
+    /// The indexes of the gates, in their order.
+    pub(super) gates: Vec<usize>,
+    /// Whether a gate reads the arguments of calls.
+    pub(crate) read_arguments: bool,
+}
+
+impl Deref for GatedOperation {
+    type Target = RegisteredOperation;
+
+    fn deref(&self) -> &RegisteredOperation {
+        &self.registered
+    }
+}
+
+impl DerefMut for GatedOperation {
+    fn deref_mut(&mut self) -> &mut RegisteredOperation {
+        &mut self.registered
+    }
+}
