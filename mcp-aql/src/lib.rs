@@ -60,6 +60,7 @@ mod adapter;
 mod approvals;
 mod argument;
 pub mod audit;
+mod build_error;
 mod call;
 mod catalog;
 mod clock;
@@ -146,7 +147,8 @@ pub mod store;
 pub mod testing;
 pub mod update;
 
-pub use adapter::{Adapter, AdapterBuilder, BuildError};
+pub use adapter::{Adapter, AdapterBuilder};
+pub use build_error::BuildError;
 pub use clock::TimeSource;
 pub use concurrency::Concurrency;
 pub use error::{IntoOperationError, OperationError, OrInternal};

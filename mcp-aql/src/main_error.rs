@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::adapter::BuildError;
+use crate::build_error::BuildError;
 
 /// An error of building or running an adapter.
 ///

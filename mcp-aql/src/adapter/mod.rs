@@ -1,7 +1,6 @@
 //! The adapter: all operations, called in the same process or through a transport.
 
 mod assemble;
-mod build_error;
 mod builder;
 mod config;
 mod internals;
@@ -16,11 +15,11 @@ use std::sync::{Arc, Once};
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
-pub use build_error::BuildError;
 pub use builder::AdapterBuilder;
 pub(crate) use parts::Parts;
 pub(crate) use settings::Settings;
 
+use crate::build_error::BuildError;
 use crate::call::Pipeline;
 use crate::error::OperationError;
 use crate::extension::Service;

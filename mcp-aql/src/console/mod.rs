@@ -187,7 +187,7 @@ impl std::fmt::Debug for Console {
 /// Starts the operator console of a safety loop, if it has one. It runs until the returned value is dropped. It
 /// reaches people if a link was printed, or can be created.
 pub(crate) async fn start_console(core: &Arc<SafetyCore>) -> Result<Option<Console>> {
-    let Some(options) = core.console_options() else { return Ok(None) };
+    let Some(options) = &core.console.options else { return Ok(None) };
     let operator = Operator(Arc::new(ApprovalQueue(Arc::clone(core))));
     let mut console = Console::listening(operator, options).await?;
     let printed = options.announce && console.announce(options).await?;

@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
-use super::GateRequest;
+use crate::argument::Argument;
+use crate::operation::Parameter;
 use crate::redact::masked;
+use crate::shape::Shapes;
 
 /// The maximum number of characters of a value in a message.
 const MAX_VALUE_CHARS: usize = 200;
@@ -22,8 +24,17 @@ pub(super) fn placeholders(message: &str) -> Result<Vec<&str>, String> {
 
 /// Returns the confirmation message with the values of the call (REQ-DNG-05). Sensitive values are masked,
 /// also inside of objects.
-pub(super) fn fill(message: &str, request: GateRequest<'_>) -> String {
-    fill_with(message, |name| value(name, request))
+pub(super) fn fill(
+    message: &str,
+    parameters: &[Parameter],
+    arguments: &[Argument],
+    shapes: &Shapes,
+) -> String {
+    fill_with(message, |name| {
+        let mut places = parameters.iter().zip(arguments);
+        let (parameter, argument) = places.find(|(_, argument)| argument.name == name)?;
+        Some(masked(parameter, argument.value.as_ref()?, shapes))
+    })
 }
 
 fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
@@ -34,12 +45,6 @@ fn fill_with(message: &str, value: impl Fn(&str) -> Option<Value>) -> String {
     });
     // `build` has checked the message.
     if outcome.is_ok() { text } else { message.to_owned() }
-}
-
-fn value(name: &str, request: GateRequest<'_>) -> Option<Value> {
-    let mut places = request.operation.parameters.iter().zip(request.arguments);
-    let (parameter, argument) = places.find(|(_, argument)| argument.name == name)?;
-    Some(masked(parameter, argument.value.as_ref()?, request.shapes))
 }
 
 fn display(value: Option<Value>) -> String {

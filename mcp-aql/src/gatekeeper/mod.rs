@@ -4,9 +4,8 @@
 
 mod adapter_info;
 mod call_tokens;
-mod confirmation_gate;
+mod confirmation;
 mod confirmation_message;
-mod confirmation_ticket;
 mod execution_limit_gate;
 mod gate;
 mod gated_operation;
@@ -26,7 +25,7 @@ use std::sync::Arc;
 use crate::approvals::Approvals;
 use crate::error::OperationError;
 use crate::services::Services;
-use confirmation_gate::ConfirmationGate;
+use confirmation::ConfirmationGate;
 use execution_limit_gate::ExecutionLimitGate;
 use permission_gate::PermissionGate;
 

@@ -2,17 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{SafetyCore, SafetyLoop};
-use crate::human_channel::{ConsoleChannel, ConsoleCount, ConsoleOptions};
-
-/// The settings of the operator console.
-#[derive(Clone, Default)]
-pub(super) struct ConsoleSettings {
-    /// The options, if there is a console.
-    options: Option<ConsoleOptions>,
-    /// The running consoles.
-    pub(super) running: ConsoleCount,
-}
+use super::settings::SafetyLoop;
+use crate::human_channel::{ConsoleChannel, ConsoleOptions};
 
 impl SafetyLoop {
     /// Shows requests in the operator console, a web page that is available while the adapter is served over
@@ -25,12 +16,5 @@ impl SafetyLoop {
             self.channels.push(Arc::new(channel));
         }
         self
-    }
-}
-
-impl SafetyCore {
-    /// The options of the console, if there is one.
-    pub(crate) fn console_options(&self) -> Option<&ConsoleOptions> {
-        self.console.options.as_ref()
     }
 }

@@ -63,7 +63,7 @@ pub(crate) struct SafetyCore {
     /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
     #[cfg(feature = "console")]
-    pub(super) console: super::console::ConsoleSettings,
+    pub(crate) console: super::console_settings::ConsoleSettings,
     in_background: AtomicBool,
     pub(super) recent: RecentAudit,
 }

@@ -19,6 +19,8 @@ mod calls;
 mod code;
 #[cfg(feature = "console")]
 mod console;
+#[cfg(feature = "console")]
+mod console_settings;
 mod core;
 mod directive;
 mod evaluation;

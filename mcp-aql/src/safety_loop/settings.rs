@@ -199,7 +199,7 @@ pub struct SafetyLoop {
     pub(super) attempts: usize,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
     #[cfg(feature = "console")]
-    pub(super) console: super::console::ConsoleSettings,
+    pub(super) console: super::console_settings::ConsoleSettings,
 }
 
 impl Default for SafetyLoop {
@@ -220,7 +220,7 @@ impl SafetyLoop {
             attempts: DEFAULT_ATTEMPTS,
             channels: Vec::new(),
             #[cfg(feature = "console")]
-            console: super::console::ConsoleSettings::default(),
+            console: super::console_settings::ConsoleSettings::default(),
         }
     }
 

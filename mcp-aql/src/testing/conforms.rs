@@ -2,7 +2,8 @@
 
 use mcp_aql_conformance::{MemoryTarget, Mode, Report, Runner, Settings};
 
-use crate::adapter::{Adapter, BuildError};
+use crate::adapter::Adapter;
+use crate::build_error::BuildError;
 use crate::router::EndpointMode;
 
 /// Runs the conformance checks against an adapter in both endpoint modes. Panics with the report

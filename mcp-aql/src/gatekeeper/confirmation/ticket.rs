@@ -1,9 +1,9 @@
 //! The ticket of a confirmed call, which consumes its token or its approval.
 
-use super::confirmation_gate::{ConfirmationGate, RequiredConfirmation};
-use super::gate::Ticket;
-use super::request::{AuditIds, GateRequest};
-use super::token::{TokenClaim, TokenKind};
+use super::super::gate::Ticket;
+use super::super::request::{AuditIds, GateRequest};
+use super::super::token::{TokenClaim, TokenKind};
+use super::{ConfirmationGate, RequiredConfirmation};
 use crate::approvals::{ApprovalClaim, Approvals};
 use crate::error::OperationError;
 use crate::future::BoxFuture;

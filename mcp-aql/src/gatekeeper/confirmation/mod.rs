@@ -1,5 +1,7 @@
 //! The gate of confirmations: a call that requires one carries a token, or a person has approved it.
 
+mod ticket;
+
 use std::sync::Arc;
 
 use chrono::TimeDelta;
@@ -7,7 +9,6 @@ use mcp_aql_protocol::{DangerLevel, ErrorCode};
 
 use super::GatedOperation;
 use super::call_tokens::CallTokens;
-use super::confirmation_ticket::{ConfirmationTicket, Proof};
 use super::gate::{Gate, GatePlan, GateStage, Ticket};
 use super::permission_plan::Decision;
 use super::request::{AuditIds, GateRequest};
@@ -19,6 +20,7 @@ use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::redact::redacted;
 use crate::services::Services;
+use ticket::{ConfirmationTicket, Proof};
 
 /// Requires a confirmation of calls whose trust, danger or policies ask for one.
 pub(super) struct ConfirmationGate {
@@ -224,7 +226,10 @@ impl ConfirmationGate {
 /// The confirmation message of the operation with the values of the call.
 fn message(request: GateRequest<'_>) -> Option<String> {
     let message = request.operation.spec.danger.confirmation_message;
-    message.map(|message| confirmation_message::fill(message, request))
+    let GateRequest { operation, arguments, shapes, .. } = request;
+    message.map(|message| {
+        confirmation_message::fill(message, &operation.parameters, arguments, shapes)
+    })
 }
 
 /// Adds the reasons for a confirmation and its message to an error.

@@ -7,7 +7,7 @@ use std::fmt;
 /// `Display` and `Debug` show the list, so that `?` in `main` prints it in a readable form.
 #[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
-    pub(super) problems: Vec<String>,
+    pub(crate) problems: Vec<String>,
 }
 
 impl BuildError {
