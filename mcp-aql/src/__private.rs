@@ -1,6 +1,6 @@
 //! What generated code needs and nobody else: not part of the public interface.
 
-pub use crate::log_targets::QUOTING_TARGETS;
+pub use crate::log_targets::{CALLS, QUOTING_TARGETS};
 pub use crate::operation::{Fallible, Payload, Plain, PlainForm, ReturnForm};
 pub use crate::spec::{optional, required};
 pub use ::schemars;

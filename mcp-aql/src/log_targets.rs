@@ -1,4 +1,8 @@
-//! The log targets of libraries whose log lines quote requests and replies.
+//! The log targets of calls, and of libraries whose log lines quote requests and replies.
+
+/// The target of the log lines of calls: their outcome, and at the level `DEBUG` their parameters, secrets
+/// masked.
+pub const CALLS: &str = "mcp_aql::call";
 
 /// The prefixes of the log targets of libraries that carry requests, replies or statements. At levels below
 /// `WARN`, these libraries log them unmasked, including sensitive parameters and confirmation tokens. The

@@ -38,7 +38,7 @@ fn every_mode_is_offered_and_semantic_is_the_default() {
 
 #[test]
 fn configuration_chooses_mode_and_profile() {
-    // REQ-EPT-10, REQ-EPT-11, REQ-MCP-17. The environment is read in `adapter/config.rs`.
+    // REQ-EPT-10, REQ-EPT-11, REQ-MCP-17. The environment is read in `adapter/config/tests.rs`.
     let file = std::env::temp_dir().join(format!("mcp-aql-{}.toml", std::process::id()));
     std::fs::write(
         &file,

@@ -2,15 +2,13 @@
 
 use std::io::{IsTerminal as _, Write as _};
 
-use mcp_aql::__private::QUOTING_TARGETS;
+use mcp_aql::__private::{CALLS, QUOTING_TARGETS};
 use mcp_aql_text::{visible_json, visible_lines};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 /// Warnings by default, but only errors of rmcp, which logs a warning for each rejected request.
 const DEFAULT: &str = "warn,rmcp=error";
-/// The module whose log lines below `info` quote queries.
-const QUERIES: &str = "mcp_aql::adapter";
 /// The minimum and maximum width of a table.
 const WIDTHS: std::ops::RangeInclusive<usize> = 60..=240;
 
@@ -73,7 +71,8 @@ pub(crate) fn log_to_stderr() {
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
     let quiet = Targets::new()
         .with_default(LevelFilter::TRACE)
-        .with_target(QUERIES, LevelFilter::INFO)
+        // Below `INFO`, the log lines of calls quote queries.
+        .with_target(CALLS, LevelFilter::INFO)
         .with_targets(QUOTING_TARGETS.map(|target| (target, LevelFilter::WARN)));
     let subscriber = tracing_subscriber::registry().with(lines).with(filter).with(quiet);
     // No global subscriber has been set before.

@@ -7,6 +7,7 @@ use tracing::{Instrument as _, Span};
 
 use super::route::Routed;
 use crate::error::OperationError;
+use crate::log_targets::CALLS;
 use crate::operation::{CallScope, Outcome};
 
 /// The span of a call, which measures its time.
@@ -21,6 +22,7 @@ impl CallLog {
     pub(super) fn new(routed: &Routed<'_>, scope: &CallScope) -> Self {
         let operation = routed.operation;
         let span = tracing::info_span!(
+            target: CALLS,
             "operation",
             name = &*operation.name,
             category = operation.spec.category.as_str(),
@@ -43,9 +45,9 @@ impl CallLog {
         let _entered = span.enter();
         let duration_ms = started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
         match &outcome {
-            Ok(_) => tracing::info!(duration_ms, "operation done"),
+            Ok(_) => tracing::info!(target: CALLS, duration_ms, "operation done"),
             Err(_) if scope.is_cancelled() => {
-                tracing::info!(duration_ms, "operation given up by its caller");
+                tracing::info!(target: CALLS, duration_ms, "operation given up by its caller");
             }
             Err(error) => log_failure(error, duration_ms),
         }
@@ -56,11 +58,10 @@ impl CallLog {
 fn log_failure(error: &OperationError, duration_ms: Option<f64>) {
     let code = error.code().as_str();
     if error.code() != ErrorCode::InternalError {
-        tracing::info!(duration_ms, code, "operation failed");
+        tracing::info!(target: CALLS, duration_ms, code, "operation failed");
         return;
     }
-    tracing::error!(
-        duration_ms,
+    tracing::error!(target: CALLS, duration_ms,
         code,
         correlation_id = error.details().get("correlation_id").and_then(serde_json::Value::as_str),
         cause = error.cause().map(|cause| chain(cause)),

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 use super::Pipeline;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
+use crate::log_targets::CALLS;
 use crate::operation::{ExecutionCall, Handler};
 use crate::request::{Credentials, OperationInput};
 use crate::router::Endpoint;
@@ -25,7 +26,7 @@ impl Pipeline {
     ) -> Result<Routed<'_>, OperationError> {
         let entry =
             self.catalog.registry.route(&input.operation, endpoint).inspect_err(|error| {
-                tracing::info!(code = error.code().as_str(), "operation refused")
+                tracing::info!(target: CALLS, code = error.code().as_str(), "operation refused")
             })?;
         let OperationInput { operation: _, mut params, mut credentials } = input;
         let operation = &entry.operation;

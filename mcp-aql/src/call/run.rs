@@ -7,6 +7,7 @@ use super::admit::AdmittedCall;
 use super::validate::ValidCall;
 use crate::error::OperationError;
 use crate::future::erased;
+use crate::log_targets::CALLS;
 use crate::operation::{
     Call, Context, Handler, Outcome, RegisteredOperation, Run, Usage, UsageRecorder,
 };
@@ -60,7 +61,7 @@ impl Pipeline {
         if tracing::enabled!(tracing::Level::DEBUG) {
             let arguments = call.arguments.as_slice();
             let params = redacted(&operation.parameters, arguments, &self.catalog.shapes);
-            tracing::debug!(%params, "operation called");
+            tracing::debug!(target: CALLS, %params, "operation called");
         }
         let category = operation.spec.category;
         let outcome = self.concurrency.run(category, &context, || function.run(call)).await;
@@ -102,7 +103,7 @@ fn add_warnings(operation: &RegisteredOperation, valid: &ValidParams, context: &
     }
     for name in &valid.ignored {
         let name = crate::text::clean(name);
-        tracing::warn!(operation = &*operation.name, parameter = name, "unknown parameter ignored");
+        tracing::warn!(target: CALLS, operation = &*operation.name, parameter = name, "unknown parameter ignored");
         context.warn(
             Warning::new(
                 "VALIDATION_UNKNOWN_PARAM_WARNING",
