@@ -488,7 +488,8 @@ fn registered_helpers_are_used() {
 
 #[test]
 fn tables_are_there() {
-    use mcp_aql::{Operation, Operations};
+    use mcp_aql::Operations;
+    use mcp_aql::table::Operation;
     assert_eq!(no_prelude::get_task::OPERATION.spec.name, "get_task");
     assert_eq!(no_prelude::Tasks::<u8>::OPERATIONS.len(), 1);
     assert_eq!(no_prelude::search_books::OPERATION.spec.parameters.len(), 1);

@@ -4,10 +4,10 @@
 
 use mcp_aql::constraint::{Bound, Constraint, EnumValue, Format};
 use mcp_aql::prelude::*;
-use mcp_aql::{
-    DangerLevel, DangerSpec, DataKey, DefaultSpec, LifecycleSpec, Operation, Operations,
-    ParameterEntry, ParameterSpec, SemanticCategory,
+use mcp_aql::table::{
+    DangerSpec, DataKey, DefaultSpec, LifecycleSpec, Operation, ParameterEntry, ParameterSpec,
 };
+use mcp_aql::{DangerLevel, Operations, SemanticCategory};
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]

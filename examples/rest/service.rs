@@ -106,7 +106,7 @@ async fn change(
         return answer(StatusCode::CONFLICT, &json!({ "error": "left the depot" }));
     }
     let mut parcel = stored.parcel.clone();
-    mcp_aql::merge_json(&mut parcel, patch);
+    mcp_aql::update::merge_json(&mut parcel, patch);
     if let Some(complaint) = complaint(&parcel) {
         return complaint;
     }
@@ -178,7 +178,7 @@ impl Depot {
         self.last += 1;
         let id = format!("p-{}", self.last);
         let rest = json!({ "parcel_id": id, "carrier": carrier, "status": status });
-        mcp_aql::merge_json(&mut parcel, rest);
+        mcp_aql::update::merge_json(&mut parcel, rest);
         let stored = Stored { parcel, version: 1, asked: Vec::new() };
         let response = shown(&stored);
         self.parcels.insert(id, stored);

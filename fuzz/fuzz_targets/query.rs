@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_aql::prelude::*;
-use mcp_aql::{CallScope, Endpoint};
+use mcp_aql::transport::{CallScope, Endpoint};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -165,7 +165,7 @@ fuzz_target!(|bytes: &[u8]| {
                 let code = reply["error"]["code"].as_str().unwrap_or_default();
                 assert!(code.starts_with("VALIDATION_"), "{reply}");
                 let message = reply["error"]["message"].as_str().unwrap_or_default();
-                assert!(!mcp_aql::leaks_internals(message), "{message}");
+                assert!(!mcp_aql::testing::leaks_internals(message), "{message}");
                 return;
             }
             if reply["data"]["pageInfo"].is_object() {

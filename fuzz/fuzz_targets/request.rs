@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_aql::prelude::*;
-use mcp_aql::{CallScope, Endpoint, Limits};
+use mcp_aql::transport::{CallScope, Endpoint};
+use mcp_aql::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -112,7 +113,7 @@ fn check(reply: &Value, in_batch: bool) {
         let allowed = ["code", "message", "details"];
         assert!(error.keys().all(|name| allowed.contains(&name.as_str())));
         let message = reply["error"]["message"].as_str().unwrap_or_default();
-        assert!(!mcp_aql::leaks_internals(message), "{message}");
+        assert!(!mcp_aql::testing::leaks_internals(message), "{message}");
         &["success", "error"]
     };
     assert!(members.keys().all(|name| allowed.contains(&name.as_str())), "{reply}");

@@ -5,7 +5,8 @@
 use std::collections::BTreeMap;
 
 use libfuzzer_sys::fuzz_target;
-use mcp_aql::{Update, UpdateInput, merge_json};
+use mcp_aql::update::merge_json;
+use mcp_aql::{Update, UpdateInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -18,6 +18,12 @@ pub mod transport {
     };
 }
 
+/// What derived tables of resources need.
+#[cfg(feature = "query")]
+pub mod column {
+    pub use crate::query::column::*;
+}
+
 use std::error::Error;
 use std::fmt;
 use std::marker::PhantomData;
@@ -25,9 +31,10 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::OperationError;
 use crate::error::echo;
+use crate::table::{InputSpec, ParameterSpec};
 use crate::text::const_eq;
-use crate::{InputSpec, OperationError, ParameterSpec};
 
 /// Stops the build when `input` can change what identifies the resource, with a message that can
 /// name it.

@@ -85,7 +85,7 @@ mod future;
     not(feature = "limits"),
     expect(unused_imports, reason = "the extension that uses them is switched off")
 )]
-mod gatekeeper;
+pub mod gatekeeper;
 #[cfg(feature = "safety")]
 mod human_channel;
 mod introspection;
@@ -143,56 +143,67 @@ pub mod operator {
     pub use crate::human_channel::*;
 }
 pub mod prelude;
+/// The words of the protocol: categories, error codes, levels, limits and reserved names.
+pub mod protocol {
+    pub use mcp_aql_protocol::{
+        DANGER_PATTERNS, DangerLevel, EndpointPermissions, ErrorCode, LimitOutOfRange, Limits,
+        PROTOCOL_VERSION, RESERVED_OPERATIONS, SemanticCategory, TrustLevel, UnknownLevel,
+    };
+}
 pub mod store;
+/// The tables of operations. The macros write them; code that generates operations without the macros writes them
+/// by hand.
+pub mod table {
+    pub use crate::error::IntoOperationError;
+    pub use crate::operation::{
+        Call, DataKey, ExampleSpec, Method, Operation, OperationReturn, OperationSpec, Operations,
+        Outcome, ParamGroup, ParameterEntry,
+    };
+    pub use crate::spec::{
+        DangerSpec, DefaultSpec, ElementSpec, FieldSpec, InputSpec, LifecycleSpec, Merge,
+        ParameterSpec, ParameterType, ReturnsSpec, SharedState, StateSpec,
+    };
+    pub use crate::warning::Deprecation;
+}
 pub mod testing;
+/// What a transport passes to [`Adapter::handle`] and receives from it.
+pub mod transport {
+    /// The type of [`CallScope::cancellation`].
+    #[doc(no_inline)]
+    pub use tokio_util::sync::CancellationToken;
+
+    pub use crate::operation::{CallScope, Extensions, ProgressSink};
+    pub use crate::response::Reply;
+    pub use crate::router::Endpoint;
+}
 pub mod update;
 
 pub use adapter::{Adapter, AdapterBuilder};
 pub use build_error::BuildError;
 pub use clock::TimeSource;
 pub use concurrency::Concurrency;
-pub use error::{IntoOperationError, OperationError, OrInternal};
+pub use error::{OperationError, OrInternal};
 pub use execution::ExecutionOptions;
 pub use future::BoxFuture;
-pub use gatekeeper::{
-    Certification, Condition, Permission, Policy, Promotion, Trust, TrustError, ValidationReport,
-};
+pub use gatekeeper::{Policy, Trust};
 pub use main_error::{Error, Result};
 #[cfg(feature = "http")]
 pub use mcp::HttpOptions;
 #[doc = include_str!("macro_docs/update_input.md")]
 pub use mcp_aql_derive::UpdateInput;
-pub use mcp_aql_protocol::{
-    DANGER_PATTERNS, DangerLevel, EndpointPermissions, ErrorCode, LimitOutOfRange, Limits,
-    PROTOCOL_VERSION, RESERVED_OPERATIONS, SemanticCategory, TrustLevel, UnknownLevel,
-};
+pub use mcp_aql_protocol::{DangerLevel, ErrorCode, Limits, SemanticCategory, TrustLevel};
 #[cfg(not(feature = "query"))]
 #[doc(hidden)]
 pub use missing_feature::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
-pub use operation::{
-    Call, CallScope, Context, DataKey, ExampleSpec, ExecutionContext, Extensions, Method,
-    Operation, OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry,
-    ProgressSink, State,
-};
+pub use operation::{Context, ExecutionContext, Operations, ParamGroup, State};
 pub use paging::{CursorKey, Page, PageInfo};
 #[cfg(feature = "query")]
-pub use query::{
-    CollectionQuery, Fields, Identified, RelationshipGraph, RelationshipQuery, RelationshipSource,
-    Resource,
-};
-pub use response::{ErrorDetail, OperationResult, Reply};
-pub use router::{Endpoint, EndpointMode, EndpointProfile, Family};
+pub use query::{CollectionQuery, Fields, RelationshipQuery, Resource};
+pub use response::{ErrorDetail, OperationResult};
+pub use router::{EndpointMode, EndpointProfile, Family};
 pub use session::Session;
-pub use spec::{
-    DangerSpec, DefaultSpec, ElementSpec, FieldSpec, InputSpec, LifecycleSpec, Merge,
-    ParameterSpec, ParameterType, ReturnsSpec, SchemaFn, SharedState, StateSpec,
-};
-pub use text::leaks_internals;
-/// The type of [`CallScope::cancellation`].
-#[doc(no_inline)]
-pub use tokio_util::sync::CancellationToken;
-pub use update::{Change, IfMatch, Update, UpdateInput, merge_json};
-pub use warning::{Deprecation, Severity, Warning};
+pub use update::{IfMatch, Update, UpdateInput};
+pub use warning::{Severity, Warning};
 
 #[doc = include_str!("macro_docs/operation.md")]
 pub use mcp_aql_derive::operation;

@@ -1,10 +1,11 @@
 //! The code that the macros generate, written by hand: it must compile against the public API.
 
 use mcp_aql::prelude::*;
-use mcp_aql::{
-    Call, DefaultSpec, ExampleSpec, Method, Operation, OperationSpec, Operations, ParamGroup,
-    ParameterEntry, ParameterSpec, ReturnsSpec, StateSpec, constraint,
+use mcp_aql::table::{
+    Call, DefaultSpec, ExampleSpec, Method, Operation, OperationSpec, ParameterEntry,
+    ParameterSpec, ReturnsSpec, StateSpec,
 };
+use mcp_aql::{Operations, ParamGroup, constraint};
 
 #[derive(serde::Serialize, JsonSchema)]
 struct Note {
@@ -32,10 +33,10 @@ struct Paging {
 const _: () = {
     #[automatically_derived]
     impl ::mcp_aql::ParamGroup for Paging {
-        const PARAMETERS: &'static [::mcp_aql::ParameterSpec] =
-            &[::mcp_aql::ParameterSpec::optional::<u32>("first", "How many.")];
+        const PARAMETERS: &'static [::mcp_aql::table::ParameterSpec] =
+            &[::mcp_aql::table::ParameterSpec::optional::<u32>("first", "How many.")];
         fn decode(
-            __call: &mut ::mcp_aql::Call,
+            __call: &mut ::mcp_aql::table::Call,
         ) -> ::core::result::Result<Self, ::mcp_aql::OperationError> {
             ::core::result::Result::Ok(Self { first: __call.optional::<u32>()? })
         }

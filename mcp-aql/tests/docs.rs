@@ -11,11 +11,11 @@ use std::collections::BTreeSet;
 
 use mcp_aql::constraint::{Bound, Constraint, EnumValue, Format};
 use mcp_aql::prelude::*;
-use mcp_aql::{
-    AdapterBuilder, Call, DefaultSpec, Deprecation, EndpointMode, EndpointProfile, ExampleSpec,
-    Method, OperationSpec, Operations, ParameterEntry, ParameterSpec, ReturnsSpec,
-    SemanticCategory, docs,
+use mcp_aql::table::{
+    Call, DefaultSpec, Deprecation, ExampleSpec, Method, OperationSpec, ParameterEntry,
+    ParameterSpec, ReturnsSpec,
 };
+use mcp_aql::{AdapterBuilder, EndpointMode, EndpointProfile, Operations, SemanticCategory, docs};
 use pulldown_cmark::{Event, Options, Parser, Tag};
 use regex::Regex;
 use serde_json::{Value, json};

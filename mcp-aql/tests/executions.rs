@@ -5,10 +5,8 @@
 use std::time::{Duration, Instant};
 
 use mcp_aql::prelude::*;
-use mcp_aql::{
-    BoxFuture, Call, ExecutionOptions, LifecycleSpec, Method, OperationSpec, Operations, Outcome,
-    SemanticCategory,
-};
+use mcp_aql::table::{Call, LifecycleSpec, Method, OperationSpec, Outcome};
+use mcp_aql::{BoxFuture, ExecutionOptions, Operations, SemanticCategory};
 use serde_json::json;
 
 struct Works;

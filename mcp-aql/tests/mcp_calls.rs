@@ -10,10 +10,12 @@
 
 mod support;
 
+use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::JsonSchema;
+use mcp_aql::table::ReturnsSpec;
+use mcp_aql::table::{Call, ExampleSpec, Method, OperationSpec};
 use mcp_aql::testing::Client;
-use mcp_aql::{Adapter, Call, EndpointMode, ExampleSpec, Method, OperationSpec, Operations};
-use mcp_aql::{ReturnsSpec, SemanticCategory};
+use mcp_aql::{Adapter, EndpointMode, Operations};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use support::adapter::{Signals, builder, builder_with};

@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::{LoopMode, SafetyLoop};
 use mcp_aql::store::MemoryStore;
-use mcp_aql::{
-    Adapter, CallScope, Endpoint, LifecycleSpec, Method, OperationError, OperationSpec, Operations,
-    ReturnsSpec, SemanticCategory, Session,
-};
+use mcp_aql::table::{LifecycleSpec, Method, OperationSpec, ReturnsSpec};
+use mcp_aql::transport::{CallScope, Endpoint};
+use mcp_aql::{Adapter, OperationError, Operations, SemanticCategory, Session};
 use serde_json::{Value, json};
 
 use crate::support::{ask_in, code, data, details};

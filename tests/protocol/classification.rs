@@ -1,7 +1,9 @@
 //! Categories, names and reserved names.
 
+use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::*;
-use mcp_aql::{Method, Operation, OperationSpec, RESERVED_OPERATIONS, SemanticCategory};
+use mcp_aql::protocol::RESERVED_OPERATIONS;
+use mcp_aql::table::{Method, Operation, OperationSpec};
 use serde_json::json;
 
 use crate::board::{board, builder};

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use mcp_aql::Concurrency;
 use mcp_aql::prelude::*;
-use mcp_aql::{CallScope, CancellationToken, Concurrency, Endpoint};
+use mcp_aql::transport::{CallScope, CancellationToken, Endpoint};
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};

@@ -2,7 +2,8 @@
 
 use mcp_aql::SemanticCategory::{Create, Delete, Execute, Read, Update};
 use mcp_aql::prelude::*;
-use mcp_aql::{Endpoint, EndpointMode, EndpointProfile, SemanticCategory};
+use mcp_aql::transport::Endpoint;
+use mcp_aql::{EndpointMode, EndpointProfile, SemanticCategory};
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use mcp_aql::ErrorCode;
 use mcp_aql::prelude::*;
-use mcp_aql::{CallScope, Endpoint, ErrorCode};
+use mcp_aql::transport::{CallScope, Endpoint};
 use serde_json::{Value, json};
 
 use crate::board::board;

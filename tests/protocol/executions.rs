@@ -7,11 +7,14 @@ use std::time::Duration;
 use mcp_aql::audit::AuditSink;
 use mcp_aql::prelude::*;
 use mcp_aql::store::MemoryStore;
+use mcp_aql::table::{
+    Call, DangerSpec, LifecycleSpec, Method, OperationSpec, ParameterEntry, ParameterSpec,
+    ReturnsSpec,
+};
 use mcp_aql::testing::Client;
 use mcp_aql::{
-    AdapterBuilder, BoxFuture, Call, Concurrency, DangerLevel, DangerSpec, ExecutionOptions,
-    LifecycleSpec, Method, OperationResult, OperationSpec, Operations, ParameterEntry,
-    ParameterSpec, Policy, ReturnsSpec, SemanticCategory, TimeSource,
+    AdapterBuilder, BoxFuture, Concurrency, DangerLevel, ExecutionOptions, OperationResult,
+    Operations, Policy, SemanticCategory, TimeSource,
 };
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
@@ -32,7 +35,7 @@ struct Works {
     tries: Arc<AtomicU32>,
 }
 
-type Run = for<'a> fn(&'a Works, Call) -> BoxFuture<'a, mcp_aql::Outcome>;
+type Run = for<'a> fn(&'a Works, Call) -> BoxFuture<'a, mcp_aql::table::Outcome>;
 
 const fn execute(
     name: &'static str,
@@ -621,7 +624,7 @@ fn executions_of_a_dead_process_have_failed() {
         (&json!("failed"), &json!("interrupted"))
     );
     assert_eq!(failed["finished_at"], "2031-05-06T07:00:11.000Z");
-    assert!(!mcp_aql::leaks_internals(failed["error"]["message"].as_str().unwrap()));
+    assert!(!mcp_aql::testing::leaks_internals(failed["error"]["message"].as_str().unwrap()));
 }
 
 #[tokio::test(start_paused = true)]

@@ -7,14 +7,18 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::audit::AuditSink;
+use mcp_aql::gatekeeper::Condition;
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
+use mcp_aql::table::{
+    DangerSpec, DefaultSpec, Method, OperationSpec, ParameterEntry, ParameterSpec,
+};
 use mcp_aql::testing::Client;
+use mcp_aql::transport::{CallScope, Endpoint};
 use mcp_aql::{
-    Adapter, AdapterBuilder, BoxFuture, CallScope, Condition, DangerLevel, DangerSpec, DefaultSpec,
-    Endpoint, Method, OperationSpec, Operations, ParameterEntry, ParameterSpec, Policy,
-    SemanticCategory, Session, TimeSource, Trust, TrustLevel, UpdateInput,
+    Adapter, AdapterBuilder, BoxFuture, DangerLevel, Operations, Policy, SemanticCategory, Session,
+    TimeSource, Trust, TrustLevel, UpdateInput,
 };
 use serde_json::{Value, json};
 

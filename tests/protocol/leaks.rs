@@ -9,7 +9,9 @@ use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::store::MemoryStore;
-use mcp_aql::{Adapter, Endpoint, Limits, Policy, Session, leaks_internals};
+use mcp_aql::testing::leaks_internals;
+use mcp_aql::transport::Endpoint;
+use mcp_aql::{Adapter, Limits, Policy, Session};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
@@ -239,7 +241,7 @@ fn no_message_looks_like_a_leak() {
         screen.look(&ask(&adapter, asked.clone()));
         screen.look(&ask_with_session(&adapter, &session, asked.clone()));
         let family = family(&adapter, "execute");
-        screen.look(&ask_in(&adapter, family, asked, mcp_aql::CallScope::default()));
+        screen.look(&ask_in(&adapter, family, asked, mcp_aql::transport::CallScope::default()));
     }
     screen.look(&call(&adapter, "warn", json!({ "different": 30 })));
     screen.look(&call(&adapter, "find_by_number", json!({ "number": 1 })));
@@ -251,7 +253,7 @@ fn no_message_looks_like_a_leak() {
         &builder().batch(false).build().unwrap(),
         Endpoint::Unified,
         json!({ "operations": [] }),
-        mcp_aql::CallScope::default(),
+        mcp_aql::transport::CallScope::default(),
     ));
     assert!(screen.leaks.is_empty(), "{:#?}", screen.leaks);
     assert!(screen.seen > 1_000, "{}", screen.seen);

@@ -4,7 +4,8 @@
 
 use std::sync::LazyLock;
 
-use mcp_aql::{Adapter, CallScope, Endpoint, Limits};
+use mcp_aql::transport::{CallScope, Endpoint};
+use mcp_aql::{Adapter, Limits};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};

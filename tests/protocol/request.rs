@@ -1,10 +1,11 @@
 //! Requests: form, parameter resolution, order of checks and defaults.
 
+use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::*;
-use mcp_aql::{
-    DefaultSpec, Endpoint, Method, Operation, OperationSpec, ParameterEntry, ParameterSpec,
-    SemanticCategory,
+use mcp_aql::table::{
+    DefaultSpec, Method, Operation, OperationSpec, ParameterEntry, ParameterSpec,
 };
+use mcp_aql::transport::Endpoint;
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};

@@ -1,7 +1,8 @@
 //! Replies: the result union, wrapping and metadata.
 
+use mcp_aql::Session;
 use mcp_aql::prelude::*;
-use mcp_aql::{CallScope, Endpoint, Session};
+use mcp_aql::transport::{CallScope, Endpoint};
 use serde_json::{Value, json};
 
 use crate::board::board;

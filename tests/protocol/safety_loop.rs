@@ -9,7 +9,8 @@ use mcp_aql::operator::{MemoryChannel, Operator, RequestKind};
 use mcp_aql::safety_loop::{Action, LoopMode, Risk, RiskTolerance, SafetyLoop};
 use mcp_aql::store::{MemoryStore, Store};
 use mcp_aql::testing::Client;
-use mcp_aql::{Adapter, TimeSource, leaks_internals};
+use mcp_aql::testing::leaks_internals;
+use mcp_aql::{Adapter, TimeSource};
 use serde_json::{Value, json};
 
 use crate::leaks::logged;

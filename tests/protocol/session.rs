@@ -1,6 +1,7 @@
 //! Sessions as operations see them. Opening and closing them is tested with the transports.
 
-use mcp_aql::{CallScope, Endpoint, Session};
+use mcp_aql::Session;
+use mcp_aql::transport::{CallScope, Endpoint};
 use serde_json::json;
 
 use crate::board::{board, builder};

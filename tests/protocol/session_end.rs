@@ -3,10 +3,11 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use mcp_aql::BoxFuture;
 use mcp_aql::audit::AuditSink;
 use mcp_aql::prelude::*;
 use mcp_aql::store::{MemoryStore, Store as _};
-use mcp_aql::{BoxFuture, CallScope, Endpoint};
+use mcp_aql::transport::{CallScope, Endpoint};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 

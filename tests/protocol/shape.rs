@@ -2,7 +2,8 @@
 //!
 //! REQ-RSP-01 to REQ-RSP-07, REQ-RSP-09, REQ-WRN-01, REQ-WRN-02, REQ-BAT-03 to REQ-BAT-06
 
-use mcp_aql::{ErrorCode, Reply};
+use mcp_aql::ErrorCode;
+use mcp_aql::transport::Reply;
 use serde_json::{Map, Value};
 
 /// Parses a reply and panics unless it conforms to the protocol.

@@ -2,7 +2,8 @@
 
 use std::future::Future;
 
-use mcp_aql::{Adapter, CallScope, Endpoint, Session};
+use mcp_aql::transport::{CallScope, Endpoint};
+use mcp_aql::{Adapter, Session};
 use serde_json::{Value, json};
 
 use crate::shape;

@@ -2,7 +2,9 @@
 //! share, so that each case contains little more than its error.
 
 use mcp_aql::query::ComputedFields;
-use mcp_aql::{Identified, Operation, Operations, Resource, UpdateInput};
+use mcp_aql::query::Identified;
+use mcp_aql::table::Operation;
+use mcp_aql::{Operations, Resource, UpdateInput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use serde_json::Value as Json;

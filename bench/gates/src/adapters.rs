@@ -1,7 +1,8 @@
 //! The adapters under comparison.
 
+use mcp_aql::AdapterBuilder;
 use mcp_aql::prelude::*;
-use mcp_aql::{AdapterBuilder, CallScope, Endpoint};
+use mcp_aql::transport::{CallScope, Endpoint};
 use mcp_aql_bench::Result;
 use serde_json::{Map, Value, json};
 use tokio::runtime::Runtime;
@@ -72,12 +73,12 @@ pub(crate) fn reply(
 pub(crate) fn handle(
     adapter: &Adapter,
     arguments: Map<String, Value>,
-) -> impl Future<Output = mcp_aql::Reply> + '_ {
+) -> impl Future<Output = mcp_aql::transport::Reply> + '_ {
     adapter.handle(Endpoint::Unified, arguments, CallScope::default())
 }
 
 /// Reports whether the reply is a success.
-pub(crate) fn good(reply: &mcp_aql::Reply) -> bool {
+pub(crate) fn good(reply: &mcp_aql::transport::Reply) -> bool {
     reply.text.starts_with("{\"success\":true")
 }
 

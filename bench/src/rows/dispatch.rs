@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_aql::{CallScope, Endpoint};
+use mcp_aql::transport::{CallScope, Endpoint};
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, RequestId};
 use rmcp::service::{RequestContext, serve_directly};

@@ -3,7 +3,8 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_aql::{Adapter, CallScope, SemanticCategory};
+use mcp_aql::transport::CallScope;
+use mcp_aql::{Adapter, SemanticCategory};
 use rmcp::ServiceExt as _;
 use serde::Serialize;
 use serde_json::{Value, json};

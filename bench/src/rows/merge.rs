@@ -58,14 +58,14 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
             let make = |_| (document.clone(), patch.clone());
             let (mut merged, mut expected) = (document.clone(), document.clone());
             json_patch::merge(&mut expected, &patch);
-            mcp_aql::merge_json(&mut merged, patch.clone());
+            mcp_aql::update::merge_json(&mut merged, patch.clone());
             if merged != expected || merged == document {
                 return Err(format!("{size} bytes are merged wrongly").into());
             }
             // An implementation that does not consume the patch drops it.
             let ours = || {
                 let merge = |(mut document, patch)| {
-                    mcp_aql::merge_json(&mut document, patch);
+                    mcp_aql::update::merge_json(&mut document, patch);
                     document
                 };
                 nanos_each(count, make, merge, Value::is_object)

@@ -2,10 +2,11 @@
 
 use std::time::Instant;
 
-use mcp_aql::{
-    Adapter, BoxFuture, Call, CallScope, Method, OperationSpec, Operations, Outcome as CallOutcome,
-    ParameterEntry, ParameterSpec, ReturnsSpec, SemanticCategory,
+use mcp_aql::table::{
+    Call, Method, OperationSpec, Outcome as CallOutcome, ParameterEntry, ParameterSpec, ReturnsSpec,
 };
+use mcp_aql::transport::CallScope;
+use mcp_aql::{Adapter, BoxFuture, Operations, SemanticCategory};
 use serde_json::json;
 
 use super::Outcome;

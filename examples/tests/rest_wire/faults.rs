@@ -29,7 +29,7 @@ fn assert_discreet(error: &Value) {
         assert!(!text.contains(leak), "{leak}: {text}");
     }
     let message = error["message"].as_str().unwrap();
-    assert!(!mcp_aql::leaks_internals(message), "{message}");
+    assert!(!mcp_aql::testing::leaks_internals(message), "{message}");
 }
 
 #[tokio::test]

@@ -9,7 +9,8 @@ use mcp_aql::__private::transport::{
     MalformedCall, RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition,
     ToolHints, ToolService,
 };
-use mcp_aql::{BoxFuture, CallScope, Limits, OperationError, Reply};
+use mcp_aql::transport::{CallScope, Reply};
+use mcp_aql::{BoxFuture, Limits, OperationError};
 use serde_json::{Map, Value, json};
 
 use super::{MAX_MESSAGE_BYTES, TOOL, input, schema};

@@ -72,7 +72,7 @@ fn wrap(
         #[allow(deprecated)]
         const _: () = {
             #[allow(unused_imports)]
-            use #runtime::query::column::{Fallback as _, NoOrder as _};
+            use #runtime::__private::column::{Fallback as _, NoOrder as _};
             #accesses
             #[automatically_derived]
             impl #runtime::query::ComputedFields for #ty {

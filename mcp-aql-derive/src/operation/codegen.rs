@@ -36,8 +36,8 @@ pub(crate) fn operation(
             #plain_form
             #deprecated
             #[automatically_derived]
-            impl #runtime::Operation for #ident {
-                const OPERATION: #runtime::Method<()> = #method;
+            impl #runtime::table::Operation for #ident {
+                const OPERATION: #runtime::table::Method<()> = #method;
             }
             #(const _: () = #checks;)*
         };
@@ -80,7 +80,7 @@ pub(crate) fn operations(
     let shared = shared_bound(block);
     let conditions = conditions(&block.attrs);
     let plain_form = plain_form(runtime);
-    let list = quote!(&'static [#runtime::Method<Self>]);
+    let list = quote!(&'static [#runtime::table::Method<Self>]);
     let methods = quote!(&[#(#methods),*]);
     let implementation = if let Some(name) = &role.name {
         let constant = additional_block_constant(name, &list, &methods);
@@ -168,7 +168,7 @@ pub(crate) fn method(
 ) -> TokenStream {
     let table = table(model, runtime);
     let closure = closure(model, checks, runtime);
-    quote!(#runtime::Method::new(#table, #closure))
+    quote!(#runtime::table::Method::new(#table, #closure))
 }
 
 /// Generates `OperationSpec::new("name", Category, "Description.")` with its builder calls.
@@ -180,9 +180,9 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let mut states = Vec::new();
     let mut parameters = Vec::new();
     for argument in &model.arguments {
-        let entry = quote!(#runtime::ParameterEntry);
+        let entry = quote!(#runtime::table::ParameterEntry);
         match argument {
-            Argument::State(ty) => states.push(quote!(#runtime::StateSpec::of::<#ty>())),
+            Argument::State(ty) => states.push(quote!(#runtime::table::StateSpec::of::<#ty>())),
             Argument::Context | Argument::Execution(_) => {}
             Argument::Input(input) => {
                 let ty = input.ty;
@@ -206,8 +206,8 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
         quote!(.returns(#form.#method::<#ty>()))
     });
     let wrap = model.wrap.as_ref().map(|wrap| match &**wrap {
-        Wrap::Named(key) => quote!(.data_key(#runtime::DataKey::Named(#key))),
-        Wrap::Bare => quote!(.data_key(#runtime::DataKey::Bare)),
+        Wrap::Named(key) => quote!(.data_key(#runtime::table::DataKey::Named(#key))),
+        Wrap::Bare => quote!(.data_key(#runtime::table::DataKey::Bare)),
     });
     let endpoint = model.endpoint.as_ref().map(|it| &it.0).map(|it| quote!(.endpoint(#it)));
     let rationale = model.rationale.as_ref().map(|it| &it.0).map(|it| quote!(.rationale(#it)));
@@ -221,12 +221,12 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
             let description =
                 example.description.as_ref().map(syn::LitStr::value).unwrap_or_default();
             let params = example.json.to_string();
-            quote!(#runtime::ExampleSpec { description: #description, params: #params })
+            quote!(#runtime::table::ExampleSpec { description: #description, params: #params })
         })
         .collect();
     let examples = (!examples.is_empty()).then(|| quote!(.examples(&[#(#examples),*])));
     quote! {
-        #runtime::OperationSpec::new(#name, #runtime::SemanticCategory::#category, #description)
+        #runtime::table::OperationSpec::new(#name, #runtime::SemanticCategory::#category, #description)
             #parameters #returns #wrap #states #examples #endpoint #rationale
             #danger #lifecycle #deprecated
     }
@@ -267,7 +267,7 @@ fn closure(
         None => quote_spanned!(span=> __call.reply(#returned)),
     };
     quote_spanned! {span=>
-        |#receiver, #mutable __call: #runtime::Call| {
+        |#receiver, #mutable __call: #runtime::table::Call| {
             ::std::boxed::Box::pin(async move {
                 #(const { #checks };)*
                 #(let #names = #values;)*

@@ -121,9 +121,9 @@ impl Danger {
         let spec = match &self.level {
             Some(level) => {
                 let variant = variant_ident(**level);
-                quote!(#runtime::DangerSpec::new(#runtime::DangerLevel::#variant))
+                quote!(#runtime::table::DangerSpec::new(#runtime::DangerLevel::#variant))
             }
-            None => quote!(#runtime::DangerSpec::UNDECLARED),
+            None => quote!(#runtime::table::DangerSpec::UNDECLARED),
         };
         let reasons = &self.reasons;
         let reasons = (!reasons.is_empty()).then(|| quote!(.reasons(&[#(#reasons),*])));

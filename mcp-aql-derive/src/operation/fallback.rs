@@ -17,9 +17,9 @@ pub(crate) fn operation(function: &ItemFn, runtime: &RuntimePath) -> TokenStream
         #(#conditions)*
         const _: () = {
             #[automatically_derived]
-            impl #runtime::Operation for #ident {
-                const OPERATION: #runtime::Method<()> = #runtime::Method::new(
-                    #runtime::OperationSpec::new("", #runtime::SemanticCategory::Read, ""),
+            impl #runtime::table::Operation for #ident {
+                const OPERATION: #runtime::table::Method<()> = #runtime::table::Method::new(
+                    #runtime::table::OperationSpec::new("", #runtime::SemanticCategory::Read, ""),
                     |(), __call| ::std::boxed::Box::pin(async move { __call.reply(()) }),
                 );
             }

@@ -74,6 +74,6 @@ impl Lifecycle {
     pub(super) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
         let Self { cancel, retry, progress, .. } = self;
         let progress = progress.is_some();
-        quote!(.lifecycle(#runtime::LifecycleSpec::new(#cancel, #retry, #progress)))
+        quote!(.lifecycle(#runtime::table::LifecycleSpec::new(#cancel, #retry, #progress)))
     }
 }

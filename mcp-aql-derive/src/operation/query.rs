@@ -129,7 +129,7 @@ impl<'a> Query<'a> {
         let query = quote!(#runtime::query);
         let options = self.options.tokens(self.text(&operation.text), &query);
         quote! {
-            #runtime::ParameterEntry::Composite(&#query::QueryEntry::of::<#ty>(
+            #runtime::table::ParameterEntry::Composite(&#query::QueryEntry::of::<#ty>(
                 #query::QueryOptions::new() #options
             ))
         }

@@ -74,9 +74,9 @@ fn wrap(
         const _: () = {
             #[automatically_derived]
             impl #generics #runtime::ParamGroup for #ident #arguments #where_clause {
-                const PARAMETERS: &'static [#runtime::ParameterSpec] = #parameters;
+                const PARAMETERS: &'static [#runtime::table::ParameterSpec] = #parameters;
                 fn decode(
-                    #call: &mut #runtime::Call,
+                    #call: &mut #runtime::table::Call,
                 ) -> ::core::result::Result<Self, #runtime::OperationError> {
                     #body
                 }

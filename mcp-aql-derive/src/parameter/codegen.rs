@@ -47,10 +47,10 @@ impl Parameter<'_> {
         match default {
             DefaultValue::Literal(json) => {
                 let text = json.to_string();
-                quote!(#runtime::DefaultSpec::Json(#text))
+                quote!(#runtime::table::DefaultSpec::Json(#text))
             }
             DefaultValue::Expr(expr) => quote! {
-                #runtime::DefaultSpec::Expr(|| {
+                #runtime::table::DefaultSpec::Expr(|| {
                     let __default: #ty = #expr;
                     #runtime::__private::serde_json::to_value(__default)
                 })
@@ -145,6 +145,6 @@ impl Deprecated {
         let replacement =
             self.replacement.as_ref().map(|name| &name.0).map(|name| quote!(.replacement(#name)));
         let date = self.removal_date.as_ref().map(|date| quote!(.removal_date(#date)));
-        quote!(.deprecated(#runtime::Deprecation::new() #replacement #date))
+        quote!(.deprecated(#runtime::table::Deprecation::new() #replacement #date))
     }
 }

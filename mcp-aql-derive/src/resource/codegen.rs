@@ -38,12 +38,12 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
         #[allow(deprecated)]
         const _: () = {
             #[allow(unused_imports)]
-            use #query::column::{Fallback as _, NoComputed as _, NoOrder as _};
+            use #runtime::__private::column::{Fallback as _, NoComputed as _, NoOrder as _};
             #(#accesses)*
             #[automatically_derived]
             impl #query::Resource for #ident {
                 const RESOURCE: #query::ResourceSpec<Self> = #query::ResourceSpec::new(&[#(#specs),*])
-                    .computed(#query::column::ComputedProbe::<#ident>::FIELDS)
+                    .computed(#runtime::__private::column::ComputedProbe::<#ident>::FIELDS)
                     #presets #default_sort #relationships;
                 fn model() -> &'static #query::Model<Self> {
                     static MODEL: ::std::sync::LazyLock<#query::Model<#ident>> =
@@ -103,7 +103,7 @@ fn nested_access(
     let inner_value = borrow_inner(field.column.ty, quote!(&__row.#ident));
     Some(quote! {
         #[automatically_derived]
-        impl #runtime::query::column::NestedAccess for #access {
+        impl #runtime::__private::column::NestedAccess for #access {
             type Row = #item;
             type Inner = #inner;
             fn get(__row: &#item) -> ::core::option::Option<&#inner> {

@@ -157,7 +157,7 @@ pub(crate) fn spec(column: &ColumnModel<'_>, access: &Ident, runtime: &RuntimePa
         #runtime::query::FieldSpec::of::<#access>(
             #name,
             #description,
-            #runtime::query::column::Probe::<#access>::COLUMN,
+            #runtime::__private::column::Probe::<#access>::COLUMN,
         ) #(.#marks())*
     }
 }
@@ -177,7 +177,7 @@ pub(crate) fn access_impl(
         struct #access;
         #(#conditions)*
         #[automatically_derived]
-        impl #runtime::query::column::Access for #access {
+        impl #runtime::__private::column::Access for #access {
             type Row = #item;
             type Value = #ty;
             fn with<__R>(
@@ -210,7 +210,7 @@ pub(crate) fn assertions(
     let name = &column.name.text;
     let written =
         ty::text(column.bare()).map_or_else(|| "this type".to_owned(), |it| format!("`{it}`"));
-    let probe = quote!(#runtime::query::column::Probe::<#access>);
+    let probe = quote!(#runtime::__private::column::Probe::<#access>);
     let mut checks = Vec::new();
     let mut check = |mark: Option<Span>, condition: TokenStream, message: String| {
         if mark.is_some() {
@@ -232,10 +232,10 @@ pub(crate) fn assertions(
     check(
         marks.sort,
         quote! {
-            #runtime::query::column::is_ordered(
+            #runtime::__private::column::is_ordered(
                 #probe::NATIVE,
                 #probe::ORDERED,
-                #runtime::query::column::OrderProbe::<#ty>::KNOWN,
+                #runtime::__private::column::OrderProbe::<#ty>::KNOWN,
             )
         },
         format!(

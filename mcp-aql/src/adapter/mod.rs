@@ -121,7 +121,8 @@ impl Adapter {
     /// map could not represent, are refused as well.
     ///
     /// ```
-    /// # use mcp_aql::{Adapter, CallScope, Endpoint, ErrorCode};
+    /// # use mcp_aql::transport::{CallScope, Endpoint};
+    /// # use mcp_aql::{Adapter, ErrorCode};
     /// # fn main() -> mcp_aql::Result<()> {
     /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
     /// let adapter = Adapter::builder("empty").build()?;

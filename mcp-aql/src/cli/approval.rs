@@ -204,7 +204,8 @@ mod tests {
     use crate::human_channel::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
     use crate::safety_loop::SafetyLoop;
     use crate::store::MemoryStore;
-    use crate::{Method, OperationSpec, Operations, Policy, SemanticCategory};
+    use crate::table::{Method, OperationSpec};
+    use crate::{Operations, Policy, SemanticCategory};
 
     #[derive(Clone, Default)]
     struct Garden {

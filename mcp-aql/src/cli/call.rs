@@ -221,9 +221,8 @@ mod tests {
     use super::super::request::{PROGRESS_INTERVAL, line};
     use super::*;
     use crate::future::BoxFuture;
-    use crate::{
-        LifecycleSpec, Method, OperationError, OperationSpec, Operations, SemanticCategory,
-    };
+    use crate::table::{LifecycleSpec, Method, OperationSpec};
+    use crate::{OperationError, Operations, SemanticCategory};
 
     #[derive(Clone, Default)]
     struct Works {

@@ -222,11 +222,10 @@ fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Exit> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gatekeeper::Condition;
     use crate::operation::ParameterEntry;
-    use crate::{
-        Condition, DangerSpec, Method, OperationSpec, Operations, ParameterSpec, Policy,
-        SemanticCategory,
-    };
+    use crate::table::{DangerSpec, Method, OperationSpec, ParameterSpec};
+    use crate::{Operations, Policy, SemanticCategory};
 
     struct Garden;
 

@@ -129,7 +129,7 @@ mod tests {
         // REQ-RATE-02, REQ-ERR-04
         for full in [LimitReached::Adapter(2), LimitReached::Session(2)] {
             let error = full.error();
-            assert!(!crate::leaks_internals(error.message()), "{}", error.message());
+            assert!(!crate::testing::leaks_internals(error.message()), "{}", error.message());
             assert_eq!(error.details()["retry_after_seconds"], 5);
         }
     }

@@ -30,7 +30,8 @@ pub enum Permission {
 /// allow what the adapter's declared trust forbids.
 ///
 /// ```
-/// use mcp_aql::{Condition, Policy};
+/// use mcp_aql::gatekeeper::Condition;
+/// use mcp_aql::Policy;
 /// use std::time::Duration;
 ///
 /// // Deleting is confirmed once in ten minutes, except with `force`, which is forbidden.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// ```
 /// use mcp_aql::{Trust, TrustLevel};
 ///
-/// # fn main() -> Result<(), mcp_aql::TrustError> {
+/// # fn main() -> Result<(), mcp_aql::gatekeeper::TrustError> {
 /// let at = "2031-05-06T07:00:00Z".parse().unwrap();
 /// let trust = Trust::new(TrustLevel::Generated).promote(TrustLevel::Validated, "ci", at)?;
 /// assert_eq!(trust.level(), TrustLevel::Validated);

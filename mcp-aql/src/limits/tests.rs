@@ -14,9 +14,10 @@ use super::*;
 use crate::audit::AuditSink;
 use crate::store::hooked::{Access, Hook, Hooked};
 use crate::store::{Change, MemoryStore, Store, StoreError};
+use crate::testing::leaks_internals;
 use crate::{
     Adapter, BoxFuture, Context, OperationError, OperationResult, SemanticCategory, TimeSource,
-    leaks_internals, operations,
+    operations,
 };
 
 const SECOND: Micros = 1_000_000;

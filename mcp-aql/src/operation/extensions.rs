@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 /// Values of any types that belong to a call, such as the authenticated user. There is one value of each type.
 ///
-/// The program that receives a request inserts them into [`CallScope::extensions`](crate::CallScope::extensions),
+/// The program that receives a request inserts them into [`CallScope::extensions`](crate::transport::CallScope::extensions),
 /// and operations read them with [`Context::extension`](crate::Context::extension). They never come from a client's
 /// `_meta`. A clone shares the values.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
-/// use mcp_aql::{CallScope, Endpoint, Extensions};
+/// use mcp_aql::transport::{CallScope, Endpoint, Extensions};
 /// use serde_json::{Map, json};
 ///
 /// struct User(&'static str);

@@ -27,7 +27,8 @@ pub enum ParameterEntry {
 /// The macro generates it, but it can be written by hand as well.
 ///
 /// ```
-/// use mcp_aql::{OperationSpec, SemanticCategory, ReturnsSpec};
+/// use mcp_aql::table::{OperationSpec, ReturnsSpec};
+/// use mcp_aql::SemanticCategory;
 ///
 /// static SPEC: OperationSpec =
 ///     OperationSpec::new("get_server_time", SemanticCategory::Read, "Tell the time.")

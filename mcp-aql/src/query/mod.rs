@@ -24,8 +24,7 @@ mod capture;
 #[cfg(feature = "query")]
 mod collection;
 #[cfg(feature = "query")]
-#[doc(hidden)]
-pub mod column;
+pub(crate) mod column;
 #[cfg(feature = "query")]
 mod columns;
 #[cfg(feature = "query")]

@@ -242,9 +242,9 @@ mod tests {
                 Ruling::Continue => "",
                 Ruling::Pause(_, reason) | Ruling::Verify(reason) | Ruling::Stop(reason) => reason,
             };
-            assert!(!crate::leaks_internals(reason), "{reason}");
+            assert!(!crate::testing::leaks_internals(reason), "{reason}");
             for factor in verdict.factors {
-                assert!(!crate::leaks_internals(&factor), "{factor}");
+                assert!(!crate::testing::leaks_internals(&factor), "{factor}");
             }
         }
     }

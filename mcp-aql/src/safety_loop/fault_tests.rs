@@ -13,6 +13,7 @@ use super::agent_state::ExecutionStatus;
 use super::calls::StepReport;
 use super::core::SafetyCore;
 use crate::approvals::ApprovalRequest;
+use crate::gatekeeper::Condition;
 use crate::human_channel::MemoryChannel;
 use crate::operation::CallScope;
 use crate::operation::ParameterEntry;
@@ -20,10 +21,9 @@ use crate::router::Endpoint;
 use crate::session::Session;
 use crate::store::hooked::{Access, Hook, Hooked};
 use crate::store::{Change, Expected, Store, StoreError};
-use crate::{
-    Adapter, AdapterBuilder, Condition, ErrorCode, Method, OperationSpec, Operations,
-    ParameterSpec, Policy, Reply, SemanticCategory,
-};
+use crate::table::{Method, OperationSpec, ParameterSpec};
+use crate::transport::Reply;
+use crate::{Adapter, AdapterBuilder, ErrorCode, Operations, Policy, SemanticCategory};
 
 /// A store shared by several adapters.
 type Odd = Arc<Hooked<Failing>>;

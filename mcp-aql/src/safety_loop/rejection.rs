@@ -143,8 +143,8 @@ mod tests {
                 // REQ-RATE-03
                 assert_eq!(error.details()["window"], "minute");
             }
-            assert!(!crate::leaks_internals(error.message()), "{}", error.message());
+            assert!(!crate::testing::leaks_internals(error.message()), "{}", error.message());
         }
-        assert!(!crate::leaks_internals(not_verified().message()));
+        assert!(!crate::testing::leaks_internals(not_verified().message()));
     }
 }

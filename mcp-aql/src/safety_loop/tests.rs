@@ -1584,7 +1584,7 @@ async fn nobody_is_said_to_be_asked_who_cannot_be() {
         let reason = directive["reason"].as_str().unwrap();
         assert!(reason.contains("No channel of this adapter reaches"), "{reason}");
         assert!(!directive.to_string().contains("was asked"), "{directive}");
-        assert!(!crate::leaks_internals(reason), "{reason}");
+        assert!(!crate::testing::leaks_internals(reason), "{reason}");
     }
 }
 

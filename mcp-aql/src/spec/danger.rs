@@ -8,7 +8,8 @@ use mcp_aql_protocol::DangerLevel;
 /// level.
 ///
 /// ```
-/// use mcp_aql::{DangerLevel, DangerSpec};
+/// use mcp_aql::table::DangerSpec;
+/// use mcp_aql::DangerLevel;
 ///
 /// const DANGER: DangerSpec = DangerSpec::new(DangerLevel::Destructive)
 ///     .reasons(&["The task and its history are removed"])

@@ -13,6 +13,6 @@ pub use danger::{DangerSpec, LifecycleSpec};
 pub use input::{ElementSpec, FieldSpec, InputSpec, Merge};
 pub use parameter::{DefaultSpec, ParameterSpec, ParameterType, optional, required};
 pub use returns::ReturnsSpec;
-pub use schema::SchemaFn;
+pub(crate) use schema::SchemaFn;
 pub use state::{SharedState, StateSpec};
 pub(crate) use unused::Unused;

@@ -12,7 +12,7 @@ use crate::warning::Deprecation;
 /// The definition of a parameter, which validation, introspection and defaults use (REQ-RQ-11, REQ-RQ-12).
 ///
 /// ```
-/// use mcp_aql::ParameterSpec;
+/// use mcp_aql::table::ParameterSpec;
 /// use mcp_aql::constraint::Constraint;
 ///
 /// const TITLE: ParameterSpec = ParameterSpec::required::<String>("title", "Short title.")
@@ -156,7 +156,7 @@ pub enum DefaultSpec {
 ///
 /// ```
 /// use mcp_aql::prelude::*;
-/// use mcp_aql::ParameterType;
+/// use mcp_aql::table::ParameterType;
 /// use serde::Deserialize;
 ///
 /// /// Where the work on a task stands.

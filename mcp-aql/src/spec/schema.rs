@@ -3,4 +3,4 @@
 use schemars::{Schema, SchemaGenerator};
 
 /// Describes a Rust type as a JSON schema.
-pub type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
+pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;

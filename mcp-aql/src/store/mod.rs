@@ -298,7 +298,7 @@ impl StoreError {
 }
 
 #[diagnostic::do_not_recommend]
-impl crate::IntoOperationError for StoreError {
+impl crate::table::IntoOperationError for StoreError {
     fn into_operation_error(self) -> crate::OperationError {
         crate::OperationError::internal(self)
     }

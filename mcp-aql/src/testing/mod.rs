@@ -41,6 +41,8 @@ pub use conforms::{assert_conforms, assert_conforms_with, conformance_report};
 #[doc(no_inline)]
 pub use mcp_aql_conformance as conformance;
 
+pub use crate::text::leaks_internals;
+
 use crate::adapter::Adapter;
 use crate::main_error::{Error, Result};
 use crate::response::OperationResult;

@@ -11,9 +11,9 @@
 /// message with `at` before a word, also in "format date".
 ///
 /// ```
-/// assert!(mcp_aql::leaks_internals("boom at line 3"));
-/// assert!(mcp_aql::leaks_internals("panicked at src/main.rs:3:5"));
-/// assert!(!mcp_aql::leaks_internals("It begins at the beginning"));
+/// assert!(mcp_aql::testing::leaks_internals("boom at line 3"));
+/// assert!(mcp_aql::testing::leaks_internals("panicked at src/main.rs:3:5"));
+/// assert!(!mcp_aql::testing::leaks_internals("It begins at the beginning"));
 /// ```
 ///
 /// Source: REQ-CNF-09, REQ-ERR-04 (choice C-10).

@@ -112,7 +112,7 @@ mod tests {
             let mut call = Call {
                 composites: crate::operation::CompositeValues::default(),
                 arguments: vec![argument].into_iter(),
-                context: crate::operation::Context::new(crate::CallScope::default()),
+                context: crate::operation::Context::new(crate::transport::CallScope::default()),
                 states: std::sync::Arc::default(),
                 envelope: crate::operation::Envelope::Bare,
                 limits: crate::vocab::ReplyLimits::new(&mcp_aql_protocol::Limits::default()),

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 /// use serde_json::json;
 ///
 /// let mut task = json!({"title": "Old", "metadata": {"author": "alice", "draft": true}});
-/// mcp_aql::merge_json(&mut task, json!({"metadata": {"draft": null, "tags": ["x"]}}));
+/// mcp_aql::update::merge_json(&mut task, json!({"metadata": {"draft": null, "tags": ["x"]}}));
 /// assert_eq!(task, json!({"title": "Old", "metadata": {"author": "alice", "tags": ["x"]}}));
 /// ```
 ///

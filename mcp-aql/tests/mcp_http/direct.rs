@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql::HttpOptions;
-use mcp_aql::{AdapterBuilder, Call, Method, OperationSpec, Operations, SemanticCategory};
-use mcp_aql::{ParameterEntry, ParameterSpec, ReturnsSpec};
+use mcp_aql::table::{Call, Method, OperationSpec};
+use mcp_aql::table::{ParameterEntry, ParameterSpec, ReturnsSpec};
+use mcp_aql::{AdapterBuilder, Operations, SemanticCategory};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use mcp_aql::prelude::*;
-use mcp_aql::{
-    AdapterBuilder, Call, ExampleSpec, Method, OperationSpec, Operations, ParameterEntry,
-    ParameterSpec, ReturnsSpec, SemanticCategory,
+use mcp_aql::table::{
+    Call, ExampleSpec, Method, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec,
 };
+use mcp_aql::{AdapterBuilder, Operations, SemanticCategory};
 use tokio::sync::watch;
 
 /// A note.

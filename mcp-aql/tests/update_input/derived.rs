@@ -3,17 +3,18 @@
 use std::marker::PhantomData;
 
 use mcp_aql::constraint::{Bound, Constraint, Format};
-use mcp_aql::{FieldSpec, Merge, Update, UpdateInput};
+use mcp_aql::table::{FieldSpec, Merge};
+use mcp_aql::{Update, UpdateInput};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 use crate::resource::{Metadata, Task};
 
-const fn table() -> mcp_aql::InputSpec {
+const fn table() -> mcp_aql::table::InputSpec {
     Task::INPUT
 }
 
-static TABLE: mcp_aql::InputSpec = table();
+static TABLE: mcp_aql::table::InputSpec = table();
 
 fn field(name: &str) -> &'static FieldSpec {
     TABLE.field(name).unwrap_or_else(|| panic!("no field `{name}`"))

@@ -7,7 +7,7 @@ use crate::resource::Task;
 
 fn refused(input: Value) -> OperationError {
     let error = Update::<Task>::from_json(input.clone()).expect_err(&input.to_string());
-    assert!(!mcp_aql::leaks_internals(error.message()), "{}", error.message());
+    assert!(!mcp_aql::testing::leaks_internals(error.message()), "{}", error.message());
     error
 }
 

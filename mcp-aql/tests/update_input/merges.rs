@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use mcp_aql::{Change, Update};
+use mcp_aql::Update;
+use mcp_aql::update::Change;
 use serde_json::json;
 
 use crate::resource::{Kind, Metadata, Origin, Place, Status, Task, merged, task};

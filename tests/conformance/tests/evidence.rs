@@ -134,7 +134,7 @@ fn problems(evidence: &Value) -> Vec<String> {
         if !mentions.into_iter().all(|word| message(case).contains(word)) {
             problems.push(format!("{case}: does not say what"));
         }
-        if mcp_aql::leaks_internals(message(case)) || has_at_before_a_word(message(case)) {
+        if mcp_aql::testing::leaks_internals(message(case)) || has_at_before_a_word(message(case)) {
             problems.push(format!("{case}: leaks"));
         }
     }

@@ -1,6 +1,6 @@
 //! Aggregates over all matching rows.
 
-use mcp_aql::Endpoint;
+use mcp_aql::transport::Endpoint;
 use serde_json::{Value, json};
 
 use super::garden::{GARDEN, Plant, adapter_of, list, plant};
@@ -101,7 +101,12 @@ fn groups_are_keyed_by_their_value() {
         let arguments =
             json!({ "operation": "list_plants", "params": { "aggregate": { "it": expression } } });
         let Value::Object(arguments) = arguments else { unreachable!() };
-        block_on(GARDEN.handle(Endpoint::Unified, arguments, mcp_aql::CallScope::default())).text
+        block_on(GARDEN.handle(
+            Endpoint::Unified,
+            arguments,
+            mcp_aql::transport::CallScope::default(),
+        ))
+        .text
     };
     let groups = text(json!({ "group_by": "kind", "count": true }));
     assert!(groups.contains(r#"{"tree":2,"shrub":2,"herb":3}"#), "{groups}");

@@ -1,6 +1,6 @@
 //! Faulty queries: the code, the location and the correction, for all errors at once.
 
-use mcp_aql::leaks_internals;
+use mcp_aql::testing::leaks_internals;
 use serde_json::{Value, json};
 
 use super::garden::{GARDEN, list};

@@ -263,7 +263,10 @@ fn a_page_has_a_default_and_a_maximum_size() {
         let warning = &reply["warnings"][0];
         assert_eq!(warning["code"], "VALIDATION_PAGE_SIZE_WARNING", "{name}: {reply}");
         assert_eq!(warning["details"], json!({ name: asked, "limit": most }));
-        assert!(!mcp_aql::leaks_internals(warning["message"].as_str().unwrap()), "{warning}");
+        assert!(
+            !mcp_aql::testing::leaks_internals(warning["message"].as_str().unwrap()),
+            "{warning}"
+        );
         assert_eq!(reply["warnings"].as_array().map(Vec::len), Some(1));
         assert_eq!(reply["data"]["applied"][name], most);
     }

@@ -670,7 +670,7 @@ proptest! {
             if let Some(code) = code(&reply) {
                 prop_assert!(code.starts_with("VALIDATION_"), "{params}: {reply}");
                 let said = crate::support::message(&reply);
-                prop_assert!(!mcp_aql::leaks_internals(said), "{said}");
+                prop_assert!(!mcp_aql::testing::leaks_internals(said), "{said}");
             }
         }
     }

@@ -80,7 +80,8 @@ pub fn list_books(query: CollectionQuery<Book>) -> Result<Page<Book>, OperationE
 
 #[cfg(test)]
 mod tests {
-    use aql::{Operation, Operations, Resource};
+    use aql::table::Operation;
+    use aql::{Operations, Resource};
 
     #[test]
     fn macros_found_the_runtime() {

@@ -3,8 +3,9 @@
 
 use std::io::Write as _;
 
+use mcp_aql::CollectionQuery;
 use mcp_aql::prelude::*;
-use mcp_aql::{CallScope, CollectionQuery, Endpoint};
+use mcp_aql::transport::{CallScope, Endpoint};
 use mcp_aql_queries_bench::sales::{Sale, sales};
 use peak_alloc::PeakAlloc;
 

@@ -11,7 +11,8 @@ use crate::error::OperationError;
 ///
 /// ```
 /// use mcp_aql::query::{Edge, EdgesAt, Side};
-/// use mcp_aql::{OperationError, RelationshipSource};
+/// use mcp_aql::query::RelationshipSource;
+/// use mcp_aql::OperationError;
 ///
 /// struct Links(Vec<Edge>);
 ///

@@ -368,7 +368,7 @@ fn page_controls_that_do_not_fit_are_refused() {
     // REQ-PAG-02, REQ-PAG-03
     let refused = |params: Value| {
         let error = read(&QueryOptions::new(), from_a("both", params)).unwrap_err();
-        assert!(!crate::leaks_internals(error.message()), "{}", error.message());
+        assert!(!crate::testing::leaks_internals(error.message()), "{}", error.message());
         (error.code(), error.details().clone())
     };
     let (code, details) = refused(json!({ "first": 2, "after": "abc" }));
@@ -489,7 +489,7 @@ fn sources_can_be_shared() {
     fn is_send<T: Send>(value: T) -> T {
         value
     }
-    let context = crate::Context::new(crate::CallScope::default());
+    let context = crate::Context::new(crate::transport::CallScope::default());
     let source: std::sync::Arc<[Edge]> = edges(["a uses b"]).into();
     let query = || read(&QueryOptions::new(), from_a("both", json!({}))).unwrap();
     for future in [
