@@ -5,6 +5,7 @@ use proc_macro2::Span;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, FnArg, Ident, Pat, PatType, Signature, Type};
 
+use super::argument_type;
 use super::query::{self, Query};
 use crate::parameter::{ParamAttr, Parameter};
 use crate::support::doc::Doc;
@@ -57,6 +58,10 @@ pub(crate) fn read<'a>(signature: &'a Signature, errors: &mut Accumulator) -> Ve
 
 fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argument<'a>> {
     conditional(&argument.attrs, errors);
+    if argument_type::is_parameter(&argument.attrs) {
+        no_query(&argument.attrs, errors);
+        return parameter(argument, ty::peel(&argument.ty), errors);
+    }
     let ty = owned(ty::peel(&argument.ty), errors);
     if is_self(ty) {
         errors.push(fault(
@@ -91,15 +96,31 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
     if let Some(query) = Query::read(argument, ty, errors) {
         return Some(Argument::Query(Box::new(query)));
     }
-    let mut faults = darling::Error::accumulator();
-    let attr = ParamAttr::read(&argument.attrs, &mut faults);
-    if let Err(error) = faults.finish() {
-        errors.extend(error.flatten());
-    }
     if is_if_match(ty) {
+        let attr = options(&argument.attrs, errors);
         if_match(ty, &attr, errors);
         return Some(Argument::IfMatch(ty));
     }
+    parameter(argument, ty, errors)
+}
+
+/// Reads the options of a parameter. Their faults are reported.
+fn options(attributes: &[Attribute], errors: &mut Accumulator) -> ParamAttr {
+    let mut faults = darling::Error::accumulator();
+    let attr = ParamAttr::read(attributes, &mut faults);
+    if let Err(error) = faults.finish() {
+        errors.extend(error.flatten());
+    }
+    attr
+}
+
+/// Reads a parameter, or a group of parameters.
+fn parameter<'a>(
+    argument: &'a PatType,
+    ty: &'a Type,
+    errors: &mut Accumulator,
+) -> Option<Argument<'a>> {
+    let attr = options(&argument.attrs, errors);
     if attr.group.is_some() {
         attr.only_group(errors);
         if inside(ty, "Option").is_some() {

@@ -67,7 +67,7 @@ pub(crate) fn is_operation(attribute: &Attribute) -> bool {
 
 /// Reports whether the attribute belongs on an argument.
 pub(crate) fn is_of_an_argument(attribute: &Attribute) -> bool {
-    is_called(attribute, "param") || is_called(attribute, "query")
+    ["param", "query", "argument"].iter().any(|name| is_called(attribute, name))
 }
 
 /// Removes helper attributes and doc comments of arguments, which rustc rejects.

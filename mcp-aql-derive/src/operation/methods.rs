@@ -9,7 +9,7 @@ use syn::{ImplItem, ImplItemFn, Item, ItemImpl, ReceiverKind, Signature, Type};
 use super::attr::OperationAttr;
 use super::codegen::BlockRole;
 use super::model::{OperationModel, Site};
-use super::{assertions, check, clean, codegen, danger_note, fallback};
+use super::{argument_type, assertions, check, clean, codegen, danger_note, fallback};
 use crate::support::options::{Grammar, Hint, Options};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty;
@@ -124,7 +124,9 @@ impl Methods {
             ));
         }
         let site = site(&method.sig, &mut errors);
-        let model = OperationModel::new(attr, &method.attrs, &method.sig, site, &mut errors);
+        let mut described = method.sig.clone();
+        argument_type::resolve(&mut described, &mut errors);
+        let model = OperationModel::new(attr, &method.attrs, &described, site, &mut errors);
         check::run(&model, &mut errors);
         check::form_is_known(&model, &block.generics, &mut errors);
         let name = model.name.text.clone();

@@ -1,6 +1,7 @@
 //! Expands `#[operation(…)]` on a free function and `#[operations]` on an impl block.
 
 mod args;
+mod argument_type;
 mod assertions;
 mod attr;
 mod check;
@@ -53,7 +54,9 @@ pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     let (others, span) = (&function.attrs, function.sig.ident.span());
     let attr = OperationAttr::read(options, others, span, &mut errors);
     let runtime = RuntimePath::new(attr.runtime.as_ref());
-    let model = OperationModel::new(attr, &function.attrs, &function.sig, Site::Free, &mut errors);
+    let mut described = function.sig.clone();
+    argument_type::resolve(&mut described, &mut errors);
+    let model = OperationModel::new(attr, &function.attrs, &described, Site::Free, &mut errors);
     check::run(&model, &mut errors);
     let operation = match errors.finish() {
         Ok(()) => codegen::operation(&model, &function, &runtime),

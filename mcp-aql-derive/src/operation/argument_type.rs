@@ -1,0 +1,66 @@
+//! The attribute `#[argument(…)]`, which states what an argument is if the name of its type does not.
+
+use darling::error::Accumulator;
+use syn::spanned::Spanned as _;
+use syn::{Attribute, FnArg, Path, Signature, Type, parse_quote};
+
+use crate::support::fault;
+use crate::support::options::is_called;
+use crate::support::ty::last_segment;
+
+/// The names of the types that are not parameters, or stand for several.
+const KNOWN: [&str; 8] = [
+    "State",
+    "Context",
+    "ExecutionContext",
+    "Update",
+    "IfMatch",
+    "CollectionQuery",
+    "Fields",
+    "RelationshipQuery",
+];
+
+/// Replaces the types of arguments with an attribute such as `#[argument(State<Pool>)]` by the type in the
+/// attribute.
+pub(crate) fn resolve(signature: &mut Signature, errors: &mut Accumulator) {
+    for argument in &mut signature.inputs {
+        let FnArg::Typed(argument) = argument else { continue };
+        let mut attributes = argument.attrs.iter().filter(|it| is_called(it, "argument"));
+        let Some(attribute) = attributes.next() else { continue };
+        if let Some(second) = attributes.next() {
+            errors.push(fault(second.path().span(), "an argument has one role: leave this out"));
+        }
+        match attribute.parse_args::<Type>() {
+            Ok(ty) if is_word(&ty, "parameter") => {}
+            Ok(ty)
+                if last_segment(&ty)
+                    .is_some_and(|it| KNOWN.iter().any(|name| it.ident == name)) =>
+            {
+                *argument.ty = ty;
+            }
+            _ => {
+                errors.push(fault(
+                    attribute.path().span(),
+                    format_args!(
+                        "`#[argument(…)]` takes `parameter`, or the type that an alias stands for, such as \
+                         `State<Pool>`: write one of {}",
+                        KNOWN.join(", ")
+                    ),
+                ));
+                // Without a description, a parameter would be a second fault.
+                *argument.ty = parse_quote!(Context);
+            }
+        }
+    }
+}
+
+/// Reports whether `#[argument(parameter)]` makes the argument a parameter, whatever the name of its type is.
+pub(crate) fn is_parameter(attributes: &[Attribute]) -> bool {
+    attributes.iter().filter(|attribute| is_called(attribute, "argument")).any(|attribute| {
+        attribute.parse_args::<Path>().is_ok_and(|path| path.is_ident("parameter"))
+    })
+}
+
+fn is_word(ty: &Type, word: &str) -> bool {
+    matches!(ty, Type::Path(path) if path.path.is_ident(word))
+}
