@@ -1,8 +1,11 @@
 //! Sessions as operations see them. Opening and closing them is tested with the transports.
 
-use mcp_aql::Session;
-use mcp_aql::transport::{CallScope, Endpoint};
-use serde_json::json;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use mcp_aql::prelude::*;
+use mcp_aql::transport::{CallScope, Endpoint, Extensions};
+use serde_json::{Value, json};
 
 use crate::board::{board, builder};
 use crate::support::{ask, ask_in, ask_with_session, call, code, data, details, message};
@@ -84,4 +87,71 @@ fn stored_data_outlives_a_session() {
     data(ask_with_session(&board, &Session::new(), made));
     let asked = json!({ "operation": "get_task", "params": { "task_id": "t-1" } });
     data(ask_with_session(&board, &Session::new(), asked));
+}
+
+/// The caller, as a transport has determined it.
+struct User(&'static str);
+
+/// Return the name of the caller.
+#[operation(category = "READ")]
+fn get_user(context: Context) -> Option<&'static str> {
+    context.extension::<User>().map(|user| user.0)
+}
+
+/// Record the name of the caller in the background, at the second attempt.
+#[operation(category = "EXECUTE", lifecycle(retry))]
+async fn execute_record(
+    context: Context,
+    State(attempts): State<Arc<AtomicU32>>,
+) -> Result<String, OperationError> {
+    if attempts.fetch_add(1, Ordering::Relaxed) == 0 {
+        return Err(OperationError::internal("the first attempt fails"));
+    }
+    Ok(context.extension::<User>().map_or("nobody", |user| user.0).to_owned())
+}
+
+#[tokio::test]
+async fn extensions_of_the_scope_reach_every_operation() {
+    let adapter = Adapter::builder("users")
+        .operation(get_user {})
+        .operation(execute_record {})
+        .state(Arc::new(AtomicU32::new(0)))
+        .without_config()
+        .build()
+        .unwrap();
+    let ask = |name: Option<&'static str>, arguments: Value| {
+        let mut extensions = Extensions::default();
+        if let Some(name) = name {
+            extensions.insert(User(name));
+        }
+        let scope = CallScope { extensions, ..CallScope::default() };
+        let arguments = arguments.as_object().cloned().unwrap();
+        let adapter = adapter.clone();
+        async move {
+            let reply = adapter.handle(Endpoint::Unified, arguments, scope).await;
+            serde_json::from_str::<Value>(&reply.text).unwrap()
+        }
+    };
+    let get = json!({ "operation": "get_user" });
+    assert_eq!(ask(Some("Ada"), get.clone()).await["data"], "Ada");
+    assert_eq!(ask(None, get.clone()).await["data"], Value::Null);
+    // What a client sends is not an extension.
+    let meta = json!({ "operation": "get_user", "_meta": { "User": "Eve" } });
+    assert_eq!(ask(None, meta).await["data"], Value::Null);
+    let batch = ask(Some("Ada"), json!({ "operations": [get] })).await;
+    assert_eq!(batch["results"][0]["result"]["data"], "Ada");
+
+    let begun = ask(Some("Ada"), json!({ "operation": "execute_record" })).await;
+    let id = begun["data"]["execution_id"].clone();
+    let on = |operation: &str| json!({ "operation": operation, "params": { "execution_id": id.clone() } });
+    let mut wait = on("get_execution");
+    wait["params"]["wait_seconds"] = json!(5);
+    assert_eq!(ask(None, wait.clone()).await["data"]["status"], "failed");
+    // A retry belongs to the caller that requests it.
+    ask(Some("Grace"), on("retry_execution")).await;
+    let ended = ask(None, wait).await;
+    assert_eq!(
+        (&ended["data"]["status"], &ended["data"]["result"]),
+        (&json!("completed"), &json!("Grace"))
+    );
 }
