@@ -7,7 +7,7 @@ use std::cmp::Ordering;
 use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
-use super::{Body, Check, Keyword, later, should_of_level_2 as check};
+use super::{Body, Check, later, of_level_2, should_of_level_2 as check};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -81,15 +81,12 @@ pub(super) const CHECKS: &[Check] = &[
         &["REQ-COL-02"],
         Body::Learned(search_query),
     ),
-    Check {
-        keyword: Keyword::Must,
-        ..check(
-            "collections.query_shape",
-            "A structured `query` has a type that introspection shows, and a description",
-            &["REQ-COL-03"],
-            Body::Learned(query_shape),
-        )
-    },
+    of_level_2(
+        "collections.query_shape",
+        "A structured `query` has a type that introspection shows, and a description",
+        &["REQ-COL-03"],
+        Body::Learned(query_shape),
+    ),
     check(
         "collections.styles_mixed",
         "Paging by cursor and by number in one request is rejected",

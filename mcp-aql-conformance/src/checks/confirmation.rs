@@ -7,7 +7,7 @@ use chrono::{DateTime, TimeDelta, Utc};
 use serde_json::{Map, Value, json};
 
 use super::danger_levels::{DangerLevels, LEVELS, offers};
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -18,118 +18,90 @@ use crate::resources::{GatedOperation, GatedOperations, RESERVED};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "confirmation.issued",
-        title: "A confirmation request states operation, danger level, token and expiry",
-        requirements: &["REQ-TOK-06"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(issued)),
-    },
-    Check {
-        id: "confirmation.token_form",
-        title: "Tokens have the prefix, the characters and the length of the protocol",
-        requirements: &["REQ-TOK-01"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(token_form)),
-    },
-    Check {
-        id: "confirmation.fresh",
-        title: "Tokens cannot be guessed from each other",
-        requirements: &["REQ-TOK-02"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(fresh)),
-    },
-    Check {
-        id: "confirmation.expiry",
-        title: "Tokens expire within the protocol's limit",
-        requirements: &["REQ-TOK-08"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(expiry)),
-    },
-    Check {
-        id: "confirmation.nothing_before",
-        title: "An operation does not run before it is confirmed",
-        requirements: &["REQ-GATE-01", "REQ-DNG-03"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(nothing_before)),
-    },
-    Check {
-        id: "confirmation.accepted",
-        title: "A token confirms the call that it was issued for",
-        requirements: &["REQ-TOK-07"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(accepted)),
-    },
-    Check {
-        id: "confirmation.single_use",
-        title: "A token is valid for one call",
-        requirements: &["REQ-TOK-10", "REQ-TOK-07"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(single_use)),
-    },
-    Check {
-        id: "confirmation.other_params",
-        title: "A token is not valid for the same operation with other parameters",
-        requirements: &["REQ-TOK-03", "REQ-TOK-07"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(other_params)),
-    },
-    Check {
-        id: "confirmation.other_operation",
-        title: "A token is not valid for another operation",
-        requirements: &["REQ-TOK-03", "REQ-TOK-07"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(other_operation)),
-    },
-    Check {
-        id: "confirmation.unknown_token",
-        title: "Unknown and malformed tokens are rejected",
-        requirements: &["REQ-TOK-07", "REQ-TOK-14"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(unknown_token)),
-    },
-    Check {
-        id: "confirmation.same_error",
-        title: "Unknown and malformed tokens get the same error",
-        requirements: &["REQ-TOK-15"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(alike)),
-    },
-    Check {
-        id: "confirmation.misplaced",
-        title: "A misplaced token is accepted, or the reply states its place",
-        requirements: &["REQ-RQ-03", "REQ-ERR-05"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(misplaced)),
-    },
-    Check {
-        id: "confirmation.codes",
-        title: "Token failures have the codes of the protocol",
-        requirements: &["REQ-TOK-07", "REQ-ERR-02"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Every(words),
-    },
-    Check {
-        id: "confirmation.not_needed",
-        title: "READ operations do not require confirmation",
-        requirements: &["REQ-DNG-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Every(not_needed),
-    },
+    check(
+        "confirmation.issued",
+        "A confirmation request states operation, danger level, token and expiry",
+        &["REQ-TOK-06"],
+        Body::Changes(later!(issued)),
+    ),
+    check(
+        "confirmation.token_form",
+        "Tokens have the prefix, the characters and the length of the protocol",
+        &["REQ-TOK-01"],
+        Body::Changes(later!(token_form)),
+    ),
+    check(
+        "confirmation.fresh",
+        "Tokens cannot be guessed from each other",
+        &["REQ-TOK-02"],
+        Body::Changes(later!(fresh)),
+    ),
+    check(
+        "confirmation.expiry",
+        "Tokens expire within the protocol's limit",
+        &["REQ-TOK-08"],
+        Body::Changes(later!(expiry)),
+    ),
+    check(
+        "confirmation.nothing_before",
+        "An operation does not run before it is confirmed",
+        &["REQ-GATE-01", "REQ-DNG-03"],
+        Body::Changes(later!(nothing_before)),
+    ),
+    check(
+        "confirmation.accepted",
+        "A token confirms the call that it was issued for",
+        &["REQ-TOK-07"],
+        Body::Changes(later!(accepted)),
+    ),
+    should(check(
+        "confirmation.single_use",
+        "A token is valid for one call",
+        &["REQ-TOK-10", "REQ-TOK-07"],
+        Body::Changes(later!(single_use)),
+    )),
+    check(
+        "confirmation.other_params",
+        "A token is not valid for the same operation with other parameters",
+        &["REQ-TOK-03", "REQ-TOK-07"],
+        Body::Changes(later!(other_params)),
+    ),
+    check(
+        "confirmation.other_operation",
+        "A token is not valid for another operation",
+        &["REQ-TOK-03", "REQ-TOK-07"],
+        Body::Changes(later!(other_operation)),
+    ),
+    check(
+        "confirmation.unknown_token",
+        "Unknown and malformed tokens are rejected",
+        &["REQ-TOK-07", "REQ-TOK-14"],
+        Body::Changes(later!(unknown_token)),
+    ),
+    should(check(
+        "confirmation.same_error",
+        "Unknown and malformed tokens get the same error",
+        &["REQ-TOK-15"],
+        Body::Changes(later!(alike)),
+    )),
+    should(check(
+        "confirmation.misplaced",
+        "A misplaced token is accepted, or the reply states its place",
+        &["REQ-RQ-03", "REQ-ERR-05"],
+        Body::Changes(later!(misplaced)),
+    )),
+    check(
+        "confirmation.codes",
+        "Token failures have the codes of the protocol",
+        &["REQ-TOK-07", "REQ-ERR-02"],
+        Body::Every(words),
+    ),
+    should(check(
+        "confirmation.not_needed",
+        "READ operations do not require confirmation",
+        &["REQ-DNG-02"],
+        Body::Every(not_needed),
+    )),
 ];
 
 /// A well-formed token that the adapter has not issued.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -16,62 +16,48 @@ use crate::shape::Shape;
 use crate::values;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "creates.form",
-        title: "The result of a CREATE operation identifies the created item",
-        requirements: &["REQ-RSP-11"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(form)),
-    },
-    Check {
-        id: "creates.read_back",
-        title: "A created item is read with every field as submitted",
-        requirements: &["REQ-CNF-04", "REQ-CNF-13"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(read_back)),
-    },
-    Check {
-        id: "creates.values_kept",
-        title: "Texts keep their case and inner spaces, and lists keep their order",
-        requirements: &["REQ-CNF-13"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(values_kept)),
-    },
-    Check {
-        id: "creates.result_matches",
-        title: "The result of a CREATE operation equals the item as read afterwards",
-        requirements: &["REQ-CNF-13", "REQ-RQ-09"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(result_matches)),
-    },
-    Check {
-        id: "creates.created_once",
-        title: "One call of a CREATE operation creates only the items that its result names",
-        requirements: &["REQ-CNF-13"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(created_once)),
-    },
-    Check {
-        id: "creates.defaults_shown",
-        title: "Omitted parameters have their documented defaults",
-        requirements: &["REQ-RQ-09"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(defaults_shown)),
-    },
-    Check {
-        id: "creates.rejected_whole",
-        title: "A rejected CREATE call creates nothing",
-        requirements: &["REQ-RQ-08", "REQ-RQ-06"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(rejected_whole)),
-    },
+    should(check(
+        "creates.form",
+        "The result of a CREATE operation identifies the created item",
+        &["REQ-RSP-11"],
+        Body::Changes(later!(form)),
+    )),
+    check(
+        "creates.read_back",
+        "A created item is read with every field as submitted",
+        &["REQ-CNF-04", "REQ-CNF-13"],
+        Body::Changes(later!(read_back)),
+    ),
+    should(check(
+        "creates.values_kept",
+        "Texts keep their case and inner spaces, and lists keep their order",
+        &["REQ-CNF-13"],
+        Body::Changes(later!(values_kept)),
+    )),
+    should(check(
+        "creates.result_matches",
+        "The result of a CREATE operation equals the item as read afterwards",
+        &["REQ-CNF-13", "REQ-RQ-09"],
+        Body::Changes(later!(result_matches)),
+    )),
+    should(check(
+        "creates.created_once",
+        "One call of a CREATE operation creates only the items that its result names",
+        &["REQ-CNF-13"],
+        Body::Changes(later!(created_once)),
+    )),
+    check(
+        "creates.defaults_shown",
+        "Omitted parameters have their documented defaults",
+        &["REQ-RQ-09"],
+        Body::Changes(later!(defaults_shown)),
+    ),
+    check(
+        "creates.rejected_whole",
+        "A rejected CREATE call creates nothing",
+        &["REQ-RQ-08", "REQ-RQ-06"],
+        Body::Alone(later!(rejected_whole)),
+    ),
 ];
 
 /// The resources that can be created, each with its CREATE operation.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::danger_levels::{DangerLevels, LEVELS, describes, offers};
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
@@ -13,54 +13,42 @@ use crate::resources::{Resource, Role};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "danger.stated",
-        title: "Introspection states the danger level of each operation",
-        requirements: &["REQ-DNG-04"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Reads(later!(stated)),
-    },
-    Check {
-        id: "danger.values",
-        title: "Danger levels are safe, reversible, destructive, dangerous or forbidden",
-        requirements: &["REQ-DNG-01"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Reads(later!(words)),
-    },
-    Check {
-        id: "danger.levels",
-        title: "READ operations are safe, and operations that overwrite or remove data are not",
-        requirements: &["REQ-DNG-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Reads(later!(levels)),
-    },
-    Check {
-        id: "danger.gated",
-        title: "Operations of the level destructive or above require confirmation",
-        requirements: &["REQ-DNG-03", "REQ-GATE-07"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(gated)),
-    },
-    Check {
-        id: "danger.as_stated",
-        title: "A confirmation request states the same danger level as introspection",
-        requirements: &["REQ-DNG-04", "REQ-TOK-06"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(as_stated)),
-    },
-    Check {
-        id: "danger.trust_stated",
-        title: "`introspect` with `adapter_info` states the trust level",
-        requirements: &["REQ-DNG-16", "REQ-DNG-13"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Reads(later!(trust_stated)),
-    },
+    check(
+        "danger.stated",
+        "Introspection states the danger level of each operation",
+        &["REQ-DNG-04"],
+        Body::Reads(later!(stated)),
+    ),
+    check(
+        "danger.values",
+        "Danger levels are safe, reversible, destructive, dangerous or forbidden",
+        &["REQ-DNG-01"],
+        Body::Reads(later!(words)),
+    ),
+    should(check(
+        "danger.levels",
+        "READ operations are safe, and operations that overwrite or remove data are not",
+        &["REQ-DNG-02"],
+        Body::Reads(later!(levels)),
+    )),
+    check(
+        "danger.gated",
+        "Operations of the level destructive or above require confirmation",
+        &["REQ-DNG-03", "REQ-GATE-07"],
+        Body::Changes(later!(gated)),
+    ),
+    check(
+        "danger.as_stated",
+        "A confirmation request states the same danger level as introspection",
+        &["REQ-DNG-04", "REQ-TOK-06"],
+        Body::Changes(later!(as_stated)),
+    ),
+    should(check(
+        "danger.trust_stated",
+        "`introspect` with `adapter_info` states the trust level",
+        &["REQ-DNG-16", "REQ-DNG-13"],
+        Body::Reads(later!(trust_stated)),
+    )),
 ];
 
 /// The trust levels.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::items::{CreatedItem, same};
@@ -11,46 +11,36 @@ use crate::resources::{Resource, Role};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "deletes.removed",
-        title: "A deleted item cannot be read",
-        requirements: &["REQ-CLS-02", "REQ-CNF-04"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(gone)),
-    },
-    Check {
-        id: "deletes.not_found",
-        title: "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE",
-        requirements: &["REQ-MCP-11", "REQ-ERR-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(not_found)),
-    },
-    Check {
-        id: "deletes.twice",
-        title: "Deleting an item twice fails with NOT_FOUND_RESOURCE",
-        requirements: &["REQ-MCP-11", "REQ-ERR-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(twice)),
-    },
-    Check {
-        id: "deletes.only_named",
-        title: "Deleting one item does not change the others",
-        requirements: &["REQ-CLS-02", "REQ-CNF-04"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(only_named)),
-    },
-    Check {
-        id: "deletes.reads_change_nothing",
-        title: "READ operations do not change stored data",
-        requirements: &["REQ-CLS-03"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Reads(later!(reads_change_nothing)),
-    },
+    check(
+        "deletes.removed",
+        "A deleted item cannot be read",
+        &["REQ-CLS-02", "REQ-CNF-04"],
+        Body::Changes(later!(gone)),
+    ),
+    should(check(
+        "deletes.not_found",
+        "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE",
+        &["REQ-MCP-11", "REQ-ERR-02"],
+        Body::Changes(later!(not_found)),
+    )),
+    should(check(
+        "deletes.twice",
+        "Deleting an item twice fails with NOT_FOUND_RESOURCE",
+        &["REQ-MCP-11", "REQ-ERR-02"],
+        Body::Changes(later!(twice)),
+    )),
+    check(
+        "deletes.only_named",
+        "Deleting one item does not change the others",
+        &["REQ-CLS-02", "REQ-CNF-04"],
+        Body::Alone(later!(only_named)),
+    ),
+    check(
+        "deletes.reads_change_nothing",
+        "READ operations do not change stored data",
+        &["REQ-CLS-03"],
+        Body::Reads(later!(reads_change_nothing)),
+    ),
 ];
 
 /// Creates an item of this resource and deletes it.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_1 as check, of_level_2, should};
 use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
@@ -14,54 +14,42 @@ use crate::shape::Shape;
 use crate::wire::{Connection, NoResponse};
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "encoding.nul",
-        title: "U+0000 in text is rejected with VALIDATION_INVALID_ENCODING",
-        requirements: &["REQ-ENC-02"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Reads(later!(nul)),
-    },
-    Check {
-        id: "encoding.invalid_utf8",
-        title: "Invalid UTF-8 is rejected",
-        requirements: &["REQ-ENC-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Alone(later!(invalid_utf8)),
-    },
-    Check {
-        id: "encoding.lone_surrogate",
-        title: "A lone surrogate is rejected",
-        requirements: &["REQ-ENC-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Alone(later!(lone_surrogate)),
-    },
-    Check {
-        id: "encoding.unicode",
-        title: "Text of every script is accepted",
-        requirements: &["REQ-ENC-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(unicode)),
-    },
-    Check {
-        id: "encoding.round_trip",
-        title: "Text of every script is returned unchanged",
-        requirements: &["REQ-ENC-01", "REQ-CNF-13"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(round_trip)),
-    },
-    Check {
-        id: "encoding.binary",
-        title: "Bytes in results are padded base64 with a MIME type",
-        requirements: &["REQ-ENC-06"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(binary),
-    },
+    should(check(
+        "encoding.nul",
+        "U+0000 in text is rejected with VALIDATION_INVALID_ENCODING",
+        &["REQ-ENC-02"],
+        Body::Reads(later!(nul)),
+    )),
+    check(
+        "encoding.invalid_utf8",
+        "Invalid UTF-8 is rejected",
+        &["REQ-ENC-01"],
+        Body::Alone(later!(invalid_utf8)),
+    ),
+    check(
+        "encoding.lone_surrogate",
+        "A lone surrogate is rejected",
+        &["REQ-ENC-01"],
+        Body::Alone(later!(lone_surrogate)),
+    ),
+    check(
+        "encoding.unicode",
+        "Text of every script is accepted",
+        &["REQ-ENC-01"],
+        Body::Reads(later!(unicode)),
+    ),
+    of_level_2(
+        "encoding.round_trip",
+        "Text of every script is returned unchanged",
+        &["REQ-ENC-01", "REQ-CNF-13"],
+        Body::Changes(later!(round_trip)),
+    ),
+    check(
+        "encoding.binary",
+        "Bytes in results are padded base64 with a MIME type",
+        &["REQ-ENC-06"],
+        Body::Every(binary),
+    ),
 ];
 
 /// Texts that programs often reject, truncate or normalize.

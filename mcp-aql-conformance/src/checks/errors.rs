@@ -6,7 +6,7 @@ use regex::RegexSet;
 use serde_json::{Value, json};
 
 use super::shapes::{is_batch, results, subject};
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_1 as check, should};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -17,86 +17,66 @@ use crate::shape::Shape;
 use crate::values;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "errors.form",
-        title: "`error` has `code`, `message` and optional `details` only",
-        requirements: &["REQ-RSP-04", "REQ-ERR-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(form),
-    },
-    Check {
-        id: "errors.registry",
-        title: "Every code is one of the protocol's or has the prefix of its category",
-        requirements: &["REQ-ERR-01", "REQ-ERR-02"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(registry),
-    },
-    Check {
-        id: "errors.details",
-        title: "Details have the members that the protocol requires for each code",
-        requirements: &["REQ-ERR-02", "REQ-ERR-07", "REQ-ERR-10", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(details),
-    },
-    Check {
-        id: "errors.template",
-        title: "Messages follow the template of their code",
-        requirements: &["REQ-ERR-03", "REQ-ERR-06"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(template),
-    },
-    Check {
-        id: "errors.quoted",
-        title: "Messages quote values of the request in single quotes",
-        requirements: &["REQ-ERR-03"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(quoted),
-    },
-    Check {
-        id: "errors.names_parameter",
-        title: "Messages about a parameter name it and its expected type",
-        requirements: &["REQ-ERR-05"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(names_parameter),
-    },
-    Check {
-        id: "errors.no_internals",
-        title: "Messages do not expose internals of the program",
-        requirements: &["REQ-ERR-04"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(no_internals),
-    },
-    Check {
-        id: "errors.official_patterns",
-        title: "Messages do not match the patterns that the protocol's own runner rejects",
-        requirements: &["REQ-CNF-09"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(official_patterns),
-    },
-    Check {
-        id: "errors.not_found",
-        title: "Reading a missing item fails with NOT_FOUND_RESOURCE",
-        requirements: &["REQ-ERR-02", "REQ-ERR-08", "REQ-ERR-07"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Reads(later!(not_found)),
-    },
-    Check {
-        id: "errors.echo",
-        title: "Messages do not repeat the values of sensitive parameters",
-        requirements: &["REQ-ERR-05", "REQ-INT-13"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Reads(later!(echo)),
-    },
+    check(
+        "errors.form",
+        "`error` has `code`, `message` and optional `details` only",
+        &["REQ-RSP-04", "REQ-ERR-01"],
+        Body::Every(form),
+    ),
+    check(
+        "errors.registry",
+        "Every code is one of the protocol's or has the prefix of its category",
+        &["REQ-ERR-01", "REQ-ERR-02"],
+        Body::Every(registry),
+    ),
+    check(
+        "errors.details",
+        "Details have the members that the protocol requires for each code",
+        &["REQ-ERR-02", "REQ-ERR-07", "REQ-ERR-10", "REQ-ENC-13"],
+        Body::Every(details),
+    ),
+    should(check(
+        "errors.template",
+        "Messages follow the template of their code",
+        &["REQ-ERR-03", "REQ-ERR-06"],
+        Body::Every(template),
+    )),
+    check(
+        "errors.quoted",
+        "Messages quote values of the request in single quotes",
+        &["REQ-ERR-03"],
+        Body::Every(quoted),
+    ),
+    should(check(
+        "errors.names_parameter",
+        "Messages about a parameter name it and its expected type",
+        &["REQ-ERR-05"],
+        Body::Every(names_parameter),
+    )),
+    check(
+        "errors.no_internals",
+        "Messages do not expose internals of the program",
+        &["REQ-ERR-04"],
+        Body::Seen(no_internals),
+    ),
+    should(check(
+        "errors.official_patterns",
+        "Messages do not match the patterns that the protocol's own runner rejects",
+        &["REQ-CNF-09"],
+        Body::Every(official_patterns),
+    )),
+    should(check(
+        "errors.not_found",
+        "Reading a missing item fails with NOT_FOUND_RESOURCE",
+        &["REQ-ERR-02", "REQ-ERR-08", "REQ-ERR-07"],
+        Body::Reads(later!(not_found)),
+    )),
+    should(check(
+        "errors.echo",
+        "Messages do not repeat the values of sensitive parameters",
+        &["REQ-ERR-05", "REQ-INT-13"],
+        Body::Reads(later!(echo)),
+    )),
 ];
 
 /// The failures in a reply, each with its operation.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -15,118 +15,90 @@ use crate::pages;
 use crate::run::{Run, arguments};
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "lifecycle.stated",
-        title: "An EXECUTE operation that returns an execution documents its lifecycle",
-        requirements: &["REQ-LIF-09"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Every(forms::stated),
-    },
-    Check {
-        id: "lifecycle.state_form",
-        title: "The state of an execution has `execution_id` and `status`, and its times are instants",
-        requirements: &["REQ-LIF-04"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Every(forms::state_form),
-    },
-    Check {
-        id: "lifecycle.progress_form",
-        title: "`progress` of a state has a percentage, a number of a total, or a message",
-        requirements: &["REQ-LIF-06"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Every(forms::progress_form),
-    },
-    Check {
-        id: "lifecycle.error_form",
-        title: "A failed execution has an `error` in the form of other failures",
-        requirements: &["REQ-LIF-05"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Every(forms::error_form),
-    },
-    Check {
-        id: "lifecycle.core_states",
-        title: "Documented states include those of the protocol",
-        requirements: &["REQ-LIF-01"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Learned(forms::core_states),
-    },
-    Check {
-        id: "lifecycle.states",
-        title: "Executions are only in documented states",
-        requirements: &["REQ-LIF-07"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(states)),
-    },
-    Check {
-        id: "lifecycle.readable",
-        title: "A READ operation returns the state of an execution",
-        requirements: &["REQ-CLS-01"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(readable)),
-    },
-    Check {
-        id: "lifecycle.listed",
-        title: "A list of executions contains the executions of the session",
-        requirements: &["REQ-CLS-01", "REQ-LIF-04"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(listed)),
-    },
-    Check {
-        id: "lifecycle.transitions",
-        title: "State transitions follow the protocol",
-        requirements: &["REQ-LIF-02"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(transitions)),
-    },
-    Check {
-        id: "lifecycle.terminal",
-        title: "Final states do not change",
-        requirements: &["REQ-LIF-03"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(terminal)),
-    },
-    Check {
-        id: "lifecycle.cancel",
-        title: "A cancelled execution reaches the state cancelled",
-        requirements: &["REQ-LIF-02", "REQ-LIF-08"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(cancel)),
-    },
-    Check {
-        id: "lifecycle.claims",
-        title: "`lifecycle` correctly states support for cancelling, retrying and progress",
-        requirements: &["REQ-LIF-09", "REQ-LIF-11"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(claims)),
-    },
-    Check {
-        id: "lifecycle.retry",
-        title: "Only failed executions can be retried",
-        requirements: &["REQ-LIF-02", "REQ-LIF-03"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(retry)),
-    },
-    Check {
-        id: "lifecycle.progress",
-        title: "Progress notifications have the token of the call and MCP's form, and never decrease",
-        requirements: &["REQ-MCP-13", "REQ-MCP-14"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Alone(later!(progress)),
-    },
+    should(check(
+        "lifecycle.stated",
+        "An EXECUTE operation that returns an execution documents its lifecycle",
+        &["REQ-LIF-09"],
+        Body::Every(forms::stated),
+    )),
+    should(check(
+        "lifecycle.state_form",
+        "The state of an execution has `execution_id` and `status`, and its times are instants",
+        &["REQ-LIF-04"],
+        Body::Every(forms::state_form),
+    )),
+    should(check(
+        "lifecycle.progress_form",
+        "`progress` of a state has a percentage, a number of a total, or a message",
+        &["REQ-LIF-06"],
+        Body::Every(forms::progress_form),
+    )),
+    should(check(
+        "lifecycle.error_form",
+        "A failed execution has an `error` in the form of other failures",
+        &["REQ-LIF-05"],
+        Body::Every(forms::error_form),
+    )),
+    should(check(
+        "lifecycle.core_states",
+        "Documented states include those of the protocol",
+        &["REQ-LIF-01"],
+        Body::Learned(forms::core_states),
+    )),
+    check(
+        "lifecycle.states",
+        "Executions are only in documented states",
+        &["REQ-LIF-07"],
+        Body::Changes(later!(states)),
+    ),
+    should(check(
+        "lifecycle.readable",
+        "A READ operation returns the state of an execution",
+        &["REQ-CLS-01"],
+        Body::Changes(later!(readable)),
+    )),
+    should(check(
+        "lifecycle.listed",
+        "A list of executions contains the executions of the session",
+        &["REQ-CLS-01", "REQ-LIF-04"],
+        Body::Changes(later!(listed)),
+    )),
+    check(
+        "lifecycle.transitions",
+        "State transitions follow the protocol",
+        &["REQ-LIF-02"],
+        Body::Changes(later!(transitions)),
+    ),
+    check(
+        "lifecycle.terminal",
+        "Final states do not change",
+        &["REQ-LIF-03"],
+        Body::Changes(later!(terminal)),
+    ),
+    check(
+        "lifecycle.cancel",
+        "A cancelled execution reaches the state cancelled",
+        &["REQ-LIF-02", "REQ-LIF-08"],
+        Body::Changes(later!(cancel)),
+    ),
+    should(check(
+        "lifecycle.claims",
+        "`lifecycle` correctly states support for cancelling, retrying and progress",
+        &["REQ-LIF-09", "REQ-LIF-11"],
+        Body::Changes(later!(claims)),
+    )),
+    check(
+        "lifecycle.retry",
+        "Only failed executions can be retried",
+        &["REQ-LIF-02", "REQ-LIF-03"],
+        Body::Changes(later!(retry)),
+    ),
+    should(check(
+        "lifecycle.progress",
+        "Progress notifications have the token of the call and MCP's form, and never decrease",
+        &["REQ-MCP-13", "REQ-MCP-14"],
+        Body::Alone(later!(progress)),
+    )),
 ];
 
 /// The states of the protocol.

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
 use super::shapes::is_batch;
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_1 as check};
 use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
@@ -12,54 +12,42 @@ use crate::run::{Run, arguments};
 use crate::shape::Shape;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "limits.request_size",
-        title: "A request may have up to the stated size",
-        requirements: &["REQ-ENC-08", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(request_size)),
-    },
-    Check {
-        id: "limits.string_length",
-        title: "A text may have up to the stated length",
-        requirements: &["REQ-ENC-10", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(string_length)),
-    },
-    Check {
-        id: "limits.array_elements",
-        title: "A list may have up to the stated number of elements",
-        requirements: &["REQ-ENC-11", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(array_elements)),
-    },
-    Check {
-        id: "limits.nesting_depth",
-        title: "A request may have up to the stated nesting depth",
-        requirements: &["REQ-ENC-12", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(nesting_depth)),
-    },
-    Check {
-        id: "limits.response_size",
-        title: "Results are not larger than stated",
-        requirements: &["REQ-ENC-09"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(response_size),
-    },
-    Check {
-        id: "limits.details",
-        title: "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit",
-        requirements: &["REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(details),
-    },
+    check(
+        "limits.request_size",
+        "A request may have up to the stated size",
+        &["REQ-ENC-08", "REQ-ENC-13"],
+        Body::Reads(later!(request_size)),
+    ),
+    check(
+        "limits.string_length",
+        "A text may have up to the stated length",
+        &["REQ-ENC-10", "REQ-ENC-13"],
+        Body::Reads(later!(string_length)),
+    ),
+    check(
+        "limits.array_elements",
+        "A list may have up to the stated number of elements",
+        &["REQ-ENC-11", "REQ-ENC-13"],
+        Body::Reads(later!(array_elements)),
+    ),
+    check(
+        "limits.nesting_depth",
+        "A request may have up to the stated nesting depth",
+        &["REQ-ENC-12", "REQ-ENC-13"],
+        Body::Reads(later!(nesting_depth)),
+    ),
+    check(
+        "limits.response_size",
+        "Results are not larger than stated",
+        &["REQ-ENC-09"],
+        Body::Every(response_size),
+    ),
+    check(
+        "limits.details",
+        "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit",
+        &["REQ-ENC-13"],
+        Body::Every(details),
+    ),
 ];
 
 /// One of the five limits.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, Keyword};
+use super::{Body, Check, of_level_2 as check, should};
 use crate::adapter::{Adapter, Operation};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Mode;
@@ -14,46 +14,36 @@ use crate::results::RunResults;
 use crate::wire::NoResponse;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "modes.both",
-        title: "Both endpoint modes are available",
-        requirements: &["REQ-CNF-02", "REQ-EPT-01"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Modes(both),
-    },
-    Check {
-        id: "modes.same_operations",
-        title: "Both modes have the same operations, with the same parameters and permissions",
-        requirements: &["REQ-EPT-07", "REQ-EPT-15"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Modes(same_operations),
-    },
-    Check {
-        id: "modes.stated",
-        title: "`_protocol.mode` is the mode of the tools",
-        requirements: &["REQ-INT-06"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Modes(stated),
-    },
-    Check {
-        id: "modes.env",
-        title: "MCP_AQL_ENDPOINT_MODE selects the mode",
-        requirements: &["REQ-EPT-10"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Modes(env),
-    },
-    Check {
-        id: "modes.default",
-        title: "Without configuration, the mode is semantic",
-        requirements: &["REQ-EPT-12"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Modes(default),
-    },
+    check(
+        "modes.both",
+        "Both endpoint modes are available",
+        &["REQ-CNF-02", "REQ-EPT-01"],
+        Body::Modes(both),
+    ),
+    check(
+        "modes.same_operations",
+        "Both modes have the same operations, with the same parameters and permissions",
+        &["REQ-EPT-07", "REQ-EPT-15"],
+        Body::Modes(same_operations),
+    ),
+    should(check(
+        "modes.stated",
+        "`_protocol.mode` is the mode of the tools",
+        &["REQ-INT-06"],
+        Body::Modes(stated),
+    )),
+    should(check(
+        "modes.env",
+        "MCP_AQL_ENDPOINT_MODE selects the mode",
+        &["REQ-EPT-10"],
+        Body::Modes(env),
+    )),
+    should(check(
+        "modes.default",
+        "Without configuration, the mode is semantic",
+        &["REQ-EPT-12"],
+        Body::Modes(default),
+    )),
 ];
 
 /// The environment variable that selects the mode.

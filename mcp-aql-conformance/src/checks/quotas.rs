@@ -2,29 +2,25 @@
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, Keyword, danger_levels, later};
+use super::{Body, Check, danger_levels, later, of_level_2 as check};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "quotas.status_form",
-        title: "`introspect` with `quota_status` returns the status of each limit and quota",
-        requirements: &["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Reads(later!(status_form)),
-    },
-    Check {
-        id: "quotas.exceeded_form",
-        title: "The failure of a rate-limited call states when to retry",
-        requirements: &["REQ-RATE-02", "REQ-RATE-06"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Every(exceeded_form),
-    },
+    check(
+        "quotas.status_form",
+        "`introspect` with `quota_status` returns the status of each limit and quota",
+        &["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
+        Body::Reads(later!(status_form)),
+    ),
+    check(
+        "quotas.exceeded_form",
+        "The failure of a rate-limited call states when to retry",
+        &["REQ-RATE-02", "REQ-RATE-06"],
+        Body::Every(exceeded_form),
+    ),
 ];
 
 const METRICS: &[&str] = &[

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::json_size::is_light;
@@ -13,86 +13,66 @@ use crate::run::Run;
 use crate::wire::{Answer, Connection, NoResponse};
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "robustness.invalid_lines",
-        title: "Lines that are not messages do not stop the adapter",
-        requirements: &["REQ-RQ-08"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Alone(later!(garbage)),
-    },
-    Check {
-        id: "robustness.unknown_method",
-        title: "An unknown method is rejected and does not stop the adapter",
-        requirements: &["REQ-MCP-12"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Alone(later!(unknown_method)),
-    },
-    Check {
-        id: "robustness.unknown_tool",
-        title: "An unknown tool is rejected and does not stop the adapter",
-        requirements: &["REQ-MCP-12", "REQ-EPT-16"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(unknown_tool)),
-    },
-    Check {
-        id: "robustness.arguments_not_object",
-        title: "Arguments that are not an object are rejected and do not stop the adapter",
-        requirements: &["REQ-RQ-01", "REQ-RQ-08"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(arguments_not_object)),
-    },
-    Check {
-        id: "robustness.duplicate_keys",
-        title: "Duplicate names in arguments are rejected and do not stop the adapter",
-        requirements: &["REQ-RQ-01", "REQ-GATE-03"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Alone(later!(duplicate_keys)),
-    },
-    Check {
-        id: "robustness.request_ids",
-        title: "Every id that JSON-RPC allows is accepted",
-        requirements: &["REQ-MCP-12"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Alone(later!(request_ids)),
-    },
-    Check {
-        id: "robustness.pipelined",
-        title: "Concurrent requests get their own replies",
-        requirements: &["REQ-CON-05", "REQ-RSP-01"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(pipelined)),
-    },
-    Check {
-        id: "robustness.large_request",
-        title: "A request below the minimum limit is accepted",
-        requirements: &["REQ-ENC-08", "REQ-ENC-10"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(large_request)),
-    },
-    Check {
-        id: "robustness.deep_json",
-        title: "JSON with deep nesting is rejected and does not stop the adapter",
-        requirements: &["REQ-ENC-12", "REQ-RQ-08"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(deep_json)),
-    },
-    Check {
-        id: "robustness.cancelled_request",
-        title: "A cancellation of a finished or unknown request has no effect",
-        requirements: &["REQ-RQ-08"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Alone(later!(cancelled_request)),
-    },
+    should(check(
+        "robustness.invalid_lines",
+        "Lines that are not messages do not stop the adapter",
+        &["REQ-RQ-08"],
+        Body::Alone(later!(garbage)),
+    )),
+    should(check(
+        "robustness.unknown_method",
+        "An unknown method is rejected and does not stop the adapter",
+        &["REQ-MCP-12"],
+        Body::Alone(later!(unknown_method)),
+    )),
+    check(
+        "robustness.unknown_tool",
+        "An unknown tool is rejected and does not stop the adapter",
+        &["REQ-MCP-12", "REQ-EPT-16"],
+        Body::Alone(later!(unknown_tool)),
+    ),
+    check(
+        "robustness.arguments_not_object",
+        "Arguments that are not an object are rejected and do not stop the adapter",
+        &["REQ-RQ-01", "REQ-RQ-08"],
+        Body::Alone(later!(arguments_not_object)),
+    ),
+    should(check(
+        "robustness.duplicate_keys",
+        "Duplicate names in arguments are rejected and do not stop the adapter",
+        &["REQ-RQ-01", "REQ-GATE-03"],
+        Body::Alone(later!(duplicate_keys)),
+    )),
+    should(check(
+        "robustness.request_ids",
+        "Every id that JSON-RPC allows is accepted",
+        &["REQ-MCP-12"],
+        Body::Alone(later!(request_ids)),
+    )),
+    check(
+        "robustness.pipelined",
+        "Concurrent requests get their own replies",
+        &["REQ-CON-05", "REQ-RSP-01"],
+        Body::Alone(later!(pipelined)),
+    ),
+    check(
+        "robustness.large_request",
+        "A request below the minimum limit is accepted",
+        &["REQ-ENC-08", "REQ-ENC-10"],
+        Body::Alone(later!(large_request)),
+    ),
+    check(
+        "robustness.deep_json",
+        "JSON with deep nesting is rejected and does not stop the adapter",
+        &["REQ-ENC-12", "REQ-RQ-08"],
+        Body::Alone(later!(deep_json)),
+    ),
+    should(check(
+        "robustness.cancelled_request",
+        "A cancellation of a finished or unknown request has no effect",
+        &["REQ-RQ-08"],
+        Body::Alone(later!(cancelled_request)),
+    )),
 ];
 
 /// Lines that are not requests. None of them may be answered with a result.

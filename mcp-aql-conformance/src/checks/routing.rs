@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_1 as check, should};
 use crate::adapter::{Operation, tool_parts};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
@@ -12,94 +12,72 @@ use crate::forms::is_snake_case;
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "routing.unknown_operation",
-        title: "An unknown operation is rejected with NOT_FOUND_OPERATION",
-        requirements: &["REQ-ERR-10", "REQ-EPT-16"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(unknown_operation)),
-    },
-    Check {
-        id: "routing.missing_operation",
-        title: "A request without `operation` is rejected",
-        requirements: &["REQ-RQ-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(missing_operation)),
-    },
-    Check {
-        id: "routing.operation_not_string",
-        title: "An `operation` that is not a string is rejected",
-        requirements: &["REQ-RQ-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(operation_not_string)),
-    },
-    Check {
-        id: "routing.malformed_names",
-        title: "Malformed names of operations are rejected, even if they resemble an operation",
-        requirements: &["REQ-RQ-02", "REQ-EPT-16"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(malformed_names)),
-    },
-    Check {
-        id: "routing.case_sensitive",
-        title: "Names of operations are case-sensitive",
-        requirements: &["REQ-RQ-02"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(case_sensitive)),
-    },
-    Check {
-        id: "routing.families",
-        title: "Every operation has a category and belongs to one family",
-        requirements: &["REQ-EPT-02", "REQ-INT-11"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(families),
-    },
-    Check {
-        id: "routing.permissions",
-        title: "The permissions of an operation follow from its category",
-        requirements: &["REQ-EPT-06", "REQ-INT-12"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(permissions),
-    },
-    Check {
-        id: "routing.reserved",
-        title: "Reserved names have the category that the protocol defines",
-        requirements: &["REQ-CLS-10", "REQ-CLS-11"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(reserved),
-    },
-    Check {
-        id: "routing.verbs",
-        title: "Operations have the category of their verb",
-        requirements: &["REQ-CLS-07", "REQ-CLS-08", "REQ-CLS-13"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Learned(verbs),
-    },
-    Check {
-        id: "routing.wrong_endpoint",
-        title: "A call through another family's tool is rejected, and the failure names the right tool",
-        requirements: &["REQ-EPT-03", "REQ-RQ-06"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(wrong_endpoint)),
-    },
-    Check {
-        id: "routing.wrong_endpoint_code",
-        title: "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details",
-        requirements: &["REQ-EPT-04"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Reads(later!(wrong_endpoint_code)),
-    },
+    check(
+        "routing.unknown_operation",
+        "An unknown operation is rejected with NOT_FOUND_OPERATION",
+        &["REQ-ERR-10", "REQ-EPT-16"],
+        Body::Reads(later!(unknown_operation)),
+    ),
+    check(
+        "routing.missing_operation",
+        "A request without `operation` is rejected",
+        &["REQ-RQ-01"],
+        Body::Reads(later!(missing_operation)),
+    ),
+    check(
+        "routing.operation_not_string",
+        "An `operation` that is not a string is rejected",
+        &["REQ-RQ-01"],
+        Body::Reads(later!(operation_not_string)),
+    ),
+    check(
+        "routing.malformed_names",
+        "Malformed names of operations are rejected, even if they resemble an operation",
+        &["REQ-RQ-02", "REQ-EPT-16"],
+        Body::Reads(later!(malformed_names)),
+    ),
+    check(
+        "routing.case_sensitive",
+        "Names of operations are case-sensitive",
+        &["REQ-RQ-02"],
+        Body::Reads(later!(case_sensitive)),
+    ),
+    check(
+        "routing.families",
+        "Every operation has a category and belongs to one family",
+        &["REQ-EPT-02", "REQ-INT-11"],
+        Body::Learned(families),
+    ),
+    check(
+        "routing.permissions",
+        "The permissions of an operation follow from its category",
+        &["REQ-EPT-06", "REQ-INT-12"],
+        Body::Learned(permissions),
+    ),
+    check(
+        "routing.reserved",
+        "Reserved names have the category that the protocol defines",
+        &["REQ-CLS-10", "REQ-CLS-11"],
+        Body::Learned(reserved),
+    ),
+    should(check(
+        "routing.verbs",
+        "Operations have the category of their verb",
+        &["REQ-CLS-07", "REQ-CLS-08", "REQ-CLS-13"],
+        Body::Learned(verbs),
+    )),
+    check(
+        "routing.wrong_endpoint",
+        "A call through another family's tool is rejected, and the failure names the right tool",
+        &["REQ-EPT-03", "REQ-RQ-06"],
+        Body::Reads(later!(wrong_endpoint)),
+    ),
+    should(check(
+        "routing.wrong_endpoint_code",
+        "A call through another family's tool fails with VALIDATION_ENDPOINT_MISMATCH and its details",
+        &["REQ-EPT-04"],
+        Body::Reads(later!(wrong_endpoint_code)),
+    )),
 ];
 
 /// The reserved names with their categories.

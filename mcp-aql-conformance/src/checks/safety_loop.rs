@@ -2,69 +2,55 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "safety_loop.stated",
-        title: "`_protocol.capabilities` states the mode of the safety loop",
-        requirements: &["REQ-LOOP-03", "REQ-LOOP-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Learned(stated),
-    },
-    Check {
-        id: "safety_loop.complete",
-        title: "An adapter with the safety loop has all its operations",
-        requirements: &["REQ-LOOP-04"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Learned(complete),
-    },
-    Check {
-        id: "safety_loop.step_parameters",
-        title: "`record_execution_step` requires the agent and its next action",
-        requirements: &["REQ-LOOP-07"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Learned(step_parameters),
-    },
-    Check {
-        id: "safety_loop.approval",
-        title: "An agent cannot continue until a person approves its start",
-        requirements: &["REQ-LOOP-05", "REQ-LOOP-09"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(approval)),
-    },
-    Check {
-        id: "safety_loop.directive_form",
-        title: "The reply to each step has a directive in the protocol's form",
-        requirements: &["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Every(directive_form),
-    },
-    Check {
-        id: "safety_loop.wrong_code",
-        title: "Unknown codes are rejected",
-        requirements: &["REQ-OOB-06", "REQ-AUT-15"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(wrong_code)),
-    },
-    Check {
-        id: "safety_loop.no_echo",
-        title: "Replies do not repeat submitted codes",
-        requirements: &["REQ-OOB-05", "REQ-TOK-15"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Every(no_echo),
-    },
+    should(check(
+        "safety_loop.stated",
+        "`_protocol.capabilities` states the mode of the safety loop",
+        &["REQ-LOOP-03", "REQ-LOOP-02"],
+        Body::Learned(stated),
+    )),
+    check(
+        "safety_loop.complete",
+        "An adapter with the safety loop has all its operations",
+        &["REQ-LOOP-04"],
+        Body::Learned(complete),
+    ),
+    check(
+        "safety_loop.step_parameters",
+        "`record_execution_step` requires the agent and its next action",
+        &["REQ-LOOP-07"],
+        Body::Learned(step_parameters),
+    ),
+    check(
+        "safety_loop.approval",
+        "An agent cannot continue until a person approves its start",
+        &["REQ-LOOP-05", "REQ-LOOP-09"],
+        Body::Changes(later!(approval)),
+    ),
+    check(
+        "safety_loop.directive_form",
+        "The reply to each step has a directive in the protocol's form",
+        &["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
+        Body::Every(directive_form),
+    ),
+    check(
+        "safety_loop.wrong_code",
+        "Unknown codes are rejected",
+        &["REQ-OOB-06", "REQ-AUT-15"],
+        Body::Alone(later!(wrong_code)),
+    ),
+    should(check(
+        "safety_loop.no_echo",
+        "Replies do not repeat submitted codes",
+        &["REQ-OOB-05", "REQ-TOK-15"],
+        Body::Every(no_echo),
+    )),
 ];
 
 const OPERATIONS: [&str; 6] = [

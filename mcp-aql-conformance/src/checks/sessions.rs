@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -15,46 +15,36 @@ use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "sessions.own_id",
-        title: "`_protocol` has the id of the session",
-        requirements: &["REQ-SES-06"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Learned(own_id),
-    },
-    Check {
-        id: "sessions.fresh",
-        title: "Two connections are two sessions",
-        requirements: &["REQ-SES-01"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(fresh)),
-    },
-    Check {
-        id: "sessions.tokens_end",
-        title: "A confirmation token expires with its session",
-        requirements: &["REQ-SES-02"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(tokens_end)),
-    },
-    Check {
-        id: "sessions.meta_identity",
-        title: "`_meta` does not change the identity of a client",
-        requirements: &["REQ-SES-05"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(meta_identity)),
-    },
-    Check {
-        id: "sessions.no_progress_across",
-        title: "Progress notifications reach only the session that requested them",
-        requirements: &["REQ-SES-01", "REQ-MCP-14"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(no_progress_across)),
-    },
+    should(check(
+        "sessions.own_id",
+        "`_protocol` has the id of the session",
+        &["REQ-SES-06"],
+        Body::Learned(own_id),
+    )),
+    check(
+        "sessions.fresh",
+        "Two connections are two sessions",
+        &["REQ-SES-01"],
+        Body::Alone(later!(fresh)),
+    ),
+    check(
+        "sessions.tokens_end",
+        "A confirmation token expires with its session",
+        &["REQ-SES-02"],
+        Body::Alone(later!(tokens_end)),
+    ),
+    check(
+        "sessions.meta_identity",
+        "`_meta` does not change the identity of a client",
+        &["REQ-SES-05"],
+        Body::Alone(later!(meta_identity)),
+    ),
+    check(
+        "sessions.no_progress_across",
+        "Progress notifications reach only the session that requested them",
+        &["REQ-SES-01", "REQ-MCP-14"],
+        Body::Alone(later!(no_progress_across)),
+    ),
 ];
 
 /// The maximum number of operations that are tried to find one that requires confirmation.

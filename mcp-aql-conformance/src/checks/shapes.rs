@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Body, Check, Keyword};
+use super::{Body, Check, of_level_1 as check, should};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::category::Category;
@@ -12,110 +12,84 @@ use crate::run::Run;
 use crate::values;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "shapes.union",
-        title: "Every result has the boolean `success`",
-        requirements: &["REQ-RSP-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(union),
-    },
-    Check {
-        id: "shapes.success",
-        title: "A success has `data`, no `error` and no unknown members",
-        requirements: &["REQ-RSP-02", "REQ-RSP-05"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(success),
-    },
-    Check {
-        id: "shapes.failure",
-        title: "A failure has `error`, no `data` and no unknown members",
-        requirements: &["REQ-RSP-03", "REQ-RSP-06", "REQ-RSP-07"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(failure),
-    },
-    Check {
-        id: "shapes.meta",
-        title: "`_meta` of a success, if present, has the form of the protocol",
-        requirements: &["REQ-RSP-08", "REQ-RSP-09"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(meta),
-    },
-    Check {
-        id: "shapes.warnings",
-        title: "`warnings` of a success, if present, have the form of the protocol",
-        requirements: &["REQ-WRN-01", "REQ-WRN-02"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(warnings),
-    },
-    Check {
-        id: "shapes.warnings_order",
-        title: "A result has at most 10 unique warnings, ordered by severity",
-        requirements: &["REQ-WRN-04", "REQ-WRN-10", "REQ-WRN-11"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(warnings_order),
-    },
-    Check {
-        id: "shapes.collection_items",
-        title: "A list is in `data.items`",
-        requirements: &["REQ-RSP-11"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(collection_items),
-    },
-    Check {
-        id: "shapes.single_wrapped",
-        title: "A single item is in `data` under the name of its resource",
-        requirements: &["REQ-RSP-11"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(single_wrapped),
-    },
-    Check {
-        id: "shapes.as_typed",
-        title: "Results have the fields of the documented type, and created items have no others",
-        requirements: &["REQ-INT-22", "REQ-INT-20"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(as_typed),
-    },
-    Check {
-        id: "shapes.dates",
-        title: "Dates and instants in results have the format of ISO 8601",
-        requirements: &["REQ-ENC-03"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(dates),
-    },
-    Check {
-        id: "shapes.instants",
-        title: "Instants in results are in UTC and end with Z",
-        requirements: &["REQ-ENC-04"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(instants),
-    },
-    Check {
-        id: "shapes.big_numbers",
-        title: "Numbers beyond 9007199254740991 are sent as text",
-        requirements: &["REQ-ENC-05"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Every(big_numbers),
-    },
-    Check {
-        id: "shapes.confirmation_mirror",
-        title: "`confirmation` of a failure, if present, agrees with its details",
-        requirements: &["REQ-RSP-10"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(confirmation_mirror),
-    },
+    check(
+        "shapes.union",
+        "Every result has the boolean `success`",
+        &["REQ-RSP-01"],
+        Body::Every(union),
+    ),
+    check(
+        "shapes.success",
+        "A success has `data`, no `error` and no unknown members",
+        &["REQ-RSP-02", "REQ-RSP-05"],
+        Body::Every(success),
+    ),
+    check(
+        "shapes.failure",
+        "A failure has `error`, no `data` and no unknown members",
+        &["REQ-RSP-03", "REQ-RSP-06", "REQ-RSP-07"],
+        Body::Every(failure),
+    ),
+    check(
+        "shapes.meta",
+        "`_meta` of a success, if present, has the form of the protocol",
+        &["REQ-RSP-08", "REQ-RSP-09"],
+        Body::Every(meta),
+    ),
+    check(
+        "shapes.warnings",
+        "`warnings` of a success, if present, have the form of the protocol",
+        &["REQ-WRN-01", "REQ-WRN-02"],
+        Body::Every(warnings),
+    ),
+    should(check(
+        "shapes.warnings_order",
+        "A result has at most 10 unique warnings, ordered by severity",
+        &["REQ-WRN-04", "REQ-WRN-10", "REQ-WRN-11"],
+        Body::Every(warnings_order),
+    )),
+    should(check(
+        "shapes.collection_items",
+        "A list is in `data.items`",
+        &["REQ-RSP-11"],
+        Body::Every(collection_items),
+    )),
+    should(check(
+        "shapes.single_wrapped",
+        "A single item is in `data` under the name of its resource",
+        &["REQ-RSP-11"],
+        Body::Every(single_wrapped),
+    )),
+    should(check(
+        "shapes.as_typed",
+        "Results have the fields of the documented type, and created items have no others",
+        &["REQ-INT-22", "REQ-INT-20"],
+        Body::Every(as_typed),
+    )),
+    check(
+        "shapes.dates",
+        "Dates and instants in results have the format of ISO 8601",
+        &["REQ-ENC-03"],
+        Body::Every(dates),
+    ),
+    should(check(
+        "shapes.instants",
+        "Instants in results are in UTC and end with Z",
+        &["REQ-ENC-04"],
+        Body::Every(instants),
+    )),
+    should(check(
+        "shapes.big_numbers",
+        "Numbers beyond 9007199254740991 are sent as text",
+        &["REQ-ENC-05"],
+        Body::Every(big_numbers),
+    )),
+    check(
+        "shapes.confirmation_mirror",
+        "`confirmation` of a failure, if present, agrees with its details",
+        &["REQ-RSP-10"],
+        Body::Every(confirmation_mirror),
+    ),
 ];
 
 /// The largest integer that all JSON parsers represent exactly.

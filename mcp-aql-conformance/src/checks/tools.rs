@@ -8,125 +8,92 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::routing::recognised;
-use super::{Body, Check, Keyword, later};
+use super::{Body, Check, later, of_level_1 as check, should};
 use crate::adapter::{Adapter, Operation, Tool, tool_parts};
 use crate::cases::{Cases, Finding};
 use crate::category::{Category, Mode};
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "tools.prefix",
-        title: "The prefix before `mcp_aql` in a tool's name is lower case and ends with an underscore",
-        requirements: &["REQ-MCP-18"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(prefix),
-    },
-    Check {
-        id: "tools.unique",
-        title: "Names of tools are unique",
-        requirements: &["REQ-MCP-19"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(unique),
-    },
-    Check {
-        id: "tools.names",
-        title: "Tools are named `mcp_aql` or `mcp_aql_FAMILY`, with an optional short prefix",
-        requirements: &["REQ-MCP-03", "REQ-MCP-20", "REQ-MCP-18"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Learned(names),
-    },
-    Check {
-        id: "tools.crude_complete",
-        title: "The CRUDE profile has all five tools",
-        requirements: &["REQ-EPT-05"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(crude_complete),
-    },
-    Check {
-        id: "tools.introspect_named",
-        title: "Every description explains how to call `introspect`",
-        requirements: &["REQ-MCP-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(descriptions::introspect_named),
-    },
-    Check {
-        id: "tools.description_parts",
-        title: "Every description lists the operations of its tool",
-        requirements: &["REQ-MCP-02"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(descriptions::description_parts),
-    },
-    Check {
-        id: "tools.description_labels",
-        title: "Descriptions have the labels of the protocol's template, in its order",
-        requirements: &["REQ-MCP-02"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Learned(descriptions::description_labels),
-    },
-    Check {
-        id: "tools.description_current",
-        title: "A description names exactly the operations of its tool",
-        requirements: &["REQ-MCP-02"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Learned(descriptions::description_current),
-    },
-    Check {
-        id: "tools.empty_families",
-        title: "The description of a tool without operations says so",
-        requirements: &["REQ-MCP-02"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Learned(descriptions::empty_families),
-    },
-    Check {
-        id: "tools.annotations",
-        title: "Tools have the hints `readOnlyHint` and `destructiveHint` of their riskiest operation",
-        requirements: &["REQ-MCP-05", "REQ-MCP-06"],
-        keyword: Keyword::Should,
-        level: 1,
-        body: Body::Learned(annotations),
-    },
-    Check {
-        id: "tools.input_schema",
-        title: "The schema of a tool accepts `operation` and `params`",
-        requirements: &["REQ-MCP-07"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(input_schema),
-    },
-    Check {
-        id: "tools.operation_enum",
-        title: "The operations in a schema's enum are those of the tool",
-        requirements: &["REQ-MCP-08"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(operation_enum),
-    },
-    Check {
-        id: "tools.all_registered",
-        title: "The tool that introspection names for an operation exists",
-        requirements: &["REQ-INT-11", "REQ-MCP-04"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Learned(all_registered),
-    },
-    Check {
-        id: "tools.own_only",
-        title: "Every operation that introspection lists can be called",
-        requirements: &["REQ-INT-31", "REQ-EPT-07"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(own_only)),
-    },
+    check(
+        "tools.prefix",
+        "The prefix before `mcp_aql` in a tool's name is lower case and ends with an underscore",
+        &["REQ-MCP-18"],
+        Body::Learned(prefix),
+    ),
+    check("tools.unique", "Names of tools are unique", &["REQ-MCP-19"], Body::Learned(unique)),
+    should(check(
+        "tools.names",
+        "Tools are named `mcp_aql` or `mcp_aql_FAMILY`, with an optional short prefix",
+        &["REQ-MCP-03", "REQ-MCP-20", "REQ-MCP-18"],
+        Body::Learned(names),
+    )),
+    check(
+        "tools.crude_complete",
+        "The CRUDE profile has all five tools",
+        &["REQ-EPT-05"],
+        Body::Learned(crude_complete),
+    ),
+    check(
+        "tools.introspect_named",
+        "Every description explains how to call `introspect`",
+        &["REQ-MCP-01"],
+        Body::Learned(descriptions::introspect_named),
+    ),
+    check(
+        "tools.description_parts",
+        "Every description lists the operations of its tool",
+        &["REQ-MCP-02"],
+        Body::Learned(descriptions::description_parts),
+    ),
+    should(check(
+        "tools.description_labels",
+        "Descriptions have the labels of the protocol's template, in its order",
+        &["REQ-MCP-02"],
+        Body::Learned(descriptions::description_labels),
+    )),
+    should(check(
+        "tools.description_current",
+        "A description names exactly the operations of its tool",
+        &["REQ-MCP-02"],
+        Body::Learned(descriptions::description_current),
+    )),
+    should(check(
+        "tools.empty_families",
+        "The description of a tool without operations says so",
+        &["REQ-MCP-02"],
+        Body::Learned(descriptions::empty_families),
+    )),
+    should(check(
+        "tools.annotations",
+        "Tools have the hints `readOnlyHint` and `destructiveHint` of their riskiest operation",
+        &["REQ-MCP-05", "REQ-MCP-06"],
+        Body::Learned(annotations),
+    )),
+    check(
+        "tools.input_schema",
+        "The schema of a tool accepts `operation` and `params`",
+        &["REQ-MCP-07"],
+        Body::Learned(input_schema),
+    ),
+    check(
+        "tools.operation_enum",
+        "The operations in a schema's enum are those of the tool",
+        &["REQ-MCP-08"],
+        Body::Learned(operation_enum),
+    ),
+    check(
+        "tools.all_registered",
+        "The tool that introspection names for an operation exists",
+        &["REQ-INT-11", "REQ-MCP-04"],
+        Body::Learned(all_registered),
+    ),
+    check(
+        "tools.own_only",
+        "Every operation that introspection lists can be called",
+        &["REQ-INT-31", "REQ-EPT-07"],
+        Body::Reads(later!(own_only)),
+    ),
 ];
 
 /// The operations of this tool.

@@ -2,77 +2,61 @@
 
 use serde_json::Value;
 
-use super::{Body, Check, Keyword};
+use super::{Body, Check, of_level_1 as check};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 use crate::wire::Samples;
 
 pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "wire.only_messages",
-        title: "The adapter sends only JSON-RPC messages",
-        requirements: &["REQ-MCP-09"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(only_messages),
-    },
-    Check {
-        id: "wire.json_rpc_form",
-        title: "Every message is JSON-RPC 2.0, and a response has either a result or an error",
-        requirements: &["REQ-MCP-12"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(json_rpc_form),
-    },
-    Check {
-        id: "wire.unexpected_response",
-        title: "Every response belongs to a pending request",
-        requirements: &["REQ-RSP-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(unexpected_response),
-    },
-    Check {
-        id: "wire.answers",
-        title: "Every call gets a reply within the time limit",
-        requirements: &["REQ-RSP-01", "REQ-RQ-08"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(answers),
-    },
-    Check {
-        id: "wire.stays_open",
-        title: "No request ends the connection or the adapter",
-        requirements: &["REQ-RQ-08"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(stays_open),
-    },
-    Check {
-        id: "wire.one_text_item",
-        title: "A result is one text item with the operation's result as JSON",
-        requirements: &["REQ-MCP-09"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(one_text_item),
-    },
-    Check {
-        id: "wire.protocol_errors",
-        title: "Failures of operations and parameters are not JSON-RPC errors",
-        requirements: &["REQ-MCP-12", "REQ-RQ-08"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(protocol_errors),
-    },
-    Check {
-        id: "wire.is_error",
-        title: "`isError` is true for internal failures and false for recoverable failures and successes",
-        requirements: &["REQ-MCP-10", "REQ-MCP-11"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(is_error),
-    },
+    check(
+        "wire.only_messages",
+        "The adapter sends only JSON-RPC messages",
+        &["REQ-MCP-09"],
+        Body::Seen(only_messages),
+    ),
+    check(
+        "wire.json_rpc_form",
+        "Every message is JSON-RPC 2.0, and a response has either a result or an error",
+        &["REQ-MCP-12"],
+        Body::Seen(json_rpc_form),
+    ),
+    check(
+        "wire.unexpected_response",
+        "Every response belongs to a pending request",
+        &["REQ-RSP-01"],
+        Body::Seen(unexpected_response),
+    ),
+    check(
+        "wire.answers",
+        "Every call gets a reply within the time limit",
+        &["REQ-RSP-01", "REQ-RQ-08"],
+        Body::Every(answers),
+    ),
+    check(
+        "wire.stays_open",
+        "No request ends the connection or the adapter",
+        &["REQ-RQ-08"],
+        Body::Seen(stays_open),
+    ),
+    check(
+        "wire.one_text_item",
+        "A result is one text item with the operation's result as JSON",
+        &["REQ-MCP-09"],
+        Body::Every(one_text_item),
+    ),
+    check(
+        "wire.protocol_errors",
+        "Failures of operations and parameters are not JSON-RPC errors",
+        &["REQ-MCP-12", "REQ-RQ-08"],
+        Body::Every(protocol_errors),
+    ),
+    check(
+        "wire.is_error",
+        "`isError` is true for internal failures and false for recoverable failures and successes",
+        &["REQ-MCP-10", "REQ-MCP-11"],
+        Body::Every(is_error),
+    ),
 ];
 
 /// The codes that the protocol lists as recoverable.
