@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::collections::{having, is_refused, params_with, refused_with};
+use super::calls::{having, is_refused, params_with, refused_with};
 use super::{Body, Check, later, should_of_level_2 as check};
 use crate::adapter::Operation;
 use crate::call::Exchange;

@@ -1,11 +1,6 @@
 //! Checks of filters, sorting and search.
-
 mod operators;
-
-use std::cmp::Ordering;
-
-use serde_json::{Map, Value, json};
-
+use super::calls::{having, is_refused, params_with, refused_with};
 use super::encoding::is_free;
 use super::{Body, Check, later, of_level_2, should_of_level_2 as check};
 use crate::adapter::{Operation, Parameter};
@@ -14,8 +9,10 @@ use crate::cases::{Cases, Finding, Skip};
 use crate::nouns::{is_identifier, thing_of};
 use crate::pages;
 use crate::resources::Role;
-use crate::run::{Run, arguments, do_all};
+use crate::run::{Run, do_all};
 use crate::shape::Shape;
+use serde_json::{Map, Value, json};
+use std::cmp::Ordering;
 
 /// The maximum number of fields that are tried as sort fields.
 const MAX_SORT_FIELDS: usize = 8;
@@ -94,45 +91,6 @@ pub(super) const CHECKS: &[Check] = &[
         Body::Reads(later!(styles_mixed)),
     ),
 ];
-
-/// Returns the READ operations with this parameter. Without such operations, the adapter does not have the
-/// feature.
-pub(super) fn having<'a>(run: &'a Run, parameter: &str, cases: &Cases) -> Vec<&'a Operation> {
-    let having: Vec<_> =
-        run.adapter.reads().filter(|operation| operation.parameter(parameter).is_some()).collect();
-    if having.is_empty() {
-        cases.not_applicable(format!("no READ operation documents `{parameter}`"));
-    }
-    having
-}
-
-/// Whether a call was rejected for its parameters.
-pub(super) fn is_refused(exchange: &Exchange) -> bool {
-    exchange.code().is_some_and(|code| code.starts_with("VALIDATION_"))
-}
-
-/// Returns the parameters of a valid call with these added. Skips the case if no valid call is known.
-pub(super) fn params_with<const N: usize>(
-    run: &Run,
-    operation: &Operation,
-    more: [(&str, Value); N],
-    cases: &Cases,
-) -> Option<Map<String, Value>> {
-    let mut params = cases.ok_or_skip(run.valid(operation))?;
-    params.extend(more.map(|(name, value)| (name.to_owned(), value)));
-    Some(params)
-}
-
-/// Calls an operation that may have to reject these parameters, which are added to valid ones.
-pub(super) async fn refused_with<const N: usize>(
-    run: &Run,
-    operation: &Operation,
-    more: [(&str, Value); N],
-    cases: &Cases,
-) -> Option<Exchange> {
-    let params = params_with(run, operation, more, cases)?;
-    run.refused(&operation.tool, arguments(&operation.name, params), cases).await
-}
 
 async fn refused_each(
     run: &Run,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::collections::{having, is_refused, params_with, refused_with};
+use super::calls::{having, is_refused, params_with, refused_with};
 use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::call::Exchange;

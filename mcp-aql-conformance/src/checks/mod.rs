@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod batch;
+mod calls;
 mod collections;
 mod confirmation;
 mod creates;

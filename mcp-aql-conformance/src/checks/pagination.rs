@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::collections::{is_refused, params_with, refused_with};
+use super::calls::{is_refused, params_with, refused_with};
 use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::call::Exchange;

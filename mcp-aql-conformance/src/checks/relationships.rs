@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::collections::is_refused;
+use super::calls::is_refused;
 use super::{Body, Check, later, should_of_level_2 as check};
 use crate::adapter::Operation;
 use crate::call::Exchange;

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::{filter_fields, filtered, having, params_with};
+use super::{filter_fields, filtered};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::{having, params_with};
 use crate::pages;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
