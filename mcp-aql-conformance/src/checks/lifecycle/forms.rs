@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{CORE, is_on_one, lifecycle};
+use super::execution::{CORE, is_on_one, lifecycle};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};

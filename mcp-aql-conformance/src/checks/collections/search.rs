@@ -1,0 +1,188 @@
+//! Checks of searches.
+
+use serde_json::{Map, Value, json};
+
+use crate::adapter::{Operation, Parameter};
+use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::{having, params_with};
+use crate::checks::encoding::is_free;
+use crate::nouns::{is_identifier, thing_of};
+use crate::pages;
+use crate::resources::Role;
+use crate::run::{Run, do_all};
+use crate::shape::Shape;
+
+/// Whether the description of a search documents that several words are not alternatives.
+fn says_otherwise(operation: &Operation) -> bool {
+    let query =
+        operation.parameter("query").and_then(|query| query.member("description")?.as_str());
+    let text = format!("{} {}", operation.description, query.unwrap_or_default()).to_lowercase();
+    ["all words", "all of the words", "every word", "each word", "exact phrase", "as a phrase"]
+        .iter()
+        .any(|said| text.contains(said))
+        || text.split(|letter: char| !letter.is_alphanumeric()).any(|word| word == "substring")
+}
+
+/// Words from the items' texts that are long enough to be distinctive.
+fn search_candidates(items: &[Value]) -> Vec<String> {
+    let mut found = Vec::new();
+    for text in items.iter().filter_map(Value::as_object).flat_map(Map::values) {
+        let Some(text) = text.as_str() else { continue };
+        for word in text.split(|letter: char| !letter.is_alphabetic()) {
+            let word = word.to_lowercase();
+            if (4..=20).contains(&word.len()) && !found.contains(&word) {
+                found.push(word);
+            }
+        }
+    }
+    found
+}
+
+/// Creates two items of the searched type, each with a distinctive word in every free text, and returns the
+/// words. Returns an empty list if the run may not create such items.
+async fn plant_words(run: &Run, operation: &Operation) -> Vec<String> {
+    const WORDS: [&str; 2] = ["obsidian", "quicklime"];
+    let unheard = Cases::default();
+    let thing = thing_of(&operation.name);
+    let kind = thing.and_then(|thing| run.resources().named(&thing));
+    let create = kind.and_then(|kind| kind.operation(&run.adapter, Role::Create));
+    let Some((kind, create)) = kind.zip(create).filter(|(_, it)| run.forbids(it).is_none()) else {
+        return Vec::new();
+    };
+    let mut planted = Vec::new();
+    for word in WORDS {
+        let Ok(mut params) = run.valid(create) else { return planted };
+        for parameter in &create.parameters {
+            let is_text = is_free(run, parameter) && !is_identifier(&parameter.name);
+            if is_text && Shape::of(&run.adapter, parameter).accepts(&word.into()) {
+                params.insert(parameter.name.clone(), word.into());
+            }
+        }
+        if run.make_with(kind, params, &unheard).await.is_some() {
+            planted.push(word.to_owned());
+        }
+    }
+    planted
+}
+
+pub(super) async fn search_words(run: &Run, cases: &Cases) {
+    /// The maximum number of words to try.
+    const MAX_WORDS: usize = 12;
+    let mut operations = having(run, "query", cases);
+    operations.retain(|operation| {
+        let query = operation.parameter("query");
+        query.is_some_and(|query| query.kind == "string") && !says_otherwise(operation)
+    });
+    if operations.is_empty() {
+        cases.not_applicable(
+            "no READ operation searches plain text with several words as alternatives",
+        );
+    }
+    let jobs = operations.into_iter().map(|operation| async move {
+        let Some(params) = params_with(run, operation, [], cases) else { return };
+        let find = |text: String| {
+            let mut params = params.clone();
+            params.insert("query".to_owned(), text.into());
+            pages::all(run, operation, params, cases)
+        };
+        // Results of other operations may contain words that this search finds.
+        let mut words = run.harvested_words();
+        if let Some(items) = pages::all(run, operation, params.clone(), cases).await {
+            words.splice(0..0, search_candidates(&items));
+        }
+        words.splice(0..0, plant_words(run, operation).await);
+        words.truncate(MAX_WORDS);
+        let mut hits: Vec<(String, Vec<String>)> = Vec::new();
+        for word in words {
+            let Some(items) = find(word.clone()).await else { return };
+            let items: Vec<_> = items.iter().map(Value::to_string).collect();
+            let other = hits.iter().find(|(_, other)| {
+                let both = |one: &[String], other: &[String]| {
+                    one.iter().any(|item| !other.contains(item))
+                };
+                both(other, &items) && both(&items, other)
+            });
+            let Some((before, others)) = other else {
+                if !items.is_empty() {
+                    hits.push((word, items));
+                }
+                continue;
+            };
+            let text = format!("{before} {word}");
+            let Some(together) = find(text.clone()).await else { return };
+            let together: Vec<_> = together.iter().map(Value::to_string).collect();
+            let lost = others.iter().chain(&items).filter(|item| !together.contains(item)).count();
+            cases.expect(lost == 0, || {
+                Finding::shown(
+                    format!("{}: query \"{text}\"", operation.name),
+                    json!(together),
+                    format!(
+                        "all items that \"{before}\" or \"{word}\" finds; {lost} are missing"
+                    ),
+                    "treat several words as alternatives, or document in the description of `query` how \
+                     they are combined",
+                )
+            });
+            return;
+        }
+        cases.skip(Skip::Scarce(format!(
+            "two words for which `{}` finds different items",
+            operation.name
+        )));
+    });
+    do_all(jobs).await;
+}
+
+pub(super) fn search_query(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for operation in run.adapter.reads() {
+        let query = operation.parameter("query");
+        let finding = |expected: &str| {
+            let names: Vec<_> =
+                operation.parameters.iter().map(|parameter| parameter.name.as_str()).collect();
+            Finding::shown(
+                &operation.name,
+                names,
+                expected,
+                "name the parameter for the searched text `query`",
+            )
+        };
+        if operation.name.starts_with("search_") {
+            is_any = true;
+            let is_text = query.is_some_and(|query| query.kind == "string");
+            cases.expect(is_text, || finding("a parameter `query` of type string"));
+        } else if operation.name.starts_with("list_") {
+            is_any = true;
+            let is_required = query.is_some_and(|query| query.required);
+            cases.expect(!is_required, || {
+                finding("an optional `query`, because the operation lists everything")
+            });
+        }
+    }
+    if !is_any {
+        cases.not_applicable("no operation is named `search_…` or `list_…`");
+    }
+}
+
+pub(super) fn query_shape(run: &Run, cases: &Cases) {
+    let is_structured = |query: &&Parameter| query.kind != "string";
+    let mut is_any = false;
+    for operation in run.adapter.reads().filter(|operation| operation.name.starts_with("query_")) {
+        let Some(query) = operation.parameter("query").filter(is_structured) else { continue };
+        is_any = true;
+        let is_shown = run.adapter.types.iter().any(|known| known.name == query.kind);
+        let is_reported =
+            query.member("description").and_then(Value::as_str).is_some_and(|text| text.len() > 10);
+        cases.expect(is_shown && is_reported, || {
+            Finding::shown(
+                format!("{}: query", operation.name),
+                Value::Object(query.raw.clone()),
+                "the name of a type that `introspect types` shows, and a description of its grammar",
+                "declare a type for the query, and describe what it can express",
+            )
+        });
+    }
+    if !is_any {
+        cases.not_applicable("no operation `query_…` has a structured `query`");
+    }
+}
