@@ -291,7 +291,21 @@ impl Cases {
         found.map_err(|why| self.skip(why)).ok()
     }
 
+    /// Returns the elements. If there are none, marks the check as not applicable.
+    pub(crate) fn some_or_not_applicable<T>(
+        &self,
+        found: impl IntoIterator<Item = T>,
+        why: impl Into<String>,
+    ) -> Vec<T> {
+        let found: Vec<T> = found.into_iter().collect();
+        if found.is_empty() {
+            self.not_applicable(why);
+        }
+        found
+    }
+
     /// Marks the check as not applicable: the adapter documents that it does not have the feature.
+    /// The first reason is kept.
     pub(crate) fn not_applicable(&self, why: impl Into<String>) {
         let mut why = why.into();
         shorten_message(&mut why, &self.secrets);

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Body, Check, later, of_level_2 as check, should};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::items::{CreatedItem, same};
@@ -185,32 +186,51 @@ async fn only_named(run: &Run, cases: &Cases) {
     }
 }
 
-async fn reads_change_nothing(run: &Run, cases: &Cases) {
-    let kinds: Vec<_> = run.resources().kinds().iter().collect();
-    let listed =
-        kinds.iter().filter_map(|kind| Some((*kind, kind.operation(&run.adapter, Role::List)?)));
-    let mut lists: Vec<_> = listed.map(|(kind, list)| (Some(kind), list)).collect();
+/// A list of stored items: their resource, if it is known, the operation, and the items.
+type List<'r> = (Option<&'r Resource>, &'r Operation, pages::Items<'r>);
+
+/// Reads all lists of stored items.
+async fn lists<'r>(run: &'r Run, cases: &Cases) -> Vec<List<'r>> {
+    let kinds = run.resources().kinds().iter();
+    let of_kinds =
+        kinds.filter_map(|kind| Some((Some(kind), kind.operation(&run.adapter, Role::List)?)));
+    let mut lists: Vec<_> = of_kinds.collect();
     if lists.is_empty() {
         let plain = run.adapter.reads().filter(|operation| operation.required().next().is_none());
         lists.extend(plain.map(|list| (None, list)));
     }
-    let mut before = Vec::new();
-    for (kind, list) in &lists {
+    let has_any = !lists.is_empty();
+    let mut found = Vec::new();
+    for (kind, list) in lists {
         // Operations that do not return a collection are read directly.
         let Some(exchange) = run.call(list, Map::new(), cases).await else { continue };
         if exchange.data().and_then(pages::items).is_none() {
             continue;
         }
         let Some(items) = pages::all(run, list, Map::new(), cases).await else { continue };
-        before.push((*kind, *list, items));
+        found.push((kind, list, items));
     }
-    if before.is_empty() {
-        return match lists.is_empty() {
-            true => cases.not_applicable("no READ operation lists stored data"),
-            false => {
-                cases.skip(Skip::NoFixture("a READ operation that lists stored data".to_owned()))
-            }
-        };
+    if !has_any {
+        cases.not_applicable("no READ operation lists stored data");
+    } else if found.is_empty() {
+        cases.skip(Skip::NoFixture("a READ operation that lists stored data".to_owned()));
+    }
+    found
+}
+
+/// Whether two items are the same, with the same version.
+fn is_unchanged(kind: &Resource, names: &[String], before: &Value, after: &Value) -> bool {
+    kind.identity(before) == kind.identity(after)
+        && names.iter().map(String::as_str).chain(VERSIONS).all(|name| {
+            let there = |item: &Value| item.get(name).cloned().unwrap_or_default();
+            same(&there(before), &there(after))
+        })
+}
+
+async fn reads_change_nothing(run: &Run, cases: &Cases) {
+    let lists = lists(run, cases).await;
+    if lists.is_empty() {
+        return;
     }
     let mut asked = Vec::new();
     for operation in run.adapter.reads() {
@@ -221,19 +241,12 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
             asked.push(exchange.sent());
         }
     }
-    for (kind, list, before) in before {
+    for (kind, list, before) in lists {
         let Some(after) = pages::all(run, list, Map::new(), cases).await else { continue };
-        let names = kind.map(|kind| kind.settable(run));
+        let known = kind.map(|kind| (kind, kind.settable(run)));
         let is_same = before.len() == after.len()
-            && before.iter().zip(after.iter()).all(|(before, after)| match (kind, &names) {
-                (Some(kind), Some(names)) => {
-                    kind.identity(before) == kind.identity(after)
-                        && names.iter().chain(&VERSIONS.map(str::to_owned)).all(|name| {
-                            let there = |item: &Value| item.get(name).cloned().unwrap_or_default();
-                            same(&there(before), &there(after))
-                        })
-                }
-                _ => true,
+            && before.iter().zip(after.iter()).all(|(before, after)| {
+                known.as_ref().is_none_or(|(kind, names)| is_unchanged(kind, names, before, after))
             });
         cases.expect(is_same, || Finding {
             sent: asked.iter().take(5).cloned().collect(),

@@ -192,6 +192,13 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
     .flatten()
 }
 
+/// Returns the checks of the requested level and categories.
+pub(crate) fn selected(settings: &Settings) -> impl Iterator<Item = &'static Check> {
+    all().filter(|check| check.level <= settings.level).filter(|check| {
+        settings.categories.is_empty() || settings.categories.contains(check.category())
+    })
+}
+
 impl Check {
     /// The reason why the configuration excludes the check, if it does.
     pub(crate) fn left_out(&self, settings: &Settings) -> Option<String> {

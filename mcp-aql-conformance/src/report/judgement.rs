@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict, show};
 use crate::adapter::Adapter;
 use crate::cases::{CaseResults, Finding, Skip, shorten_message};
+use crate::category::Mode;
 use crate::checks::{self, Check, Keyword};
 use crate::config::Settings;
 use crate::learn::LearnError;
-use crate::results::RunResults;
+use crate::results::{ModeResults, RunResults};
 use crate::secrets::Secrets;
 
 impl CheckReport {
@@ -26,53 +27,20 @@ impl CheckReport {
         check: &Check,
         surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a CaseResults)>,
     ) -> Self {
-        let mut report = Self {
-            id: check.id.to_owned(),
-            title: check.title.to_owned(),
-            requirements: check.requirements.iter().map(|id| (*id).to_owned()).collect(),
-            keyword: match check.keyword {
-                Keyword::Must => "MUST".to_owned(),
-                Keyword::Should => "SHOULD".to_owned(),
-            },
-            level: check.level,
-            verdict: Verdict::Skip,
-            passed: 0,
-            found: 0,
-            findings: Vec::new(),
-            skipped: BTreeMap::new(),
-            not_applicable: None,
-            partial: false,
-            cut_short: false,
-        };
+        let mut report = Self::untested(check);
         // Whether another run could test skipped cases.
         let mut is_open = false;
         for (adapter, collected) in surfaces {
-            let mode = adapter.map(|adapter| adapter.mode);
+            let mode = adapter.map(|adapter| adapter.mode.to_string());
             report.passed += collected.passed;
             report.found += collected.found;
-            report.findings.extend(
-                collected
-                    .findings
-                    .iter()
-                    .cloned()
-                    .map(|finding| Finding { mode: mode.map(|mode| mode.to_string()), ..finding }),
-            );
+            let findings = collected.findings.iter().cloned();
+            report
+                .findings
+                .extend(findings.map(|finding| Finding { mode: mode.clone(), ..finding }));
             for (why, count) in &collected.skipped {
                 *report.skipped.entry(why.reason()).or_default() += count;
-                report.partial |= match why {
-                    // `LeftOut` is reported beside the verdict, and the others were tested with other data.
-                    Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
-                    Skip::NotAllowed(_) | Skip::CutShort(_) => true,
-                    // Level 1 covers the operations that can be tested safely.
-                    _ if check.level == 1 => false,
-                    // An operation without required parameters selects its data itself, so that no
-                    // configuration makes the call safe.
-                    Skip::NotOurs(operation) => {
-                        let operation = adapter.and_then(|adapter| adapter.operation(operation));
-                        operation.is_none_or(|operation| operation.required().next().is_some())
-                    }
-                    Skip::NoFixture(_) => true,
-                };
+                report.partial |= is_partial(check, adapter, why);
                 report.cut_short |= matches!(why, Skip::CutShort(_));
                 if matches!(why, Skip::Unsafe(_)) {
                     report.not_applicable.get_or_insert_with(|| why.reason());
@@ -100,6 +68,89 @@ impl CheckReport {
         }
         report
     }
+
+    /// Creates the report of a check without cases.
+    fn untested(check: &Check) -> Self {
+        Self {
+            id: check.id.to_owned(),
+            title: check.title.to_owned(),
+            requirements: check.requirements.iter().map(|id| (*id).to_owned()).collect(),
+            keyword: check.keyword.as_str().to_owned(),
+            level: check.level,
+            verdict: Verdict::Skip,
+            passed: 0,
+            found: 0,
+            findings: Vec::new(),
+            skipped: BTreeMap::new(),
+            not_applicable: None,
+            partial: false,
+            cut_short: false,
+        }
+    }
+}
+
+/// Whether another configuration would test a case that was skipped for this reason.
+fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
+    match why {
+        // `LeftOut` is reported beside the verdict, and the others were tested with other data.
+        Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
+        Skip::NotAllowed(_) | Skip::CutShort(_) => true,
+        // Level 1 covers the operations that can be tested safely.
+        _ if check.level == 1 => false,
+        // An operation without required parameters selects its data itself, so that no configuration
+        // makes the call safe.
+        Skip::NotOurs(operation) => {
+            let operation = adapter.and_then(|adapter| adapter.operation(operation));
+            operation.is_none_or(|operation| operation.required().next().is_some())
+        }
+        Skip::NoFixture(_) => true,
+    }
+}
+
+/// The reports of all selected checks by category, and the number of checks of each verdict.
+fn judge_all(settings: &Settings, whole: &RunResults) -> (Vec<CategoryReport>, Summary) {
+    let mut categories: Vec<CategoryReport> = Vec::new();
+    let mut summary = Summary::default();
+    for check in checks::selected(settings) {
+        let report = CheckReport::of(check, whole);
+        summary.count(report.verdict);
+        let name = check.category();
+        match categories.iter_mut().find(|category| category.name == name) {
+            Some(category) => category.checks.push(report),
+            None => categories.push(CategoryReport { name: name.to_owned(), checks: vec![report] }),
+        }
+    }
+    (categories, summary)
+}
+
+/// The reasons why modes could not be tested.
+fn unlearned(whole: &RunResults) -> Vec<String> {
+    let reason = |(mode, why): &(Option<Mode>, LearnError)| match mode {
+        None => why.to_string(),
+        // One mode is enough for level 1.
+        Some(_) if matches!(why, LearnError::OtherMode { .. }) => format!("level 2: {why}"),
+        Some(mode) => format!("{mode} mode: {why}"),
+    };
+    whole.unlearned.iter().map(reason).collect()
+}
+
+/// The items that each mode left behind.
+fn left_behind(whole: &RunResults) -> Vec<String> {
+    let of_mode = |surface: &ModeResults| {
+        let mode = surface.adapter.mode;
+        let left = surface.left_behind.iter();
+        left.map(|left| format!("{mode} mode: {left}")).collect::<Vec<_>>()
+    };
+    whole.surfaces.iter().flat_map(of_mode).collect()
+}
+
+/// The operations and checks that the configuration excludes, and further adapters of the server.
+fn left_out(settings: &Settings, adapter: Option<&Adapter>) -> Vec<String> {
+    let excluded = settings.file.skip.iter().map(ToString::to_string);
+    let others = adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
+        format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
+    });
+    excluded.chain(others).collect()
 }
 
 impl Report {
@@ -109,64 +160,21 @@ impl Report {
         secrets: &Secrets,
         whole: &RunResults,
     ) -> Self {
-        let mut categories: Vec<CategoryReport> = Vec::new();
-        let mut summary = Summary::default();
-        let wanted = checks::all().filter(|check| {
-            check.level <= settings.level
-                && (settings.categories.is_empty()
-                    || settings.categories.contains(check.category()))
-        });
-        for check in wanted {
-            let report = CheckReport::of(check, whole);
-            summary.count(report.verdict);
-            let name = check.category();
-            match categories.iter_mut().find(|category| category.name == name) {
-                Some(category) => category.checks.push(report),
-                None => {
-                    categories.push(CategoryReport { name: name.to_owned(), checks: vec![report] })
-                }
-            }
-        }
+        let (categories, summary) = judge_all(settings, whole);
         let adapter = whole.surfaces.first().map(|surface| &surface.adapter);
+        let version = adapter.and_then(|adapter| adapter.protocol().get("version")?.as_str());
         let mut report = Self {
             implementation: adapter.map_or("unknown", |adapter| adapter.name()).to_owned(),
             version: adapter.map_or("unknown", |adapter| adapter.version()).to_owned(),
-            spec_version: adapter
-                .and_then(|adapter| adapter.protocol().get("version")?.as_str())
-                .unwrap_or("unknown")
-                .to_owned(),
+            spec_version: version.unwrap_or("unknown").to_owned(),
             target: target.to_owned(),
             runner: env!("CARGO_PKG_VERSION").to_owned(),
             requested_level: settings.level,
             conformance_level: 0,
-            left_out: settings
-                .file
-                .skip
-                .iter()
-                .map(ToString::to_string)
-                .chain(adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
-                    format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
-                }))
-                .collect(),
-            obstacles: whole
-                .unlearned
-                .iter()
-                .map(|(mode, why)| match mode {
-                    None => why.to_string(),
-                    // One mode is enough for level 1.
-                    Some(_) if matches!(why, LearnError::OtherMode { .. }) => format!("level 2: {why}"),
-                    Some(mode) => format!("{mode} mode: {why}"),
-                })
-                .collect(),
+            left_out: left_out(settings, adapter),
+            obstacles: unlearned(whole),
             modes: whole.surfaces.iter().map(|surface| surface.adapter.mode).collect(),
-            left_behind: whole
-                .surfaces
-                .iter()
-                .flat_map(|surface| {
-                    let mode = surface.adapter.mode;
-                    surface.left_behind.iter().map(move |left| format!("{mode} mode: {left}"))
-                })
-                .collect(),
+            left_behind: left_behind(whole),
             duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
             summary,
             categories,

@@ -128,7 +128,11 @@ impl Run {
         self.health.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn into_parts(self) -> (Adapter, Arc<Connection>) {
-        (self.adapter, self.connection.into_inner())
+    /// Closes the connection and returns the learned adapter.
+    pub(crate) async fn close(self) -> Adapter {
+        if let Some(connection) = Arc::into_inner(self.connection.into_inner()) {
+            connection.close().await;
+        }
+        self.adapter
     }
 }

@@ -83,33 +83,7 @@ impl<'a> Shape<'a> {
             }
         };
         let kinds = self.kinds();
-        let takes = |value: &Value| {
-            kinds.iter().any(|kind| kind.takes_type_of(value))
-                // The type of an enumeration follows from its values.
-                || self.words().into_iter().flatten().any(|word| type_of(word) == type_of(value))
-        };
-        for value in [
-            json!("conformance"),
-            json!(7),
-            json!(1.5),
-            json!(true),
-            json!(["conformance"]),
-            json!({ "conformance": 1 }),
-        ] {
-            if !takes(&value) {
-                add(Fault::Type, value);
-            }
-        }
-        // The text of a valid number or boolean is still a text.
-        let written = kinds
-            .iter()
-            .filter(|kind| matches!(kind, Kind::Whole | Kind::Number | Kind::Flag))
-            .find_map(|kind| self.make_kind(kind, 1, 0, &Cell::new(MAX_STEPS)));
-        if let Some(text) = written.map(|value| json!(value.to_string()))
-            && !takes(&text)
-        {
-            add(Fault::Type, text);
-        }
+        self.wrong_types(&kinds, &mut add);
         if let Some(words) = self.words() {
             if words.iter().any(Value::is_string) {
                 add(Fault::Word, json!("conformance_probe"));
@@ -122,55 +96,88 @@ impl<'a> Shape<'a> {
         }
         for kind in &kinds {
             match kind {
-                Kind::Whole | Kind::Number => {
-                    if let Some(below) =
-                        self.number("minimum").and_then(|edge| whole(edge.ceil() - 1.0))
-                    {
-                        add(Fault::Below, below);
-                    }
-                    if let Some(above) =
-                        self.number("maximum").and_then(|edge| whole(edge.floor() + 1.0))
-                    {
-                        add(Fault::Above, above);
-                    }
-                }
+                Kind::Whole | Kind::Number => self.wrong_numbers(&mut add),
                 Kind::Text => self.wrong_text(&mut add),
                 Kind::List => {
-                    let Some(items) = self.items() else { continue };
-                    for item in items.all_wrong(depth + 1) {
+                    for item in self.wrong_items(depth) {
                         add(Fault::Item, json!([item.value]));
                     }
                 }
                 Kind::Object => {
-                    let Some(values) = self.items() else { continue };
-                    for value in values.all_wrong(depth + 1) {
+                    for value in self.wrong_items(depth) {
                         add(Fault::Item, json!({ "conformance": value.value }));
                     }
                 }
-                Kind::Fields(fields) => {
-                    let Some(Value::Object(whole)) =
-                        self.make_kind(kind, 0, 0, &Cell::new(MAX_STEPS))
-                    else {
-                        continue;
-                    };
-                    for field in fields {
-                        let Some(name) = field.name() else { continue };
-                        if field.is_required() {
-                            let mut lacking = whole.clone();
-                            lacking.remove(name);
-                            add(Fault::Member, lacking.into());
-                        }
-                        if let Some(item) = field.all_wrong(depth + 1).into_iter().next() {
-                            let mut changed = whole.clone();
-                            changed.insert(name.to_owned(), item.value);
-                            add(Fault::Member, changed.into());
-                        }
-                    }
-                }
+                Kind::Fields(fields) => self.wrong_fields(kind, fields, depth, &mut add),
                 _ => {}
             }
         }
         wrong
+    }
+
+    /// Values of other JSON types, and the text of a valid number or boolean, which is still a text.
+    fn wrong_types(self, kinds: &[Kind<'_>], add: &mut impl FnMut(Fault, Value)) {
+        let takes = |value: &Value| {
+            kinds.iter().any(|kind| kind.takes_type_of(value))
+                // The type of an enumeration follows from its values.
+                || self.words().into_iter().flatten().any(|word| type_of(word) == type_of(value))
+        };
+        let written = kinds
+            .iter()
+            .filter(|kind| matches!(kind, Kind::Whole | Kind::Number | Kind::Flag))
+            .find_map(|kind| self.make_kind(kind, 1, 0, &Cell::new(MAX_STEPS)));
+        let others = [
+            json!("conformance"),
+            json!(7),
+            json!(1.5),
+            json!(true),
+            json!(["conformance"]),
+            json!({ "conformance": 1 }),
+        ];
+        for value in others.into_iter().chain(written.map(|value| json!(value.to_string()))) {
+            if !takes(&value) {
+                add(Fault::Type, value);
+            }
+        }
+    }
+
+    fn wrong_numbers(self, add: &mut impl FnMut(Fault, Value)) {
+        if let Some(below) = self.number("minimum").and_then(|edge| whole(edge.ceil() - 1.0)) {
+            add(Fault::Below, below);
+        }
+        if let Some(above) = self.number("maximum").and_then(|edge| whole(edge.floor() + 1.0)) {
+            add(Fault::Above, above);
+        }
+    }
+
+    /// Invalid items of a list, and invalid values of a map.
+    fn wrong_items(self, depth: usize) -> Vec<InvalidValue> {
+        self.items().map(|items| items.all_wrong(depth + 1)).unwrap_or_default()
+    }
+
+    /// Objects that lack a required field, or have one invalid field.
+    fn wrong_fields(
+        self,
+        kind: &Kind<'_>,
+        fields: &[Shape<'_>],
+        depth: usize,
+        add: &mut impl FnMut(Fault, Value),
+    ) {
+        let made = self.make_kind(kind, 0, 0, &Cell::new(MAX_STEPS));
+        let Some(Value::Object(whole)) = made else { return };
+        for field in fields {
+            let Some(name) = field.name() else { continue };
+            if field.is_required() {
+                let mut lacking = whole.clone();
+                lacking.remove(name);
+                add(Fault::Member, lacking.into());
+            }
+            if let Some(item) = field.all_wrong(depth + 1).into_iter().next() {
+                let mut changed = whole.clone();
+                changed.insert(name.to_owned(), item.value);
+                add(Fault::Member, changed.into());
+            }
+        }
     }
 
     fn wrong_text(self, add: &mut impl FnMut(Fault, Value)) {

@@ -66,71 +66,88 @@ async fn plant_words(run: &Run, operation: &Operation) -> Vec<String> {
 }
 
 pub(super) async fn search_words(run: &Run, cases: &Cases) {
-    /// The maximum number of words to try.
-    const MAX_WORDS: usize = 12;
-    let mut operations = having(run, "query", cases);
-    operations.retain(|operation| {
+    let operations = having(run, "query", cases).into_iter().filter(|operation| {
         let query = operation.parameter("query");
         query.is_some_and(|query| query.kind == "string") && !says_otherwise(operation)
     });
-    if operations.is_empty() {
-        cases.not_applicable(
-            "no READ operation searches plain text with several words as alternatives",
-        );
-    }
+    let operations = cases.some_or_not_applicable(
+        operations,
+        "no READ operation searches plain text with several words as alternatives",
+    );
     let jobs = operations.into_iter().map(|operation| async move {
         let Some(params) = params_with(run, operation, [], cases) else { return };
-        let find = |text: String| {
-            let mut params = params.clone();
-            params.insert("query".to_owned(), text.into());
-            pages::all(run, operation, params, cases)
-        };
-        // Results of other operations may contain words that this search finds.
-        let mut words = run.harvested_words();
-        if let Some(items) = pages::all(run, operation, params.clone(), cases).await {
-            words.splice(0..0, search_candidates(&items));
-        }
-        words.splice(0..0, plant_words(run, operation).await);
-        words.truncate(MAX_WORDS);
-        let mut hits: Vec<(String, Vec<String>)> = Vec::new();
-        for word in words {
-            let Some(items) = find(word.clone()).await else { return };
-            let items: Vec<_> = items.iter().map(Value::to_string).collect();
-            let other = hits.iter().find(|(_, other)| {
-                let both = |one: &[String], other: &[String]| {
-                    one.iter().any(|item| !other.contains(item))
-                };
-                both(other, &items) && both(&items, other)
-            });
-            let Some((before, others)) = other else {
-                if !items.is_empty() {
-                    hits.push((word, items));
-                }
-                continue;
-            };
-            let text = format!("{before} {word}");
-            let Some(together) = find(text.clone()).await else { return };
-            let together: Vec<_> = together.iter().map(Value::to_string).collect();
-            let lost = others.iter().chain(&items).filter(|item| !together.contains(item)).count();
-            cases.expect(lost == 0, || {
-                Finding::shown(
-                    format!("{}: query \"{text}\"", operation.name),
-                    json!(together),
-                    format!(
-                        "all items that \"{before}\" or \"{word}\" finds; {lost} are missing"
-                    ),
-                    "treat several words as alternatives, or document in the description of `query` how \
-                     they are combined",
-                )
-            });
-            return;
-        }
-        cases.skip(Skip::Scarce(format!(
-            "two words for which `{}` finds different items",
-            operation.name
-        )));
+        let found = differing_words(run, operation, &params, cases).await;
+        let Some([(before, others), (word, items)]) = found else { return };
+        let text = format!("{before} {word}");
+        let together = search(run, operation, &params, &text, cases).await;
+        let Some(together) = together else { return };
+        let lost = others.iter().chain(&items).filter(|item| !together.contains(item)).count();
+        cases.expect(lost == 0, || {
+            Finding::shown(
+                format!("{}: query \"{text}\"", operation.name),
+                json!(together),
+                format!("all items that \"{before}\" or \"{word}\" finds; {lost} are missing"),
+                "treat several words as alternatives, or document in the description of `query` how \
+                 they are combined",
+            )
+        });
     });
     do_all(jobs).await;
+}
+
+/// A word and the items that a search for it finds, as text.
+type Hits = (String, Vec<String>);
+
+/// Returns two words each of which finds an item that the other does not find. Skips the case if there are
+/// none.
+async fn differing_words(
+    run: &Run,
+    operation: &Operation,
+    params: &Map<String, Value>,
+    cases: &Cases,
+) -> Option<[Hits; 2]> {
+    /// The maximum number of words to try.
+    const MAX_WORDS: usize = 12;
+    // Results of other operations may contain words that this search finds.
+    let mut words = run.harvested_words();
+    if let Some(items) = pages::all(run, operation, params.clone(), cases).await {
+        words.splice(0..0, search_candidates(&items));
+    }
+    words.splice(0..0, plant_words(run, operation).await);
+    words.truncate(MAX_WORDS);
+    let finds_more =
+        |one: &[String], other: &[String]| one.iter().any(|item| !other.contains(item));
+    let mut hits: Vec<Hits> = Vec::new();
+    for word in words {
+        let items = search(run, operation, params, &word, cases).await?;
+        let other =
+            hits.iter().find(|(_, other)| finds_more(other, &items) && finds_more(&items, other));
+        if let Some(other) = other.cloned() {
+            return Some([other, (word, items)]);
+        }
+        if !items.is_empty() {
+            hits.push((word, items));
+        }
+    }
+    cases.skip(Skip::Scarce(format!(
+        "two words for which `{}` finds different items",
+        operation.name
+    )));
+    None
+}
+
+/// The items that a search finds, as text.
+async fn search(
+    run: &Run,
+    operation: &Operation,
+    params: &Map<String, Value>,
+    text: &str,
+    cases: &Cases,
+) -> Option<Vec<String>> {
+    let mut params = params.clone();
+    params.insert("query".to_owned(), text.into());
+    let items = pages::all(run, operation, params, cases).await?;
+    Some(items.iter().map(Value::to_string).collect())
 }
 
 pub(super) fn search_query(run: &Run, cases: &Cases) {

@@ -3,10 +3,12 @@
 use serde_json::{Map, Value};
 
 use super::pending_call::{PendingCall, ask, gated, held, none, params};
+use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::checks::danger_levels::DangerLevels;
 use crate::items::confirmed;
+use crate::resources::GatedOperation;
 use crate::run::Run;
 
 /// A well-formed token that the adapter has not issued.
@@ -98,61 +100,11 @@ pub(super) async fn other_params(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn other_operation(run: &Run, cases: &Cases) {
-    let all = gated(run).await;
-    let Some(first) = all.first() else { return none(run, cases).await };
-    let others: Vec<_> = all.iter().skip(1).collect();
+    let Some((first, others)) = gated(run).await.split_first() else {
+        return none(run, cases).await;
+    };
     if others.is_empty() {
-        let stated = DangerLevels::query(run).await;
-        // Operations that do not act on the run's items need configured parameters.
-        let configured = run.adapter.operations.iter().filter_map(|operation| {
-            let params = run.settings.file.params.get(&operation.name)?;
-            let is_other = operation.name != first.operation && !operation.is_read();
-            (is_other && stated.says_confirmed(operation)).then_some((operation, params))
-        });
-        let mut is_tried = false;
-        for (operation, params) in configured {
-            is_tried = true;
-            let Some(asked) = held(run, first, cases).await else { continue };
-            let Some(token) = asked.token(cases) else { continue };
-            let params = confirmed(operation, params.clone(), &token);
-            let Some(exchange) = run.call(operation, params, cases).await else { continue };
-            cases.expect(exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
-                Finding::of(
-                    &exchange,
-                    &operation.name,
-                    format!(
-                        "a failure TOKEN_SCOPE_MISMATCH: the token is for `{}`",
-                        asked.operation.name
-                    ),
-                    "bind a token to its operation",
-                )
-            });
-        }
-        if is_tried {
-            return;
-        }
-        let mut untried = run.adapter.operations.iter().filter(|operation| {
-            operation.name != first.operation
-                && (stated.says_confirmed(operation)
-                    || run.resources().kinds().iter().any(|kind| {
-                        run.forbids(operation).is_some()
-                            && run
-                                .resources()
-                                .on_one(&run.adapter, kind)
-                                .any(|other| other.name == operation.name)
-                    }))
-        });
-        return match untried.next() {
-            Some(operation) => cases.skip(run.forbids(operation).unwrap_or_else(|| {
-                Skip::NoFixture(format!(
-                    "a second operation that requires confirmation and acts on items that the run creates, unlike `{}`",
-                    operation.name
-                ))
-            })),
-            None => cases.not_applicable(
-                "only one operation requires confirmation",
-            ),
-        };
+        return other_configured(run, first, cases).await;
     }
     for other in others {
         let Some(asked) = held(run, first, cases).await else { continue };
@@ -171,6 +123,62 @@ pub(super) async fn other_operation(run: &Run, cases: &Cases) {
             )
         });
     }
+}
+
+/// Tries the token of an operation with operations that do not act on the run's items, which need configured
+/// parameters.
+async fn other_configured(run: &Run, first: &GatedOperation, cases: &Cases) {
+    let stated = DangerLevels::query(run).await;
+    let configured = run.adapter.operations.iter().filter_map(|operation| {
+        let params = run.settings.file.params.get(&operation.name)?;
+        let is_other = operation.name != first.operation && !operation.is_read();
+        (is_other && stated.says_confirmed(operation)).then_some((operation, params))
+    });
+    let configured: Vec<_> = configured.collect();
+    if configured.is_empty() {
+        return skip_other(run, first, &stated, cases);
+    }
+    for (operation, params) in configured {
+        let Some(asked) = held(run, first, cases).await else { continue };
+        let Some(token) = asked.token(cases) else { continue };
+        let params = confirmed(operation, params.clone(), &token);
+        let Some(exchange) = run.call(operation, params, cases).await else { continue };
+        cases.expect(exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                format!(
+                    "a failure TOKEN_SCOPE_MISMATCH: the token is for `{}`",
+                    asked.operation.name
+                ),
+                "bind a token to its operation",
+            )
+        });
+    }
+}
+
+/// Records why no second operation could be tried.
+fn skip_other(run: &Run, first: &GatedOperation, stated: &DangerLevels, cases: &Cases) {
+    let is_forbidden_on_one = |operation: &Operation| {
+        run.forbids(operation).is_some()
+            && run.resources().kinds().iter().any(|kind| {
+                let mut on_one = run.resources().on_one(&run.adapter, kind);
+                on_one.any(|other| other.name == operation.name)
+            })
+    };
+    let untried = run.adapter.operations.iter().find(|operation| {
+        operation.name != first.operation
+            && (stated.says_confirmed(operation) || is_forbidden_on_one(operation))
+    });
+    let Some(operation) = untried else {
+        return cases.not_applicable("only one operation requires confirmation");
+    };
+    cases.skip(run.forbids(operation).unwrap_or_else(|| {
+        Skip::NoFixture(format!(
+            "a second operation that requires confirmation and acts on items that the run creates, unlike `{}`",
+            operation.name
+        ))
+    }));
 }
 
 pub(super) async fn unknown_token(run: &Run, cases: &Cases) {

@@ -1,6 +1,6 @@
 //! Checks that invalid text is rejected.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::free_texts;
 use crate::call::{Exchange, Reply};
@@ -39,6 +39,11 @@ pub(super) async fn nul(run: &Run, cases: &Cases) {
 /// Bytes that are not valid text, and a description of them.
 type InvalidText = (&'static [u8], &'static str);
 
+/// The part of a message that is replaced by invalid text.
+const PLACE: &str = "conformance-probe";
+const EXPECTED: &str =
+    "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode it";
+
 const NO_UTF8: [InvalidText; 5] = [
     (b"\xc0\xaf", "an overlong encoding of a slash"),
     (b"a\x80", "a lone continuation byte"),
@@ -74,77 +79,79 @@ async fn send_all_invalid(run: &Run, all: &[InvalidText], cases: &Cases) {
     }
 }
 
-/// Sends one invalid request and a valid one after it. If the adapter cannot read the id of the first, it
-/// only answers the second.
+/// Sends one invalid request, and expects a rejection.
 async fn send_invalid(
     run: &Run,
     connection: &Connection,
     (bytes, what): &InvalidText,
     cases: &Cases,
 ) {
-    const PLACE: &str = "conformance-probe";
-    let (id, tool) = (connection.next_id(), run.adapter.introspect.clone());
     let call = json!({
         "operation": "introspect",
         "params": { "query": "operations", "name": PLACE },
     });
+    let reply = match reply_to_invalid(run, connection, &call, bytes).await {
+        // A message without an id cannot be assigned to a request: the request was rejected or ignored.
+        // An HTTP server may reject the request before it parses it.
+        Ok(None | Some(Reply::NoResponse(NoResponse::Status(400..=499)))) => return cases.pass(),
+        Ok(Some(Reply::NoResponse(lost))) | Err(lost) => return ended(&lost, bytes, what, cases),
+        Ok(Some(reply)) => reply,
+    };
+    let exchange = Exchange { tool: run.adapter.introspect.clone(), arguments: call, reply };
+    let is_refused = matches!(exchange.reply, Reply::Protocol { .. })
+        || exchange.code() == Some("VALIDATION_INVALID_ENCODING");
+    cases.expect(is_refused, || Finding {
+        sent: sent(bytes, what),
+        ..Finding::of(
+            &exchange,
+            "introspect: `name`",
+            EXPECTED,
+            "decode strictly: replacing invalid bytes changes the client's text",
+        )
+    });
+}
+
+/// Sends a call with these bytes instead of `PLACE`, and a valid call after it. Returns the reply to the
+/// first one, `None` if only the second one is answered, which happens if the adapter cannot read the id of
+/// the first, or the reason why none is answered.
+async fn reply_to_invalid(
+    run: &Run,
+    connection: &Connection,
+    call: &Value,
+    bytes: &[u8],
+) -> Result<Option<Reply>, NoResponse> {
+    let (id, tool) = (json!(connection.next_id()), &run.adapter.introspect);
     let message = json!({
         "jsonrpc": "2.0", "id": id, "method": "tools/call",
         "params": { "name": tool, "arguments": call },
     });
     let text = message.to_string();
-    let Some((before, after)) = text.split_once(PLACE) else { return };
+    let (before, after) = text.split_once(PLACE).unwrap_or_default();
     let message = [before.as_bytes(), bytes, after.as_bytes()].concat();
-    let limit = run.settings.limits.request;
     let behind = async {
-        let answer = run
-            .send_on(
-                connection,
-                &tool,
-                json!({ "operation": "introspect", "params": {
-                    "query": "operations", "name": "conformance_probe",
-                }}),
-            )
-            .await;
+        let valid = json!({ "operation": "introspect", "params": {
+            "query": "operations", "name": "conformance_probe",
+        }});
+        let answer = run.send_on(connection, tool, valid).await;
         // The adapter has had time to answer the first request.
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
         answer
     };
-    let id = json!(id);
-    let first = connection.exchange(&id, message, limit);
+    let first = connection.exchange(&id, message, run.settings.limits.request);
     tokio::pin!(first, behind);
-    let reply = tokio::select! {
+    tokio::select! {
         biased;
-        answer = &mut first => Some(Reply::from(answer)),
+        answer = &mut first => Ok(Some(Reply::from(answer))),
         next = &mut behind => match next.no_response() {
-            Some(lost) => return ended(lost, bytes, what, cases),
-            None => None,
+            Some(lost) => Err(lost.clone()),
+            None => Ok(None),
         },
-    };
-    let Some(reply) = reply else {
-        // A message without an id cannot be assigned to a request: the request was rejected or ignored.
-        return cases.pass();
-    };
-    let exchange = Exchange { tool: tool.clone(), arguments: call, reply };
-    if let Some(lost) = exchange.no_response() {
-        // An HTTP server may reject the request before it parses it.
-        if matches!(lost, NoResponse::Status(400..=499)) {
-            return cases.pass();
-        }
-        return ended(lost, bytes, what, cases);
     }
-    let is_refused = matches!(exchange.reply, Reply::Protocol { .. })
-        || exchange.code() == Some("VALIDATION_INVALID_ENCODING");
-    cases.expect(is_refused, || Finding {
-        sent: json!(format!("introspect, with {what} in `name`: {}", bytes.escape_ascii())),
-        ..Finding::of(
-            &exchange,
-            "introspect: `name`",
-                "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode \
-                 it",
-            "decode strictly: replacing invalid bytes changes the client's text",
-        )
-    });
+}
+
+/// The sent request, in the form that findings report.
+fn sent(bytes: &[u8], what: &str) -> Value {
+    json!(format!("introspect, with {what} in `name`: {}", bytes.escape_ascii()))
 }
 
 /// Reports a missing reply if the adapter terminated because of the request.
@@ -153,12 +160,11 @@ fn ended(lost: &NoResponse, bytes: &[u8], what: &str, cases: &Cases) {
         return cases.skip(Skip::CutShort(lost.to_string()));
     }
     cases.fail(Finding {
-        sent: json!(format!("introspect, with {what} in `name`: {}", bytes.escape_ascii())),
+        sent: sent(bytes, what),
         ..Finding::shown(
             "introspect: `name`",
             lost.to_string(),
-            "a failure VALIDATION_INVALID_ENCODING, or a JSON-RPC error if the transport cannot decode \
-             it",
+            EXPECTED,
             "reject invalid text and continue: one invalid message must not terminate the adapter",
         )
     });

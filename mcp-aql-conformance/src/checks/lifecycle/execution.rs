@@ -71,12 +71,19 @@ pub(super) fn starters<'r>(run: &'r Run, cases: &Cases) -> Vec<Starter<'r>> {
     let with_lifecycle = run.adapter.operations.iter().filter(|operation| {
         operation.category == Some(Category::Execute) && lifecycle(operation).is_some()
     });
-    let starters: Vec<_> =
-        with_lifecycle.map(|operation| Starter { operation, steering }).collect();
-    if starters.is_empty() {
-        cases.not_applicable("no EXECUTE operation documents a lifecycle");
-    }
-    starters
+    cases.some_or_not_applicable(
+        with_lifecycle.map(|operation| Starter { operation, steering }),
+        "no EXECUTE operation documents a lifecycle",
+    )
+}
+
+/// The operations that document a lifecycle with this feature.
+pub(super) fn supporting<'r>(run: &'r Run, feature: &str, cases: &Cases) -> Vec<Starter<'r>> {
+    let starters = starters(run, cases).into_iter();
+    cases.some_or_not_applicable(
+        starters.filter(|starter| supports(starter.operation, feature)),
+        format!("no operation documents `{feature}`"),
+    )
 }
 
 pub(super) fn member<'v>(exchange: &'v Exchange, name: &str) -> Option<&'v str> {

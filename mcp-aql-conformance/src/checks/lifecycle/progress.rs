@@ -2,32 +2,16 @@
 
 use serde_json::{Value, json};
 
-use super::execution::{starters, supports};
+use super::execution::supporting;
+use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
 use crate::run::{Run, arguments};
 
+const TOKEN: &str = "conformance-progress";
+
 pub(super) async fn progress(run: &Run, cases: &Cases) {
-    const TOKEN: &str = "conformance-progress";
-    let all = starters(run, cases);
-    let had_any = !all.is_empty();
-    let starters: Vec<_> = all
-        .into_iter()
-        .filter(|starter| supports(starter.operation, "progress_reporting"))
-        .collect();
-    if had_any && starters.is_empty() {
-        cases.not_applicable("no operation documents `progress_reporting`");
-    }
-    for starter in starters {
-        if let Some(why) = run.forbids(starter.operation) {
-            cases.skip(why);
-            continue;
-        }
-        let Some(params) = run.to_run(starter.operation, cases).await else { continue };
-        let arguments = arguments(&starter.operation.name, params);
-        if let Some(why) = run.ownership_skip_reason(starter.operation, &arguments) {
-            cases.skip(why);
-            continue;
-        }
+    for starter in supporting(run, "progress_reporting", cases) {
+        let Some(arguments) = permitted(run, starter.operation, cases).await else { continue };
         // Adapters in memory may not know items of other sessions, so the check uses this one.
         let connection = match run.connection().await {
             Ok(connection) => connection,
@@ -40,14 +24,11 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
             cases.skip(Skip::NoFixture(format!("an execution of `{}`", starter.operation.name)));
             continue;
         }
-        let notifications = connection.take_notifications();
-        let reported: Vec<_> = notifications
-            .iter()
-            .filter(|message| {
-                message.get("method").is_some_and(|it| it == "notifications/progress")
-            })
-            .collect();
-        if reported.is_empty() {
+        let mut notifications = connection.take_notifications();
+        notifications.retain(|message| {
+            message.get("method").is_some_and(|it| it == "notifications/progress")
+        });
+        if notifications.is_empty() {
             // Executions of less than a second need not report progress.
             cases.skip(Skip::NoFixture(format!(
                 "an execution of `{}` that reports progress",
@@ -56,21 +37,12 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
             continue;
         }
         let number = |message: &Value| message.pointer("/params/progress").and_then(Value::as_f64);
-        let is_formed = |message: &&Value| {
-            let is = |name: &str, holds: fn(&Value) -> bool| {
-                message.pointer("/params").and_then(|params| params.get(name)).is_some_and(holds)
-            };
-            message.pointer("/params/progressToken").is_some_and(|token| token == TOKEN)
-                && is("progress", Value::is_number)
-                && is("total", Value::is_number)
-                && is("message", Value::is_string)
-        };
-        let grows = reported.windows(2).all(|pair| match pair {
+        let grows = notifications.windows(2).all(|pair| match pair {
             [one, other] => number(one) <= number(other),
             _ => true,
         });
-        cases.expect(grows && reported.iter().all(is_formed), || Finding {
-            received: json!(reported),
+        cases.expect(grows && notifications.iter().all(is_progress), || Finding {
+            received: json!(notifications),
             ..Finding::of(
                 &exchange,
                 &starter.operation.name,
@@ -79,4 +51,29 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
             )
         });
     }
+}
+
+/// The arguments of a call that starts an execution. Skips the case if the call is not allowed.
+async fn permitted(run: &Run, operation: &Operation, cases: &Cases) -> Option<Value> {
+    if let Some(why) = run.forbids(operation) {
+        cases.skip(why);
+        return None;
+    }
+    let arguments = arguments(&operation.name, run.to_run(operation, cases).await?);
+    if let Some(why) = run.ownership_skip_reason(operation, &arguments) {
+        cases.skip(why);
+        return None;
+    }
+    Some(arguments)
+}
+
+/// Whether a notification has the token of the call and the form of MCP.
+fn is_progress(message: &Value) -> bool {
+    let is = |name: &str, holds: fn(&Value) -> bool| {
+        message.pointer("/params").and_then(|params| params.get(name)).is_some_and(holds)
+    };
+    message.pointer("/params/progressToken").is_some_and(|token| token == TOKEN)
+        && is("progress", Value::is_number)
+        && is("total", Value::is_number)
+        && is("message", Value::is_string)
 }

@@ -2,20 +2,13 @@
 
 use serde_json::json;
 
-use super::execution::{Starter, is_final, lifecycle, member, starters, supports};
+use super::execution::{Starter, is_final, lifecycle, member, starters, supporting, supports};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::run::Run;
 
 pub(super) async fn cancel(run: &Run, cases: &Cases) {
-    let all = starters(run, cases);
-    let had_any = !all.is_empty();
-    let starters: Vec<_> =
-        all.into_iter().filter(|starter| supports(starter.operation, "supports_cancel")).collect();
-    if had_any && starters.is_empty() {
-        cases.not_applicable("no operation documents `supports_cancel`");
-    }
-    for starter in starters {
+    for starter in supporting(run, "supports_cancel", cases) {
         let Some(cancel) = starter.steering.cancel else {
             cases.skip(Skip::NoFixture(format!(
                 "an operation with a required parameter `execution_id` that cancels executions of `{}`",
@@ -147,14 +140,7 @@ async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
 }
 
 pub(super) async fn retry(run: &Run, cases: &Cases) {
-    let all = starters(run, cases);
-    let had_any = !all.is_empty();
-    let starters: Vec<_> =
-        all.into_iter().filter(|starter| supports(starter.operation, "supports_retry")).collect();
-    if had_any && starters.is_empty() {
-        cases.not_applicable("no operation documents `supports_retry`");
-    }
-    for starter in starters {
+    for starter in supporting(run, "supports_retry", cases) {
         let Some(retry) = starter.steering.retry else {
             cases.skip(Skip::NoFixture(format!(
                 "an operation with a required parameter `execution_id` that retries executions of `{}`",
