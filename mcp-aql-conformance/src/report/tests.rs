@@ -1,3 +1,5 @@
+//! Tests of reports.
+
 use serde_json::{Value, json};
 
 use super::*;

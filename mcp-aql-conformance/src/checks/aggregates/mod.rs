@@ -5,11 +5,11 @@ mod sums;
 
 use serde_json::{Value, json};
 
-use super::calls::params_with;
 use super::{Body, Check, later, should_of_level_2 as check};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::Cases;
+use crate::checks::calls::call_with;
 use crate::run::Run;
 
 /// The label of the requested summary.
@@ -104,8 +104,7 @@ async fn ask(
     expression: Value,
     cases: &Cases,
 ) -> Option<Exchange> {
-    let params = params_with(run, operation, [("aggregate", aggregate(expression))], cases)?;
-    run.call(operation, params, cases).await
+    call_with(run, operation, [("aggregate", aggregate(expression))], cases).await
 }
 
 fn about(operation: &Operation, what: &str) -> String {

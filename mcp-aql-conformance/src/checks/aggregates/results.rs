@@ -6,7 +6,7 @@ use super::{LABEL, about, aggregate, listed, summary, support};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::calls::{having, is_refused, params_with, refused_with};
+use crate::checks::calls::{expect_refused, having, valid};
 use crate::pages;
 use crate::run::{Run, do_all};
 
@@ -39,13 +39,13 @@ async fn beside(
     look: impl Fn(&Operation, &Exchange),
 ) {
     let (more, look) = (&more, &look);
-    let mut operations = having(run, "aggregate", cases);
-    operations.retain(|operation| operation.parameter(parameter).is_some());
-    if operations.is_empty() {
-        cases.not_applicable(format!("no operation documents `aggregate` and `{parameter}`"));
-    }
+    let operations = having(run, "aggregate", cases).into_iter();
+    let operations = cases.some_or_not_applicable(
+        operations.filter(|operation| operation.parameter(parameter).is_some()),
+        format!("no operation documents `aggregate` and `{parameter}`"),
+    );
     let jobs = operations.into_iter().map(|operation| async move {
-        let Some(mut params) = params_with(run, operation, [], cases) else { return };
+        let Some(mut params) = valid(run, operation, cases) else { return };
         params.insert("aggregate".to_owned(), aggregate(json!({ "count": true })));
         params.extend(more.as_object().cloned().unwrap_or_else(Map::new));
         let Some(exchange) = run.call(operation, params, cases).await else { return };
@@ -119,15 +119,12 @@ pub(super) async fn unsupported(run: &Run, cases: &Cases) {
         ]
         .map(|expression| async move {
             let more = [("aggregate", aggregate(expression.clone()))];
-            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
-            cases.expect(is_refused(&exchange), || {
-                Finding::of(
-                    &exchange,
-                    about(operation, &expression.to_string()),
-                    "a VALIDATION failure that names `conformance_probe`",
-                    "accept only the functions and fields of `aggregation_support`",
-                )
-            });
+            let finding = (
+                about(operation, &expression.to_string()),
+                "a VALIDATION failure that names `conformance_probe`",
+                "accept only the functions and fields of `aggregation_support`",
+            );
+            expect_refused(run, operation, more, finding, cases).await;
         })
     });
     do_all(jobs).await;

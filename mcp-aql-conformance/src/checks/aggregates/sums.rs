@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{LABEL, about, aggregate, ask, listed, offers, summary};
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::calls::{having, is_refused, params_with};
+use crate::checks::calls::{all_items, call_with, having, is_refused};
 use crate::pages;
 use crate::run::{Run, do_all};
 
@@ -15,8 +15,7 @@ const NUMBERS: [&str; 4] = ["sum", "avg", "min", "max"];
 
 /// Reads all items, for the runner's own sums.
 async fn all<'r>(run: &'r Run, operation: &Operation, cases: &Cases) -> Option<pages::Items<'r>> {
-    let params = params_with(run, operation, [], cases)?;
-    let items = pages::all(run, operation, params, cases).await?;
+    let (_, items) = all_items(run, operation, cases).await?;
     if items.is_empty() {
         cases.skip(Skip::NoFixture(format!("`{}` returns no items", operation.name)));
         return None;
@@ -174,11 +173,11 @@ fn expected(function: &str, values: &[f64]) -> f64 {
 }
 
 pub(super) async fn filtered(run: &Run, cases: &Cases) {
-    let mut operations = having(run, "aggregate", cases);
-    operations.retain(|operation| operation.parameter("filter").is_some());
-    if operations.is_empty() {
-        cases.not_applicable("no operation documents both `aggregate` and `filter`");
-    }
+    let operations = having(run, "aggregate", cases).into_iter();
+    let operations = cases.some_or_not_applicable(
+        operations.filter(|operation| operation.parameter("filter").is_some()),
+        "no operation documents both `aggregate` and `filter`",
+    );
     let jobs = operations.into_iter().map(|operation| async move {
         let Some(items) = all(run, operation, cases).await else { return };
         let mut tested = false;
@@ -191,8 +190,7 @@ pub(super) async fn filtered(run: &Run, cases: &Cases) {
                 ("filter", json!({ field: value })),
                 ("aggregate", aggregate(json!({ "count": true }))),
             ];
-            let Some(params) = params_with(run, operation, more, cases) else { return };
-            let Some(exchange) = run.call(operation, params, cases).await else { return };
+            let Some(exchange) = call_with(run, operation, more, cases).await else { return };
             // Some groupable fields are not keys of the filter.
             if is_refused(&exchange) {
                 continue;

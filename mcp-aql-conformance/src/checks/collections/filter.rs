@@ -6,7 +6,7 @@ use super::{is_field, refused_each};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::calls::{having, is_refused, params_with, refused_with};
+use crate::checks::calls::{all_items, having, is_refused, refused_with};
 use crate::pages;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
@@ -34,8 +34,7 @@ pub(super) fn keys<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>>
 
 pub(super) async fn filter_applied(run: &Run, cases: &Cases) {
     let jobs = having(run, "filter", cases).into_iter().map(|operation| async move {
-        let Some(params) = params_with(run, operation, [], cases) else { return };
-        let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
+        let Some((params, items)) = all_items(run, operation, cases).await else { return };
         if items.is_empty() {
             return cases.skip(Skip::NoFixture(format!("`{}` returns no items", operation.name)));
         }
@@ -149,8 +148,8 @@ async fn whole_items<'r>(
     operation: &Operation,
     cases: &Cases,
 ) -> Option<Vec<pages::Items<'r>>> {
-    let params = params_with(run, operation, [], cases)?;
-    let mut found = vec![pages::all(run, operation, params.clone(), cases).await?];
+    let (mut params, items) = all_items(run, operation, cases).await?;
+    let mut found = vec![items];
     let computed = operation.details().get("computed_fields").and_then(Value::as_array);
     let names: Vec<_> = computed
         .into_iter()
@@ -158,7 +157,6 @@ async fn whole_items<'r>(
         .filter_map(|field| Some(format!("_computed.{}", field.get("name")?.as_str()?)))
         .collect();
     if !names.is_empty() && operation.parameter("fields").is_some() {
-        let mut params = params;
         params.insert("fields".to_owned(), json!(names));
         found.push(pages::all(run, operation, params, cases).await?);
     }
@@ -166,11 +164,11 @@ async fn whole_items<'r>(
 }
 
 pub(super) async fn filter_keys(run: &Run, cases: &Cases) {
-    let mut operations = having(run, "filter", cases);
-    operations.retain(|operation| !filter_fields(run, operation).is_empty());
-    if operations.is_empty() {
-        cases.not_applicable("no type of a `filter` lists its keys");
-    }
+    let operations = having(run, "filter", cases).into_iter();
+    let operations = cases.some_or_not_applicable(
+        operations.filter(|operation| !filter_fields(run, operation).is_empty()),
+        "no type of a `filter` lists its keys",
+    );
     let jobs = operations.into_iter().map(|operation| async move {
         let Some(found) = whole_items(run, operation, cases).await else { return };
         let fields = filter_fields(run, operation);

@@ -7,9 +7,9 @@ mod sort;
 mod operators;
 use serde_json::{Value, json};
 
-use super::calls::{having, is_refused, refused_with};
 use super::{Body, Check, later, of_level_2, should_of_level_2 as check};
-use crate::cases::{Cases, Finding};
+use crate::cases::Cases;
+use crate::checks::calls::{expect_refused, having};
 use crate::run::{Run, do_all};
 
 pub(super) const CHECKS: &[Check] = &[
@@ -98,10 +98,8 @@ async fn refused_each(
     let jobs = operations.into_iter().flat_map(|operation| {
         values.iter().map(move |value| async move {
             let more = [(parameter, value.clone())];
-            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
-            cases.expect(is_refused(&exchange), || {
-                Finding::of(&exchange, format!("{}: {parameter}", operation.name), expected, mend)
-            });
+            let finding = (format!("{}: {parameter}", operation.name), expected, mend);
+            expect_refused(run, operation, more, finding, cases).await;
         })
     });
     do_all(jobs).await;
@@ -114,32 +112,21 @@ fn is_field(name: &str) -> bool {
 
 async fn styles_mixed(run: &Run, cases: &Cases) {
     const NUMBERED: [&str; 4] = ["limit", "offset", "page", "page_size"];
-    let mut is_any = false;
-    let paged: Vec<_> = run
-        .adapter
-        .reads()
-        .filter(|operation| {
-            let has = |name: &&str| operation.parameter(name).is_some();
-            operation.parameter("first").is_some() || NUMBERED.iter().any(has)
-        })
-        .inspect(|_| is_any = true)
-        .collect();
-    if !is_any {
-        cases.not_applicable("no operation documents pages");
-    }
+    let paged = run.adapter.reads().filter(|operation| {
+        let has = |name: &&str| operation.parameter(name).is_some();
+        operation.parameter("first").is_some() || NUMBERED.iter().any(has)
+    });
+    let paged = cases.some_or_not_applicable(paged, "no operation documents pages");
     let jobs = paged.into_iter().map(|operation| async move {
         let documented = NUMBERED.iter().find(|name| operation.parameter(name).is_some());
         let numbered = documented.copied().unwrap_or("page");
         let more = [("first", json!(1)), (numbered, json!(1))];
-        let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
-        cases.expect(is_refused(&exchange), || {
-            Finding::of(
-                &exchange,
-                &operation.name,
-                format!("a VALIDATION failure: `first` and `{numbered}` exclude each other"),
-                "accept one way of paging per request, and reject both together",
-            )
-        });
+        let finding = (
+            &operation.name,
+            format!("a VALIDATION failure: `first` and `{numbered}` exclude each other"),
+            "accept one way of paging per request, and reject both together",
+        );
+        expect_refused(run, operation, more, finding, cases).await;
     });
     do_all(jobs).await;
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::adapter::{Operation, Parameter};
+use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::calls::{having, params_with};
+use crate::checks::calls::{having, valid};
 use crate::checks::encoding::is_free;
 use crate::nouns::{is_identifier, thing_of};
 use crate::pages;
@@ -75,7 +75,7 @@ pub(super) async fn search_words(run: &Run, cases: &Cases) {
         "no READ operation searches plain text with several words as alternatives",
     );
     let jobs = operations.into_iter().map(|operation| async move {
-        let Some(params) = params_with(run, operation, [], cases) else { return };
+        let Some(params) = valid(run, operation, cases) else { return };
         let found = differing_words(run, operation, &params, cases).await;
         let Some([(before, others), (word, items)]) = found else { return };
         let text = format!("{before} {word}");
@@ -182,11 +182,16 @@ pub(super) fn search_query(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn query_shape(run: &Run, cases: &Cases) {
-    let is_structured = |query: &&Parameter| query.kind != "string";
-    let mut is_any = false;
-    for operation in run.adapter.reads().filter(|operation| operation.name.starts_with("query_")) {
-        let Some(query) = operation.parameter("query").filter(is_structured) else { continue };
-        is_any = true;
+    let queries =
+        run.adapter.reads().filter(|operation| operation.name.starts_with("query_")).filter_map(
+            |operation| {
+                let query = operation.parameter("query")?;
+                (query.kind != "string").then_some((operation, query))
+            },
+        );
+    let queries =
+        cases.some_or_not_applicable(queries, "no operation `query_…` has a structured `query`");
+    for (operation, query) in queries {
         let is_shown = run.adapter.types.iter().any(|known| known.name == query.kind);
         let is_reported =
             query.member("description").and_then(Value::as_str).is_some_and(|text| text.len() > 10);
@@ -198,8 +203,5 @@ pub(super) fn query_shape(run: &Run, cases: &Cases) {
                 "declare a type for the query, and describe what it can express",
             )
         });
-    }
-    if !is_any {
-        cases.not_applicable("no operation `query_…` has a structured `query`");
     }
 }

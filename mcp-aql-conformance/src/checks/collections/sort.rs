@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::{is_field, refused_each};
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::calls::{having, is_refused, params_with, refused_with};
+use crate::checks::calls::{all_items, expect_refused, having, is_refused, refused_with};
 use crate::pages;
 use crate::run::{Run, do_all};
 
@@ -25,18 +25,15 @@ pub(super) async fn sort_unknown(run: &Run, cases: &Cases) {
         let field = operation.examples_of("sort").find_map(|sort| sort.get("field").cloned());
         let Some(field) = field else { return };
         let more = [("sort", json!({ "field": field, "order": "sideways" }))];
-        let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
-        cases.expect(is_refused(&exchange), || {
-            Finding::of(&exchange, format!("{}: sort", operation.name), reported.0, reported.1)
-        });
+        let finding = (format!("{}: sort", operation.name), reported.0, reported.1);
+        expect_refused(run, operation, more, finding, cases).await;
     });
     do_all(jobs).await;
 }
 
 pub(super) async fn sort_applied(run: &Run, cases: &Cases) {
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
-        let Some(params) = params_with(run, operation, [], cases) else { return };
-        let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
+        let Some((params, items)) = all_items(run, operation, cases).await else { return };
         let mut tested = 0;
         for field in fields_to_sort_by(operation, &items) {
             let sorted = |order: &str| {
@@ -97,8 +94,7 @@ fn names_order(value: &Value, field: &str, order: &str) -> bool {
 
 pub(super) async fn applied_controls(run: &Run, cases: &Cases) {
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
-        let Some(params) = params_with(run, operation, [], cases) else { return };
-        let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
+        let Some((params, items)) = all_items(run, operation, cases).await else { return };
         for field in fields_to_sort_by(operation, &items).into_iter().take(1) {
             for order in ["asc", "desc"] {
                 let mut params = params.clone();
@@ -182,8 +178,7 @@ fn sortable(operation: &Operation) -> Vec<&str> {
 
 pub(super) async fn sort_fields(run: &Run, cases: &Cases) {
     let jobs = having(run, "sort", cases).into_iter().map(|operation| async move {
-        let Some(params) = params_with(run, operation, [], cases) else { return };
-        let Some(items) = pages::all(run, operation, params, cases).await else { return };
+        let Some((_, items)) = all_items(run, operation, cases).await else { return };
         let listed = sortable(operation);
         let names: std::collections::BTreeSet<_> =
             items.iter().filter_map(Value::as_object).flat_map(Map::keys).collect();

@@ -4,6 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::creatable;
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::valid;
 use crate::checks::encoding::is_free;
 use crate::items::{self, same};
 use crate::nouns::is_identifier;
@@ -31,7 +32,7 @@ pub(super) async fn created_once(run: &Run, cases: &Cases) {
         };
         // Earlier runs may have left items in the store.
         let unique = json!(format!("once {}", chrono::Utc::now().timestamp_micros()));
-        let Some(mut params) = cases.ok_or_skip(run.valid(create)) else { continue };
+        let Some(mut params) = valid(run, create, cases) else { continue };
         params.insert(text.name.clone(), unique.clone());
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
         if thing.sent.get(&text.name) != Some(&unique) {

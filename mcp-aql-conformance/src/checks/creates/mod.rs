@@ -6,6 +6,7 @@ mod stored;
 use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::valid;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
 
@@ -67,7 +68,7 @@ fn creatable<'r>(
 
 async fn form(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
-        let Some(params) = cases.ok_or_skip(run.valid(create)) else { continue };
+        let Some(params) = valid(run, create, cases) else { continue };
         let Some(made) = run.create(kind, params, cases).await else { continue };
         if !made.succeeded() {
             cases.skip(Skip::NoFixture(format!(

@@ -6,10 +6,11 @@ use super::creatable;
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
+use crate::checks::calls::valid;
 use crate::checks::encoding::is_free;
 use crate::items::{self, CreatedItem, same};
 use crate::nouns::is_identifier;
-use crate::resources::{self};
+use crate::resources;
 use crate::run::Run;
 use crate::shape::Shape;
 
@@ -136,7 +137,7 @@ pub(super) async fn values_kept(run: &Run, cases: &Cases) {
             continue;
         }
         is_any = true;
-        let Some(mut params) = cases.ok_or_skip(run.valid(create)) else { continue };
+        let Some(mut params) = valid(run, create, cases) else { continue };
         params.extend(hard);
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
         compare(run, create, &thing, cases).await;
@@ -148,7 +149,7 @@ pub(super) async fn values_kept(run: &Run, cases: &Cases) {
 
 pub(super) async fn result_matches(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
-        let Some(params) = cases.ok_or_skip(run.valid(create)) else { continue };
+        let Some(params) = valid(run, create, cases) else { continue };
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
         let Some(looked) = run.look(&thing, cases).await else { continue };
         let Some(stored) = run.shown(&thing, &looked, cases) else { continue };
@@ -210,7 +211,7 @@ pub(super) async fn defaults_shown(run: &Run, cases: &Cases) {
             continue;
         }
         has_defaults = true;
-        let Some(params) = cases.ok_or_skip(run.valid(create)) else { continue };
+        let Some(params) = valid(run, create, cases) else { continue };
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
         let Some(looked) = run.look(&thing, cases).await else { continue };
         let Some(object) = run.shown(&thing, &looked, cases) else { continue };

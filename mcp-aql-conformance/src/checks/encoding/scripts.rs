@@ -7,6 +7,7 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
+use crate::checks::calls::valid_or_missing;
 use crate::nouns::is_identifier;
 use crate::resources::RESERVED;
 use crate::run::Run;
@@ -62,8 +63,7 @@ fn with_text(
         return None;
     }
     // The named item does not need to exist.
-    let found = run.valid(operation).or_else(|_| run.with_missing_ids(operation));
-    let mut params = cases.ok_or_skip(found)?;
+    let mut params = valid_or_missing(run, operation, cases)?;
     params.insert(parameter.name.clone(), text);
     Some(params)
 }
@@ -90,26 +90,23 @@ fn is_taken(exchange: &Exchange, parameter: &str, what: &str, cases: &Cases) {
 
 /// Compares text in created items with the submitted text.
 pub(super) async fn round_trip(run: &Run, cases: &Cases) {
-    let mut is_any = false;
-    for operation in run.adapter.of(Category::Create) {
-        // Operations of the protocol do more than store their parameters.
-        if RESERVED.contains(&operation.name.as_str()) {
-            continue;
-        }
-        let Some(parameter) = operation
-            .parameters
-            .iter()
-            .find(|parameter| is_free(run, parameter) && !is_identifier(&parameter.name))
-        else {
-            continue;
-        };
-        is_any = true;
+    // Operations of the protocol do more than store their parameters.
+    let operations = run
+        .adapter
+        .of(Category::Create)
+        .filter(|operation| !RESERVED.contains(&operation.name.as_str()));
+    let texts = operations.filter_map(|operation| {
+        let mut parameters = operation.parameters.iter();
+        let text = parameters
+            .find(|parameter| is_free(run, parameter) && !is_identifier(&parameter.name))?;
+        Some((operation, text))
+    });
+    let texts =
+        cases.some_or_not_applicable(texts, "no CREATE operation has parameters for free text");
+    for (operation, parameter) in texts {
         for (what, text) in TEXTS {
             create_with(run, operation, parameter, (what, text), cases).await;
         }
-    }
-    if !is_any {
-        cases.not_applicable("no CREATE operation has parameters for free text");
     }
 }
 

@@ -72,28 +72,24 @@ pub(super) fn official_patterns(run: &Run, exchange: &Exchange, cases: &Cases) {
 const SECRET: &str = "Conformance-Secret-7141";
 
 pub(super) async fn echo(run: &Run, cases: &Cases) {
-    let mut is_any = false;
-    for operation in &run.adapter.operations {
-        for parameter in &operation.parameters {
-            if parameter.member("sensitive") != Some(&Value::Bool(true)) {
-                continue;
-            }
-            is_any = true;
-            let shape = Shape::of(&run.adapter, parameter);
-            let wrong = [
-                json!([SECRET]),
-                json!({ SECRET: SECRET }),
-                json!(SECRET.repeat(200)),
-                json!(format!("{SECRET}\u{1}")),
-                json!(SECRET),
-            ];
-            for value in wrong.into_iter().filter(|value| !shape.accepts(value)) {
-                try_secret(run, operation, parameter, value, cases).await;
-            }
+    let sensitive = run
+        .adapter
+        .parameters()
+        .filter(|(_, parameter)| parameter.member("sensitive") == Some(&Value::Bool(true)));
+    let sensitive =
+        cases.some_or_not_applicable(sensitive, "no parameter is documented as sensitive");
+    for (operation, parameter) in sensitive {
+        let shape = Shape::of(&run.adapter, parameter);
+        let wrong = [
+            json!([SECRET]),
+            json!({ SECRET: SECRET }),
+            json!(SECRET.repeat(200)),
+            json!(format!("{SECRET}\u{1}")),
+            json!(SECRET),
+        ];
+        for value in wrong.into_iter().filter(|value| !shape.accepts(value)) {
+            try_secret(run, operation, parameter, value, cases).await;
         }
-    }
-    if !is_any {
-        cases.not_applicable("no parameter is documented as sensitive");
     }
 }
 

@@ -2,29 +2,28 @@
 
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::valid_or_missing;
 use crate::nouns::is_identifier;
 use crate::run::Run;
 use crate::values;
 
 pub(super) async fn not_found(run: &Run, cases: &Cases) {
-    let mut is_any = false;
-    for operation in run.adapter.reads() {
-        for parameter in operation.required() {
-            if is_identifier(&parameter.name) && parameter.member("enum").is_none() {
-                is_any = true;
-                read_missing_item(run, operation, parameter, cases).await;
-            }
-        }
-    }
-    if !is_any {
-        cases.not_applicable("no READ operation requires an identifier");
+    let identifiers = run.adapter.parameters().filter(|(operation, parameter)| {
+        operation.is_read()
+            && parameter.required
+            && is_identifier(&parameter.name)
+            && parameter.member("enum").is_none()
+    });
+    let identifiers =
+        cases.some_or_not_applicable(identifiers, "no READ operation requires an identifier");
+    for (operation, parameter) in identifiers {
+        read_missing_item(run, operation, parameter, cases).await;
     }
 }
 
 async fn read_missing_item(run: &Run, operation: &Operation, parameter: &Parameter, cases: &Cases) {
     // Only this parameter names a missing item, so the failure concerns it.
-    let found = run.valid(operation).or_else(|_| run.with_missing_ids(operation));
-    let Some(mut params) = cases.ok_or_skip(found) else { return };
+    let Some(mut params) = valid_or_missing(run, operation, cases) else { return };
     let Some(value) = values::missing_id(run, operation, parameter) else {
         return cases.skip(Skip::NoFixture(format!(
             "a `{}` of `{}` that does not exist",

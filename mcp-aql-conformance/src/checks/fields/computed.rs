@@ -14,12 +14,10 @@ fn declared(operation: &Operation) -> impl Iterator<Item = &Value> {
 }
 
 fn with_computed<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
-    let operations: Vec<_> =
-        run.adapter.reads().filter(|operation| declared(operation).next().is_some()).collect();
-    if operations.is_empty() {
-        cases.not_applicable("no operation documents `computed_fields`");
-    }
-    operations
+    cases.some_or_not_applicable(
+        run.adapter.reads().filter(|operation| declared(operation).next().is_some()),
+        "no operation documents `computed_fields`",
+    )
 }
 
 /// The values of a computed field in all items.

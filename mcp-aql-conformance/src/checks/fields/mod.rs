@@ -9,11 +9,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::calls::{having, params_with};
 use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::{having, valid};
 use crate::pages;
 use crate::run::Run;
 use crate::shape::Shape;
@@ -125,7 +125,7 @@ async fn choose(
     fields: Option<Value>,
     cases: &Cases,
 ) -> Option<Exchange> {
-    let mut params = params_with(run, operation, [], cases)?;
+    let mut params = valid(run, operation, cases)?;
     params.extend(fields.map(|fields| ("fields".to_owned(), fields)));
     run.call(operation, params, cases).await
 }

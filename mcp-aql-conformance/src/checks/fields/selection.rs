@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{about, choose, full, is_path, names, things};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::checks::calls::{having, is_refused, refused_with};
+use crate::checks::calls::{expect_refused, having};
 use crate::pages;
 use crate::run::{Run, do_all};
 
@@ -71,27 +71,23 @@ pub(super) async fn subset(run: &Run, cases: &Cases) {
 pub(super) async fn unknown(run: &Run, cases: &Cases) {
     let jobs = having(run, "fields", cases).into_iter().flat_map(|operation| {
         [json!(["conformance_probe"]), json!("conformance_probe")].map(|fields| async move {
-            let more = [("fields", fields)];
-            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
-            cases.expect(is_refused(&exchange), || {
-                Finding::of(
-                    &exchange,
-                    about(operation),
-                    "a VALIDATION failure that names `conformance_probe`",
-                    "reject fields that the type does not have",
-                )
-            });
+            let finding = (
+                about(operation),
+                "a VALIDATION failure that names `conformance_probe`",
+                "reject fields that the type does not have",
+            );
+            expect_refused(run, operation, [("fields", fields)], finding, cases).await;
         })
     });
     do_all(jobs).await;
 }
 
 pub(super) async fn page_untouched(run: &Run, cases: &Cases) {
-    let mut operations = having(run, "fields", cases);
-    operations.retain(|operation| pages::is_paged(operation));
-    if operations.is_empty() {
-        cases.not_applicable("no operation documents both `fields` and `first`");
-    }
+    let operations = having(run, "fields", cases).into_iter();
+    let operations = cases.some_or_not_applicable(
+        operations.filter(|operation| pages::is_paged(operation)),
+        "no operation documents both `fields` and `first`",
+    );
     let jobs = operations.into_iter().map(|operation| async move {
         let Some(all) = full(run, operation, cases).await else { return };
         let Some(name) =

@@ -6,8 +6,8 @@ use super::paged;
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
-use crate::checks::calls::{is_refused, params_with};
-use crate::run::{Run, arguments, do_all};
+use crate::checks::calls::{is_refused, refused_with};
+use crate::run::{Run, do_all};
 
 /// The contradictory combinations of parameters that an operation has.
 fn contradictions(operation: &Operation) -> Vec<Map<String, Value>> {
@@ -45,10 +45,7 @@ async fn each_contradiction(
     }
     let jobs = operations.into_iter().flat_map(|operation| {
         contradictions(operation).into_iter().map(move |given| async move {
-            let Some(mut params) = params_with(run, operation, [], cases) else { return };
-            params.extend(given.clone());
-            let sent = arguments(&operation.name, params);
-            if let Some(exchange) = run.refused(&operation.tool, sent, cases).await {
+            if let Some(exchange) = refused_with(run, operation, given.clone(), cases).await {
                 look(operation, &given, &exchange);
             }
         })

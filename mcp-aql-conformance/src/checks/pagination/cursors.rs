@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::paged;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::calls::{is_refused, params_with, refused_with};
-use crate::pages::{self};
+use crate::checks::calls::{call_with, expect_refused, is_refused, valid_with};
+use crate::pages;
 use crate::run::{Run, arguments, do_all};
 
 async fn with_cursor(
@@ -16,9 +16,8 @@ async fn with_cursor(
 ) {
     let change = &change;
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
-        let Some(params) = params_with(run, operation, [("first", json!(1))], cases) else {
-            return;
-        };
+        let more = [("first", json!(1))];
+        let Some(params) = valid_with(run, operation, more, cases) else { return };
         let Some(page) = run.call(operation, params.clone(), cases).await else { return };
         let Some(cursor) = page.data().and_then(|data| pages::cursor(data, "endCursor")) else {
             return cases.skip(Skip::Scarce(format!("`{}` returns no cursor", operation.name)));
@@ -49,10 +48,11 @@ async fn refuses_cursors(
         let others = cursors.iter().filter(|(of, _)| of.is_none() || *of != returned);
         for (_, cursor) in others {
             let more = [("first", json!(1)), ("after", json!(cursor))];
-            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
-            cases.expect(is_refused(&exchange), || {
-                Finding::of(&exchange, format!("{}: after", operation.name), expected, mend)
-            });
+            let finding = (format!("{}: after", operation.name), expected, mend);
+            let tried = expect_refused(run, operation, more, finding, cases).await;
+            if tried.is_none() {
+                return;
+            }
         }
     });
     do_all(jobs).await;
@@ -78,8 +78,7 @@ pub(super) async fn forged_cursor(run: &Run, cases: &Cases) {
     for operation in paged(run, cases) {
         let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
         let more = [("first", json!(1))];
-        let Some(params) = params_with(run, operation, more, cases) else { continue };
-        let Some(page) = run.call(operation, params, cases).await else { continue };
+        let Some(page) = call_with(run, operation, more, cases).await else { continue };
         let cursor = page.data().and_then(|data| pages::cursor(data, "endCursor"));
         cursors.extend(cursor.zip(returned).map(|(cursor, of)| (Some(of), cursor.to_owned())));
     }

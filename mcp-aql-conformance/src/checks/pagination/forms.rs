@@ -6,25 +6,24 @@ use super::{SMALL_PAGE_SIZE, paged};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::calls::params_with;
+use crate::checks::calls::{call_with, valid};
 use crate::pages::{self, CURSORS};
 use crate::run::{Run, do_all};
 
 /// The parameters of numbered paging. A `limit` alone selects no page.
 const NUMBERED: [&str; 2] = ["offset", "page"];
 
-/// Calls every operation with cursors with these parameters, and passes the pages to `look`.
+/// Reads the first page of this size of every operation with cursors, and passes the pages to `look`.
 async fn each_page(
     run: &Run,
     cases: &Cases,
-    more: Value,
+    size: usize,
     look: impl Fn(&Operation, &Exchange, &Value),
 ) {
-    let (more, look) = (&more, &look);
+    let look = &look;
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
-        let Some(mut params) = params_with(run, operation, [], cases) else { return };
-        params.extend(more.as_object().cloned().unwrap_or_default());
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let more = [("first", json!(size))];
+        let Some(exchange) = call_with(run, operation, more, cases).await else { return };
         match exchange.data() {
             Some(data) => look(operation, &exchange, data),
             None => cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name))),
@@ -34,33 +33,25 @@ async fn each_page(
 }
 
 pub(super) async fn documented(run: &Run, cases: &Cases) {
-    let mut is_any = false;
-    let jobs: Vec<_> = run
-        .adapter
-        .reads()
-        .filter(|operation| operation.required().next().is_none())
-        .inspect(|_| is_any = true)
-        .map(|operation| async move {
-            let Some(params) = params_with(run, operation, [], cases) else { return };
-            let Some(exchange) = run.call(operation, params, cases).await else { return };
-            let Some(data) = exchange.data() else { return };
-            let says_more = pages::has(data, "hasNextPage")
-                || data.pointer("/pagination/has_more") == Some(&Value::Bool(true));
-            let is_documented =
-                ["after", "offset", "page"].iter().any(|name| operation.parameter(name).is_some());
-            cases.expect(!says_more || is_documented, || {
-                Finding::of(
-                    &exchange,
-                    &operation.name,
-                    "parameters for the next page: `first` and `after`",
-                    "document the parameters of paging in introspection",
-                )
-            });
-        })
-        .collect();
-    if !is_any {
-        cases.not_applicable("no READ operation returns pages");
-    }
+    let lists = run.adapter.reads().filter(|operation| operation.required().next().is_none());
+    let lists = cases.some_or_not_applicable(lists, "no READ operation returns pages");
+    let jobs = lists.into_iter().map(|operation| async move {
+        let Some(params) = valid(run, operation, cases) else { return };
+        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let Some(data) = exchange.data() else { return };
+        let says_more = pages::has(data, "hasNextPage")
+            || data.pointer("/pagination/has_more") == Some(&Value::Bool(true));
+        let is_documented =
+            ["after", "offset", "page"].iter().any(|name| operation.parameter(name).is_some());
+        cases.expect(!says_more || is_documented, || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                "parameters for the next page: `first` and `after`",
+                "document the parameters of paging in introspection",
+            )
+        });
+    });
     do_all(jobs).await;
 }
 
@@ -82,7 +73,7 @@ pub(super) fn both_ways(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn form(run: &Run, cases: &Cases) {
-    each_page(run, cases, json!({ "first": SMALL_PAGE_SIZE }), |operation, exchange, data| {
+    each_page(run, cases, SMALL_PAGE_SIZE, |operation, exchange, data| {
         let info = pages::info(data);
         let is_switch =
             |name: &str| info.is_some_and(|info| info.get(name).is_some_and(Value::is_boolean));
@@ -106,7 +97,7 @@ pub(super) async fn form(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn items_or_edges(run: &Run, cases: &Cases) {
-    each_page(run, cases, json!({ "first": SMALL_PAGE_SIZE }), |operation, exchange, data| {
+    each_page(run, cases, SMALL_PAGE_SIZE, |operation, exchange, data| {
         let is_list = |name: &str| data.get(name).is_some_and(Value::is_array);
         let edges = data.get("edges").and_then(Value::as_array).into_iter().flatten();
         let has_form = edges.into_iter().all(|edge| {
@@ -125,7 +116,7 @@ pub(super) async fn items_or_edges(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn cursor_form(run: &Run, cases: &Cases) {
-    each_page(run, cases, json!({ "first": 1 }), |operation, exchange, data| {
+    each_page(run, cases, 1, |operation, exchange, data| {
         if pages::cursor(data, "endCursor").is_none() {
             cases.skip(Skip::Scarce(format!("`{}` returns no cursor", operation.name)));
         }
@@ -146,14 +137,12 @@ pub(super) async fn cursor_form(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn numbered_form(run: &Run, cases: &Cases) {
-    let numbered: Vec<_> = run
+    let numbered = run
         .adapter
         .reads()
-        .filter(|operation| NUMBERED.iter().any(|name| operation.parameter(name).is_some()))
-        .collect();
-    if numbered.is_empty() {
-        cases.not_applicable("no READ operation documents `offset` or `page`");
-    }
+        .filter(|operation| NUMBERED.iter().any(|name| operation.parameter(name).is_some()));
+    let numbered =
+        cases.some_or_not_applicable(numbered, "no READ operation documents `offset` or `page`");
     let styles = [
         ("page", json!({ "page": 1, "page_size": SMALL_PAGE_SIZE })),
         ("limit", json!({ "limit": SMALL_PAGE_SIZE, "offset": 0 })),
@@ -170,9 +159,7 @@ pub(super) async fn numbered_form(run: &Run, cases: &Cases) {
         }
     }
     let jobs = calls.into_iter().map(|(operation, style)| async move {
-        let Some(mut params) = params_with(run, operation, [], cases) else { return };
-        params.extend(style);
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let Some(exchange) = call_with(run, operation, style, cases).await else { return };
         let Some(data) = exchange.data() else {
             return cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name)));
         };

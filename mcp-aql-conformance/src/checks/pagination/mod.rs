@@ -9,7 +9,7 @@ mod walks;
 use super::{Body, Check, later, of_level_2 as check, should};
 use crate::adapter::Operation;
 use crate::cases::Cases;
-use crate::pages::{self};
+use crate::pages;
 use crate::run::Run;
 
 /// The page size of walks. It is small to get several pages.
@@ -122,15 +122,8 @@ pub(super) const CHECKS: &[Check] = &[
 
 /// The operations with cursors, except those that walk graphs, whose pages have no items.
 fn paged<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
-    let paged: Vec<_> = run
-        .adapter
-        .reads()
-        .filter(|operation| {
-            pages::is_paged(operation) && operation.name != super::relationships::OPERATION
-        })
-        .collect();
-    if paged.is_empty() {
-        cases.not_applicable("no READ operation documents `first` and `after`");
-    }
-    paged
+    let paged = run.adapter.reads().filter(|operation| {
+        pages::is_paged(operation) && operation.name != super::relationships::OPERATION
+    });
+    cases.some_or_not_applicable(paged, "no READ operation documents `first` and `after`")
 }

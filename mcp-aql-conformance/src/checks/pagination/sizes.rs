@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::paged;
 use crate::cases::{Cases, Finding};
-use crate::checks::calls::{is_refused, params_with, refused_with};
-use crate::pages::{self};
+use crate::checks::calls::{call_with, expect_refused, is_refused};
+use crate::pages;
 use crate::run::{Run, do_all};
 
 /// A number above every page size.
@@ -24,11 +24,8 @@ pub(super) async fn clamp(run: &Run, cases: &Cases) {
                 "state the maximum page size in the description, and omit `maximum`",
             ));
         }
-        let Some(params) = params_with(run, operation, [("first", json!(HUGE_PAGE_SIZE))], cases)
-        else {
-            return;
-        };
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let more = [("first", json!(HUGE_PAGE_SIZE))];
+        let Some(exchange) = call_with(run, operation, more, cases).await else { return };
         let items = exchange.data().and_then(pages::items);
         cases.expect(items.is_some_and(|items| items.len() <= 1_000), || {
             Finding::of(
@@ -44,10 +41,8 @@ pub(super) async fn clamp(run: &Run, cases: &Cases) {
 
 pub(super) async fn zero(run: &Run, cases: &Cases) {
     let jobs = paged(run, cases).into_iter().map(|operation| async move {
-        let Some(params) = params_with(run, operation, [("first", json!(0))], cases) else {
-            return;
-        };
-        let Some(exchange) = run.call(operation, params, cases).await else { return };
+        let more = [("first", json!(0))];
+        let Some(exchange) = call_with(run, operation, more, cases).await else { return };
         let is_empty = exchange.data().and_then(pages::items).is_some_and(|items| items.is_empty());
         cases.expect(is_empty || is_refused(&exchange), || {
             Finding::of(
@@ -64,16 +59,12 @@ pub(super) async fn zero(run: &Run, cases: &Cases) {
 pub(super) async fn negative(run: &Run, cases: &Cases) {
     let jobs = paged(run, cases).into_iter().flat_map(|operation| {
         [json!(-1), json!(1.5)].map(|size| async move {
-            let more = [("first", size)];
-            let Some(exchange) = refused_with(run, operation, more, cases).await else { return };
-            cases.expect(is_refused(&exchange), || {
-                Finding::of(
-                    &exchange,
-                    format!("{}: first", operation.name),
-                    "VALIDATION_INVALID_VALUE or VALIDATION_INVALID_TYPE",
-                    "accept non-negative integers only",
-                )
-            });
+            let finding = (
+                format!("{}: first", operation.name),
+                "VALIDATION_INVALID_VALUE or VALIDATION_INVALID_TYPE",
+                "accept non-negative integers only",
+            );
+            expect_refused(run, operation, [("first", size)], finding, cases).await;
         })
     });
     do_all(jobs).await;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{SMALL_PAGE_SIZE, paged};
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
-use crate::checks::calls::params_with;
+use crate::checks::calls::valid;
 use crate::nouns::thing_of;
 use crate::pages::{self, Direction, Walk, WalkError};
 use crate::resources::Role;
@@ -21,7 +21,7 @@ async fn both_walks<'r>(
     way: Direction,
     cases: &Cases,
 ) -> Option<(Walk<'r>, Walk<'r>)> {
-    let params = params_with(run, operation, [], cases)?;
+    let params = valid(run, operation, cases)?;
     let big = pages::walk(run, operation, &params, (Direction::Forward, 100), cases).await?;
     if big.broken.is_some() && big.pages.len() < 2 {
         cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name)));
@@ -68,11 +68,11 @@ fn same_items(run: &Run, operation: &Operation, one: &[Value], other: &[Value]) 
 
 async fn walks(run: &Run, cases: &Cases, way: Direction) {
     let [how_many, _, cursor, more] = way.words();
-    let mut operations = paged(run, cases);
-    operations.retain(|operation| operation.parameter(how_many).is_some());
-    if operations.is_empty() {
-        cases.not_applicable(format!("no READ operation documents `{how_many}`"));
-    }
+    let operations = paged(run, cases).into_iter();
+    let operations = cases.some_or_not_applicable(
+        operations.filter(|operation| operation.parameter(how_many).is_some()),
+        format!("no READ operation documents `{how_many}`"),
+    );
     let jobs = operations.into_iter().map(|operation| async move {
         let walks = both_walks(run, operation, way, cases).await;
         let Some((mut big, mut small)) = walks else { return };
@@ -125,7 +125,7 @@ pub(super) async fn total(run: &Run, cases: &Cases) {
     let jobs = paged(run, cases).into_iter().map(|operation| {
         let counted = &counted;
         async move {
-            let Some(params) = params_with(run, operation, [], cases) else { return };
+            let Some(params) = valid(run, operation, cases) else { return };
             let walk = pages::walk(run, operation, &params, (Direction::Forward, 100), cases).await;
             let Some(walk) = walk.filter(|walk| walk.broken.is_none()) else { return };
             let mut short = params;

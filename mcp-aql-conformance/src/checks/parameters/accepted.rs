@@ -8,6 +8,7 @@ use super::{all, is_harmless, is_in, subject, unfit, with};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::valid;
 use crate::nouns::is_identifier;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
@@ -196,7 +197,7 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
     }
     let jobs = run.adapter.reads().filter(|operation| with_default(operation)).map(
         |operation| async move {
-            let Some(params) = cases.ok_or_skip(run.valid(operation)) else { return };
+            let Some(params) = valid(run, operation, cases) else { return };
             let Some(first) = run.call(operation, params.clone(), cases).await else { return };
             let Some(second) = run.call(operation, params.clone(), cases).await else { return };
             if first.data().is_none() || first.data() != second.data() {

@@ -74,10 +74,11 @@ pub(super) fn permissions(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn reserved(run: &Run, cases: &Cases) {
-    let mut is_any = false;
-    for (name, category) in RESERVED {
-        let Some(operation) = run.adapter.operation(name) else { continue };
-        is_any = true;
+    let operations = RESERVED
+        .into_iter()
+        .filter_map(|(name, category)| Some((name, category, run.adapter.operation(name)?)));
+    let operations = cases.some_or_not_applicable(operations, "no operation has a reserved name");
+    for (name, category, operation) in operations {
         cases.expect(operation.category == Some(category), || {
             Finding::shown(
                 name,
@@ -87,19 +88,17 @@ pub(super) fn reserved(run: &Run, cases: &Cases) {
             )
         });
     }
-    if !is_any {
-        cases.not_applicable("no operation has a reserved name");
-    }
 }
 
 pub(super) fn verbs(run: &Run, cases: &Cases) {
-    let mut is_any = false;
-    for operation in &run.adapter.operations {
-        let verb = operation.name.split('_').next().unwrap_or_default();
+    let operations = run.adapter.operations.iter().filter_map(|operation| {
         let is_reserved = RESERVED.iter().any(|(name, _)| *name == operation.name);
+        let verb = operation.name.split('_').next()?;
         let known = VERBS.iter().find(|(known, _)| *known == verb);
-        let (Some((verb, category)), false) = (known, is_reserved) else { continue };
-        is_any = true;
+        known.filter(|_| !is_reserved).map(|(verb, category)| (operation, verb, category))
+    });
+    let operations = cases.some_or_not_applicable(operations, "no operation has a standard verb");
+    for (operation, verb, category) in operations {
         cases.expect(operation.category == Some(*category), || {
             Finding::shown(
                 &operation.name,
@@ -108,8 +107,5 @@ pub(super) fn verbs(run: &Run, cases: &Cases) {
                 "choose the category by the operation's effect, and a matching verb",
             )
         });
-    }
-    if !is_any {
-        cases.not_applicable("no operation has a standard verb");
     }
 }

@@ -265,11 +265,10 @@ fn input_schema(run: &Run, cases: &Cases) {
 }
 
 fn operation_enum(run: &Run, cases: &Cases) {
-    let mut is_any = false;
-    for tool in &run.adapter.endpoints {
-        let listed = tool.raw.pointer("/inputSchema/properties/operation/enum");
-        let Some(listed) = listed.and_then(Value::as_array) else { continue };
-        is_any = true;
+    let enums = run.adapter.endpoints.iter().filter_map(|tool| {
+        Some((tool, tool.raw.pointer("/inputSchema/properties/operation/enum")?.as_array()?))
+    });
+    for (tool, listed) in cases.some_or_not_applicable(enums, "no schema enumerates operations") {
         let listed: BTreeSet<_> = listed.iter().filter_map(Value::as_str).collect();
         let own: BTreeSet<_> =
             operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
@@ -284,9 +283,6 @@ fn operation_enum(run: &Run, cases: &Cases) {
                 "generate the enum from the operations, or omit it",
             )
         });
-    }
-    if !is_any {
-        cases.not_applicable("no schema enumerates operations");
     }
 }
 
