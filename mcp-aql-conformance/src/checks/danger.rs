@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::danger_levels::{DangerLevels, LEVELS, describes, offers};
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Category;
@@ -12,43 +12,19 @@ use crate::items::same;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "danger.stated",
-        "Introspection states the danger level of each operation",
-        &["REQ-DNG-04"],
-        Body::Reads(later!(stated)),
-    ),
-    check(
-        "danger.values",
-        "Danger levels are safe, reversible, destructive, dangerous or forbidden",
-        &["REQ-DNG-01"],
-        Body::Reads(later!(words)),
-    ),
-    should(check(
-        "danger.levels",
-        "READ operations are safe, and operations that overwrite or remove data are not",
-        &["REQ-DNG-02"],
-        Body::Reads(later!(levels)),
-    )),
-    check(
-        "danger.gated",
-        "Operations of the level destructive or above require confirmation",
-        &["REQ-DNG-03", "REQ-GATE-07"],
-        Body::Changes(later!(gated)),
-    ),
-    check(
-        "danger.as_stated",
-        "A confirmation request states the same danger level as introspection",
-        &["REQ-DNG-04", "REQ-TOK-06"],
-        Body::Changes(later!(as_stated)),
-    ),
-    should(check(
-        "danger.trust_stated",
-        "`introspect` with `adapter_info` states the trust level",
-        &["REQ-DNG-16", "REQ-DNG-13"],
-        Body::Reads(later!(trust_stated)),
-    )),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "danger.stated" => Reads(stated), ["REQ-DNG-04"],
+        "Introspection states the danger level of each operation";
+    Must 2 "danger.values" => Reads(words), ["REQ-DNG-01"],
+        "Danger levels are safe, reversible, destructive, dangerous or forbidden";
+    Should 2 "danger.levels" => Reads(levels), ["REQ-DNG-02"],
+        "READ operations are safe, and operations that overwrite or remove data are not";
+    Must 2 "danger.gated" => Changes(gated), ["REQ-DNG-03", "REQ-GATE-07"],
+        "Operations of the level destructive or above require confirmation";
+    Must 2 "danger.as_stated" => Changes(as_stated), ["REQ-DNG-04", "REQ-TOK-06"],
+        "A confirmation request states the same danger level as introspection";
+    Should 2 "danger.trust_stated" => Reads(trust_stated), ["REQ-DNG-16", "REQ-DNG-13"],
+        "`introspect` with `adapter_info` states the trust level";
 ];
 
 /// The trust levels.

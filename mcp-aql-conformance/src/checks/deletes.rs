@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -11,37 +11,17 @@ use crate::pages;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "deletes.removed",
-        "A deleted item cannot be read",
-        &["REQ-CLS-02", "REQ-CNF-04"],
-        Body::Changes(later!(gone)),
-    ),
-    should(check(
-        "deletes.not_found",
-        "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE",
-        &["REQ-MCP-11", "REQ-ERR-02"],
-        Body::Changes(later!(not_found)),
-    )),
-    should(check(
-        "deletes.twice",
-        "Deleting an item twice fails with NOT_FOUND_RESOURCE",
-        &["REQ-MCP-11", "REQ-ERR-02"],
-        Body::Changes(later!(twice)),
-    )),
-    check(
-        "deletes.only_named",
-        "Deleting one item does not change the others",
-        &["REQ-CLS-02", "REQ-CNF-04"],
-        Body::Alone(later!(only_named)),
-    ),
-    check(
-        "deletes.reads_change_nothing",
-        "READ operations do not change stored data",
-        &["REQ-CLS-03"],
-        Body::Reads(later!(reads_change_nothing)),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "deletes.removed" => Changes(gone), ["REQ-CLS-02", "REQ-CNF-04"],
+        "A deleted item cannot be read";
+    Should 2 "deletes.not_found" => Changes(not_found), ["REQ-MCP-11", "REQ-ERR-02"],
+        "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE";
+    Should 2 "deletes.twice" => Changes(twice), ["REQ-MCP-11", "REQ-ERR-02"],
+        "Deleting an item twice fails with NOT_FOUND_RESOURCE";
+    Must 2 "deletes.only_named" => Alone(only_named), ["REQ-CLS-02", "REQ-CNF-04"],
+        "Deleting one item does not change the others";
+    Must 2 "deletes.reads_change_nothing" => Reads(reads_change_nothing), ["REQ-CLS-03"],
+        "READ operations do not change stored data";
 ];
 
 /// Creates an item of this resource and deletes it.

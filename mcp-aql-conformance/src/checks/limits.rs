@@ -4,50 +4,26 @@ use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
 use super::shapes::is_batch;
-use super::{Body, Check, later, of_level_1 as check};
+use super::{Check, checks};
 use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::run::{Run, arguments};
 use crate::shape::Shape;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "limits.request_size",
-        "A request may have up to the stated size",
-        &["REQ-ENC-08", "REQ-ENC-13"],
-        Body::Reads(later!(request_size)),
-    ),
-    check(
-        "limits.string_length",
-        "A text may have up to the stated length",
-        &["REQ-ENC-10", "REQ-ENC-13"],
-        Body::Reads(later!(string_length)),
-    ),
-    check(
-        "limits.array_elements",
-        "A list may have up to the stated number of elements",
-        &["REQ-ENC-11", "REQ-ENC-13"],
-        Body::Reads(later!(array_elements)),
-    ),
-    check(
-        "limits.nesting_depth",
-        "A request may have up to the stated nesting depth",
-        &["REQ-ENC-12", "REQ-ENC-13"],
-        Body::Reads(later!(nesting_depth)),
-    ),
-    check(
-        "limits.response_size",
-        "Results are not larger than stated",
-        &["REQ-ENC-09"],
-        Body::Every(response_size),
-    ),
-    check(
-        "limits.details",
-        "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit",
-        &["REQ-ENC-13"],
-        Body::Every(details),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "limits.request_size" => Reads(request_size), ["REQ-ENC-08", "REQ-ENC-13"],
+        "A request may have up to the stated size";
+    Must 1 "limits.string_length" => Reads(string_length), ["REQ-ENC-10", "REQ-ENC-13"],
+        "A text may have up to the stated length";
+    Must 1 "limits.array_elements" => Reads(array_elements), ["REQ-ENC-11", "REQ-ENC-13"],
+        "A list may have up to the stated number of elements";
+    Must 1 "limits.nesting_depth" => Reads(nesting_depth), ["REQ-ENC-12", "REQ-ENC-13"],
+        "A request may have up to the stated nesting depth";
+    Must 1 "limits.response_size" => Every(response_size), ["REQ-ENC-09"],
+        "Results are not larger than stated";
+    Must 1 "limits.details" => Every(details), ["REQ-ENC-13"],
+        "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit";
 ];
 
 /// One of the five limits.

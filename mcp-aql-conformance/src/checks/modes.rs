@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::adapter::{Adapter, Operation};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Mode;
@@ -13,37 +13,17 @@ use crate::learn::LearnError;
 use crate::results::RunResults;
 use crate::wire::NoResponse;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "modes.both",
-        "Both endpoint modes are available",
-        &["REQ-CNF-02", "REQ-EPT-01"],
-        Body::Modes(both),
-    ),
-    check(
-        "modes.same_operations",
-        "Both modes have the same operations, with the same parameters and permissions",
-        &["REQ-EPT-07", "REQ-EPT-15"],
-        Body::Modes(same_operations),
-    ),
-    should(check(
-        "modes.stated",
-        "`_protocol.mode` is the mode of the tools",
-        &["REQ-INT-06"],
-        Body::Modes(stated),
-    )),
-    should(check(
-        "modes.env",
-        "MCP_AQL_ENDPOINT_MODE selects the mode",
-        &["REQ-EPT-10"],
-        Body::Modes(env),
-    )),
-    should(check(
-        "modes.default",
-        "Without configuration, the mode is semantic",
-        &["REQ-EPT-12"],
-        Body::Modes(default),
-    )),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "modes.both" => Modes(both), ["REQ-CNF-02", "REQ-EPT-01"],
+        "Both endpoint modes are available";
+    Must 2 "modes.same_operations" => Modes(same_operations), ["REQ-EPT-07", "REQ-EPT-15"],
+        "Both modes have the same operations, with the same parameters and permissions";
+    Should 2 "modes.stated" => Modes(stated), ["REQ-INT-06"],
+        "`_protocol.mode` is the mode of the tools";
+    Should 2 "modes.env" => Modes(env), ["REQ-EPT-10"],
+        "MCP_AQL_ENDPOINT_MODE selects the mode";
+    Should 2 "modes.default" => Modes(default), ["REQ-EPT-12"],
+        "Without configuration, the mode is semantic";
 ];
 
 /// The environment variable that selects the mode.

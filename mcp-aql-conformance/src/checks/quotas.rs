@@ -2,25 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, danger_levels, later, of_level_2 as check};
+use super::{Check, checks, danger_levels};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "quotas.status_form",
-        "`introspect` with `quota_status` returns the status of each limit and quota",
-        &["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
-        Body::Reads(later!(status_form)),
-    ),
-    check(
-        "quotas.exceeded_form",
-        "The failure of a rate-limited call states when to retry",
-        &["REQ-RATE-02", "REQ-RATE-06"],
-        Body::Every(exceeded_form),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "quotas.status_form" => Reads(status_form),
+        ["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
+        "`introspect` with `quota_status` returns the status of each limit and quota";
+    Must 2 "quotas.exceeded_form" => Every(exceeded_form), ["REQ-RATE-02", "REQ-RATE-06"],
+        "The failure of a rate-limited call states when to retry";
 ];
 
 const METRICS: &[&str] = &[

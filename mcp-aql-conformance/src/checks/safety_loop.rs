@@ -2,55 +2,28 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
 use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    should(check(
-        "safety_loop.stated",
-        "`_protocol.capabilities` states the mode of the safety loop",
-        &["REQ-LOOP-03", "REQ-LOOP-02"],
-        Body::Learned(stated),
-    )),
-    check(
-        "safety_loop.complete",
-        "An adapter with the safety loop has all its operations",
-        &["REQ-LOOP-04"],
-        Body::Learned(complete),
-    ),
-    check(
-        "safety_loop.step_parameters",
-        "`record_execution_step` requires the agent and its next action",
-        &["REQ-LOOP-07"],
-        Body::Learned(step_parameters),
-    ),
-    check(
-        "safety_loop.approval",
-        "An agent cannot continue until a person approves its start",
-        &["REQ-LOOP-05", "REQ-LOOP-09"],
-        Body::Changes(later!(approval)),
-    ),
-    check(
-        "safety_loop.directive_form",
-        "The reply to each step has a directive in the protocol's form",
-        &["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
-        Body::Every(directive_form),
-    ),
-    check(
-        "safety_loop.wrong_code",
-        "Unknown codes are rejected",
-        &["REQ-OOB-06", "REQ-AUT-15"],
-        Body::Alone(later!(wrong_code)),
-    ),
-    should(check(
-        "safety_loop.no_echo",
-        "Replies do not repeat submitted codes",
-        &["REQ-OOB-05", "REQ-TOK-15"],
-        Body::Every(no_echo),
-    )),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "safety_loop.stated" => Learned(stated), ["REQ-LOOP-03", "REQ-LOOP-02"],
+        "`_protocol.capabilities` states the mode of the safety loop";
+    Must 2 "safety_loop.complete" => Learned(complete), ["REQ-LOOP-04"],
+        "An adapter with the safety loop has all its operations";
+    Must 2 "safety_loop.step_parameters" => Learned(step_parameters), ["REQ-LOOP-07"],
+        "`record_execution_step` requires the agent and its next action";
+    Must 2 "safety_loop.approval" => Changes(approval), ["REQ-LOOP-05", "REQ-LOOP-09"],
+        "An agent cannot continue until a person approves its start";
+    Must 2 "safety_loop.directive_form" => Every(directive_form),
+        ["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
+        "The reply to each step has a directive in the protocol's form";
+    Must 2 "safety_loop.wrong_code" => Alone(wrong_code), ["REQ-OOB-06", "REQ-AUT-15"],
+        "Unknown codes are rejected";
+    Should 2 "safety_loop.no_echo" => Every(no_echo), ["REQ-OOB-05", "REQ-TOK-15"],
+        "Replies do not repeat submitted codes";
 ];
 
 const OPERATIONS: [&str; 6] = [

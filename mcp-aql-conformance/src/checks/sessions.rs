@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -14,37 +14,17 @@ use crate::nouns::is_identifier;
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
-pub(super) const CHECKS: &[Check] = &[
-    should(check(
-        "sessions.own_id",
-        "`_protocol` has the id of the session",
-        &["REQ-SES-06"],
-        Body::Learned(own_id),
-    )),
-    check(
-        "sessions.fresh",
-        "Two connections are two sessions",
-        &["REQ-SES-01"],
-        Body::Alone(later!(fresh)),
-    ),
-    check(
-        "sessions.tokens_end",
-        "A confirmation token expires with its session",
-        &["REQ-SES-02"],
-        Body::Alone(later!(tokens_end)),
-    ),
-    check(
-        "sessions.meta_identity",
-        "`_meta` does not change the identity of a client",
-        &["REQ-SES-05"],
-        Body::Alone(later!(meta_identity)),
-    ),
-    check(
-        "sessions.no_progress_across",
-        "Progress notifications reach only the session that requested them",
-        &["REQ-SES-01", "REQ-MCP-14"],
-        Body::Alone(later!(no_progress_across)),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "sessions.own_id" => Learned(own_id), ["REQ-SES-06"],
+        "`_protocol` has the id of the session";
+    Must 2 "sessions.fresh" => Alone(fresh), ["REQ-SES-01"],
+        "Two connections are two sessions";
+    Must 2 "sessions.tokens_end" => Alone(tokens_end), ["REQ-SES-02"],
+        "A confirmation token expires with its session";
+    Must 2 "sessions.meta_identity" => Alone(meta_identity), ["REQ-SES-05"],
+        "`_meta` does not change the identity of a client";
+    Must 2 "sessions.no_progress_across" => Alone(no_progress_across), ["REQ-SES-01", "REQ-MCP-14"],
+        "Progress notifications reach only the session that requested them";
 ];
 
 /// The maximum number of operations that are tried to find one that requires confirmation.

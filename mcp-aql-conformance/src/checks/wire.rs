@@ -2,61 +2,29 @@
 
 use serde_json::Value;
 
-use super::{Body, Check, of_level_1 as check};
+use super::{Check, checks};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 use crate::wire::Samples;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "wire.only_messages",
-        "The adapter sends only JSON-RPC messages",
-        &["REQ-MCP-09"],
-        Body::Seen(only_messages),
-    ),
-    check(
-        "wire.json_rpc_form",
-        "Every message is JSON-RPC 2.0, and a response has either a result or an error",
-        &["REQ-MCP-12"],
-        Body::Seen(json_rpc_form),
-    ),
-    check(
-        "wire.unexpected_response",
-        "Every response belongs to a pending request",
-        &["REQ-RSP-01"],
-        Body::Seen(unexpected_response),
-    ),
-    check(
-        "wire.answers",
-        "Every call gets a reply within the time limit",
-        &["REQ-RSP-01", "REQ-RQ-08"],
-        Body::Every(answers),
-    ),
-    check(
-        "wire.stays_open",
-        "No request ends the connection or the adapter",
-        &["REQ-RQ-08"],
-        Body::Seen(stays_open),
-    ),
-    check(
-        "wire.one_text_item",
-        "A result is one text item with the operation's result as JSON",
-        &["REQ-MCP-09"],
-        Body::Every(one_text_item),
-    ),
-    check(
-        "wire.protocol_errors",
-        "Failures of operations and parameters are not JSON-RPC errors",
-        &["REQ-MCP-12", "REQ-RQ-08"],
-        Body::Every(protocol_errors),
-    ),
-    check(
-        "wire.is_error",
-        "`isError` is true for internal failures and false for recoverable failures and successes",
-        &["REQ-MCP-10", "REQ-MCP-11"],
-        Body::Every(is_error),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "wire.only_messages" => Seen(only_messages), ["REQ-MCP-09"],
+        "The adapter sends only JSON-RPC messages";
+    Must 1 "wire.json_rpc_form" => Seen(json_rpc_form), ["REQ-MCP-12"],
+        "Every message is JSON-RPC 2.0, and a response has either a result or an error";
+    Must 1 "wire.unexpected_response" => Seen(unexpected_response), ["REQ-RSP-01"],
+        "Every response belongs to a pending request";
+    Must 1 "wire.answers" => Every(answers), ["REQ-RSP-01", "REQ-RQ-08"],
+        "Every call gets a reply within the time limit";
+    Must 1 "wire.stays_open" => Seen(stays_open), ["REQ-RQ-08"],
+        "No request ends the connection or the adapter";
+    Must 1 "wire.one_text_item" => Every(one_text_item), ["REQ-MCP-09"],
+        "A result is one text item with the operation's result as JSON";
+    Must 1 "wire.protocol_errors" => Every(protocol_errors), ["REQ-MCP-12", "REQ-RQ-08"],
+        "Failures of operations and parameters are not JSON-RPC errors";
+    Must 1 "wire.is_error" => Every(is_error), ["REQ-MCP-10", "REQ-MCP-11"],
+        "`isError` is true for internal failures and false for recoverable failures and successes";
 ];
 
 /// The codes that the protocol lists as recoverable.

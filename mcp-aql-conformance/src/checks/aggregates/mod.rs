@@ -5,7 +5,7 @@ mod sums;
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, later, should_of_level_2 as check};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::Cases;
@@ -15,61 +15,25 @@ use crate::run::Run;
 /// The label of the requested summary.
 const LABEL: &str = "conformance";
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "aggregates.stated",
-        "`aggregation_support` lists the functions and fields of operations with `aggregate`",
-        &["REQ-AGG-09"],
-        Body::Learned(results::stated),
-    ),
-    check(
-        "aggregates.count",
-        "`count` is the number of items",
-        &["REQ-AGG-01", "REQ-AGG-02", "REQ-AGG-04"],
-        Body::Reads(later!(sums::count)),
-    ),
-    check(
-        "aggregates.group_by",
-        "`group_by` returns the number of items per group",
-        &["REQ-AGG-03", "REQ-AGG-04"],
-        Body::Reads(later!(sums::group_by)),
-    ),
-    check(
-        "aggregates.numbers",
-        "`sum`, `avg`, `min` and `max` cover all items",
-        &["REQ-AGG-02", "REQ-AGG-04"],
-        Body::Reads(later!(sums::numbers)),
-    ),
-    check(
-        "aggregates.filtered",
-        "Summaries cover the items that the filter selects",
-        &["REQ-AGG-06"],
-        Body::Reads(later!(sums::filtered)),
-    ),
-    check(
-        "aggregates.items_omitted",
-        "A summary omits the items unless `include_items` is true",
-        &["REQ-AGG-05"],
-        Body::Reads(later!(results::items_omitted)),
-    ),
-    check(
-        "aggregates.include_items",
-        "`include_items` adds the items to the summary",
-        &["REQ-AGG-05"],
-        Body::Reads(later!(results::include_items)),
-    ),
-    check(
-        "aggregates.labels_kept",
-        "`fields` does not rename or drop labels",
-        &["REQ-AGG-07"],
-        Body::Reads(later!(results::labels_kept)),
-    ),
-    check(
-        "aggregates.unsupported",
-        "Unsupported functions and fields are rejected",
-        &["REQ-AGG-08"],
-        Body::Reads(later!(results::unsupported)),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "aggregates.stated" => Learned(results::stated), ["REQ-AGG-09"],
+        "`aggregation_support` lists the functions and fields of operations with `aggregate`";
+    Should 2 "aggregates.count" => Reads(sums::count), ["REQ-AGG-01", "REQ-AGG-02", "REQ-AGG-04"],
+        "`count` is the number of items";
+    Should 2 "aggregates.group_by" => Reads(sums::group_by), ["REQ-AGG-03", "REQ-AGG-04"],
+        "`group_by` returns the number of items per group";
+    Should 2 "aggregates.numbers" => Reads(sums::numbers), ["REQ-AGG-02", "REQ-AGG-04"],
+        "`sum`, `avg`, `min` and `max` cover all items";
+    Should 2 "aggregates.filtered" => Reads(sums::filtered), ["REQ-AGG-06"],
+        "Summaries cover the items that the filter selects";
+    Should 2 "aggregates.items_omitted" => Reads(results::items_omitted), ["REQ-AGG-05"],
+        "A summary omits the items unless `include_items` is true";
+    Should 2 "aggregates.include_items" => Reads(results::include_items), ["REQ-AGG-05"],
+        "`include_items` adds the items to the summary";
+    Should 2 "aggregates.labels_kept" => Reads(results::labels_kept), ["REQ-AGG-07"],
+        "`fields` does not rename or drop labels";
+    Should 2 "aggregates.unsupported" => Reads(results::unsupported), ["REQ-AGG-08"],
+        "Unsupported functions and fields are rejected";
 ];
 
 fn support(operation: &Operation) -> &Value {

@@ -6,96 +6,42 @@ mod replies;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "batch.claimed",
-        "`capabilities.batch` states whether batches are supported",
-        &["REQ-INT-07", "REQ-BAT-01"],
-        Body::Reads(later!(replies::claimed)),
-    ),
-    check(
-        "batch.form",
-        "The reply to a batch has `success: true`, `data: null`, `results` and `summary`",
-        &["REQ-BAT-03"],
-        Body::Reads(later!(replies::form)),
-    ),
-    check(
-        "batch.order",
-        "Results have the order of the items, with index and operation",
-        &["REQ-BAT-02", "REQ-BAT-04"],
-        Body::Reads(later!(replies::order)),
-    ),
-    check(
-        "batch.inner_form",
-        "Every item has its own complete result",
-        &["REQ-BAT-04"],
-        Body::Reads(later!(replies::inner_form)),
-    ),
-    check(
-        "batch.failure_inside",
-        "A failed item is counted and does not stop the other items",
-        &["REQ-BAT-02", "REQ-BAT-05"],
-        Body::Reads(later!(replies::failure_inside)),
-    ),
-    check(
-        "batch.empty",
-        "An empty or malformed batch is rejected with `code` and `message` only",
-        &["REQ-BAT-01", "REQ-BAT-06"],
-        Body::Reads(later!(rejection::empty)),
-    ),
-    check(
-        "batch.item_form",
-        "An item that is not an object with an `operation` is rejected, and the message describes the form of an item",
-        &["REQ-BAT-01", "REQ-BAT-05", "REQ-ERR-05"],
-        Body::Reads(later!(rejection::item_form)),
-    ),
-    check(
-        "batch.invalid_text",
-        "Invalid text in one item does not affect the other items",
-        &["REQ-BAT-02", "REQ-BAT-05"],
-        Body::Reads(later!(replies::invalid_text)),
-    ),
-    check(
-        "batch.extra_member",
-        "A batch with other members beside `operations` is rejected",
-        &["REQ-BAT-01"],
-        Body::Reads(later!(rejection::extra_member)),
-    ),
-    should(check(
-        "batch.max_operations",
-        "A batch may have up to `max_batch_operations` items",
-        &["REQ-BAT-01", "REQ-BAT-04", "REQ-INT-30"],
-        Body::Reads(later!(rejection::max_operations)),
-    )),
-    should(check(
-        "batch.mixed",
-        "A batch over two families is rejected or routed item by item",
-        &["REQ-BAT-07"],
-        Body::Changes(later!(rejection::mixed)),
-    )),
-    should(check(
-        "batch.halts",
-        "An item that needs confirmation halts the batch, and the reply names it and the pending items",
-        &["REQ-BAT-08", "REQ-BAT-09", "REQ-BAT-10"],
-        Body::Changes(later!(halting::halts)),
-    )),
-    should(check(
-        "batch.pending_whole",
-        "Pending items are returned unchanged, including their confirmations",
-        &["REQ-BAT-08"],
-        Body::Changes(later!(halting::pending_whole)),
-    )),
-    should(check(
-        "batch.continues",
-        "A halted batch continues with the token in its first item",
-        &["REQ-BAT-11"],
-        Body::Changes(later!(halting::continues)),
-    )),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "batch.claimed" => Reads(replies::claimed), ["REQ-INT-07", "REQ-BAT-01"],
+        "`capabilities.batch` states whether batches are supported";
+    Must 2 "batch.form" => Reads(replies::form), ["REQ-BAT-03"],
+        "The reply to a batch has `success: true`, `data: null`, `results` and `summary`";
+    Must 2 "batch.order" => Reads(replies::order), ["REQ-BAT-02", "REQ-BAT-04"],
+        "Results have the order of the items, with index and operation";
+    Must 2 "batch.inner_form" => Reads(replies::inner_form), ["REQ-BAT-04"],
+        "Every item has its own complete result";
+    Must 2 "batch.failure_inside" => Reads(replies::failure_inside), ["REQ-BAT-02", "REQ-BAT-05"],
+        "A failed item is counted and does not stop the other items";
+    Must 2 "batch.empty" => Reads(rejection::empty), ["REQ-BAT-01", "REQ-BAT-06"],
+        "An empty or malformed batch is rejected with `code` and `message` only";
+    Must 2 "batch.item_form" => Reads(rejection::item_form),
+        ["REQ-BAT-01", "REQ-BAT-05", "REQ-ERR-05"],
+        "An item that is not an object with an `operation` is rejected, and the message describes the form of an item";
+    Must 2 "batch.invalid_text" => Reads(replies::invalid_text), ["REQ-BAT-02", "REQ-BAT-05"],
+        "Invalid text in one item does not affect the other items";
+    Must 2 "batch.extra_member" => Reads(rejection::extra_member), ["REQ-BAT-01"],
+        "A batch with other members beside `operations` is rejected";
+    Should 2 "batch.max_operations" => Reads(rejection::max_operations),
+        ["REQ-BAT-01", "REQ-BAT-04", "REQ-INT-30"],
+        "A batch may have up to `max_batch_operations` items";
+    Should 2 "batch.mixed" => Changes(rejection::mixed), ["REQ-BAT-07"],
+        "A batch over two families is rejected or routed item by item";
+    Should 2 "batch.halts" => Changes(halting::halts), ["REQ-BAT-08", "REQ-BAT-09", "REQ-BAT-10"],
+        "An item that needs confirmation halts the batch, and the reply names it and the pending items";
+    Should 2 "batch.pending_whole" => Changes(halting::pending_whole), ["REQ-BAT-08"],
+        "Pending items are returned unchanged, including their confirmations";
+    Should 2 "batch.continues" => Changes(halting::continues), ["REQ-BAT-11"],
+        "A halted batch continues with the token in its first item";
 ];
 
 /// Whether the adapter does not support batches: it says so, or it does not document the capability and

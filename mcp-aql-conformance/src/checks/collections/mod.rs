@@ -7,84 +7,38 @@ mod sort;
 mod operators;
 use serde_json::{Value, json};
 
-use super::{Body, Check, later, of_level_2, should_of_level_2 as check};
+use super::{Check, checks};
 use crate::cases::Cases;
 use crate::checks::calls::{expect_refused, having};
 use crate::run::{Run, do_all};
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "collections.filter_unknown",
-        "A filter with an unknown key is rejected",
-        &["REQ-COL-04"],
-        Body::Reads(later!(filter::filter_unknown)),
-    ),
-    check(
-        "collections.filter_applied",
-        "A filter selects the matching items and no others",
-        &["REQ-COL-04", "REQ-COL-10"],
-        Body::Reads(later!(filter::filter_applied)),
-    ),
-    check(
-        "collections.filter_operators",
-        "The operators of a filter that its type names select the items that their names promise",
-        &["REQ-COL-10", "REQ-COL-11"],
-        Body::Reads(later!(operators::filter_operators)),
-    ),
-    check(
-        "collections.applied_controls",
-        "A page states the field and the order by which its items were sorted",
-        &["REQ-COL-10"],
-        Body::Reads(later!(sort::applied_controls)),
-    ),
-    check(
-        "collections.sort_unknown",
-        "Sorting by an unknown field, or in an unknown order, is rejected",
-        &["REQ-COL-05"],
-        Body::Reads(later!(sort::sort_unknown)),
-    ),
-    check(
-        "collections.sort_applied",
-        "Sorting orders items in both directions",
-        &["REQ-COL-05", "REQ-COL-10"],
-        Body::Reads(later!(sort::sort_applied)),
-    ),
-    check(
-        "collections.filter_keys",
-        "The keys that the type of `filter` lists are accepted, and other fields are rejected",
-        &["REQ-COL-11", "REQ-COL-04"],
-        Body::Reads(later!(filter::filter_keys)),
-    ),
-    check(
-        "collections.sort_fields",
-        "The fields that the description of `sort` lists are accepted, and other fields are rejected",
-        &["REQ-COL-11", "REQ-COL-05"],
-        Body::Reads(later!(sort::sort_fields)),
-    ),
-    check(
-        "collections.search_words",
-        "A search for several words finds the items of each word, unless the description documents another rule",
-        &["REQ-COL-09"],
-        Body::Changes(later!(search::search_words)),
-    ),
-    check(
-        "collections.search_query",
-        "Search operations have a parameter `query`, and list operations do not require it",
-        &["REQ-COL-02"],
-        Body::Learned(search::search_query),
-    ),
-    of_level_2(
-        "collections.query_shape",
-        "A structured `query` has a type that introspection shows, and a description",
-        &["REQ-COL-03"],
-        Body::Learned(search::query_shape),
-    ),
-    check(
-        "collections.styles_mixed",
-        "Paging by cursor and by number in one request is rejected",
-        &["REQ-COL-07"],
-        Body::Reads(later!(styles_mixed)),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "collections.filter_unknown" => Reads(filter::filter_unknown), ["REQ-COL-04"],
+        "A filter with an unknown key is rejected";
+    Should 2 "collections.filter_applied" => Reads(filter::filter_applied),
+        ["REQ-COL-04", "REQ-COL-10"],
+        "A filter selects the matching items and no others";
+    Should 2 "collections.filter_operators" => Reads(operators::filter_operators),
+        ["REQ-COL-10", "REQ-COL-11"],
+        "The operators of a filter that its type names select the items that their names promise";
+    Should 2 "collections.applied_controls" => Reads(sort::applied_controls), ["REQ-COL-10"],
+        "A page states the field and the order by which its items were sorted";
+    Should 2 "collections.sort_unknown" => Reads(sort::sort_unknown), ["REQ-COL-05"],
+        "Sorting by an unknown field, or in an unknown order, is rejected";
+    Should 2 "collections.sort_applied" => Reads(sort::sort_applied), ["REQ-COL-05", "REQ-COL-10"],
+        "Sorting orders items in both directions";
+    Should 2 "collections.filter_keys" => Reads(filter::filter_keys), ["REQ-COL-11", "REQ-COL-04"],
+        "The keys that the type of `filter` lists are accepted, and other fields are rejected";
+    Should 2 "collections.sort_fields" => Reads(sort::sort_fields), ["REQ-COL-11", "REQ-COL-05"],
+        "The fields that the description of `sort` lists are accepted, and other fields are rejected";
+    Should 2 "collections.search_words" => Changes(search::search_words), ["REQ-COL-09"],
+        "A search for several words finds the items of each word, unless the description documents another rule";
+    Should 2 "collections.search_query" => Learned(search::search_query), ["REQ-COL-02"],
+        "Search operations have a parameter `query`, and list operations do not require it";
+    Must 2 "collections.query_shape" => Learned(search::query_shape), ["REQ-COL-03"],
+        "A structured `query` has a type that introspection shows, and a description";
+    Should 2 "collections.styles_mixed" => Reads(styles_mixed), ["REQ-COL-07"],
+        "Paging by cursor and by number in one request is rejected";
 ];
 
 async fn refused_each(

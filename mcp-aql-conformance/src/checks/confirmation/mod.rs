@@ -4,93 +4,41 @@ mod pending_call;
 mod requests;
 mod tokens;
 
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 
 pub(super) use self::pending_call::{ask, none, params};
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "confirmation.issued",
-        "A confirmation request states operation, danger level, token and expiry",
-        &["REQ-TOK-06"],
-        Body::Changes(later!(requests::issued)),
-    ),
-    check(
-        "confirmation.token_form",
-        "Tokens have the prefix, the characters and the length of the protocol",
-        &["REQ-TOK-01"],
-        Body::Changes(later!(requests::token_form)),
-    ),
-    check(
-        "confirmation.fresh",
-        "Tokens cannot be guessed from each other",
-        &["REQ-TOK-02"],
-        Body::Changes(later!(requests::fresh)),
-    ),
-    check(
-        "confirmation.expiry",
-        "Tokens expire within the protocol's limit",
-        &["REQ-TOK-08"],
-        Body::Changes(later!(requests::expiry)),
-    ),
-    check(
-        "confirmation.nothing_before",
-        "An operation does not run before it is confirmed",
-        &["REQ-GATE-01", "REQ-DNG-03"],
-        Body::Changes(later!(tokens::nothing_before)),
-    ),
-    check(
-        "confirmation.accepted",
-        "A token confirms the call that it was issued for",
-        &["REQ-TOK-07"],
-        Body::Changes(later!(tokens::accepted)),
-    ),
-    should(check(
-        "confirmation.single_use",
-        "A token is valid for one call",
-        &["REQ-TOK-10", "REQ-TOK-07"],
-        Body::Changes(later!(tokens::single_use)),
-    )),
-    check(
-        "confirmation.other_params",
-        "A token is not valid for the same operation with other parameters",
-        &["REQ-TOK-03", "REQ-TOK-07"],
-        Body::Changes(later!(tokens::other_params)),
-    ),
-    check(
-        "confirmation.other_operation",
-        "A token is not valid for another operation",
-        &["REQ-TOK-03", "REQ-TOK-07"],
-        Body::Changes(later!(tokens::other_operation)),
-    ),
-    check(
-        "confirmation.unknown_token",
-        "Unknown and malformed tokens are rejected",
-        &["REQ-TOK-07", "REQ-TOK-14"],
-        Body::Changes(later!(tokens::unknown_token)),
-    ),
-    should(check(
-        "confirmation.same_error",
-        "Unknown and malformed tokens get the same error",
-        &["REQ-TOK-15"],
-        Body::Changes(later!(tokens::alike)),
-    )),
-    should(check(
-        "confirmation.misplaced",
-        "A misplaced token is accepted, or the reply states its place",
-        &["REQ-RQ-03", "REQ-ERR-05"],
-        Body::Changes(later!(tokens::misplaced)),
-    )),
-    check(
-        "confirmation.codes",
-        "Token failures have the codes of the protocol",
-        &["REQ-TOK-07", "REQ-ERR-02"],
-        Body::Every(tokens::words),
-    ),
-    should(check(
-        "confirmation.not_needed",
-        "READ operations do not require confirmation",
-        &["REQ-DNG-02"],
-        Body::Every(requests::not_needed),
-    )),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "confirmation.issued" => Changes(requests::issued), ["REQ-TOK-06"],
+        "A confirmation request states operation, danger level, token and expiry";
+    Must 2 "confirmation.token_form" => Changes(requests::token_form), ["REQ-TOK-01"],
+        "Tokens have the prefix, the characters and the length of the protocol";
+    Must 2 "confirmation.fresh" => Changes(requests::fresh), ["REQ-TOK-02"],
+        "Tokens cannot be guessed from each other";
+    Must 2 "confirmation.expiry" => Changes(requests::expiry), ["REQ-TOK-08"],
+        "Tokens expire within the protocol's limit";
+    Must 2 "confirmation.nothing_before" => Changes(tokens::nothing_before),
+        ["REQ-GATE-01", "REQ-DNG-03"],
+        "An operation does not run before it is confirmed";
+    Must 2 "confirmation.accepted" => Changes(tokens::accepted), ["REQ-TOK-07"],
+        "A token confirms the call that it was issued for";
+    Should 2 "confirmation.single_use" => Changes(tokens::single_use), ["REQ-TOK-10", "REQ-TOK-07"],
+        "A token is valid for one call";
+    Must 2 "confirmation.other_params" => Changes(tokens::other_params),
+        ["REQ-TOK-03", "REQ-TOK-07"],
+        "A token is not valid for the same operation with other parameters";
+    Must 2 "confirmation.other_operation" => Changes(tokens::other_operation),
+        ["REQ-TOK-03", "REQ-TOK-07"],
+        "A token is not valid for another operation";
+    Must 2 "confirmation.unknown_token" => Changes(tokens::unknown_token),
+        ["REQ-TOK-07", "REQ-TOK-14"],
+        "Unknown and malformed tokens are rejected";
+    Should 2 "confirmation.same_error" => Changes(tokens::alike), ["REQ-TOK-15"],
+        "Unknown and malformed tokens get the same error";
+    Should 2 "confirmation.misplaced" => Changes(tokens::misplaced), ["REQ-RQ-03", "REQ-ERR-05"],
+        "A misplaced token is accepted, or the reply states its place";
+    Must 2 "confirmation.codes" => Every(tokens::words), ["REQ-TOK-07", "REQ-ERR-02"],
+        "Token failures have the codes of the protocol";
+    Should 2 "confirmation.not_needed" => Every(requests::not_needed), ["REQ-DNG-02"],
+        "READ operations do not require confirmation";
 ];

@@ -3,7 +3,7 @@
 mod effects;
 mod stored;
 
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::cases::{Cases, Finding, Skip};
 use crate::checks::calls::valid;
@@ -12,49 +12,22 @@ use crate::run::Run;
 
 pub(super) use self::stored::agrees;
 
-pub(super) const CHECKS: &[Check] = &[
-    should(check(
-        "creates.form",
-        "The result of a CREATE operation identifies the created item",
-        &["REQ-RSP-11"],
-        Body::Changes(later!(form)),
-    )),
-    check(
-        "creates.read_back",
-        "A created item is read with every field as submitted",
-        &["REQ-CNF-04", "REQ-CNF-13"],
-        Body::Changes(later!(stored::read_back)),
-    ),
-    should(check(
-        "creates.values_kept",
-        "Texts keep their case and inner spaces, and lists keep their order",
-        &["REQ-CNF-13"],
-        Body::Changes(later!(stored::values_kept)),
-    )),
-    should(check(
-        "creates.result_matches",
-        "The result of a CREATE operation equals the item as read afterwards",
-        &["REQ-CNF-13", "REQ-RQ-09"],
-        Body::Changes(later!(stored::result_matches)),
-    )),
-    should(check(
-        "creates.created_once",
-        "One call of a CREATE operation creates only the items that its result names",
-        &["REQ-CNF-13"],
-        Body::Changes(later!(effects::created_once)),
-    )),
-    check(
-        "creates.defaults_shown",
-        "Omitted parameters have their documented defaults",
-        &["REQ-RQ-09"],
-        Body::Changes(later!(stored::defaults_shown)),
-    ),
-    check(
-        "creates.rejected_whole",
-        "A rejected CREATE call creates nothing",
-        &["REQ-RQ-08", "REQ-RQ-06"],
-        Body::Alone(later!(effects::rejected_whole)),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "creates.form" => Changes(form), ["REQ-RSP-11"],
+        "The result of a CREATE operation identifies the created item";
+    Must 2 "creates.read_back" => Changes(stored::read_back), ["REQ-CNF-04", "REQ-CNF-13"],
+        "A created item is read with every field as submitted";
+    Should 2 "creates.values_kept" => Changes(stored::values_kept), ["REQ-CNF-13"],
+        "Texts keep their case and inner spaces, and lists keep their order";
+    Should 2 "creates.result_matches" => Changes(stored::result_matches),
+        ["REQ-CNF-13", "REQ-RQ-09"],
+        "The result of a CREATE operation equals the item as read afterwards";
+    Should 2 "creates.created_once" => Changes(effects::created_once), ["REQ-CNF-13"],
+        "One call of a CREATE operation creates only the items that its result names";
+    Must 2 "creates.defaults_shown" => Changes(stored::defaults_shown), ["REQ-RQ-09"],
+        "Omitted parameters have their documented defaults";
+    Must 2 "creates.rejected_whole" => Alone(effects::rejected_whole), ["REQ-RQ-08", "REQ-RQ-06"],
+        "A rejected CREATE call creates nothing";
 ];
 
 /// The resources that can be created, each with its CREATE operation.

@@ -4,48 +4,24 @@ mod binary;
 mod invalid;
 mod scripts;
 
-use super::{Body, Check, later, of_level_1 as check, of_level_2, should};
+use super::{Check, checks};
 use crate::adapter::{Operation, Parameter};
 use crate::run::Run;
 use crate::shape::Shape;
 
-pub(super) const CHECKS: &[Check] = &[
-    should(check(
-        "encoding.nul",
-        "U+0000 in text is rejected with VALIDATION_INVALID_ENCODING",
-        &["REQ-ENC-02"],
-        Body::Reads(later!(invalid::nul)),
-    )),
-    check(
-        "encoding.invalid_utf8",
-        "Invalid UTF-8 is rejected",
-        &["REQ-ENC-01"],
-        Body::Alone(later!(invalid::invalid_utf8)),
-    ),
-    check(
-        "encoding.lone_surrogate",
-        "A lone surrogate is rejected",
-        &["REQ-ENC-01"],
-        Body::Alone(later!(invalid::lone_surrogate)),
-    ),
-    check(
-        "encoding.unicode",
-        "Text of every script is accepted",
-        &["REQ-ENC-01"],
-        Body::Reads(later!(scripts::unicode)),
-    ),
-    of_level_2(
-        "encoding.round_trip",
-        "Text of every script is returned unchanged",
-        &["REQ-ENC-01", "REQ-CNF-13"],
-        Body::Changes(later!(scripts::round_trip)),
-    ),
-    check(
-        "encoding.binary",
-        "Bytes in results are padded base64 with a MIME type",
-        &["REQ-ENC-06"],
-        Body::Every(binary::binary),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 1 "encoding.nul" => Reads(invalid::nul), ["REQ-ENC-02"],
+        "U+0000 in text is rejected with VALIDATION_INVALID_ENCODING";
+    Must 1 "encoding.invalid_utf8" => Alone(invalid::invalid_utf8), ["REQ-ENC-01"],
+        "Invalid UTF-8 is rejected";
+    Must 1 "encoding.lone_surrogate" => Alone(invalid::lone_surrogate), ["REQ-ENC-01"],
+        "A lone surrogate is rejected";
+    Must 1 "encoding.unicode" => Reads(scripts::unicode), ["REQ-ENC-01"],
+        "Text of every script is accepted";
+    Must 2 "encoding.round_trip" => Changes(scripts::round_trip), ["REQ-ENC-01", "REQ-CNF-13"],
+        "Text of every script is returned unchanged";
+    Must 1 "encoding.binary" => Every(binary::binary), ["REQ-ENC-06"],
+        "Bytes in results are padded base64 with a MIME type";
 ];
 
 /// Whether a parameter accepts any text.

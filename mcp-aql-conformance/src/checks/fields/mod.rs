@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -18,85 +18,34 @@ use crate::pages;
 use crate::run::Run;
 use crate::shape::Shape;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "fields.presets",
-        "`fields` accepts `minimal`, `standard` and `full`, each including the one before",
-        &["REQ-FLD-01", "REQ-FLD-02"],
-        Body::Reads(later!(selection::presets)),
-    ),
-    check(
-        "fields.subset",
-        "Only the requested fields are returned",
-        &["REQ-FLD-01", "REQ-FLD-07"],
-        Body::Reads(later!(selection::subset)),
-    ),
-    check(
-        "fields.nested",
-        "A path selects a nested field, which keeps its place",
-        &["REQ-FLD-03", "REQ-FLD-04"],
-        Body::Reads(later!(paths::nested)),
-    ),
-    should(check(
-        "fields.unknown",
-        "A field that the type does not have is rejected",
-        &["REQ-FLD-09"],
-        Body::Reads(later!(selection::unknown)),
-    )),
-    check(
-        "fields.path_stops",
-        "A path beyond a value without fields returns nothing of that value",
-        &["REQ-FLD-07", "REQ-FLD-08"],
-        Body::Reads(later!(paths::path_stops)),
-    ),
-    should(check(
-        "fields.path_reported",
-        "A path beyond a field without fields is rejected or reported in a warning",
-        &["REQ-FLD-09"],
-        Body::Reads(later!(paths::path_reported)),
-    )),
-    check(
-        "fields.absent_skipped",
-        "A field that an item does not have is omitted without an error",
-        &["REQ-FLD-08"],
-        Body::Reads(later!(absent::absent_skipped)),
-    ),
-    check(
-        "fields.page_untouched",
-        "Field selection does not change `pageInfo`",
-        &["REQ-FLD-07"],
-        Body::Reads(later!(selection::page_untouched)),
-    ),
-    should(check(
-        "fields.computed",
-        "Requested computed fields are returned in `_computed`",
-        &["REQ-CMP-01"],
-        Body::Reads(later!(computed::computed)),
-    )),
-    check(
-        "fields.computed_form",
-        "Computed fields are declared with plain names and the types of their values",
-        &["REQ-CMP-02", "REQ-CMP-04"],
-        Body::Reads(later!(computed::computed_form)),
-    ),
-    should(check(
-        "fields.computed_claims",
-        "Computed fields are accepted in `filter` and `sort` exactly as introspection states",
-        &["REQ-CMP-03", "REQ-CMP-04"],
-        Body::Reads(later!(computed::computed_claims)),
-    )),
-    should(check(
-        "fields.type_listed",
-        "`introspect types` lists FieldSelection",
-        &["REQ-FLD-10"],
-        Body::Learned(type_listed),
-    )),
-    should(check(
-        "fields.default_preset",
-        "Without `fields`, single items have all fields and search results the minimal ones",
-        &["REQ-FLD-06"],
-        Body::Reads(later!(selection::default_preset)),
-    )),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "fields.presets" => Reads(selection::presets), ["REQ-FLD-01", "REQ-FLD-02"],
+        "`fields` accepts `minimal`, `standard` and `full`, each including the one before";
+    Must 2 "fields.subset" => Reads(selection::subset), ["REQ-FLD-01", "REQ-FLD-07"],
+        "Only the requested fields are returned";
+    Must 2 "fields.nested" => Reads(paths::nested), ["REQ-FLD-03", "REQ-FLD-04"],
+        "A path selects a nested field, which keeps its place";
+    Should 2 "fields.unknown" => Reads(selection::unknown), ["REQ-FLD-09"],
+        "A field that the type does not have is rejected";
+    Must 2 "fields.path_stops" => Reads(paths::path_stops), ["REQ-FLD-07", "REQ-FLD-08"],
+        "A path beyond a value without fields returns nothing of that value";
+    Should 2 "fields.path_reported" => Reads(paths::path_reported), ["REQ-FLD-09"],
+        "A path beyond a field without fields is rejected or reported in a warning";
+    Must 2 "fields.absent_skipped" => Reads(absent::absent_skipped), ["REQ-FLD-08"],
+        "A field that an item does not have is omitted without an error";
+    Must 2 "fields.page_untouched" => Reads(selection::page_untouched), ["REQ-FLD-07"],
+        "Field selection does not change `pageInfo`";
+    Should 2 "fields.computed" => Reads(computed::computed), ["REQ-CMP-01"],
+        "Requested computed fields are returned in `_computed`";
+    Must 2 "fields.computed_form" => Reads(computed::computed_form), ["REQ-CMP-02", "REQ-CMP-04"],
+        "Computed fields are declared with plain names and the types of their values";
+    Should 2 "fields.computed_claims" => Reads(computed::computed_claims),
+        ["REQ-CMP-03", "REQ-CMP-04"],
+        "Computed fields are accepted in `filter` and `sort` exactly as introspection states";
+    Should 2 "fields.type_listed" => Learned(type_listed), ["REQ-FLD-10"],
+        "`introspect types` lists FieldSelection";
+    Should 2 "fields.default_preset" => Reads(selection::default_preset), ["REQ-FLD-06"],
+        "Without `fields`, single items have all fields and search results the minimal ones";
 ];
 
 /// The items whose fields are selected: those of a page, or the single one in `data`.

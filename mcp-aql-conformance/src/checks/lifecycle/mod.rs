@@ -7,95 +7,39 @@ mod steering;
 
 mod forms;
 use self::execution::starters;
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::cases::Cases;
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    should(check(
-        "lifecycle.stated",
-        "An EXECUTE operation that returns an execution documents its lifecycle",
-        &["REQ-LIF-09"],
-        Body::Every(forms::stated),
-    )),
-    should(check(
-        "lifecycle.state_form",
-        "The state of an execution has `execution_id` and `status`, and its times are instants",
-        &["REQ-LIF-04"],
-        Body::Every(forms::state_form),
-    )),
-    should(check(
-        "lifecycle.progress_form",
-        "`progress` of a state has a percentage, a number of a total, or a message",
-        &["REQ-LIF-06"],
-        Body::Every(forms::progress_form),
-    )),
-    should(check(
-        "lifecycle.error_form",
-        "A failed execution has an `error` in the form of other failures",
-        &["REQ-LIF-05"],
-        Body::Every(forms::error_form),
-    )),
-    should(check(
-        "lifecycle.core_states",
-        "Documented states include those of the protocol",
-        &["REQ-LIF-01"],
-        Body::Learned(forms::core_states),
-    )),
-    check(
-        "lifecycle.states",
-        "Executions are only in documented states",
-        &["REQ-LIF-07"],
-        Body::Changes(later!(states::states)),
-    ),
-    should(check(
-        "lifecycle.readable",
-        "A READ operation returns the state of an execution",
-        &["REQ-CLS-01"],
-        Body::Changes(later!(states::readable)),
-    )),
-    should(check(
-        "lifecycle.listed",
-        "A list of executions contains the executions of the session",
-        &["REQ-CLS-01", "REQ-LIF-04"],
-        Body::Changes(later!(states::listed)),
-    )),
-    check(
-        "lifecycle.transitions",
-        "State transitions follow the protocol",
-        &["REQ-LIF-02"],
-        Body::Changes(later!(states::transitions)),
-    ),
-    check(
-        "lifecycle.terminal",
-        "Final states do not change",
-        &["REQ-LIF-03"],
-        Body::Changes(later!(states::terminal)),
-    ),
-    check(
-        "lifecycle.cancel",
-        "A cancelled execution reaches the state cancelled",
-        &["REQ-LIF-02", "REQ-LIF-08"],
-        Body::Changes(later!(steering::cancel)),
-    ),
-    should(check(
-        "lifecycle.claims",
-        "`lifecycle` correctly states support for cancelling, retrying and progress",
-        &["REQ-LIF-09", "REQ-LIF-11"],
-        Body::Changes(later!(steering::claims)),
-    )),
-    check(
-        "lifecycle.retry",
-        "Only failed executions can be retried",
-        &["REQ-LIF-02", "REQ-LIF-03"],
-        Body::Changes(later!(steering::retry)),
-    ),
-    should(check(
-        "lifecycle.progress",
-        "Progress notifications have the token of the call and MCP's form, and never decrease",
-        &["REQ-MCP-13", "REQ-MCP-14"],
-        Body::Alone(later!(progress::progress)),
-    )),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "lifecycle.stated" => Every(forms::stated), ["REQ-LIF-09"],
+        "An EXECUTE operation that returns an execution documents its lifecycle";
+    Should 2 "lifecycle.state_form" => Every(forms::state_form), ["REQ-LIF-04"],
+        "The state of an execution has `execution_id` and `status`, and its times are instants";
+    Should 2 "lifecycle.progress_form" => Every(forms::progress_form), ["REQ-LIF-06"],
+        "`progress` of a state has a percentage, a number of a total, or a message";
+    Should 2 "lifecycle.error_form" => Every(forms::error_form), ["REQ-LIF-05"],
+        "A failed execution has an `error` in the form of other failures";
+    Should 2 "lifecycle.core_states" => Learned(forms::core_states), ["REQ-LIF-01"],
+        "Documented states include those of the protocol";
+    Must 2 "lifecycle.states" => Changes(states::states), ["REQ-LIF-07"],
+        "Executions are only in documented states";
+    Should 2 "lifecycle.readable" => Changes(states::readable), ["REQ-CLS-01"],
+        "A READ operation returns the state of an execution";
+    Should 2 "lifecycle.listed" => Changes(states::listed), ["REQ-CLS-01", "REQ-LIF-04"],
+        "A list of executions contains the executions of the session";
+    Must 2 "lifecycle.transitions" => Changes(states::transitions), ["REQ-LIF-02"],
+        "State transitions follow the protocol";
+    Must 2 "lifecycle.terminal" => Changes(states::terminal), ["REQ-LIF-03"],
+        "Final states do not change";
+    Must 2 "lifecycle.cancel" => Changes(steering::cancel), ["REQ-LIF-02", "REQ-LIF-08"],
+        "A cancelled execution reaches the state cancelled";
+    Should 2 "lifecycle.claims" => Changes(steering::claims), ["REQ-LIF-09", "REQ-LIF-11"],
+        "`lifecycle` correctly states support for cancelling, retrying and progress";
+    Must 2 "lifecycle.retry" => Changes(steering::retry), ["REQ-LIF-02", "REQ-LIF-03"],
+        "Only failed executions can be retried";
+    Should 2 "lifecycle.progress" => Alone(progress::progress), ["REQ-MCP-13", "REQ-MCP-14"],
+        "Progress notifications have the token of the call and MCP's form, and never decrease";
 ];
 
 /// Starts an execution if possible, so that there is one to list.

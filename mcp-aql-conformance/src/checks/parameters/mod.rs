@@ -10,7 +10,7 @@ mod rejected;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, later, of_level_1 as check, should};
+use super::{Check, checks};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
@@ -18,194 +18,82 @@ use crate::category::Category;
 use crate::nouns::is_identifier;
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "parameters.nested",
-        "READ operations read parameters from `params`",
-        &["REQ-RQ-01", "REQ-RQ-03"],
-        Body::Reads(later!(places::nested)),
-    ),
-    check(
-        "parameters.top_level",
-        "Every operation also accepts parameters beside `operation`",
-        &["REQ-RQ-03"],
-        Body::Changes(later!(places::top_level)),
-    ),
-    check(
-        "parameters.nested_wins",
-        "A value in `params` takes precedence over one of the same name beside `operation`",
-        &["REQ-RQ-03"],
-        Body::Changes(later!(places::nested_wins)),
-    ),
-    check(
-        "parameters.params_not_object",
-        "A `params` that is not an object is rejected",
-        &["REQ-RQ-01", "REQ-RQ-08"],
-        Body::Changes(later!(places::params_not_object)),
-    ),
-    check(
-        "parameters.missing_required",
-        "A missing required parameter is named in a VALIDATION_MISSING_PARAM",
-        &["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20", "REQ-CNF-07"],
-        Body::Changes(later!(missing::missing_required)),
-    ),
-    should(check(
-        "parameters.missing_text",
-        "The message about a missing parameter states its name and the expected type",
-        &["REQ-ERR-06"],
-        Body::Changes(later!(missing::missing_text)),
-    )),
-    should(check(
-        "parameters.missing_description",
-        "The message about a missing parameter contains the description in introspection",
-        &["REQ-ERR-06"],
-        Body::Changes(later!(missing::missing_description)),
-    )),
-    check(
-        "parameters.null_required",
-        "null is rejected for a required parameter",
-        &["REQ-RQ-07", "REQ-ENC-15"],
-        Body::Changes(later!(missing::null_required)),
-    ),
-    check(
-        "parameters.null_optional",
-        "null for an optional parameter is ignored or rejected",
-        &["REQ-RQ-08", "REQ-ENC-15"],
-        Body::Changes(later!(missing::null_optional)),
-    ),
-    check(
-        "parameters.order",
-        "Missing parameters are reported before wrong types, then unknown names, then constraints",
-        &["REQ-RQ-07"],
-        Body::Changes(later!(missing::order)),
-    ),
-    check(
-        "parameters.required_agree",
-        "Parameters that introspection shows as optional are optional",
-        &["REQ-INT-20", "REQ-RQ-07"],
-        Body::Every(missing::required_agree),
-    ),
-    check(
-        "parameters.wrong_type",
-        "Values of a wrong JSON type are rejected with VALIDATION_INVALID_TYPE",
-        &["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20"],
-        Body::Changes(later!(rejected::wrong_type)),
-    ),
-    check(
-        "parameters.enum",
-        "Values outside an `enum` are rejected",
-        &["REQ-RQ-07"],
-        Body::Changes(later!(rejected::words)),
-    ),
-    check(
-        "parameters.minimum",
-        "Numbers below a `minimum` are rejected",
-        &["REQ-RQ-07"],
-        Body::Changes(later!(rejected::minimum)),
-    ),
-    check(
-        "parameters.maximum",
-        "Numbers above a `maximum` are rejected",
-        &["REQ-RQ-07"],
-        Body::Changes(later!(rejected::maximum)),
-    ),
-    check(
-        "parameters.length",
-        "Texts shorter than `minLength` or longer than `maxLength` are rejected",
-        &["REQ-RQ-07", "REQ-INT-20"],
-        Body::Changes(later!(rejected::length)),
-    ),
-    check(
-        "parameters.pattern",
-        "Texts that do not match a `pattern` are rejected",
-        &["REQ-RQ-07"],
-        Body::Changes(later!(rejected::pattern)),
-    ),
-    check(
-        "parameters.format",
-        "Texts that do not match their `format` are rejected",
-        &["REQ-RQ-07", "REQ-ENC-03", "REQ-INT-20"],
-        Body::Changes(later!(rejected::format)),
-    ),
-    check(
-        "parameters.items",
-        "Lists with invalid items are rejected",
-        &["REQ-RQ-07", "REQ-INT-20"],
-        Body::Changes(later!(rejected::items)),
-    ),
-    check(
-        "parameters.members",
-        "Objects of a named type with missing or wrong fields are rejected",
-        &["REQ-INT-20", "REQ-INT-22"],
-        Body::Changes(later!(rejected::members)),
-    ),
-    should(check(
-        "parameters.details_names",
-        "`details.param_name` of a rejected value names its parameter",
-        &["REQ-ERR-05", "REQ-ERR-07"],
-        Body::Changes(later!(rejected::details_names)),
-    )),
-    check(
-        "parameters.boundaries",
-        "Values at the bounds of their constraints are accepted",
-        &["REQ-INT-20"],
-        Body::Changes(later!(accepted::boundaries)),
-    ),
-    check(
-        "parameters.documented_accepted",
-        "Every documented parameter is accepted",
-        &["REQ-INT-20", "REQ-CNF-08"],
-        // Operations with configured parameters may act on items of other checks.
-        Body::Alone(later!(accepted::documented_accepted)),
-    ),
-    check(
-        "parameters.default_effect",
-        "A documented default applies if the parameter is omitted",
-        &["REQ-RQ-09"],
-        Body::Reads(later!(accepted::default_effect)),
-    ),
-    should(check(
-        "parameters.shared_agree",
-        "Parameters of one name agree in type and default across operations",
-        &["REQ-RQ-13"],
-        Body::Learned(accepted::shared_agree),
-    )),
-    check(
-        "parameters.unknown_nested",
-        "An unknown name in `params` is rejected with a VALIDATION_UNKNOWN_PARAM that names it",
-        &["REQ-UNK-01", "REQ-UNK-02", "REQ-UNK-08"],
-        Body::Changes(later!(names::unknown_nested)),
-    ),
-    check(
-        "parameters.unknown_top_level",
-        "An unknown name beside `operation` is rejected like one in `params`",
-        &["REQ-UNK-04"],
-        Body::Changes(later!(names::unknown_top_level)),
-    ),
-    should(check(
-        "parameters.unknown_all_named",
-        "All unknown names are reported at once",
-        &["REQ-UNK-03"],
-        Body::Changes(later!(names::unknown_all_named)),
-    )),
-    check(
-        "parameters.reserved_prefix",
-        "Names that start with `_` are never unknown",
-        &["REQ-UNK-05"],
-        Body::Changes(later!(names::reserved_prefix)),
-    ),
-    check(
-        "parameters.undocumented",
-        "Undocumented parameters of the protocol are rejected",
-        &["REQ-INT-21", "REQ-UNK-01", "REQ-CNF-08"],
-        Body::Changes(later!(names::undocumented)),
-    ),
-    check(
-        "parameters.camel_case",
-        "camelCase spellings are accepted or rejected, never ignored",
-        &["REQ-RQ-05", "REQ-UNK-01"],
-        Body::Changes(later!(names::camel_case)),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "parameters.nested" => Reads(places::nested), ["REQ-RQ-01", "REQ-RQ-03"],
+        "READ operations read parameters from `params`";
+    Must 1 "parameters.top_level" => Changes(places::top_level), ["REQ-RQ-03"],
+        "Every operation also accepts parameters beside `operation`";
+    Must 1 "parameters.nested_wins" => Changes(places::nested_wins), ["REQ-RQ-03"],
+        "A value in `params` takes precedence over one of the same name beside `operation`";
+    Must 1 "parameters.params_not_object" => Changes(places::params_not_object),
+        ["REQ-RQ-01", "REQ-RQ-08"],
+        "A `params` that is not an object is rejected";
+    Must 1 "parameters.missing_required" => Changes(missing::missing_required),
+        ["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20", "REQ-CNF-07"],
+        "A missing required parameter is named in a VALIDATION_MISSING_PARAM";
+    Should 1 "parameters.missing_text" => Changes(missing::missing_text), ["REQ-ERR-06"],
+        "The message about a missing parameter states its name and the expected type";
+    Should 1 "parameters.missing_description" => Changes(missing::missing_description),
+        ["REQ-ERR-06"],
+        "The message about a missing parameter contains the description in introspection";
+    Must 1 "parameters.null_required" => Changes(missing::null_required),
+        ["REQ-RQ-07", "REQ-ENC-15"],
+        "null is rejected for a required parameter";
+    Must 1 "parameters.null_optional" => Changes(missing::null_optional),
+        ["REQ-RQ-08", "REQ-ENC-15"],
+        "null for an optional parameter is ignored or rejected";
+    Must 1 "parameters.order" => Changes(missing::order), ["REQ-RQ-07"],
+        "Missing parameters are reported before wrong types, then unknown names, then constraints";
+    Must 1 "parameters.required_agree" => Every(missing::required_agree),
+        ["REQ-INT-20", "REQ-RQ-07"],
+        "Parameters that introspection shows as optional are optional";
+    Must 1 "parameters.wrong_type" => Changes(rejected::wrong_type),
+        ["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20"],
+        "Values of a wrong JSON type are rejected with VALIDATION_INVALID_TYPE";
+    Must 1 "parameters.enum" => Changes(rejected::words), ["REQ-RQ-07"],
+        "Values outside an `enum` are rejected";
+    Must 1 "parameters.minimum" => Changes(rejected::minimum), ["REQ-RQ-07"],
+        "Numbers below a `minimum` are rejected";
+    Must 1 "parameters.maximum" => Changes(rejected::maximum), ["REQ-RQ-07"],
+        "Numbers above a `maximum` are rejected";
+    Must 1 "parameters.length" => Changes(rejected::length), ["REQ-RQ-07", "REQ-INT-20"],
+        "Texts shorter than `minLength` or longer than `maxLength` are rejected";
+    Must 1 "parameters.pattern" => Changes(rejected::pattern), ["REQ-RQ-07"],
+        "Texts that do not match a `pattern` are rejected";
+    Must 1 "parameters.format" => Changes(rejected::format),
+        ["REQ-RQ-07", "REQ-ENC-03", "REQ-INT-20"],
+        "Texts that do not match their `format` are rejected";
+    Must 1 "parameters.items" => Changes(rejected::items), ["REQ-RQ-07", "REQ-INT-20"],
+        "Lists with invalid items are rejected";
+    Must 1 "parameters.members" => Changes(rejected::members), ["REQ-INT-20", "REQ-INT-22"],
+        "Objects of a named type with missing or wrong fields are rejected";
+    Should 1 "parameters.details_names" => Changes(rejected::details_names),
+        ["REQ-ERR-05", "REQ-ERR-07"],
+        "`details.param_name` of a rejected value names its parameter";
+    Must 1 "parameters.boundaries" => Changes(accepted::boundaries), ["REQ-INT-20"],
+        "Values at the bounds of their constraints are accepted";
+    // Operations with configured parameters may act on items of other checks.
+    Must 1 "parameters.documented_accepted" => Alone(accepted::documented_accepted),
+        ["REQ-INT-20", "REQ-CNF-08"],
+        "Every documented parameter is accepted";
+    Must 1 "parameters.default_effect" => Reads(accepted::default_effect), ["REQ-RQ-09"],
+        "A documented default applies if the parameter is omitted";
+    Should 1 "parameters.shared_agree" => Learned(accepted::shared_agree), ["REQ-RQ-13"],
+        "Parameters of one name agree in type and default across operations";
+    Must 1 "parameters.unknown_nested" => Changes(names::unknown_nested),
+        ["REQ-UNK-01", "REQ-UNK-02", "REQ-UNK-08"],
+        "An unknown name in `params` is rejected with a VALIDATION_UNKNOWN_PARAM that names it";
+    Must 1 "parameters.unknown_top_level" => Changes(names::unknown_top_level), ["REQ-UNK-04"],
+        "An unknown name beside `operation` is rejected like one in `params`";
+    Should 1 "parameters.unknown_all_named" => Changes(names::unknown_all_named), ["REQ-UNK-03"],
+        "All unknown names are reported at once";
+    Must 1 "parameters.reserved_prefix" => Changes(names::reserved_prefix), ["REQ-UNK-05"],
+        "Names that start with `_` are never unknown";
+    Must 1 "parameters.undocumented" => Changes(names::undocumented),
+        ["REQ-INT-21", "REQ-UNK-01", "REQ-CNF-08"],
+        "Undocumented parameters of the protocol are rejected";
+    Must 1 "parameters.camel_case" => Changes(names::camel_case), ["REQ-RQ-05", "REQ-UNK-01"],
+        "camelCase spellings are accepted or rejected, never ignored";
 ];
 
 /// All operations with well-formed parameters, except `introspect`, which has its own checks.

@@ -5,7 +5,7 @@ mod records;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, later, should_of_level_2 as check};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
@@ -21,73 +21,32 @@ const MAX_ROOTS: usize = 24;
 /// The maximum number of records that are read one by one.
 const MAX_RECORDS: usize = 100;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "relationships.parameters",
-        "`query_relationships` requires `root` and `direction`, and supports the protocol's options",
-        &["REQ-REL-01", "REQ-REL-02"],
-        Body::Learned(documentation::parameters),
-    ),
-    check(
-        "relationships.capabilities",
-        "Directions, types and the maximum depth are documented, and results agree with them",
-        &["REQ-REL-05", "REQ-REL-07"],
-        Body::Reads(later!(documentation::capabilities)),
-    ),
-    check(
-        "relationships.form",
-        "Records, nodes and edges have the protocol's members",
-        &["REQ-REL-04"],
-        Body::Reads(later!(records::form)),
-    ),
-    check(
-        "relationships.directions",
-        "The direction `both` combines `incoming` and `outgoing`",
-        &["REQ-REL-01"],
-        Body::Reads(later!(records::directions)),
-    ),
-    check(
-        "relationships.depth",
-        "Records are within `depth`, and a larger depth returns no fewer records",
-        &["REQ-REL-02"],
-        Body::Reads(later!(records::depth)),
-    ),
-    check(
-        "relationships.max_depth",
-        "Walks reach `max_depth` and no further",
-        &["REQ-REL-07"],
-        Body::Reads(later!(documentation::max_depth)),
-    ),
-    check(
-        "relationships.narrowed",
-        "Every listed type is accepted as `relationship` and selects records of that type",
-        &["REQ-REL-02", "REQ-REL-05", "REQ-REL-07"],
-        Body::Reads(later!(documentation::narrowed)),
-    ),
-    check(
-        "relationships.include",
-        "`include` selects the sections of the result",
-        &["REQ-REL-03"],
-        Body::Reads(later!(records::include)),
-    ),
-    check(
-        "relationships.cycle_end",
-        "Walks end at cycles and return every node once",
-        &["REQ-REL-06"],
-        Body::Reads(later!(records::cycle_end)),
-    ),
-    check(
-        "relationships.pages",
-        "The pages of records together have all records",
-        &["REQ-REL-02"],
-        Body::Reads(later!(records::in_pages)),
-    ),
-    check(
-        "relationships.missing",
-        "A missing element has no relationships",
-        &["REQ-REL-01", "REQ-ERR-07"],
-        Body::Reads(later!(records::missing)),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "relationships.parameters" => Learned(documentation::parameters),
+        ["REQ-REL-01", "REQ-REL-02"],
+        "`query_relationships` requires `root` and `direction`, and supports the protocol's options";
+    Should 2 "relationships.capabilities" => Reads(documentation::capabilities),
+        ["REQ-REL-05", "REQ-REL-07"],
+        "Directions, types and the maximum depth are documented, and results agree with them";
+    Should 2 "relationships.form" => Reads(records::form), ["REQ-REL-04"],
+        "Records, nodes and edges have the protocol's members";
+    Should 2 "relationships.directions" => Reads(records::directions), ["REQ-REL-01"],
+        "The direction `both` combines `incoming` and `outgoing`";
+    Should 2 "relationships.depth" => Reads(records::depth), ["REQ-REL-02"],
+        "Records are within `depth`, and a larger depth returns no fewer records";
+    Should 2 "relationships.max_depth" => Reads(documentation::max_depth), ["REQ-REL-07"],
+        "Walks reach `max_depth` and no further";
+    Should 2 "relationships.narrowed" => Reads(documentation::narrowed),
+        ["REQ-REL-02", "REQ-REL-05", "REQ-REL-07"],
+        "Every listed type is accepted as `relationship` and selects records of that type";
+    Should 2 "relationships.include" => Reads(records::include), ["REQ-REL-03"],
+        "`include` selects the sections of the result";
+    Should 2 "relationships.cycle_end" => Reads(records::cycle_end), ["REQ-REL-06"],
+        "Walks end at cycles and return every node once";
+    Should 2 "relationships.pages" => Reads(records::in_pages), ["REQ-REL-02"],
+        "The pages of records together have all records";
+    Should 2 "relationships.missing" => Reads(records::missing), ["REQ-REL-01", "REQ-ERR-07"],
+        "A missing element has no relationships";
 ];
 
 fn operation<'a>(run: &'a Run, cases: &Cases) -> Option<&'a Operation> {

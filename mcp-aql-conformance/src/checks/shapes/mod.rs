@@ -6,88 +6,37 @@ mod values;
 
 use serde_json::Value;
 
-use super::{Body, Check, of_level_1 as check, should};
+use super::{Check, checks};
 use crate::call::Exchange;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "shapes.union",
-        "Every result has the boolean `success`",
-        &["REQ-RSP-01"],
-        Body::Every(envelope::union),
-    ),
-    check(
-        "shapes.success",
-        "A success has `data`, no `error` and no unknown members",
-        &["REQ-RSP-02", "REQ-RSP-05"],
-        Body::Every(envelope::success),
-    ),
-    check(
-        "shapes.failure",
-        "A failure has `error`, no `data` and no unknown members",
-        &["REQ-RSP-03", "REQ-RSP-06", "REQ-RSP-07"],
-        Body::Every(envelope::failure),
-    ),
-    check(
-        "shapes.meta",
-        "`_meta` of a success, if present, has the form of the protocol",
-        &["REQ-RSP-08", "REQ-RSP-09"],
-        Body::Every(envelope::meta),
-    ),
-    check(
-        "shapes.warnings",
-        "`warnings` of a success, if present, have the form of the protocol",
-        &["REQ-WRN-01", "REQ-WRN-02"],
-        Body::Every(envelope::warnings),
-    ),
-    should(check(
-        "shapes.warnings_order",
-        "A result has at most 10 unique warnings, ordered by severity",
-        &["REQ-WRN-04", "REQ-WRN-10", "REQ-WRN-11"],
-        Body::Every(envelope::warnings_order),
-    )),
-    should(check(
-        "shapes.collection_items",
-        "A list is in `data.items`",
-        &["REQ-RSP-11"],
-        Body::Every(data::collection_items),
-    )),
-    should(check(
-        "shapes.single_wrapped",
-        "A single item is in `data` under the name of its resource",
-        &["REQ-RSP-11"],
-        Body::Every(data::single_wrapped),
-    )),
-    should(check(
-        "shapes.as_typed",
-        "Results have the fields of the documented type, and created items have no others",
-        &["REQ-INT-22", "REQ-INT-20"],
-        Body::Every(data::as_typed),
-    )),
-    check(
-        "shapes.dates",
-        "Dates and instants in results have the format of ISO 8601",
-        &["REQ-ENC-03"],
-        Body::Every(values::dates),
-    ),
-    should(check(
-        "shapes.instants",
-        "Instants in results are in UTC and end with Z",
-        &["REQ-ENC-04"],
-        Body::Every(values::instants),
-    )),
-    should(check(
-        "shapes.big_numbers",
-        "Numbers beyond 9007199254740991 are sent as text",
-        &["REQ-ENC-05"],
-        Body::Every(values::big_numbers),
-    )),
-    check(
-        "shapes.confirmation_mirror",
-        "`confirmation` of a failure, if present, agrees with its details",
-        &["REQ-RSP-10"],
-        Body::Every(envelope::confirmation_mirror),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "shapes.union" => Every(envelope::union), ["REQ-RSP-01"],
+        "Every result has the boolean `success`";
+    Must 1 "shapes.success" => Every(envelope::success), ["REQ-RSP-02", "REQ-RSP-05"],
+        "A success has `data`, no `error` and no unknown members";
+    Must 1 "shapes.failure" => Every(envelope::failure), ["REQ-RSP-03", "REQ-RSP-06", "REQ-RSP-07"],
+        "A failure has `error`, no `data` and no unknown members";
+    Must 1 "shapes.meta" => Every(envelope::meta), ["REQ-RSP-08", "REQ-RSP-09"],
+        "`_meta` of a success, if present, has the form of the protocol";
+    Must 1 "shapes.warnings" => Every(envelope::warnings), ["REQ-WRN-01", "REQ-WRN-02"],
+        "`warnings` of a success, if present, have the form of the protocol";
+    Should 1 "shapes.warnings_order" => Every(envelope::warnings_order),
+        ["REQ-WRN-04", "REQ-WRN-10", "REQ-WRN-11"],
+        "A result has at most 10 unique warnings, ordered by severity";
+    Should 1 "shapes.collection_items" => Every(data::collection_items), ["REQ-RSP-11"],
+        "A list is in `data.items`";
+    Should 1 "shapes.single_wrapped" => Every(data::single_wrapped), ["REQ-RSP-11"],
+        "A single item is in `data` under the name of its resource";
+    Should 1 "shapes.as_typed" => Every(data::as_typed), ["REQ-INT-22", "REQ-INT-20"],
+        "Results have the fields of the documented type, and created items have no others";
+    Must 1 "shapes.dates" => Every(values::dates), ["REQ-ENC-03"],
+        "Dates and instants in results have the format of ISO 8601";
+    Should 1 "shapes.instants" => Every(values::instants), ["REQ-ENC-04"],
+        "Instants in results are in UTC and end with Z";
+    Should 1 "shapes.big_numbers" => Every(values::big_numbers), ["REQ-ENC-05"],
+        "Numbers beyond 9007199254740991 are sent as text";
+    Must 1 "shapes.confirmation_mirror" => Every(envelope::confirmation_mirror), ["REQ-RSP-10"],
+        "`confirmation` of a failure, if present, agrees with its details";
 ];
 
 /// Whether a call is a batch.

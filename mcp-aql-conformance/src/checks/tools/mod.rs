@@ -8,92 +8,43 @@ use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use super::routing::recognised;
-use super::{Body, Check, later, of_level_1 as check, should};
+use super::{Check, checks};
 use crate::adapter::{Adapter, Operation, Tool, tool_parts};
 use crate::cases::{Cases, Finding};
 use crate::category::{Category, Mode};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    check(
-        "tools.prefix",
-        "The prefix before `mcp_aql` in a tool's name is lower case and ends with an underscore",
-        &["REQ-MCP-18"],
-        Body::Learned(prefix),
-    ),
-    check("tools.unique", "Names of tools are unique", &["REQ-MCP-19"], Body::Learned(unique)),
-    should(check(
-        "tools.names",
-        "Tools are named `mcp_aql` or `mcp_aql_FAMILY`, with an optional short prefix",
-        &["REQ-MCP-03", "REQ-MCP-20", "REQ-MCP-18"],
-        Body::Learned(names),
-    )),
-    check(
-        "tools.crude_complete",
-        "The CRUDE profile has all five tools",
-        &["REQ-EPT-05"],
-        Body::Learned(crude_complete),
-    ),
-    check(
-        "tools.introspect_named",
-        "Every description explains how to call `introspect`",
-        &["REQ-MCP-01"],
-        Body::Learned(descriptions::introspect_named),
-    ),
-    check(
-        "tools.description_parts",
-        "Every description lists the operations of its tool",
-        &["REQ-MCP-02"],
-        Body::Learned(descriptions::description_parts),
-    ),
-    should(check(
-        "tools.description_labels",
-        "Descriptions have the labels of the protocol's template, in its order",
-        &["REQ-MCP-02"],
-        Body::Learned(descriptions::description_labels),
-    )),
-    should(check(
-        "tools.description_current",
-        "A description names exactly the operations of its tool",
-        &["REQ-MCP-02"],
-        Body::Learned(descriptions::description_current),
-    )),
-    should(check(
-        "tools.empty_families",
-        "The description of a tool without operations says so",
-        &["REQ-MCP-02"],
-        Body::Learned(descriptions::empty_families),
-    )),
-    should(check(
-        "tools.annotations",
-        "Tools have the hints `readOnlyHint` and `destructiveHint` of their riskiest operation",
-        &["REQ-MCP-05", "REQ-MCP-06"],
-        Body::Learned(annotations),
-    )),
-    check(
-        "tools.input_schema",
-        "The schema of a tool accepts `operation` and `params`",
-        &["REQ-MCP-07"],
-        Body::Learned(input_schema),
-    ),
-    check(
-        "tools.operation_enum",
-        "The operations in a schema's enum are those of the tool",
-        &["REQ-MCP-08"],
-        Body::Learned(operation_enum),
-    ),
-    check(
-        "tools.all_registered",
-        "The tool that introspection names for an operation exists",
-        &["REQ-INT-11", "REQ-MCP-04"],
-        Body::Learned(all_registered),
-    ),
-    check(
-        "tools.own_only",
-        "Every operation that introspection lists can be called",
-        &["REQ-INT-31", "REQ-EPT-07"],
-        Body::Reads(later!(own_only)),
-    ),
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "tools.prefix" => Learned(prefix), ["REQ-MCP-18"],
+        "The prefix before `mcp_aql` in a tool's name is lower case and ends with an underscore";
+    Must 1 "tools.unique" => Learned(unique), ["REQ-MCP-19"],
+        "Names of tools are unique";
+    Should 1 "tools.names" => Learned(names), ["REQ-MCP-03", "REQ-MCP-20", "REQ-MCP-18"],
+        "Tools are named `mcp_aql` or `mcp_aql_FAMILY`, with an optional short prefix";
+    Must 1 "tools.crude_complete" => Learned(crude_complete), ["REQ-EPT-05"],
+        "The CRUDE profile has all five tools";
+    Must 1 "tools.introspect_named" => Learned(descriptions::introspect_named), ["REQ-MCP-01"],
+        "Every description explains how to call `introspect`";
+    Must 1 "tools.description_parts" => Learned(descriptions::description_parts), ["REQ-MCP-02"],
+        "Every description lists the operations of its tool";
+    Should 1 "tools.description_labels" => Learned(descriptions::description_labels),
+        ["REQ-MCP-02"],
+        "Descriptions have the labels of the protocol's template, in its order";
+    Should 1 "tools.description_current" => Learned(descriptions::description_current),
+        ["REQ-MCP-02"],
+        "A description names exactly the operations of its tool";
+    Should 1 "tools.empty_families" => Learned(descriptions::empty_families), ["REQ-MCP-02"],
+        "The description of a tool without operations says so";
+    Should 1 "tools.annotations" => Learned(annotations), ["REQ-MCP-05", "REQ-MCP-06"],
+        "Tools have the hints `readOnlyHint` and `destructiveHint` of their riskiest operation";
+    Must 1 "tools.input_schema" => Learned(input_schema), ["REQ-MCP-07"],
+        "The schema of a tool accepts `operation` and `params`";
+    Must 1 "tools.operation_enum" => Learned(operation_enum), ["REQ-MCP-08"],
+        "The operations in a schema's enum are those of the tool";
+    Must 1 "tools.all_registered" => Learned(all_registered), ["REQ-INT-11", "REQ-MCP-04"],
+        "The tool that introspection names for an operation exists";
+    Must 1 "tools.own_only" => Reads(own_only), ["REQ-INT-31", "REQ-EPT-07"],
+        "Every operation that introspection lists can be called";
 ];
 
 /// The operations of this tool.

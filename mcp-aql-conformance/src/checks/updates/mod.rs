@@ -8,7 +8,7 @@ mod rules;
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, later, of_level_2 as check, should};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Skip};
@@ -16,127 +16,50 @@ use crate::items::CreatedItem;
 use crate::resources::Role;
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    should(check(
-        "updates.input_documented",
-        "UPDATE operations document `input` as a required object",
-        &["REQ-UPD-12"],
-        Body::Learned(input::input_documented),
-    )),
-    check(
-        "updates.input_required",
-        "An UPDATE without `input` is rejected with VALIDATION_MISSING_PARAM",
-        &["REQ-UPD-02"],
-        Body::Changes(later!(input::input_required)),
-    ),
-    check(
-        "updates.input_type",
-        "An `input` that is not an object is rejected",
-        &["REQ-UPD-03"],
-        Body::Changes(later!(input::input_type)),
-    ),
-    check(
-        "updates.flat_refused",
-        "Fields are changed only inside `input`",
-        &["REQ-UPD-01"],
-        Body::Changes(later!(input::flat_refused)),
-    ),
-    check(
-        "updates.identifier_inside",
-        "An identifier inside `input` is rejected",
-        &["REQ-UPD-06"],
-        Body::Changes(later!(input::identifier_inside)),
-    ),
-    should(check(
-        "updates.unknown_field",
-        "An unknown field inside `input` is rejected with VALIDATION_UNKNOWN_FIELD",
-        &["REQ-UPD-05"],
-        Body::Changes(later!(input::unknown_field)),
-    )),
-    check(
-        "updates.values_checked",
-        "Values inside `input` are validated like those of parameters",
-        &["REQ-UPD-04"],
-        Body::Changes(later!(input::values_checked)),
-    ),
-    check(
-        "updates.nothing_on_failure",
-        "A rejected UPDATE changes nothing",
-        &["REQ-UPD-04", "REQ-RQ-06"],
-        Body::Changes(later!(input::nothing_on_failure)),
-    ),
-    check(
-        "updates.overwrites",
-        "A value in `input` replaces the stored one",
-        &["REQ-UPD-07"],
-        Body::Changes(later!(merge::overwrites)),
-    ),
-    should(check(
-        "updates.result_matches",
-        "The result of an UPDATE operation equals the item as read afterwards",
-        &["REQ-UPD-07", "REQ-CNF-04"],
-        Body::Changes(later!(merge::result_matches)),
-    )),
-    check(
-        "updates.preserves",
-        "Fields that are not in `input` do not change",
-        &["REQ-UPD-11", "REQ-CNF-04"],
-        Body::Changes(later!(merge::preserves)),
-    ),
-    check(
-        "updates.deep_merge",
-        "Objects in `input` merge at every depth",
-        &["REQ-UPD-08"],
-        Body::Changes(later!(objects::deep_merge)),
-    ),
-    check(
-        "updates.arrays_whole",
-        "Lists in `input` replace the stored ones as a whole",
-        &["REQ-UPD-09"],
-        Body::Changes(later!(objects::arrays_whole)),
-    ),
-    check(
-        "updates.null_removes",
-        "A null in `input` removes the field",
-        &["REQ-UPD-10"],
-        Body::Changes(later!(nulls::null_removes)),
-    ),
-    check(
-        "updates.read_only",
-        "UPDATE operations do not change read-only fields",
-        &["REQ-CNF-13", "REQ-UPD-04"],
-        Body::Changes(later!(rules::read_only)),
-    ),
-    should(check(
-        "updates.read_only_refused",
-        "Read-only fields are rejected inside `input`",
-        &["REQ-CNF-13", "REQ-UPD-05"],
-        Body::Changes(later!(rules::read_only_refused)),
-    )),
-    should(check(
-        "updates.append_only",
-        "Append-only lists lose no entries, and such an UPDATE is rejected",
-        &["REQ-CNF-13"],
-        Body::Changes(later!(rules::append_only)),
-    )),
-    should(check(
-        "updates.if_match",
-        "An UPDATE with an outdated `if_match` fails with CONFLICT_VERSION_MISMATCH",
-        &["REQ-CON-03"],
-        Body::Changes(later!(rules::if_match)),
-    )),
-    should(check(
-        "updates.if_match_null",
-        "An `if_match` of null is not treated as an absent condition",
-        &["REQ-CON-03", "REQ-ENC-15"],
-        Body::Changes(later!(rules::if_match_null)),
-    )),
-    should(check(
-        "updates.version_shown",
-        "Changeable items have a version that changes with them",
-        &["REQ-CON-02"],
-        Body::Changes(later!(rules::version_shown)),
-    )),
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "updates.input_documented" => Learned(input::input_documented), ["REQ-UPD-12"],
+        "UPDATE operations document `input` as a required object";
+    Must 2 "updates.input_required" => Changes(input::input_required), ["REQ-UPD-02"],
+        "An UPDATE without `input` is rejected with VALIDATION_MISSING_PARAM";
+    Must 2 "updates.input_type" => Changes(input::input_type), ["REQ-UPD-03"],
+        "An `input` that is not an object is rejected";
+    Must 2 "updates.flat_refused" => Changes(input::flat_refused), ["REQ-UPD-01"],
+        "Fields are changed only inside `input`";
+    Must 2 "updates.identifier_inside" => Changes(input::identifier_inside), ["REQ-UPD-06"],
+        "An identifier inside `input` is rejected";
+    Should 2 "updates.unknown_field" => Changes(input::unknown_field), ["REQ-UPD-05"],
+        "An unknown field inside `input` is rejected with VALIDATION_UNKNOWN_FIELD";
+    Must 2 "updates.values_checked" => Changes(input::values_checked), ["REQ-UPD-04"],
+        "Values inside `input` are validated like those of parameters";
+    Must 2 "updates.nothing_on_failure" => Changes(input::nothing_on_failure),
+        ["REQ-UPD-04", "REQ-RQ-06"],
+        "A rejected UPDATE changes nothing";
+    Must 2 "updates.overwrites" => Changes(merge::overwrites), ["REQ-UPD-07"],
+        "A value in `input` replaces the stored one";
+    Should 2 "updates.result_matches" => Changes(merge::result_matches),
+        ["REQ-UPD-07", "REQ-CNF-04"],
+        "The result of an UPDATE operation equals the item as read afterwards";
+    Must 2 "updates.preserves" => Changes(merge::preserves), ["REQ-UPD-11", "REQ-CNF-04"],
+        "Fields that are not in `input` do not change";
+    Must 2 "updates.deep_merge" => Changes(objects::deep_merge), ["REQ-UPD-08"],
+        "Objects in `input` merge at every depth";
+    Must 2 "updates.arrays_whole" => Changes(objects::arrays_whole), ["REQ-UPD-09"],
+        "Lists in `input` replace the stored ones as a whole";
+    Must 2 "updates.null_removes" => Changes(nulls::null_removes), ["REQ-UPD-10"],
+        "A null in `input` removes the field";
+    Must 2 "updates.read_only" => Changes(rules::read_only), ["REQ-CNF-13", "REQ-UPD-04"],
+        "UPDATE operations do not change read-only fields";
+    Should 2 "updates.read_only_refused" => Changes(rules::read_only_refused),
+        ["REQ-CNF-13", "REQ-UPD-05"],
+        "Read-only fields are rejected inside `input`";
+    Should 2 "updates.append_only" => Changes(rules::append_only), ["REQ-CNF-13"],
+        "Append-only lists lose no entries, and such an UPDATE is rejected";
+    Should 2 "updates.if_match" => Changes(rules::if_match), ["REQ-CON-03"],
+        "An UPDATE with an outdated `if_match` fails with CONFLICT_VERSION_MISMATCH";
+    Should 2 "updates.if_match_null" => Changes(rules::if_match_null), ["REQ-CON-03", "REQ-ENC-15"],
+        "An `if_match` of null is not treated as an absent condition";
+    Should 2 "updates.version_shown" => Changes(rules::version_shown), ["REQ-CON-02"],
+        "Changeable items have a version that changes with them";
 ];
 
 /// An item that was created to be changed.
