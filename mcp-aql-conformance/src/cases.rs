@@ -1,7 +1,7 @@
 //! The results of a check: passed cases, findings, and skipped cases with their reasons.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::call::Exchange;
 use crate::category::Category;
 use crate::secrets::Secrets;
+use crate::sync::lock;
 
 /// The maximum number of findings that one check keeps; all are counted.
 const MAX_FINDINGS: usize = 10;
@@ -317,7 +318,7 @@ impl Cases {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, CaseResults> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A whole run: it reaches and learns the adapter in each mode, runs all checks, and judges the results.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
@@ -17,6 +17,7 @@ use crate::report::Report;
 use crate::results::{ModeResults, RunResults};
 use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
+use crate::sync::lock;
 use crate::wire::{Connection, NoResponse, Tap, Target};
 
 /// The maximum number of concurrent checks.
@@ -300,7 +301,7 @@ impl Runner {
         let done = Mutex::new(0_usize);
         let total = wanted.len();
         let reported = |check: &'static Check| {
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut done = lock(&done);
             *done += 1;
             (self.progress_callback)(Progress::Checked { check: check.id, done: *done, total });
         };

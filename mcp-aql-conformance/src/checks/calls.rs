@@ -6,7 +6,7 @@ use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::pages;
-use crate::run::{Run, arguments};
+use crate::run::Run;
 
 /// Returns the READ operations with this parameter. Without such operations, the adapter does not have the
 /// feature.
@@ -61,8 +61,7 @@ pub(super) async fn refused_with(
     more: impl IntoIterator<Item = (impl Into<String>, Value)>,
     cases: &Cases,
 ) -> Option<Exchange> {
-    let arguments = arguments(&operation.name, valid_with(run, operation, more, cases)?);
-    run.refused(&operation.tool, arguments, cases).await
+    run.refused_call(operation, valid_with(run, operation, more, cases)?, cases).await
 }
 
 /// Whether a call was rejected for its parameters.

@@ -185,9 +185,7 @@ async fn expect_gated(
     stated: &DangerLevels,
     cases: &Cases,
 ) {
-    if let Some(why) = run.forbids(operation) {
-        return cases.skip(why);
-    }
+    let Some(()) = run.permits(operation, cases) else { return };
     let Some(thing) = run.make(kind, cases).await else { return };
     let Some(params) = super::confirmation::params(run, operation, &thing) else {
         return cases.skip(Skip::NoFixture(format!(

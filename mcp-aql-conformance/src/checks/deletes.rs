@@ -31,10 +31,7 @@ async fn removed<'r>(
     cases: &Cases,
 ) -> Option<(CreatedItem<'r>, Exchange)> {
     let delete = kind.operation(&run.adapter, Role::Delete)?;
-    if let Some(why) = run.forbids(delete) {
-        cases.skip(why);
-        return None;
-    }
+    run.permits(delete, cases)?;
     let thing = run.make(kind, cases).await?;
     remove(run, thing, cases).await
 }

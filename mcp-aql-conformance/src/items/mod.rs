@@ -91,10 +91,7 @@ impl Run {
         cases: &Cases,
     ) -> Option<CreatedItem<'r>> {
         let operation = kind.operation(&self.adapter, Role::Create)?;
-        if let Some(why) = self.forbids(operation) {
-            cases.skip(why);
-            return None;
-        }
+        self.permits(operation, cases)?;
         let params = cases.ok_or_skip(fields::to_create(self, operation))?;
         self.make_with(kind, params, cases).await
     }

@@ -73,6 +73,16 @@ impl Run {
         self.answered(tool, arguments, cases).await
     }
 
+    /// Makes such a call of an operation with these parameters through its own tool.
+    pub(crate) async fn refused_call(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        self.refused(&operation.tool, arguments(&operation.name, params), cases).await
+    }
+
     /// Returns the reason not to make a call that should fail: if it succeeded, it would run an excluded,
     /// forbidden or foreign operation with its required parameters. Names are compared as loosely as
     /// careless adapters do.

@@ -1,6 +1,6 @@
 //! The connection of a run, which is reopened if the adapter closes it.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Run;
 use crate::adapter::Adapter;
 use crate::call::Exchange;
+use crate::sync::lock;
 use crate::wire::{Connection, NoResponse};
 
 /// The number of consecutive requests without a reply after which the adapter counts as unresponsive.
@@ -125,7 +126,7 @@ impl Run {
     }
 
     pub(super) fn health(&self) -> std::sync::MutexGuard<'_, Health> {
-        self.health.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.health)
     }
 
     /// Closes the connection and returns the learned adapter.

@@ -150,6 +150,11 @@ impl Run {
         (!self.may(category)).then_some(Skip::NotAllowed(category))
     }
 
+    /// Returns `None` and skips the case if this operation must not run.
+    pub(crate) fn permits(&self, operation: &Operation, cases: &Cases) -> Option<()> {
+        cases.ok_or_skip(self.forbids(operation).map_or(Ok(()), Err))
+    }
+
     /// Acquires the turn of a check with maximum-size requests. Several of them at once would take much
     /// memory.
     pub(crate) async fn heavy(&self) -> Option<SemaphorePermit<'_>> {

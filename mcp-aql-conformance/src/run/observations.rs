@@ -1,6 +1,5 @@
 //! The facts that a run collects from all replies.
 
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -9,6 +8,7 @@ use serde_json::Value;
 use super::Run;
 use crate::adapter::Operation;
 use crate::call::{Exchange, Reply};
+use crate::sync::lock;
 use crate::wire::Samples;
 use crate::{harvest, leaks};
 
@@ -28,7 +28,7 @@ impl Run {
         if let Some(data) = exchange.data()
             && exchange.operation() != "introspect"
         {
-            let mut harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut harvest = lock(&self.harvest);
             harvest::harvest(exchange.operation(), data, &mut harvest);
         }
     }
@@ -51,8 +51,7 @@ impl Run {
         for text in leaks::errors_of(body) {
             let path = leaks::path(&text);
             if path.is_some_and(|path| !exchange.arguments.to_string().contains(path)) {
-                let mut paths = self.paths.lock().unwrap_or_else(PoisonError::into_inner);
-                paths.add(&self.tap.secrets().masked(&text));
+                lock(&self.paths).add(&self.tap.secrets().masked(&text));
             }
         }
     }
@@ -62,7 +61,7 @@ impl Run {
         if self.shows_paths.load(Ordering::Relaxed) {
             return Samples::default();
         }
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        lock(&self.paths).clone()
     }
 
     fn note_gate(&self, exchange: &Exchange) {
@@ -73,8 +72,7 @@ impl Run {
         if exchange.code() == Some("CONFIRMATION_REQUIRED") {
             self.asks.get_or_init(|| exchange.operation().to_owned());
         } else if ran {
-            let mut let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
-            let_run.insert(exchange.operation().to_owned());
+            lock(&self.let_run).insert(exchange.operation().to_owned());
         }
     }
 
@@ -85,15 +83,14 @@ impl Run {
 
     /// Whether an operation ran, or would have run on an existing item.
     pub(crate) fn was_let_run(&self, operation: &str) -> bool {
-        let let_run = self.let_run.lock().unwrap_or_else(PoisonError::into_inner);
-        let_run.contains(operation)
+        lock(&self.let_run).contains(operation)
     }
 
     /// Values of this name in results: first those of the run's items, without items that checks have
     /// reserved.
     pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
         let mut values = self.resources.shared(name);
-        let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
+        let harvest = lock(&self.harvest);
         for value in harvest.get(name).into_iter().flatten() {
             if !values.contains(value) && !self.resources.is_kept(name, value) {
                 values.push(value.clone());
@@ -104,7 +101,7 @@ impl Run {
 
     /// The words of texts in results, in lower case.
     pub(crate) fn harvested_words(&self) -> Vec<String> {
-        let harvest = self.harvest.lock().unwrap_or_else(PoisonError::into_inner);
+        let harvest = lock(&self.harvest);
         let mut words = Vec::new();
         for text in harvest.values().flatten().filter_map(Value::as_str) {
             for word in text.split(|letter: char| !letter.is_alphabetic()) {
@@ -119,14 +116,16 @@ impl Run {
 
     /// The values that identify no item, issued for this parameter.
     pub(crate) fn missing_ids(&self, operation: &str, parameter: &str) -> Vec<Value> {
-        let missing_ids = self.missing_ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let missing_ids = lock(&self.missing_ids);
         let of = (operation.to_owned(), parameter.to_owned());
         missing_ids.get(&of).cloned().unwrap_or_default()
     }
 
     pub(crate) fn note_missing_id(&self, operation: &str, parameter: &str, value: Value) {
-        let mut missing_ids = self.missing_ids.lock().unwrap_or_else(PoisonError::into_inner);
-        missing_ids.entry((operation.to_owned(), parameter.to_owned())).or_default().push(value);
+        lock(&self.missing_ids)
+            .entry((operation.to_owned(), parameter.to_owned()))
+            .or_default()
+            .push(value);
     }
 
     /// Whether this value was issued to identify no item, and still does not.
@@ -142,11 +141,10 @@ impl Run {
 
     /// Whether items were created with this operation to have items to read.
     pub(crate) fn was_created_for_reads(&self, operation: &str) -> bool {
-        self.planted.lock().unwrap_or_else(PoisonError::into_inner).contains(operation)
+        lock(&self.planted).contains(operation)
     }
 
     pub(crate) fn note_created_for_reads(&self, operation: &str) {
-        let mut planted = self.planted.lock().unwrap_or_else(PoisonError::into_inner);
-        planted.insert(operation.to_owned());
+        lock(&self.planted).insert(operation.to_owned());
     }
 }

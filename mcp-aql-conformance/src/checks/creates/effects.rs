@@ -10,7 +10,7 @@ use crate::items::{self, same};
 use crate::nouns::is_identifier;
 use crate::pages;
 use crate::resources::{self, Role};
-use crate::run::{Run, arguments};
+use crate::run::Run;
 use crate::shape::Shape;
 use crate::values;
 
@@ -65,10 +65,7 @@ pub(super) async fn created_once(run: &Run, cases: &Cases) {
 
 pub(super) async fn rejected_whole(run: &Run, cases: &Cases) {
     for (kind, create) in creatable(run, cases) {
-        if let Some(why) = run.forbids(create) {
-            cases.skip(why);
-            continue;
-        }
+        let Some(()) = run.permits(create, cases) else { continue };
         let Some(list) = kind.operation(&run.adapter, Role::List) else {
             cases.not_applicable(format!("no operation lists what `{}` creates", create.name));
             continue;
@@ -77,8 +74,7 @@ pub(super) async fn rejected_whole(run: &Run, cases: &Cases) {
         let Some(params) = cases.ok_or_skip(found) else { continue };
         for params in wrong(run, create, &params) {
             let Some(before) = pages::all(run, list, Map::new(), cases).await else { break };
-            let arguments = arguments(&create.name, params);
-            let Some(refused) = run.refused(&create.tool, arguments, cases).await else { continue };
+            let Some(refused) = run.refused_call(create, params, cases).await else { continue };
             if refused.failure().is_none() {
                 // Other checks report the missing rejection.
                 continue;

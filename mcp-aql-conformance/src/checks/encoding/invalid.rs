@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::free_texts;
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding, Skip};
-use crate::run::{Run, arguments};
+use crate::run::Run;
 use crate::wire::{Connection, NoResponse};
 
 pub(super) async fn nul(run: &Run, cases: &Cases) {
@@ -29,8 +29,7 @@ pub(super) async fn nul(run: &Run, cases: &Cases) {
     for (operation, parameter) in free_texts(run) {
         let Some(mut params) = cases.ok_or_skip(run.with_missing_ids(operation)) else { continue };
         params.insert(parameter.name.clone(), json!("conformance\u{0}probe"));
-        let call = arguments(&operation.name, params);
-        if let Some(exchange) = run.refused(&operation.tool, call, cases).await {
+        if let Some(exchange) = run.refused_call(operation, params, cases).await {
             refuses(&exchange, &parameter.name);
         }
     }

@@ -10,7 +10,7 @@ use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::shapes::subject;
-use crate::run::{Run, arguments};
+use crate::run::Run;
 use crate::shape::Shape;
 
 pub(super) fn no_internals(run: &Run, cases: &Cases) {
@@ -102,8 +102,7 @@ async fn try_secret(
 ) {
     let Some(mut params) = cases.ok_or_skip(run.with_missing_ids(operation)) else { return };
     params.insert(parameter.name.clone(), value);
-    let call = arguments(&operation.name, params);
-    let Some(exchange) = run.refused(&operation.tool, call, cases).await else { return };
+    let Some(exchange) = run.refused_call(operation, params, cases).await else { return };
     let is_kept = !exchange.received().to_string().contains(SECRET);
     cases.expect(is_kept, || {
         Finding::of(

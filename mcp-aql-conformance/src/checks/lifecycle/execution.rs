@@ -100,10 +100,7 @@ pub(super) struct Execution<'a> {
 impl<'a> Starter<'a> {
     /// Starts an execution.
     pub(super) async fn begin(self, run: &Run, cases: &Cases) -> Option<Execution<'a>> {
-        if let Some(why) = run.forbids(self.operation) {
-            cases.skip(why);
-            return None;
-        }
+        run.permits(self.operation, cases)?;
         let params = run.to_run(self.operation, cases).await?;
         let mut begun = run.act(self.operation, params.clone(), cases).await?;
         // The reply may show an existing execution, unless two calls return two executions.

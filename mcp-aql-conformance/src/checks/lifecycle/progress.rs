@@ -55,10 +55,7 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
 
 /// The arguments of a call that starts an execution. Skips the case if the call is not allowed.
 async fn permitted(run: &Run, operation: &Operation, cases: &Cases) -> Option<Value> {
-    if let Some(why) = run.forbids(operation) {
-        cases.skip(why);
-        return None;
-    }
+    run.permits(operation, cases)?;
     let arguments = arguments(&operation.name, run.to_run(operation, cases).await?);
     if let Some(why) = run.ownership_skip_reason(operation, &arguments) {
         cases.skip(why);

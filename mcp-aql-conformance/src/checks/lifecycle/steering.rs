@@ -119,9 +119,7 @@ async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
 
 /// Checks that an operation with a lifecycle returns an execution.
 async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
-    if let Some(why) = run.forbids(starter.operation) {
-        return cases.skip(why);
-    }
+    let Some(()) = run.permits(starter.operation, cases) else { return };
     let Some(params) = run.to_run(starter.operation, cases).await else { return };
     let Some(begun) = run.act(starter.operation, params, cases).await else { return };
     // A rejected call does not start an execution.

@@ -6,7 +6,7 @@ use super::paged;
 use crate::cases::{Cases, Finding, Skip};
 use crate::checks::calls::{call_with, expect_refused, is_refused, valid_with};
 use crate::pages;
-use crate::run::{Run, arguments, do_all};
+use crate::run::{Run, do_all};
 
 async fn with_cursor(
     run: &Run,
@@ -25,8 +25,7 @@ async fn with_cursor(
         for changed in change(cursor) {
             let mut params = params.clone();
             params.insert("after".to_owned(), json!(changed));
-            let sent = arguments(&operation.name, params);
-            let Some(exchange) = run.refused(&operation.tool, sent, cases).await else { return };
+            let Some(exchange) = run.refused_call(operation, params, cases).await else { return };
             cases.expect(is_refused(&exchange), || {
                 Finding::of(&exchange, format!("{}: after", operation.name), expected, mend)
             });

@@ -73,10 +73,7 @@ async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
     let mut subjects = Vec::new();
     for kind in run.kinds(Role::Update, cases) {
         let Some(update) = kind.operation(&run.adapter, Role::Update) else { continue };
-        if let Some(why) = run.forbids(update) {
-            cases.skip(why);
-            continue;
-        }
+        let Some(()) = run.permits(update, cases) else { continue };
         if let Some(thing) = run.make(kind, cases).await {
             subjects.push(Subject { thing, update });
         }
