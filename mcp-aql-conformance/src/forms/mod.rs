@@ -269,6 +269,12 @@ pub(crate) const INSTANT: Form = Form::That(is_instant, "an instant such as 2031
 
 /// A code of an error or a warning.
 pub(crate) const CODE: Form = Form::That(is_code, "a code such as VALIDATION_INVALID_TYPE");
+/// `error` of a failure.
+pub(crate) const ERROR: Form = Form::Object(&[
+    must("code", CODE),
+    must("message", Form::Word),
+    may("details", Form::Open(&[])),
+]);
 
 #[cfg(test)]
 mod tests {

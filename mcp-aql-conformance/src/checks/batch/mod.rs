@@ -67,6 +67,11 @@ async fn is_without(run: &Run, cases: &Cases) -> bool {
     }
 }
 
+/// Returns a tool and items for it, as `reading` does, if the adapter supports batches.
+async fn supported(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
+    if is_without(run, cases).await { None } else { reading(run, cases) }
+}
+
 /// Creates an item of a batch.
 fn item(operation: &str, params: Map<String, Value>) -> Value {
     json!({ "operation": operation, "params": params })

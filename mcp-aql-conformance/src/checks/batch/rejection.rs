@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{is_without, item, reading, results, send, succeeded};
+use super::{is_without, item, results, send, succeeded, supported};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
@@ -44,10 +44,7 @@ fn says_item(message: &str) -> bool {
 }
 
 pub(super) async fn item_form(run: &Run, cases: &Cases) {
-    if is_without(run, cases).await {
-        return;
-    }
-    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some((tool, items)) = supported(run, cases).await else { return };
     let name = items.first().and_then(|item| item.get("operation")).cloned().unwrap_or_default();
     for item in [name, json!(7), json!(null), json!([]), json!({}), json!({ "params": {} })] {
         let sent = json!({ "operations": [item] });
@@ -71,10 +68,7 @@ pub(super) async fn item_form(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn extra_member(run: &Run, cases: &Cases) {
-    if is_without(run, cases).await {
-        return;
-    }
-    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some((tool, items)) = supported(run, cases).await else { return };
     let operation = items.first().and_then(|item| item.get("operation")).cloned();
     for (name, value) in [
         ("conformance_probe", json!(1)),
@@ -132,10 +126,7 @@ pub(super) async fn max_operations(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn mixed(run: &Run, cases: &Cases) {
-    if is_without(run, cases).await {
-        return;
-    }
-    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some((tool, items)) = supported(run, cases).await else { return };
     let Some(first) = items.into_iter().next() else { return };
     // The item cannot succeed even if it is routed, because it lacks a required parameter.
     let other = run

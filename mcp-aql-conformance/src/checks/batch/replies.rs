@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{count, is_without, item, reading, results, send, succeeded};
+use super::{count, item, reading, results, send, succeeded, supported};
 use crate::cases::{Cases, Finding, Skip};
 use crate::run::Run;
 
@@ -30,10 +30,7 @@ pub(super) async fn claimed(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn form(run: &Run, cases: &Cases) {
-    if is_without(run, cases).await {
-        return;
-    }
-    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some((tool, items)) = supported(run, cases).await else { return };
     let total = items.len() as u64;
     let Some(exchange) = send(run, &tool, items, cases).await else { return };
     let known = ["success", "data", "results", "summary", "warnings", "_meta"];
@@ -61,10 +58,7 @@ pub(super) async fn form(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn order(run: &Run, cases: &Cases) {
-    if is_without(run, cases).await {
-        return;
-    }
-    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some((tool, items)) = supported(run, cases).await else { return };
     let items: Vec<_> = items.iter().cycle().take(5).cloned().collect();
     let Some(exchange) = send(run, &tool, items.clone(), cases).await else { return };
     let results = results(&exchange);
@@ -84,10 +78,7 @@ pub(super) async fn order(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn inner_form(run: &Run, cases: &Cases) {
-    if is_without(run, cases).await {
-        return;
-    }
-    let Some((tool, mut items)) = reading(run, cases) else { return };
+    let Some((tool, mut items)) = supported(run, cases).await else { return };
     items.push(item(&run.absent_operation(), Map::new()));
     let Some(exchange) = send(run, &tool, items, cases).await else { return };
     for result in results(&exchange) {
@@ -126,10 +117,7 @@ pub(super) async fn inner_form(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn failure_inside(run: &Run, cases: &Cases) {
-    if is_without(run, cases).await {
-        return;
-    }
-    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some((tool, items)) = supported(run, cases).await else { return };
     let Some(first) = items.into_iter().next() else { return };
     let absent = item(&run.absent_operation(), Map::new());
     let items = vec![first.clone(), absent, first];
@@ -155,10 +143,7 @@ pub(super) async fn failure_inside(run: &Run, cases: &Cases) {
 }
 
 pub(super) async fn invalid_text(run: &Run, cases: &Cases) {
-    if is_without(run, cases).await {
-        return;
-    }
-    let Some((tool, items)) = reading(run, cases) else { return };
+    let Some((tool, items)) = supported(run, cases).await else { return };
     let Some(first) = items.into_iter().next() else { return };
     let mut bad = first.clone();
     if let Some(params) = bad.get_mut("params").and_then(Value::as_object_mut) {

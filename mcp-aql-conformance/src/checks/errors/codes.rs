@@ -6,15 +6,10 @@ use super::{errors, text};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::checks::shapes::{is_batch, subject};
-use crate::forms::{self, Form, may, must};
+use crate::forms::{ERROR, Form, must};
 use crate::run::Run;
 
 pub(super) fn form(_: &Run, exchange: &Exchange, cases: &Cases) {
-    const ERROR: Form = Form::Object(&[
-        must("code", forms::CODE),
-        must("message", Form::Word),
-        may("details", Form::Open(&[])),
-    ]);
     for (_, error) in errors(exchange) {
         ERROR.check(error, cases, |reported| {
             Finding::of(

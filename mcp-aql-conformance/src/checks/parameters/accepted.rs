@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{all, is_harmless, is_in, subject, unfit, with};
+use super::{all, is_harmless, is_named, subject, unfit, with};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -17,17 +17,12 @@ use crate::values;
 /// Whether a failure concerns this parameter.
 fn blames(exchange: &Exchange, parameter: &str) -> bool {
     exchange.failure().is_some_and(|failure| {
-        let in_details = failure
-            .details
-            .get("param_name")
-            .and_then(Value::as_str)
-            .is_some_and(|name| is_in(name, parameter));
         let among_unknown = failure
             .details
             .get("unknown_params")
             .and_then(Value::as_array)
             .is_some_and(|names| names.iter().any(|name| name == parameter));
-        failure.code.starts_with("VALIDATION_") && (in_details || among_unknown)
+        failure.code.starts_with("VALIDATION_") && (is_named(&failure, parameter) || among_unknown)
     })
 }
 

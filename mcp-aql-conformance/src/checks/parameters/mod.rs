@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Check, checks};
 use crate::adapter::{Operation, Parameter};
-use crate::call::Exchange;
+use crate::call::{Exchange, Failure};
 use crate::cases::{Cases, Skip};
 use crate::category::Category;
 use crate::nouns::is_identifier;
@@ -159,18 +159,16 @@ async fn refused(
 /// Whether a failure has one of these codes and names the parameter in its details or its message.
 fn refuses(exchange: &Exchange, codes: &[&str], parameter: &str) -> bool {
     exchange.failure().is_some_and(|failure| {
-        let in_details = failure
-            .details
-            .get("param_name")
-            .and_then(Value::as_str)
-            .is_some_and(|name| is_in(name, parameter));
-        codes.contains(&failure.code) && (in_details || failure.message.contains(parameter))
+        codes.contains(&failure.code)
+            && (is_named(&failure, parameter) || failure.message.contains(parameter))
     })
 }
 
-/// Whether `name` is the parameter or a part of it: `tags[0]` of `tags`.
-fn is_in(name: &str, parameter: &str) -> bool {
-    name.strip_prefix(parameter).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+/// Whether the details of a failure name the parameter or a part of it: `tags[0]` of `tags`.
+fn is_named(failure: &Failure<'_>, parameter: &str) -> bool {
+    let name = failure.details.get("param_name").and_then(Value::as_str);
+    let rest = name.and_then(|name| name.strip_prefix(parameter));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
 /// Whether a successful call is harmless: it names a missing item, or it only creates or reads.
