@@ -2,13 +2,17 @@
 //! objects are closed by default, like the protocol's forms.
 
 mod introspection;
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::cases::{Cases, Finding};
+
 pub(crate) use self::introspection::{
     AGGREGATION_SUPPORT, BARE_FAILURE, COMPUTED_FIELDS, LIFECYCLE, LISTED_OPERATION, OPERATION,
     PARAMETER, PROTOCOL, RELATIONSHIP_CAPABILITIES, TYPE_INFO, type_details,
 };
-use crate::cases::{Cases, Finding};
-use serde_json::Value;
-use std::fmt;
 
 /// The maximum number of faults that a message lists.
 const MAX_FAULTS: usize = 5;

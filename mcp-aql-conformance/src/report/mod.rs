@@ -10,6 +10,7 @@ mod show;
 mod tests;
 mod text;
 mod value_text;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

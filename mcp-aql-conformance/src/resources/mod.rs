@@ -3,6 +3,7 @@
 
 mod inference;
 mod ledger;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize};

@@ -4,9 +4,17 @@ mod calls;
 mod connection;
 mod observations;
 mod protection;
-use self::calls::without_tool;
 
-pub(crate) use self::calls::arguments;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Instant;
+
+use futures_util::{StreamExt as _, stream};
+use serde_json::Value;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use self::calls::without_tool;
 use self::connection::{Health, at_once};
 use crate::adapter::{Adapter, Operation};
 use crate::call::Exchange;
@@ -17,13 +25,8 @@ use crate::leaks;
 use crate::resources::Resources;
 use crate::secrets::Secrets;
 use crate::wire::{Connection, Samples, Tap, Target};
-use futures_util::{StreamExt as _, stream};
-use serde_json::Value;
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, OnceLock};
-use std::time::Instant;
-use tokio::sync::{Semaphore, SemaphorePermit};
+
+pub(crate) use self::calls::arguments;
 
 /// The maximum number of concurrent cases of one check.
 const CASES_AT_ONCE: usize = 16;

@@ -7,10 +7,14 @@ mod invalid;
 mod pattern;
 #[cfg(test)]
 mod tests;
-pub(crate) use self::invalid::{Fault, InvalidValue, hits_nothing};
-use crate::adapter::{Adapter, Parameter, Type};
-use serde_json::{Map, Value};
+
 use std::cell::Cell;
+
+use serde_json::{Map, Value};
+
+use crate::adapter::{Adapter, Parameter, Type};
+
+pub(crate) use self::invalid::{Fault, InvalidValue, hits_nothing};
 
 /// The maximum depth of nested types.
 const MAX_DEPTH: usize = 6;

@@ -1,10 +1,10 @@
 //! Checks of filters, sorting and search.
 
 mod filter;
+mod operators;
 mod search;
 mod sort;
 
-mod operators;
 use serde_json::{Value, json};
 
 use super::{Check, checks};

@@ -1,11 +1,11 @@
 //! Checks of executions: operations that continue after their call returns.
 
 mod execution;
+mod forms;
 mod progress;
 mod states;
 mod steering;
 
-mod forms;
 use self::execution::starters;
 use super::{Check, checks};
 use crate::cases::Cases;
