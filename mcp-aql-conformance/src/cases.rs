@@ -287,6 +287,16 @@ impl Cases {
         *inner.skipped.entry(why).or_default() += 1;
     }
 
+    /// Counts a case that was skipped because the runner has nothing to test it with.
+    pub(crate) fn skip_without(&self, what: impl Into<String>) {
+        self.skip(Skip::NoFixture(what.into()));
+    }
+
+    /// Counts a case that was skipped because the adapter stores too little data.
+    pub(crate) fn skip_scarce(&self, what: impl Into<String>) {
+        self.skip(Skip::Scarce(what.into()));
+    }
+
     /// Returns the value, or skips the case and returns `None`.
     pub(crate) fn ok_or_skip<T>(&self, found: Result<T, Skip>) -> Option<T> {
         found.map_err(|why| self.skip(why)).ok()
@@ -332,12 +342,12 @@ mod tests {
     fn shortens_reasons_and_masks_secrets() {
         let cases = Cases::new(Arc::new(Secrets::new(["s3cret".to_owned()])));
         let long = format!("{}s3cret{}: give one", "a".repeat(1_897), "b".repeat(20_000));
-        cases.skip(Skip::NoFixture(long));
+        cases.skip_without(long);
         let reason = cases.results().skipped.keys().next().map(Skip::reason).unwrap_or_default();
         assert!(reason.contains("a***") && !reason.contains("s3"), "{reason}");
         assert!(reason.len() < 3_000 && reason.ends_with("b: give one"), "{reason}");
         for number in 0..10_000 {
-            cases.skip(Skip::Scarce(format!("number {number} of many similar ones")));
+            cases.skip_scarce(format!("number {number} of many similar ones"));
         }
         let kept: usize = cases.results().skipped.keys().map(|skip| skip.reason().len()).sum();
         assert!(kept < 2 * MAX_REASON_BYTES, "{kept}");

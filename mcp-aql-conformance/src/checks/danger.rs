@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::danger_levels::{DangerLevels, LEVELS, describes, offers};
 use super::{Check, checks};
 use crate::adapter::Operation;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::forms::{Form, may, must};
 use crate::items::same;
@@ -44,7 +44,7 @@ pub(super) fn has_gates(run: &Run, stated: &DangerLevels) -> bool {
 fn is_answered(stated: &DangerLevels, cases: &Cases) -> bool {
     let is_answered = stated.reply.as_ref().is_none_or(|reply| reply.body().is_some());
     if !is_answered {
-        cases.skip(Skip::NoFixture("a result of `introspect` with the query `danger`".to_owned()));
+        cases.skip_without("a result of `introspect` with the query `danger`");
     }
     is_answered
 }
@@ -166,11 +166,11 @@ async fn gated(run: &Run, cases: &Cases) {
             && stated.requires_gate(operation)
     });
     match dangerous.next() {
-        Some(operation) => cases.skip(Skip::NoFixture(format!(
+        Some(operation) => cases.skip_without(format!(
             "items that the run can create and `{}` acts on: name under [resources.NAME] the \
              operations that create and change or remove one",
             operation.name
-        ))),
+        )),
         None => cases.not_applicable(
             "no operation that changes or removes items has the level destructive or above",
         ),
@@ -188,20 +188,20 @@ async fn expect_gated(
     let Some(()) = run.permits(operation, cases) else { return };
     let Some(thing) = run.make(kind, cases).await else { return };
     let Some(params) = super::confirmation::params(run, operation, &thing) else {
-        return cases.skip(Skip::NoFixture(format!(
+        return cases.skip_without(format!(
             "parameters that `{name}` accepts: add them under [params.{name}]",
             name = operation.name
-        )));
+        ));
     };
     let Some(exchange) = run.call(operation, params, cases).await else { return };
     let code = exchange.code().unwrap_or_default();
     if code.starts_with("VALIDATION_") {
         // Calls with invalid parameters never reach the gate.
-        return cases.skip(Skip::NoFixture(format!(
+        return cases.skip_without(format!(
             "parameters that `{}` accepts; it returned {}",
             operation.name,
             exchange.summary()
-        )));
+        ));
     }
     let is_asked = code == "CONFIRMATION_REQUIRED";
     // Only a missing confirmation is stated as the reason.
@@ -246,8 +246,7 @@ async fn as_stated(run: &Run, cases: &Cases) {
     let named = asked.exchange.failure().and_then(|failure| failure.details.get("danger_level"));
     let Some(named) = named.and_then(Value::as_str) else {
         // The check `confirmation.issued` reports a missing level.
-        return cases
-            .skip(Skip::NoFixture("a confirmation request with a danger level".to_owned()));
+        return cases.skip_without("a confirmation request with a danger level");
     };
     let reported = stated.level(asked.operation);
     let is_described = reported.is_none() && describes(asked.operation, named);

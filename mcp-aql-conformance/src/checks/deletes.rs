@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::items::{CreatedItem, same};
 use crate::pages;
 use crate::resources::{Resource, Role};
@@ -44,11 +44,11 @@ async fn remove<'r>(
 ) -> Option<(CreatedItem<'r>, Exchange)> {
     let removed = run.remove(&thing, cases).await?;
     if !removed.succeeded() {
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip_without(format!(
             "`{}` deleted nothing and returned {}",
             removed.operation(),
             removed.summary()
-        )));
+        ));
         return None;
     }
     Some((thing, removed))
@@ -190,7 +190,7 @@ async fn lists<'r>(run: &'r Run, cases: &Cases) -> Vec<List<'r>> {
     if !has_any {
         cases.not_applicable("no READ operation lists stored data");
     } else if found.is_empty() {
-        cases.skip(Skip::NoFixture("a READ operation that lists stored data".to_owned()));
+        cases.skip_without("a READ operation that lists stored data");
     }
     found
 }

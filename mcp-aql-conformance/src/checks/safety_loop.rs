@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Check, checks};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
@@ -132,11 +132,11 @@ fn skips_other(exchange: &Exchange, cases: &Cases) -> bool {
     let is_held = code == "CONFIRMATION_REQUIRED"
         || ["PERMISSION_", "TOKEN_"].iter().any(|family| code.starts_with(family));
     if !is_held {
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip_without(format!(
             "a call of `{}` that fails for a missing confirmation; it returned {}",
             exchange.operation(),
             exchange.summary()
-        )));
+        ));
     }
     !is_held
 }

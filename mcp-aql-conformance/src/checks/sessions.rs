@@ -140,9 +140,7 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
     match skipped {
         Some(why) => cases.skip(why),
         None if named.len() <= MAX_TRIED_OPERATIONS => super::confirmation::none(run, cases).await,
-        None => cases.skip(Skip::NoFixture(
-            "an operation on single items that requires confirmation".to_owned(),
-        )),
+        None => cases.skip_without("an operation on single items that requires confirmation"),
     }
     None
 }

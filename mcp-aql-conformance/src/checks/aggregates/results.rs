@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{LABEL, about, aggregate, listed, summary, support};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{expect_refused, having, valid};
 use crate::pages;
 use crate::run::{Run, do_all};
@@ -50,11 +50,11 @@ async fn beside(
         params.extend(more.as_object().cloned().unwrap_or_else(Map::new));
         let Some(exchange) = run.call(operation, params, cases).await else { return };
         if exchange.data().is_none() {
-            return cases.skip(Skip::NoFixture(format!(
+            return cases.skip_without(format!(
                 "`{}` does not return a summary: {}",
                 operation.name,
                 exchange.summary()
-            )));
+            ));
         }
         look(operation, &exchange);
     });

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{LABEL, about, aggregate, ask, listed, offers, summary};
 use crate::adapter::Operation;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{all_items, call_with, having, is_refused};
 use crate::pages;
 use crate::run::{Run, do_all};
@@ -17,7 +17,7 @@ const NUMBERS: [&str; 4] = ["sum", "avg", "min", "max"];
 async fn all<'r>(run: &'r Run, operation: &Operation, cases: &Cases) -> Option<pages::Items<'r>> {
     let (_, items) = all_items(run, operation, cases).await?;
     if items.is_empty() {
-        cases.skip(Skip::NoFixture(format!("`{}` returns no items", operation.name)));
+        cases.skip_without(format!("`{}` returns no items", operation.name));
         return None;
     }
     Some(items)
@@ -59,10 +59,8 @@ pub(super) async fn group_by(run: &Run, cases: &Cases) {
     let jobs = having(run, "aggregate", cases).into_iter().map(|operation| async move {
         let fields = listed(operation, "groupable_fields");
         if fields.is_empty() {
-            return cases.skip(Skip::NoFixture(format!(
-                "`{}` does not list `groupable_fields`",
-                operation.name
-            )));
+            return cases
+                .skip_without(format!("`{}` does not list `groupable_fields`", operation.name));
         }
         let Some(items) = all(run, operation, cases).await else { return };
         for field in fields {
@@ -108,10 +106,8 @@ pub(super) async fn numbers(run: &Run, cases: &Cases) {
     let jobs = having(run, "aggregate", cases).into_iter().map(|operation| async move {
         let fields = listed(operation, "numeric_fields");
         if fields.is_empty() {
-            return cases.skip(Skip::NoFixture(format!(
-                "`{}` does not list `numeric_fields`",
-                operation.name
-            )));
+            return cases
+                .skip_without(format!("`{}` does not list `numeric_fields`", operation.name));
         }
         let Some(items) = all(run, operation, cases).await else { return };
         for field in fields {
@@ -207,7 +203,7 @@ pub(super) async fn filtered(run: &Run, cases: &Cases) {
             });
         }
         if !tested {
-            cases.skip(Skip::NoFixture(format!("no filterable field of `{}`", operation.name)));
+            cases.skip_without(format!("no filterable field of `{}`", operation.name));
         }
     });
     do_all(jobs).await;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::{count, is_without, item, reading, results, send};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::items::confirmed;
 use crate::nouns::is_identifier;
@@ -100,8 +100,7 @@ pub(super) async fn pending_whole(run: &Run, cases: &Cases) {
     let Some(exchange) = send(run, &operation.tool, sent, cases).await else { return };
     let pending = exchange.body().and_then(|body| body.pointer("/pending_operations/0/params"));
     let Some(pending) = pending else {
-        return cases
-            .skip(Skip::NoFixture("a batch that halts and returns its pending items".to_owned()));
+        return cases.skip_without("a batch that halts and returns its pending items");
     };
     cases.expect(Some(pending) == second.get("params"), || {
         Finding::of(
@@ -124,7 +123,7 @@ pub(super) async fn continues(run: &Run, cases: &Cases) {
         body.pointer("/halted_at/result/error/details/confirmation_token")?.as_str()
     });
     let Some(token) = token.map(str::to_owned) else {
-        return cases.skip(Skip::NoFixture("a batch did not halt with a token".to_owned()));
+        return cases.skip_without("a batch did not halt with a token");
     };
     let name = gated.get("operation").and_then(Value::as_str).unwrap_or_default();
     let operation = run.adapter.operation(name);

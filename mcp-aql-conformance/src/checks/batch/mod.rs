@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Check, checks};
 use crate::call::Exchange;
-use crate::cases::{Cases, Skip};
+use crate::cases::Cases;
 use crate::run::Run;
 
 pub(super) const CHECKS: &[Check] = checks![
@@ -97,7 +97,7 @@ fn reading(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
         }
     }
     if found.is_none() {
-        cases.skip(Skip::NoFixture("no READ operation can be called".to_owned()));
+        cases.skip_without("no READ operation can be called");
     }
     found
 }

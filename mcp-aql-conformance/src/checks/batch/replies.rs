@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{count, item, reading, results, send, succeeded, supported};
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::run::Run;
 
 pub(super) async fn claimed(run: &Run, cases: &Cases) {
@@ -112,7 +112,7 @@ pub(super) async fn inner_form(run: &Run, cases: &Cases) {
         });
     }
     if results(&exchange).is_empty() {
-        cases.skip(Skip::NoFixture("a batch returned no results".to_owned()));
+        cases.skip_without("a batch returned no results");
     }
 }
 
@@ -129,7 +129,7 @@ pub(super) async fn failure_inside(run: &Run, cases: &Cases) {
         && count(&exchange, "failed") == Some(1);
     // Other checks report failing READ operations.
     if outcomes.first() == Some(&Some(false)) {
-        return cases.skip(Skip::NoFixture("no READ operation succeeds".to_owned()));
+        return cases.skip_without("no READ operation succeeds");
     }
     cases.expect(holds, || {
         Finding::of(
@@ -153,7 +153,7 @@ pub(super) async fn invalid_text(run: &Run, cases: &Cases) {
     let Some(exchange) = send(run, &tool, sent, cases).await else { return };
     let outcomes: Vec<_> = results(&exchange).into_iter().map(succeeded).collect();
     if outcomes.first() == Some(&Some(false)) {
-        return cases.skip(Skip::NoFixture("no READ operation succeeds".to_owned()));
+        return cases.skip_without("no READ operation succeeds");
     }
     // Each adapter decides whether it accepts the text itself (REQ-ENC-02).
     let holds =

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{is_field, refused_each};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{all_items, having, is_refused, refused_with};
 use crate::pages;
 use crate::run::{Run, do_all};
@@ -36,7 +36,7 @@ pub(super) async fn filter_applied(run: &Run, cases: &Cases) {
     let jobs = having(run, "filter", cases).into_iter().map(|operation| async move {
         let Some((params, items)) = all_items(run, operation, cases).await else { return };
         if items.is_empty() {
-            return cases.skip(Skip::NoFixture(format!("`{}` returns no items", operation.name)));
+            return cases.skip_without(format!("`{}` returns no items", operation.name));
         }
         let keys = keys(run, operation);
         if keys.is_empty() && filter_fields(run, operation).is_empty() {
@@ -188,7 +188,7 @@ pub(super) async fn filter_keys(run: &Run, cases: &Cases) {
             .filter_map(|(name, is_listed)| Some((name, is_listed, value_of(name)?)))
             .collect();
         if tried.is_empty() {
-            return cases.skip(Skip::Scarce(format!("`{}` returns no items", operation.name)));
+            return cases.skip_scarce(format!("`{}` returns no items", operation.name));
         }
         for (name, is_listed, value) in tried {
             let more = [("filter", json!({ name: value }))];

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::filter::{filter_fields, filtered};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{all_items, having};
 use crate::pages;
 use crate::run::{Run, do_all};
@@ -189,10 +189,10 @@ pub(super) async fn filter_operators(run: &Run, cases: &Cases) {
         let keys: Vec<_> =
             keys.into_iter().filter_map(|key| Key::new(key, &items)).take(MAX_KEYS).collect();
         if keys.is_empty() {
-            return cases.skip(Skip::Scarce(format!(
+            return cases.skip_scarce(format!(
                 "two items of `{}` that differ in a key of its filter",
                 operation.name
-            )));
+            ));
         }
         let filtered = Filtered { run, operation, params, items: &items, cases };
         for key in keys {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::adapter::Operation;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{having, valid};
 use crate::checks::encoding::is_free;
 use crate::nouns::{is_identifier, thing_of};
@@ -129,10 +129,7 @@ async fn differing_words(
             hits.push((word, items));
         }
     }
-    cases.skip(Skip::Scarce(format!(
-        "two words for which `{}` finds different items",
-        operation.name
-    )));
+    cases.skip_scarce(format!("two words for which `{}` finds different items", operation.name));
     None
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::{is_field, refused_each};
 use crate::adapter::Operation;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{all_items, expect_refused, having, is_refused, refused_with};
 use crate::pages;
 use crate::run::{Run, do_all};
@@ -68,10 +68,10 @@ pub(super) async fn sort_applied(run: &Run, cases: &Cases) {
             });
         }
         if tested == 0 {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "a field by which `{}` sorts, and at least two items",
                 operation.name
-            )));
+            ));
         }
     });
     do_all(jobs).await;
@@ -184,10 +184,10 @@ pub(super) async fn sort_fields(run: &Run, cases: &Cases) {
             items.iter().filter_map(Value::as_object).flat_map(Map::keys).collect();
         let is_listed = |name: &str| listed.contains(&name);
         if !names.iter().any(|name| is_listed(name)) {
-            return cases.skip(Skip::Scarce(format!(
+            return cases.skip_scarce(format!(
                 "the description of `sort` of `{}` names no field of its items",
                 operation.name
-            )));
+            ));
         }
         for name in names.into_iter().filter(|name| is_field(name)) {
             let more = [("sort", json!({ "field": name }))];

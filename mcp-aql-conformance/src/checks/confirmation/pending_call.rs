@@ -24,10 +24,10 @@ impl PendingCall<'_> {
     pub(super) fn token(&self, cases: &Cases) -> Option<String> {
         let token = token_of(&self.exchange).map(str::to_owned);
         if token.is_none() {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "a token of `{}` in `details.confirmation_token`",
                 self.operation.name
-            )));
+            ));
         }
         token
     }
@@ -170,10 +170,10 @@ pub(super) async fn held<'r>(
 ) -> Option<PendingCall<'r>> {
     let asked = asked_for(run, gated, cases).await?;
     if asked.exchange.succeeded() {
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip_without(format!(
             "a call that needs confirmation: `{}` was confirmed in this session and no longer needs it",
             asked.operation.name
-        )));
+        ));
         return None;
     }
     Some(asked)
@@ -194,10 +194,10 @@ pub(in crate::checks) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<Pe
 pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
     let untried = all_gated(run).await.untried.clone();
     if let Some(operation) = run.asks() {
-        return cases.skip(Skip::NoFixture(format!(
+        return cases.skip_without(format!(
             "an operation that requires confirmation and acts on items that the run creates, unlike \
              `{operation}`"
-        )));
+        ));
     }
     let stated = DangerLevels::query(run).await;
     let says_so = |operation: &&Operation| stated.says_confirmed(operation);
@@ -213,13 +213,11 @@ pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
         {
             cases.skip(why);
         }
-        (_, Some(operation)) => cases.skip(Skip::NoFixture(format!(
+        (_, Some(operation)) => cases.skip_without(format!(
             "an operation that requires confirmation and acts on items that the run creates, unlike `{}`",
             operation.name
-        ))),
-        _ if is_claimed => cases.skip(Skip::NoFixture(
-            "an operation that requires confirmation and acts on items that the run creates".to_owned(),
         )),
+        _ if is_claimed => cases.skip_without("an operation that requires confirmation and acts on items that the run creates"),
         // If the adapter documents for each operation that it runs without confirmation, that is its
         // design.
         _ => match untried.filter(|_| !offers(run, "danger")) {

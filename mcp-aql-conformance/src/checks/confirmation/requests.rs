@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::pending_call::ask;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::danger_levels::LEVELS;
 use crate::forms::{Form, INSTANT, may, must};
 use crate::items::token_of;
@@ -73,7 +73,7 @@ pub(super) async fn fresh(run: &Run, cases: &Cases) {
         tokens.push(token.to_owned());
     }
     if tokens.len() < TOKENS {
-        return cases.skip(Skip::NoFixture(format!("{TOKENS} tokens to compare")));
+        return cases.skip_without(format!("{TOKENS} tokens to compare"));
     }
     let bodies: Vec<_> = tokens.iter().map(|token| token.trim_start_matches("conf_")).collect();
     let distinct = bodies.iter().collect::<BTreeSet<_>>().len() == bodies.len();
@@ -106,7 +106,7 @@ pub(super) async fn expiry(run: &Run, cases: &Cases) {
     let expires_at = details.get("expires_at").and_then(Value::as_str);
     let Some(expires_at) = expires_at.and_then(|text| DateTime::parse_from_rfc3339(text).ok())
     else {
-        return cases.skip(Skip::NoFixture("a token with `expires_at`".to_owned()));
+        return cases.skip_without("a token with `expires_at`");
     };
     let is_forbidden = details.get("danger_level").is_some_and(|level| level == "forbidden");
     let most = TimeDelta::minutes(if is_forbidden { 5 } else { 15 });

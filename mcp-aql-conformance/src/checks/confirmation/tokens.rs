@@ -44,10 +44,8 @@ pub(super) async fn accepted(run: &Run, cases: &Cases) {
                 || failure.details.get("cooldown_seconds").is_some()
         });
         if waits {
-            cases.skip(Skip::NoFixture(format!(
-                "the waiting time that `{}` requires",
-                asked.operation.name
-            )));
+            cases
+                .skip_without(format!("the waiting time that `{}` requires", asked.operation.name));
             continue;
         }
         cases.expect(exchange.succeeded(), || {
@@ -68,8 +66,7 @@ pub(super) async fn single_use(run: &Run, cases: &Cases) {
     let Some(token) = asked.token(cases) else { return };
     let Some(first) = asked.with(run, &token, cases).await else { return };
     if !first.succeeded() {
-        return cases
-            .skip(Skip::NoFixture(format!("a token that `{}` accepts", asked.operation.name)));
+        return cases.skip_without(format!("a token that `{}` accepts", asked.operation.name));
     }
     let Some(again) = asked.with(run, &token, cases).await else { return };
     cases.expect(again.code().is_some_and(|code| code.starts_with("TOKEN_")), || {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::creatable;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::valid;
 use crate::checks::encoding::is_free;
 use crate::items::{self, same};
@@ -36,7 +36,7 @@ pub(super) async fn created_once(run: &Run, cases: &Cases) {
         params.insert(text.name.clone(), unique.clone());
         let Some(thing) = run.make_with(kind, params, cases).await else { continue };
         if thing.sent.get(&text.name) != Some(&unique) {
-            cases.skip(Skip::NoFixture(format!("a text that occurs in one {} only", kind.name)));
+            cases.skip_without(format!("a text that occurs in one {} only", kind.name));
             continue;
         }
         let Some(items) = pages::all(run, list, Map::new(), cases).await else { continue };

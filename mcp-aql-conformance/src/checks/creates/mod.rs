@@ -5,7 +5,7 @@ mod stored;
 
 use super::{Check, checks};
 use crate::adapter::Operation;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::valid;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
@@ -44,11 +44,11 @@ async fn form(run: &Run, cases: &Cases) {
         let Some(params) = valid(run, create, cases) else { continue };
         let Some(made) = run.create(kind, params, cases).await else { continue };
         if !made.succeeded() {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "`{name}` created nothing and returned {}: add parameters under [params.{name}]",
                 made.summary(),
                 name = create.name,
-            )));
+            ));
             continue;
         }
         let id = made.data().and_then(|data| kind.identity(kind.object(data)?));

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{free_texts, is_free};
 use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::checks::calls::valid_or_missing;
 use crate::nouns::is_identifier;
@@ -125,16 +125,16 @@ async fn create_with(
         if is_text_refused(&exchange) {
             return is_taken(&exchange, &parameter.name, what, cases);
         }
-        return cases.skip(Skip::NoFixture(format!(
+        return cases.skip_without(format!(
             "`{}` created nothing: add parameters that it accepts under [params.{}]",
             operation.name, operation.name
-        )));
+        ));
     };
     let Some(shown) = find(data, &parameter.name) else {
-        return cases.skip(Skip::NoFixture(format!(
+        return cases.skip_without(format!(
             "`{}` does not return `{}` of the created item",
             operation.name, parameter.name
-        )));
+        ));
     };
     cases.expect(*shown == sent, || {
         Finding::of(

@@ -1,7 +1,7 @@
 //! Checks of the failures of reading missing items.
 
 use crate::adapter::{Operation, Parameter};
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::valid_or_missing;
 use crate::nouns::is_identifier;
 use crate::run::Run;
@@ -25,10 +25,10 @@ async fn read_missing_item(run: &Run, operation: &Operation, parameter: &Paramet
     // Only this parameter names a missing item, so the failure concerns it.
     let Some(mut params) = valid_or_missing(run, operation, cases) else { return };
     let Some(value) = values::missing_id(run, operation, parameter) else {
-        return cases.skip(Skip::NoFixture(format!(
+        return cases.skip_without(format!(
             "a `{}` of `{}` that does not exist",
             parameter.name, operation.name
-        )));
+        ));
     };
     params.insert(parameter.name.clone(), value);
     let Some(exchange) = run.call(operation, params, cases).await else { return };

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{about, fields_of_type, is_path, names, things};
 use crate::adapter::Operation;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::having;
 use crate::pages;
 use crate::run::{Run, do_all};
@@ -89,6 +89,6 @@ async fn lacking<'a>(
         cases.not_applicable("items show every field of their type");
         return None;
     }
-    cases.skip(Skip::Scarce(format!("`{}` returns nothing", operation.name)));
+    cases.skip_scarce(format!("`{}` returns nothing", operation.name));
     None
 }

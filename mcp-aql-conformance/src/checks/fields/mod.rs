@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{having, valid};
 use crate::pages;
 use crate::run::Run;
@@ -84,11 +84,11 @@ async fn full(run: &Run, operation: &Operation, cases: &Cases) -> Option<Exchang
     let exchange = choose(run, operation, Some(json!("full")), cases).await?;
     let has_any = exchange.data().is_some_and(|data| !names(data).is_empty());
     if !has_any {
-        cases.skip(Skip::Scarce(format!(
+        cases.skip_scarce(format!(
             "`{}` returned no fields to select ({})",
             operation.name,
             exchange.summary()
-        )));
+        ));
         return None;
     }
     Some(exchange)

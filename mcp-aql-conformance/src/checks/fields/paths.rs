@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{about, choose, fields_of_type, full, is_path, things};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{having, is_refused, refused_with};
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
@@ -26,10 +26,8 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
             if !fields.is_empty() && fields.iter().all(|field| field.is_flat()) {
                 return cases.not_applicable("no type of an item has nested fields");
             }
-            return cases.skip(Skip::Scarce(format!(
-                "an item of `{}` with a nested field",
-                operation.name
-            )));
+            return cases
+                .skip_scarce(format!("an item of `{}` with a nested field", operation.name));
         };
         let wanted = json!([format!("{outer}.{inner}")]);
         let Some(exchange) = choose(run, operation, Some(wanted), cases).await else { return };

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Skip};
+use crate::cases::Cases;
 use crate::category::Category;
 use crate::run::Run;
 
@@ -115,11 +115,11 @@ impl<'a> Starter<'a> {
             }
         }
         let Some(id) = member(&begun, "execution_id").map(str::to_owned) else {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "an execution of `{name}`, which returned {}: add parameters under [params.{name}]",
                 begun.summary(),
                 name = self.operation.name,
-            )));
+            ));
             return None;
         };
         Some(Execution { starter: self, id, begun })
@@ -139,9 +139,7 @@ impl Execution<'_> {
 
     pub(super) async fn look(&self, run: &Run, cases: &Cases) -> Option<Exchange> {
         let Some(read) = self.starter.steering.read else {
-            cases.skip(Skip::NoFixture(
-                "a READ operation with a parameter `execution_id`".to_owned(),
-            ));
+            cases.skip_without("a READ operation with a parameter `execution_id`");
             return None;
         };
         self.call(run, read, cases).await
@@ -170,10 +168,7 @@ impl Execution<'_> {
         if member(&last, "status").is_some_and(is_final) {
             return Some(last);
         }
-        cases.skip(Skip::NoFixture(format!(
-            "an execution of `{}` that ends",
-            self.starter.operation.name
-        )));
+        cases.skip_without(format!("an execution of `{}` that ends", self.starter.operation.name));
         None
     }
 }

@@ -21,7 +21,7 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
         let meta = json!({ "progressToken": TOKEN });
         let exchange = run.send(&starter.operation.tool, arguments, Some(meta)).await;
         if !exchange.succeeded() {
-            cases.skip(Skip::NoFixture(format!("an execution of `{}`", starter.operation.name)));
+            cases.skip_without(format!("an execution of `{}`", starter.operation.name));
             continue;
         }
         let mut notifications = connection.take_notifications();
@@ -30,10 +30,10 @@ pub(super) async fn progress(run: &Run, cases: &Cases) {
         });
         if notifications.is_empty() {
             // Executions of less than a second need not report progress.
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "an execution of `{}` that reports progress",
                 starter.operation.name
-            )));
+            ));
             continue;
         }
         let number = |message: &Value| message.pointer("/params/progress").and_then(Value::as_f64);

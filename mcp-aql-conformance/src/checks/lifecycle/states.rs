@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::execution::{CORE, is_final, lifecycle, member, starters, supports};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::pages;
 use crate::run::Run;
 
@@ -104,10 +104,10 @@ pub(super) async fn transitions(run: &Run, cases: &Cases) {
             _ => false,
         });
         if fault.is_none() && states.windows(2).all(|pair| pair.first() == pair.last()) {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "an execution of `{}` that changes its state in time",
                 starter.operation.name
-            )));
+            ));
             continue;
         }
         let reported = fault.and_then(|at| seen.get(at + 1)).or(seen.last());

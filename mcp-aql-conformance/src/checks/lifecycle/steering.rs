@@ -4,16 +4,16 @@ use serde_json::json;
 
 use super::execution::{Starter, is_final, lifecycle, member, starters, supporting, supports};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::run::Run;
 
 pub(super) async fn cancel(run: &Run, cases: &Cases) {
     for starter in supporting(run, "supports_cancel", cases) {
         let Some(cancel) = starter.steering.cancel else {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "an operation with a required parameter `execution_id` that cancels executions of `{}`",
                 starter.operation.name
-            )));
+            ));
             continue;
         };
         let Some(execution) = starter.begin(run, cases).await else { continue };
@@ -28,10 +28,10 @@ pub(super) async fn cancel(run: &Run, cases: &Cases) {
                 .is_some_and(|reported| reported == status && is_final(reported));
         if cancelled.succeeded() && !is_final(status) {
             // Cancelling may take some time in a custom state.
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "an execution of `{}` that stops in time after cancelling",
                 starter.operation.name
-            )));
+            ));
             continue;
         }
         let holds = status == "cancelled" || (was_over && is_final(status));
@@ -140,10 +140,10 @@ async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
 pub(super) async fn retry(run: &Run, cases: &Cases) {
     for starter in supporting(run, "supports_retry", cases) {
         let Some(retry) = starter.steering.retry else {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "an operation with a required parameter `execution_id` that retries executions of `{}`",
                 starter.operation.name
-            )));
+            ));
             continue;
         };
         let Some(execution) = starter.begin(run, cases).await else { continue };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::paged;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{call_with, expect_refused, is_refused, valid_with};
 use crate::pages;
 use crate::run::{Run, do_all};
@@ -20,7 +20,7 @@ async fn with_cursor(
         let Some(params) = valid_with(run, operation, more, cases) else { return };
         let Some(page) = run.call(operation, params.clone(), cases).await else { return };
         let Some(cursor) = page.data().and_then(|data| pages::cursor(data, "endCursor")) else {
-            return cases.skip(Skip::Scarce(format!("`{}` returns no cursor", operation.name)));
+            return cases.skip_scarce(format!("`{}` returns no cursor", operation.name));
         };
         for changed in change(cursor) {
             let mut params = params.clone();

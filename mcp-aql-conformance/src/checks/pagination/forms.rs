@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{SMALL_PAGE_SIZE, paged};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::{call_with, valid};
 use crate::pages::{self, CURSORS};
 use crate::run::{Run, do_all};
@@ -26,7 +26,7 @@ async fn each_page(
         let Some(exchange) = call_with(run, operation, more, cases).await else { return };
         match exchange.data() {
             Some(data) => look(operation, &exchange, data),
-            None => cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name))),
+            None => cases.skip_without(format!("`{}` returns no page", operation.name)),
         }
     });
     do_all(jobs).await;
@@ -118,7 +118,7 @@ pub(super) async fn items_or_edges(run: &Run, cases: &Cases) {
 pub(super) async fn cursor_form(run: &Run, cases: &Cases) {
     each_page(run, cases, 1, |operation, exchange, data| {
         if pages::cursor(data, "endCursor").is_none() {
-            cases.skip(Skip::Scarce(format!("`{}` returns no cursor", operation.name)));
+            cases.skip_scarce(format!("`{}` returns no cursor", operation.name));
         }
         for name in ["startCursor", "endCursor"] {
             let Some(cursor) = pages::cursor(data, name) else { continue };
@@ -161,7 +161,7 @@ pub(super) async fn numbered_form(run: &Run, cases: &Cases) {
     let jobs = calls.into_iter().map(|(operation, style)| async move {
         let Some(exchange) = call_with(run, operation, style, cases).await else { return };
         let Some(data) = exchange.data() else {
-            return cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name)));
+            return cases.skip_without(format!("`{}` returns no page", operation.name));
         };
         let is_count =
             |name: &str| data.pointer(&format!("/pagination/{name}")).is_some_and(Value::is_u64);

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{SMALL_PAGE_SIZE, paged};
 use crate::adapter::Operation;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::valid;
 use crate::nouns::thing_of;
 use crate::pages::{self, Direction, Walk, WalkError};
@@ -24,16 +24,16 @@ async fn both_walks<'r>(
     let params = valid(run, operation, cases)?;
     let big = pages::walk(run, operation, &params, (Direction::Forward, 100), cases).await?;
     if big.broken.is_some() && big.pages.len() < 2 {
-        cases.skip(Skip::NoFixture(format!("`{}` returns no page", operation.name)));
+        cases.skip_without(format!("`{}` returns no page", operation.name));
         return None;
     }
     if big.items.len() <= SMALL_PAGE_SIZE || big.items.len() > MAX_ITEMS {
-        cases.skip(Skip::Scarce(format!(
+        cases.skip_scarce(format!(
             "`{}` returns {} items; the check needs {} to {MAX_ITEMS}",
             operation.name,
             big.items.len(),
             SMALL_PAGE_SIZE + 1
-        )));
+        ));
         return None;
     }
     let small = pages::walk(run, operation, &params, (way, SMALL_PAGE_SIZE), cases).await?;

@@ -52,11 +52,11 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
                 } else if run.is_named_whole(operation) {
                     cases.skip(Skip::Unsafe(operation.name.clone()));
                 } else {
-                    cases.skip(Skip::NoFixture(format!(
+                    cases.skip_without(format!(
                         "`{name}` might change data with any parameters: add the values that it may be called \
                          with under [params.{name}]",
                         name = operation.name
-                    )));
+                    ));
                 }
             }
         }
@@ -104,10 +104,10 @@ async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, 
     let Some(exchange) = run.act(operation, params.clone(), cases).await else { return };
     for parameter in &operation.parameters {
         if !params.contains_key(&parameter.name) {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "a value for `{}`: add one under [params.{}]",
                 parameter.name, operation.name
-            )));
+            ));
             continue;
         }
         cases.expect(!blames(&exchange, &parameter.name), || {
@@ -131,11 +131,11 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
         }
         for parameter in &operation.parameters {
             if !is_harmless(operation) {
-                cases.skip(Skip::NoFixture(format!(
+                cases.skip_without(format!(
                     "`{name}` might change data with any parameters: add the values that it may be called \
                      with under [params.{name}]",
                     name = operation.name
-                )));
+                ));
                 continue;
             }
             let value = params
@@ -149,10 +149,10 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
                     let params = with(&params, operation, &parameter.name, value);
                     calls.push((operation, parameter, params, is_generated));
                 }
-                None => cases.skip(Skip::NoFixture(format!(
+                None => cases.skip_without(format!(
                     "a value for `{}`: add one under [params.{}]",
                     parameter.name, operation.name
-                ))),
+                )),
             }
         }
     }
@@ -196,10 +196,10 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
             let Some(first) = run.call(operation, params.clone(), cases).await else { return };
             let Some(second) = run.call(operation, params.clone(), cases).await else { return };
             if first.data().is_none() || first.data() != second.data() {
-                return cases.skip(Skip::NoFixture(format!(
+                return cases.skip_without(format!(
                     "`{}` returns different results for equal calls",
                     operation.name
-                )));
+                ));
             }
             for parameter in &operation.parameters {
                 let Some(default) = parameter.member("default").filter(|value| !value.is_null())

@@ -152,7 +152,7 @@ async fn refused(
     } else {
         return Some(exchange);
     };
-    cases.skip(Skip::NoFixture(why));
+    cases.skip_without(why);
     None
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Skip};
+use crate::cases::Cases;
 use crate::run::Run;
 use crate::values;
 
@@ -113,8 +113,8 @@ async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, 
         }
         tried.push(root);
     }
-    cases.skip(Skip::NoFixture(format!(
+    cases.skip_without(format!(
         "an element with relationships: add `root` under [params.{OPERATION}]"
-    )));
+    ));
     None
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{MAX_RECORDS, OPERATION, ask, furthest, list, records, root};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::calls::is_refused;
 use crate::pages;
 use crate::run::Run;
@@ -188,9 +188,7 @@ pub(super) async fn in_pages(run: &Run, cases: &Cases) {
     }
     let whole: Vec<_> = records(&all).into_iter().cloned().collect();
     if whole.len() < 2 || whole.len() >= MAX_RECORDS {
-        return cases.skip(Skip::NoFixture(
-            "an element with enough relationships for two pages".to_owned(),
-        ));
+        return cases.skip_without("an element with enough relationships for two pages");
     }
     let mut found = Vec::new();
     let mut after = None;

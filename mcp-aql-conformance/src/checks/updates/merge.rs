@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Subject, only, subjects};
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::checks::creates::agrees;
 use crate::items::{Field, same};
 use crate::run::Run;
@@ -131,10 +131,10 @@ pub(super) fn without(
     let undocumented =
         subjects.iter().find(|subject| subject.thing.resource.changeable(run).is_empty());
     match undocumented {
-        Some(subject) => cases.skip(Skip::NoFixture(format!(
+        Some(subject) => cases.skip_without(format!(
             "fields that `{}` changes: document them in a type that `input` names",
             subject.update.name
-        ))),
+        )),
         None if !subjects.is_empty() && !has_any => {
             cases.not_applicable(format!("no field that an UPDATE operation changes {what}"));
         }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Skip};
+use crate::cases::Cases;
 use crate::items::CreatedItem;
 use crate::resources::Role;
 use crate::run::Run;
@@ -89,10 +89,10 @@ impl<'a> Subject<'a> {
             Some((field.name, field.other(now.get(field.name).unwrap_or(&Value::Null))?))
         });
         if found.is_none() {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "a field that `{}` changes: document the fields in a type that `input` names",
                 self.update.name
-            )));
+            ));
         }
         found.map(|(name, value)| (name, value, now))
     }
@@ -118,14 +118,14 @@ impl<'a> Subject<'a> {
             input.as_object().into_iter().flat_map(serde_json::Map::keys).cloned().collect();
         let exchange = self.call(run, [("input", input)], cases).await?;
         if !exchange.succeeded() {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "a value of `{}` that `{}` accepts; it returned {}: name fields that no update may \
                      change in `read_only` under [resources.{}]",
                 names.join("`, `"),
                 self.update.name,
                 exchange.summary(),
                 self.thing.resource.name,
-            )));
+            ));
             return None;
         }
         Some((exchange, run.stored(&self.thing, cases).await?))

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::merge::{filled, member, values_of, whole, without};
 use super::{Subject, only, subjects};
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::items::Field;
 use crate::run::Run;
 use crate::shape::Shape;
@@ -62,10 +62,10 @@ async fn removes_field(
     let is_gone = member(&after, field.name).is_null();
     if !is_gone && !subject.thing.resource.is_typed(run, field.name) {
         // The field may be optional on creation only.
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip_without(format!(
             "a field that may be absent: no type documents that for `{}`, and its null is rejected",
             field.name
-        )));
+        ));
         return true;
     }
     cases.expect(exchange.succeeded() && is_gone, || Finding {
@@ -121,7 +121,7 @@ async fn removes_entry(
     cases: &Cases,
 ) {
     let Some(value) = whole(values).or_else(|| values.made(1)) else {
-        return cases.skip(Skip::NoFixture(format!("a value for an entry of `{name}`")));
+        return cases.skip_without(format!("a value for an entry of `{name}`"));
     };
     let first = only(name, json!({ "gone": value, "stays": value }));
     if subject.changed(run, first, cases).await.is_none() {

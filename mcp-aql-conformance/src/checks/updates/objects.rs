@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::merge::{filled, member, values_of, whole, without};
 use super::{Subject, only, subjects};
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::items::{Field, other, same};
 use crate::run::Run;
 use crate::shape::Shape;
@@ -94,10 +94,10 @@ pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
             has_object |= is_object;
             let Some(merge) = merge else {
                 if is_object {
-                    cases.skip(Skip::NoFixture(format!(
+                    cases.skip_without(format!(
                         "a {} with an object of at least two fields in `{}`",
                         subject.thing.resource.name, field.name
-                    )));
+                    ));
                 }
                 continue;
             };
@@ -145,7 +145,7 @@ pub(super) async fn arrays_whole(run: &Run, cases: &Cases) {
             let fits = |list: &Value| field.shape.accepts(list);
             let Some((long, short)) = lists.filter(|(long, short)| fits(long) && fits(short))
             else {
-                cases.skip(Skip::NoFixture(format!("two valid lists for `{}`", field.name)));
+                cases.skip_without(format!("two valid lists for `{}`", field.name));
                 continue;
             };
             if subject.changed(run, only(field.name, long.clone()), cases).await.is_none() {
