@@ -80,7 +80,7 @@ async fn removes_field(
     true
 }
 
-/// Checks that null removes an optional field of an object. Returns false if there is no such field.
+/// Checks that null removes an optional field of an object. Returns false if the object has no such field.
 async fn removes_inside(
     run: &Run,
     subject: &Subject<'_>,
