@@ -17,13 +17,16 @@ const MAX_CONSECUTIVE_TIMEOUTS: usize = 3;
 /// The maximum number of times that a closed connection is reopened.
 const MAX_REOPENED: usize = 3;
 
+/// The connections that the adapter closed, and the requests that it did not answer.
 #[derive(Debug, Default)]
 pub(super) struct Health {
-    pub(super) silent: usize,
+    /// The number of consecutive requests without a reply.
+    silent: usize,
     /// The time when the last of them timed out.
-    pub(super) silent_since: Option<Instant>,
-    pub(super) reopened: usize,
-    pub(super) lost: Option<NoResponse>,
+    silent_since: Option<Instant>,
+    reopened: usize,
+    /// The reason why the adapter no longer answers, if it does not.
+    lost: Option<NoResponse>,
     /// The reasons why the adapter closed connections.
     pub(super) deaths: Vec<String>,
 }

@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use serde_json::Value;
 
+use super::format::is_in_format;
+use super::pattern;
 use super::{Kind, MAX_DEPTH, MAX_STEPS, Shape, step};
-use super::{format::is_in_format, pattern};
 
 impl<'a> Shape<'a> {
     /// Whether a value has the type and satisfies the constraints.

@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value, json};
 
+use super::format::in_format;
+use super::pattern;
 use super::{Kind, MAX_DEPTH, MAX_STEPS, Shape, step};
-use super::{format::in_format, pattern};
 
 /// The maximum length of generated texts.
 pub(super) const MAX_TEXT_CHARS: usize = 65_536;

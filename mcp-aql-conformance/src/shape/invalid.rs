@@ -4,12 +4,10 @@ use std::cell::Cell;
 
 use serde_json::{Value, json};
 
+use super::format::not_in_format;
+use super::generation::{MAX_TEXT_CHARS, whole};
+use super::pattern;
 use super::{Kind, MAX_STEPS, Shape};
-use super::{
-    format::not_in_format,
-    generation::{MAX_TEXT_CHARS, whole},
-    pattern,
-};
 
 /// The fault of an invalid value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
