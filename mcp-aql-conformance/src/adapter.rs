@@ -233,6 +233,13 @@ impl Adapter {
         self.operations.iter().filter(move |operation| operation.category == Some(category))
     }
 
+    /// All parameters, each with its operation.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = (&Operation, &Parameter)> {
+        self.operations.iter().flat_map(|operation| {
+            operation.parameters.iter().map(move |parameter| (operation, parameter))
+        })
+    }
+
     /// The name of the server.
     pub(crate) fn name(&self) -> &str {
         self.hello.pointer("/serverInfo/name").and_then(Value::as_str).unwrap_or("unnamed")

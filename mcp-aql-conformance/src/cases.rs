@@ -1,7 +1,7 @@
 //! The results of a check: passed cases, findings, and skipped cases with their reasons.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::call::Exchange;
 use crate::category::Category;
 use crate::secrets::Secrets;
+use crate::sync::lock;
 
 /// The maximum number of findings that one check keeps; all are counted.
 const MAX_FINDINGS: usize = 10;
@@ -286,12 +287,36 @@ impl Cases {
         *inner.skipped.entry(why).or_default() += 1;
     }
 
+    /// Counts a case that was skipped because the runner has nothing to test it with.
+    pub(crate) fn skip_without(&self, what: impl Into<String>) {
+        self.skip(Skip::NoFixture(what.into()));
+    }
+
+    /// Counts a case that was skipped because the adapter stores too little data.
+    pub(crate) fn skip_scarce(&self, what: impl Into<String>) {
+        self.skip(Skip::Scarce(what.into()));
+    }
+
     /// Returns the value, or skips the case and returns `None`.
     pub(crate) fn ok_or_skip<T>(&self, found: Result<T, Skip>) -> Option<T> {
         found.map_err(|why| self.skip(why)).ok()
     }
 
+    /// Returns the elements. If there are none, marks the check as not applicable.
+    pub(crate) fn some_or_not_applicable<T>(
+        &self,
+        found: impl IntoIterator<Item = T>,
+        why: impl Into<String>,
+    ) -> Vec<T> {
+        let found: Vec<T> = found.into_iter().collect();
+        if found.is_empty() {
+            self.not_applicable(why);
+        }
+        found
+    }
+
     /// Marks the check as not applicable: the adapter documents that it does not have the feature.
+    /// The first reason is kept.
     pub(crate) fn not_applicable(&self, why: impl Into<String>) {
         let mut why = why.into();
         shorten_message(&mut why, &self.secrets);
@@ -303,7 +328,7 @@ impl Cases {
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, CaseResults> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 }
 
@@ -317,12 +342,12 @@ mod tests {
     fn shortens_reasons_and_masks_secrets() {
         let cases = Cases::new(Arc::new(Secrets::new(["s3cret".to_owned()])));
         let long = format!("{}s3cret{}: give one", "a".repeat(1_897), "b".repeat(20_000));
-        cases.skip(Skip::NoFixture(long));
+        cases.skip_without(long);
         let reason = cases.results().skipped.keys().next().map(Skip::reason).unwrap_or_default();
         assert!(reason.contains("a***") && !reason.contains("s3"), "{reason}");
         assert!(reason.len() < 3_000 && reason.ends_with("b: give one"), "{reason}");
         for number in 0..10_000 {
-            cases.skip(Skip::Scarce(format!("number {number} of many similar ones")));
+            cases.skip_scarce(format!("number {number} of many similar ones"));
         }
         let kept: usize = cases.results().skipped.keys().map(|skip| skip.reason().len()).sum();
         assert!(kept < 2 * MAX_REASON_BYTES, "{kept}");

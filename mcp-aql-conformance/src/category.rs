@@ -29,6 +29,14 @@ impl Mode {
             Self::All => "all",
         }
     }
+
+    /// The mode that a run tests beside this one.
+    pub(crate) const fn other(self) -> Self {
+        match self {
+            Self::Single => Self::Semantic,
+            Self::Semantic | Self::All => Self::Single,
+        }
+    }
 }
 
 impl fmt::Display for Mode {

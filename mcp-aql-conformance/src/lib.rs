@@ -66,6 +66,7 @@ mod run;
 mod runner;
 mod secrets;
 mod shape;
+mod sync;
 mod time_limits;
 mod values;
 mod verbs;

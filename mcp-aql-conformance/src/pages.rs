@@ -221,15 +221,13 @@ pub(crate) async fn all<'r>(
         match walk.broken {
             None => return Some(Items { items: walk.items, _room: walk.room }),
             Some(WalkError::TooMuch) => cases.skip(too_much(operation)),
-            Some(_) => {
-                cases.skip(Skip::NoFixture(format!("the pages of `{}` do not end", operation.name)))
-            }
+            Some(_) => cases.skip_without(format!("the pages of `{}` do not end", operation.name)),
         }
         return None;
     }
     let exchange = run.call(operation, params, cases).await?;
     let Some((data, found)) = exchange.data().and_then(|data| Some((data, items(data)?))) else {
-        cases.skip(Skip::NoFixture(format!("`{}` returns no items", operation.name)));
+        cases.skip_without(format!("`{}` returns no items", operation.name));
         return None;
     };
     let Some(room) = taken(run, weight(data), 0).await else {

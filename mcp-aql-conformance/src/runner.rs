@@ -1,7 +1,7 @@
 //! A whole run: it reaches and learns the adapter in each mode, runs all checks, and judges the results.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures_util::{StreamExt as _, stream};
@@ -17,6 +17,7 @@ use crate::report::Report;
 use crate::results::{ModeResults, RunResults};
 use crate::run::{ExchangeCheck, Run, RunParts};
 use crate::secrets::Secrets;
+use crate::sync::lock;
 use crate::wire::{Connection, NoResponse, Tap, Target};
 
 /// The maximum number of concurrent checks.
@@ -132,10 +133,7 @@ impl Runner {
             Ok(first) => {
                 let (is_all, mode) = (first.adapter.serves_all, first.adapter.mode);
                 whole.surfaces.push(first);
-                let other = match mode {
-                    Mode::Single => Mode::Semantic,
-                    Mode::Semantic | Mode::All => Mode::Single,
-                };
+                let other = mode.other();
                 let asked = (!is_all).then_some(other);
                 if is_all || self.target.offers(other) {
                     match self.surface(asked, other, until).await {
@@ -153,17 +151,9 @@ impl Runner {
         whole
     }
 
-    /// The selected checks.
-    fn wanted(&self) -> impl Iterator<Item = &'static Check> {
-        checks::all().filter(|check| check.level <= self.settings.level).filter(|check| {
-            self.settings.categories.is_empty()
-                || self.settings.categories.contains(check.category())
-        })
-    }
-
     /// Runs the checks across modes.
     fn of_modes(&self, whole: &RunResults) -> BTreeMap<&'static str, CaseResults> {
-        let checks = self.wanted().filter_map(|check| match check.body {
+        let checks = checks::selected(&self.settings).filter_map(|check| match check.body {
             Body::Modes(look) => Some((check, look)),
             _ => None,
         });
@@ -292,8 +282,9 @@ impl Runner {
     ) -> Result<ModeResults, LearnError> {
         // Each mode has its own statistics, so that findings are not repeated.
         let tap = &self.tap();
-        let wanted: Vec<_> =
-            self.wanted().filter(|check| !matches!(check.body, Body::Modes(_))).collect();
+        let wanted: Vec<_> = checks::selected(&self.settings)
+            .filter(|check| !matches!(check.body, Body::Modes(_)))
+            .collect();
         let cases: BTreeMap<_, _> =
             wanted.iter().map(|check| (check.id, Arc::new(self.cases()))).collect();
         let of = |check: &Check| cases.get(check.id).map(Arc::clone).unwrap_or_default();
@@ -310,7 +301,7 @@ impl Runner {
         let done = Mutex::new(0_usize);
         let total = wanted.len();
         let reported = |check: &'static Check| {
-            let mut done = done.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut done = lock(&done);
             *done += 1;
             (self.progress_callback)(Progress::Checked { check: check.id, done: *done, total });
         };
@@ -332,10 +323,7 @@ impl Runner {
                 .await;
         }
         let collected = cases.iter().map(|(check, cases)| (*check, cases.results())).collect();
-        let (adapter, connection) = run.into_parts();
-        if let Some(connection) = Arc::into_inner(connection) {
-            connection.close().await;
-        }
+        let adapter = run.close().await;
         Ok(ModeResults { adapter, asked, collected, left_behind })
     }
 }

@@ -3,64 +3,28 @@
 use serde_json::{Value, json};
 
 use super::danger_levels::{DangerLevels, LEVELS, describes, offers};
-use super::{Body, Check, Keyword, later};
+use super::{Check, checks};
 use crate::adapter::Operation;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::category::Category;
 use crate::forms::{Form, may, must};
 use crate::items::same;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "danger.stated",
-        title: "Introspection states the danger level of each operation",
-        requirements: &["REQ-DNG-04"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Reads(later!(stated)),
-    },
-    Check {
-        id: "danger.values",
-        title: "Danger levels are safe, reversible, destructive, dangerous or forbidden",
-        requirements: &["REQ-DNG-01"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Reads(later!(words)),
-    },
-    Check {
-        id: "danger.levels",
-        title: "READ operations are safe, and operations that overwrite or remove data are not",
-        requirements: &["REQ-DNG-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Reads(later!(levels)),
-    },
-    Check {
-        id: "danger.gated",
-        title: "Operations of the level destructive or above require confirmation",
-        requirements: &["REQ-DNG-03", "REQ-GATE-07"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(gated)),
-    },
-    Check {
-        id: "danger.as_stated",
-        title: "A confirmation request states the same danger level as introspection",
-        requirements: &["REQ-DNG-04", "REQ-TOK-06"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(as_stated)),
-    },
-    Check {
-        id: "danger.trust_stated",
-        title: "`introspect` with `adapter_info` states the trust level",
-        requirements: &["REQ-DNG-16", "REQ-DNG-13"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Reads(later!(trust_stated)),
-    },
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "danger.stated" => Reads(stated), ["REQ-DNG-04"],
+        "Introspection states the danger level of each operation";
+    Must 2 "danger.values" => Reads(words), ["REQ-DNG-01"],
+        "Danger levels are safe, reversible, destructive, dangerous or forbidden";
+    Should 2 "danger.levels" => Reads(levels), ["REQ-DNG-02"],
+        "READ operations are safe, and operations that overwrite or remove data are not";
+    Must 2 "danger.gated" => Changes(gated), ["REQ-DNG-03", "REQ-GATE-07"],
+        "Operations of the level destructive or above require confirmation";
+    Must 2 "danger.as_stated" => Changes(as_stated), ["REQ-DNG-04", "REQ-TOK-06"],
+        "A confirmation request states the same danger level as introspection";
+    Should 2 "danger.trust_stated" => Reads(trust_stated), ["REQ-DNG-16", "REQ-DNG-13"],
+        "`introspect` with `adapter_info` states the trust level";
 ];
 
 /// The trust levels.
@@ -80,7 +44,7 @@ pub(super) fn has_gates(run: &Run, stated: &DangerLevels) -> bool {
 fn is_answered(stated: &DangerLevels, cases: &Cases) -> bool {
     let is_answered = stated.reply.as_ref().is_none_or(|reply| reply.body().is_some());
     if !is_answered {
-        cases.skip(Skip::NoFixture("a result of `introspect` with the query `danger`".to_owned()));
+        cases.skip_without("a result of `introspect` with the query `danger`");
     }
     is_answered
 }
@@ -202,11 +166,11 @@ async fn gated(run: &Run, cases: &Cases) {
             && stated.requires_gate(operation)
     });
     match dangerous.next() {
-        Some(operation) => cases.skip(Skip::NoFixture(format!(
+        Some(operation) => cases.skip_without(format!(
             "items that the run can create and `{}` acts on: name under [resources.NAME] the \
              operations that create and change or remove one",
             operation.name
-        ))),
+        )),
         None => cases.not_applicable(
             "no operation that changes or removes items has the level destructive or above",
         ),
@@ -221,25 +185,23 @@ async fn expect_gated(
     stated: &DangerLevels,
     cases: &Cases,
 ) {
-    if let Some(why) = run.forbids(operation) {
-        return cases.skip(why);
-    }
+    let Some(()) = run.permits(operation, cases) else { return };
     let Some(thing) = run.make(kind, cases).await else { return };
     let Some(params) = super::confirmation::params(run, operation, &thing) else {
-        return cases.skip(Skip::NoFixture(format!(
+        return cases.skip_without(format!(
             "parameters that `{name}` accepts: add them under [params.{name}]",
             name = operation.name
-        )));
+        ));
     };
     let Some(exchange) = run.call(operation, params, cases).await else { return };
     let code = exchange.code().unwrap_or_default();
     if code.starts_with("VALIDATION_") {
         // Calls with invalid parameters never reach the gate.
-        return cases.skip(Skip::NoFixture(format!(
+        return cases.skip_without(format!(
             "parameters that `{}` accepts; it returned {}",
             operation.name,
             exchange.summary()
-        )));
+        ));
     }
     let is_asked = code == "CONFIRMATION_REQUIRED";
     // Only a missing confirmation is stated as the reason.
@@ -284,8 +246,7 @@ async fn as_stated(run: &Run, cases: &Cases) {
     let named = asked.exchange.failure().and_then(|failure| failure.details.get("danger_level"));
     let Some(named) = named.and_then(Value::as_str) else {
         // The check `confirmation.issued` reports a missing level.
-        return cases
-            .skip(Skip::NoFixture("a confirmation request with a danger level".to_owned()));
+        return cases.skip_without("a confirmation request with a danger level");
     };
     let reported = stated.level(asked.operation);
     let is_described = reported.is_none() && describes(asked.operation, named);

@@ -2,55 +2,26 @@
 
 use serde_json::{Map, Value};
 
-use super::{Body, Check, Keyword, later};
+use super::{Check, checks};
+use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::items::{CreatedItem, same};
 use crate::pages;
 use crate::resources::{Resource, Role};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "deletes.removed",
-        title: "A deleted item cannot be read",
-        requirements: &["REQ-CLS-02", "REQ-CNF-04"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(gone)),
-    },
-    Check {
-        id: "deletes.not_found",
-        title: "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE",
-        requirements: &["REQ-MCP-11", "REQ-ERR-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(not_found)),
-    },
-    Check {
-        id: "deletes.twice",
-        title: "Deleting an item twice fails with NOT_FOUND_RESOURCE",
-        requirements: &["REQ-MCP-11", "REQ-ERR-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Changes(later!(twice)),
-    },
-    Check {
-        id: "deletes.only_named",
-        title: "Deleting one item does not change the others",
-        requirements: &["REQ-CLS-02", "REQ-CNF-04"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(only_named)),
-    },
-    Check {
-        id: "deletes.reads_change_nothing",
-        title: "READ operations do not change stored data",
-        requirements: &["REQ-CLS-03"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Reads(later!(reads_change_nothing)),
-    },
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "deletes.removed" => Changes(gone), ["REQ-CLS-02", "REQ-CNF-04"],
+        "A deleted item cannot be read";
+    Should 2 "deletes.not_found" => Changes(not_found), ["REQ-MCP-11", "REQ-ERR-02"],
+        "Reading or changing a deleted item fails with NOT_FOUND_RESOURCE";
+    Should 2 "deletes.twice" => Changes(twice), ["REQ-MCP-11", "REQ-ERR-02"],
+        "Deleting an item twice fails with NOT_FOUND_RESOURCE";
+    Must 2 "deletes.only_named" => Alone(only_named), ["REQ-CLS-02", "REQ-CNF-04"],
+        "Deleting one item does not change the others";
+    Must 2 "deletes.reads_change_nothing" => Reads(reads_change_nothing), ["REQ-CLS-03"],
+        "READ operations do not change stored data";
 ];
 
 /// Creates an item of this resource and deletes it.
@@ -60,10 +31,7 @@ async fn removed<'r>(
     cases: &Cases,
 ) -> Option<(CreatedItem<'r>, Exchange)> {
     let delete = kind.operation(&run.adapter, Role::Delete)?;
-    if let Some(why) = run.forbids(delete) {
-        cases.skip(why);
-        return None;
-    }
+    run.permits(delete, cases)?;
     let thing = run.make(kind, cases).await?;
     remove(run, thing, cases).await
 }
@@ -76,11 +44,11 @@ async fn remove<'r>(
 ) -> Option<(CreatedItem<'r>, Exchange)> {
     let removed = run.remove(&thing, cases).await?;
     if !removed.succeeded() {
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip_without(format!(
             "`{}` deleted nothing and returned {}",
             removed.operation(),
             removed.summary()
-        )));
+        ));
         return None;
     }
     Some((thing, removed))
@@ -195,32 +163,51 @@ async fn only_named(run: &Run, cases: &Cases) {
     }
 }
 
-async fn reads_change_nothing(run: &Run, cases: &Cases) {
-    let kinds: Vec<_> = run.resources().kinds().iter().collect();
-    let listed =
-        kinds.iter().filter_map(|kind| Some((*kind, kind.operation(&run.adapter, Role::List)?)));
-    let mut lists: Vec<_> = listed.map(|(kind, list)| (Some(kind), list)).collect();
+/// A list of stored items: their resource, if it is known, the operation, and the items.
+type List<'r> = (Option<&'r Resource>, &'r Operation, pages::Items<'r>);
+
+/// Reads all lists of stored items.
+async fn lists<'r>(run: &'r Run, cases: &Cases) -> Vec<List<'r>> {
+    let kinds = run.resources().kinds().iter();
+    let of_kinds =
+        kinds.filter_map(|kind| Some((Some(kind), kind.operation(&run.adapter, Role::List)?)));
+    let mut lists: Vec<_> = of_kinds.collect();
     if lists.is_empty() {
         let plain = run.adapter.reads().filter(|operation| operation.required().next().is_none());
         lists.extend(plain.map(|list| (None, list)));
     }
-    let mut before = Vec::new();
-    for (kind, list) in &lists {
+    let has_any = !lists.is_empty();
+    let mut found = Vec::new();
+    for (kind, list) in lists {
         // Operations that do not return a collection are read directly.
         let Some(exchange) = run.call(list, Map::new(), cases).await else { continue };
         if exchange.data().and_then(pages::items).is_none() {
             continue;
         }
         let Some(items) = pages::all(run, list, Map::new(), cases).await else { continue };
-        before.push((*kind, *list, items));
+        found.push((kind, list, items));
     }
-    if before.is_empty() {
-        return match lists.is_empty() {
-            true => cases.not_applicable("no READ operation lists stored data"),
-            false => {
-                cases.skip(Skip::NoFixture("a READ operation that lists stored data".to_owned()))
-            }
-        };
+    if !has_any {
+        cases.not_applicable("no READ operation lists stored data");
+    } else if found.is_empty() {
+        cases.skip_without("a READ operation that lists stored data");
+    }
+    found
+}
+
+/// Whether two items are the same, with the same version.
+fn is_unchanged(kind: &Resource, names: &[String], before: &Value, after: &Value) -> bool {
+    kind.identity(before) == kind.identity(after)
+        && names.iter().map(String::as_str).chain(VERSIONS).all(|name| {
+            let there = |item: &Value| item.get(name).cloned().unwrap_or_default();
+            same(&there(before), &there(after))
+        })
+}
+
+async fn reads_change_nothing(run: &Run, cases: &Cases) {
+    let lists = lists(run, cases).await;
+    if lists.is_empty() {
+        return;
     }
     let mut asked = Vec::new();
     for operation in run.adapter.reads() {
@@ -231,19 +218,12 @@ async fn reads_change_nothing(run: &Run, cases: &Cases) {
             asked.push(exchange.sent());
         }
     }
-    for (kind, list, before) in before {
+    for (kind, list, before) in lists {
         let Some(after) = pages::all(run, list, Map::new(), cases).await else { continue };
-        let names = kind.map(|kind| kind.settable(run));
+        let known = kind.map(|kind| (kind, kind.settable(run)));
         let is_same = before.len() == after.len()
-            && before.iter().zip(after.iter()).all(|(before, after)| match (kind, &names) {
-                (Some(kind), Some(names)) => {
-                    kind.identity(before) == kind.identity(after)
-                        && names.iter().chain(&VERSIONS.map(str::to_owned)).all(|name| {
-                            let there = |item: &Value| item.get(name).cloned().unwrap_or_default();
-                            same(&there(before), &there(after))
-                        })
-                }
-                _ => true,
+            && before.iter().zip(after.iter()).all(|(before, after)| {
+                known.as_ref().is_none_or(|(kind, names)| is_unchanged(kind, names, before, after))
             });
         cases.expect(is_same, || Finding {
             sent: asked.iter().take(5).cloned().collect(),

@@ -4,62 +4,26 @@ use serde_json::{Map, Value, json};
 
 use super::encoding::is_free;
 use super::shapes::is_batch;
-use super::{Body, Check, Keyword, later};
+use super::{Check, checks};
 use crate::adapter::{Operation, Parameter};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::run::{Run, arguments};
 use crate::shape::Shape;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "limits.request_size",
-        title: "A request may have up to the stated size",
-        requirements: &["REQ-ENC-08", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(request_size)),
-    },
-    Check {
-        id: "limits.string_length",
-        title: "A text may have up to the stated length",
-        requirements: &["REQ-ENC-10", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(string_length)),
-    },
-    Check {
-        id: "limits.array_elements",
-        title: "A list may have up to the stated number of elements",
-        requirements: &["REQ-ENC-11", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(array_elements)),
-    },
-    Check {
-        id: "limits.nesting_depth",
-        title: "A request may have up to the stated nesting depth",
-        requirements: &["REQ-ENC-12", "REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Reads(later!(nesting_depth)),
-    },
-    Check {
-        id: "limits.response_size",
-        title: "Results are not larger than stated",
-        requirements: &["REQ-ENC-09"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(response_size),
-    },
-    Check {
-        id: "limits.details",
-        title: "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit",
-        requirements: &["REQ-ENC-13"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(details),
-    },
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "limits.request_size" => Reads(request_size), ["REQ-ENC-08", "REQ-ENC-13"],
+        "A request may have up to the stated size";
+    Must 1 "limits.string_length" => Reads(string_length), ["REQ-ENC-10", "REQ-ENC-13"],
+        "A text may have up to the stated length";
+    Must 1 "limits.array_elements" => Reads(array_elements), ["REQ-ENC-11", "REQ-ENC-13"],
+        "A list may have up to the stated number of elements";
+    Must 1 "limits.nesting_depth" => Reads(nesting_depth), ["REQ-ENC-12", "REQ-ENC-13"],
+        "A request may have up to the stated nesting depth";
+    Must 1 "limits.response_size" => Every(response_size), ["REQ-ENC-09"],
+        "Results are not larger than stated";
+    Must 1 "limits.details" => Every(details), ["REQ-ENC-13"],
+        "VALIDATION_PAYLOAD_TOO_LARGE states the exceeded limit, the actual value and the unit";
 ];
 
 /// One of the five limits.

@@ -2,6 +2,7 @@
 
 mod aggregates;
 mod batch;
+mod calls;
 mod collections;
 mod confirmation;
 mod creates;
@@ -107,48 +108,41 @@ pub(crate) enum Body {
     Modes(fn(&RunResults, &Settings, &Cases)),
 }
 
-/// Creates a MUST of level 1.
-const fn of_level_1(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { id, title, requirements, keyword: Keyword::Must, level: 1, body }
-}
-
-/// Creates a MUST of level 2.
-const fn of_level_2(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    Check { level: 2, ..of_level_1(id, title, requirements, body) }
-}
-
-/// Creates a SHOULD of level 2.
-const fn should_of_level_2(
-    id: &'static str,
-    title: &'static str,
-    requirements: &'static [&'static str],
-    body: Body,
-) -> Check {
-    should(of_level_2(id, title, requirements, body))
-}
-
-/// Turns a check into a SHOULD.
-const fn should(check: Check) -> Check {
-    Check { keyword: Keyword::Should, ..check }
-}
-
-/// Wraps an async function into one that returns a boxed future.
-macro_rules! later {
-    ($function:path) => {
-        |run, cases| Box::pin($function(run, cases))
+/// The table of an area's checks. An entry has the keyword, the level, the id, the phase with the function,
+/// the covered requirements, and the title.
+macro_rules! checks {
+    ($(
+        $keyword:ident $level:literal $id:literal => $phase:ident($function:path),
+            [$($requirement:literal),+], $title:literal;
+    )+) => {
+        &[$($crate::checks::Check {
+            id: $id,
+            title: $title,
+            requirements: &[$($requirement),+],
+            keyword: $crate::checks::Keyword::$keyword,
+            level: $level,
+            body: $crate::checks::body!($phase $function),
+        }),+]
     };
 }
-pub(crate) use later;
+use checks;
+
+/// The body of a check. Async functions are wrapped into ones that return a boxed future.
+macro_rules! body {
+    (Reads $function:path) => {
+        $crate::checks::Body::Reads(|run, cases| Box::pin($function(run, cases)))
+    };
+    (Changes $function:path) => {
+        $crate::checks::Body::Changes(|run, cases| Box::pin($function(run, cases)))
+    };
+    (Alone $function:path) => {
+        $crate::checks::Body::Alone(|run, cases| Box::pin($function(run, cases)))
+    };
+    ($phase:ident $function:path) => {
+        $crate::checks::Body::$phase($function)
+    };
+}
+use body;
 
 /// Returns all checks in the order of the report.
 ///
@@ -189,6 +183,13 @@ pub fn all() -> impl Iterator<Item = &'static Check> {
     ]
     .into_iter()
     .flatten()
+}
+
+/// Returns the checks of the requested level and categories.
+pub(crate) fn selected(settings: &Settings) -> impl Iterator<Item = &'static Check> {
+    all().filter(|check| check.level <= settings.level).filter(|check| {
+        settings.categories.is_empty() || settings.categories.contains(check.category())
+    })
 }
 
 impl Check {

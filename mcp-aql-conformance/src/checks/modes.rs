@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, Keyword};
+use super::{Check, checks};
 use crate::adapter::{Adapter, Operation};
 use crate::cases::{Cases, Finding, Skip};
 use crate::category::Mode;
@@ -13,47 +13,17 @@ use crate::learn::LearnError;
 use crate::results::RunResults;
 use crate::wire::NoResponse;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "modes.both",
-        title: "Both endpoint modes are available",
-        requirements: &["REQ-CNF-02", "REQ-EPT-01"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Modes(both),
-    },
-    Check {
-        id: "modes.same_operations",
-        title: "Both modes have the same operations, with the same parameters and permissions",
-        requirements: &["REQ-EPT-07", "REQ-EPT-15"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Modes(same_operations),
-    },
-    Check {
-        id: "modes.stated",
-        title: "`_protocol.mode` is the mode of the tools",
-        requirements: &["REQ-INT-06"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Modes(stated),
-    },
-    Check {
-        id: "modes.env",
-        title: "MCP_AQL_ENDPOINT_MODE selects the mode",
-        requirements: &["REQ-EPT-10"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Modes(env),
-    },
-    Check {
-        id: "modes.default",
-        title: "Without configuration, the mode is semantic",
-        requirements: &["REQ-EPT-12"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Modes(default),
-    },
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "modes.both" => Modes(both), ["REQ-CNF-02", "REQ-EPT-01"],
+        "Both endpoint modes are available";
+    Must 2 "modes.same_operations" => Modes(same_operations), ["REQ-EPT-07", "REQ-EPT-15"],
+        "Both modes have the same operations, with the same parameters and permissions";
+    Should 2 "modes.stated" => Modes(stated), ["REQ-INT-06"],
+        "`_protocol.mode` is the mode of the tools";
+    Should 2 "modes.env" => Modes(env), ["REQ-EPT-10"],
+        "MCP_AQL_ENDPOINT_MODE selects the mode";
+    Should 2 "modes.default" => Modes(default), ["REQ-EPT-12"],
+        "Without configuration, the mode is semantic";
 ];
 
 /// The environment variable that selects the mode.

@@ -2,29 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::{Body, Check, Keyword, danger_levels, later};
+use super::{Check, checks, danger_levels};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "quotas.status_form",
-        title: "`introspect` with `quota_status` returns the status of each limit and quota",
-        requirements: &["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Reads(later!(status_form)),
-    },
-    Check {
-        id: "quotas.exceeded_form",
-        title: "The failure of a rate-limited call states when to retry",
-        requirements: &["REQ-RATE-02", "REQ-RATE-06"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Every(exceeded_form),
-    },
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "quotas.status_form" => Reads(status_form),
+        ["REQ-RATE-08", "REQ-RATE-03", "REQ-RATE-05"],
+        "`introspect` with `quota_status` returns the status of each limit and quota";
+    Must 2 "quotas.exceeded_form" => Every(exceeded_form), ["REQ-RATE-02", "REQ-RATE-06"],
+        "The failure of a rate-limited call states when to retry";
 ];
 
 const METRICS: &[&str] = &[

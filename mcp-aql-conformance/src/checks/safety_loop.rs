@@ -2,69 +2,28 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Check, checks};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::forms::{Form, INSTANT, may, must};
 use crate::run::Run;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "safety_loop.stated",
-        title: "`_protocol.capabilities` states the mode of the safety loop",
-        requirements: &["REQ-LOOP-03", "REQ-LOOP-02"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Learned(stated),
-    },
-    Check {
-        id: "safety_loop.complete",
-        title: "An adapter with the safety loop has all its operations",
-        requirements: &["REQ-LOOP-04"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Learned(complete),
-    },
-    Check {
-        id: "safety_loop.step_parameters",
-        title: "`record_execution_step` requires the agent and its next action",
-        requirements: &["REQ-LOOP-07"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Learned(step_parameters),
-    },
-    Check {
-        id: "safety_loop.approval",
-        title: "An agent cannot continue until a person approves its start",
-        requirements: &["REQ-LOOP-05", "REQ-LOOP-09"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Changes(later!(approval)),
-    },
-    Check {
-        id: "safety_loop.directive_form",
-        title: "The reply to each step has a directive in the protocol's form",
-        requirements: &["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Every(directive_form),
-    },
-    Check {
-        id: "safety_loop.wrong_code",
-        title: "Unknown codes are rejected",
-        requirements: &["REQ-OOB-06", "REQ-AUT-15"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(wrong_code)),
-    },
-    Check {
-        id: "safety_loop.no_echo",
-        title: "Replies do not repeat submitted codes",
-        requirements: &["REQ-OOB-05", "REQ-TOK-15"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Every(no_echo),
-    },
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "safety_loop.stated" => Learned(stated), ["REQ-LOOP-03", "REQ-LOOP-02"],
+        "`_protocol.capabilities` states the mode of the safety loop";
+    Must 2 "safety_loop.complete" => Learned(complete), ["REQ-LOOP-04"],
+        "An adapter with the safety loop has all its operations";
+    Must 2 "safety_loop.step_parameters" => Learned(step_parameters), ["REQ-LOOP-07"],
+        "`record_execution_step` requires the agent and its next action";
+    Must 2 "safety_loop.approval" => Changes(approval), ["REQ-LOOP-05", "REQ-LOOP-09"],
+        "An agent cannot continue until a person approves its start";
+    Must 2 "safety_loop.directive_form" => Every(directive_form),
+        ["REQ-AUT-01", "REQ-AUT-02", "REQ-AUT-03", "REQ-AUT-12", "REQ-AUT-13"],
+        "The reply to each step has a directive in the protocol's form";
+    Must 2 "safety_loop.wrong_code" => Alone(wrong_code), ["REQ-OOB-06", "REQ-AUT-15"],
+        "Unknown codes are rejected";
+    Should 2 "safety_loop.no_echo" => Every(no_echo), ["REQ-OOB-05", "REQ-TOK-15"],
+        "Replies do not repeat submitted codes";
 ];
 
 const OPERATIONS: [&str; 6] = [
@@ -173,11 +132,11 @@ fn skips_other(exchange: &Exchange, cases: &Cases) -> bool {
     let is_held = code == "CONFIRMATION_REQUIRED"
         || ["PERMISSION_", "TOKEN_"].iter().any(|family| code.starts_with(family));
     if !is_held {
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip_without(format!(
             "a call of `{}` that fails for a missing confirmation; it returned {}",
             exchange.operation(),
             exchange.summary()
-        )));
+        ));
     }
     !is_held
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
-use super::{Body, Check, Keyword, later};
+use super::{Check, checks};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
@@ -14,47 +14,17 @@ use crate::nouns::is_identifier;
 use crate::run::{Run, arguments};
 use crate::wire::Connection;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "sessions.own_id",
-        title: "`_protocol` has the id of the session",
-        requirements: &["REQ-SES-06"],
-        keyword: Keyword::Should,
-        level: 2,
-        body: Body::Learned(own_id),
-    },
-    Check {
-        id: "sessions.fresh",
-        title: "Two connections are two sessions",
-        requirements: &["REQ-SES-01"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(fresh)),
-    },
-    Check {
-        id: "sessions.tokens_end",
-        title: "A confirmation token expires with its session",
-        requirements: &["REQ-SES-02"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(tokens_end)),
-    },
-    Check {
-        id: "sessions.meta_identity",
-        title: "`_meta` does not change the identity of a client",
-        requirements: &["REQ-SES-05"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(meta_identity)),
-    },
-    Check {
-        id: "sessions.no_progress_across",
-        title: "Progress notifications reach only the session that requested them",
-        requirements: &["REQ-SES-01", "REQ-MCP-14"],
-        keyword: Keyword::Must,
-        level: 2,
-        body: Body::Alone(later!(no_progress_across)),
-    },
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "sessions.own_id" => Learned(own_id), ["REQ-SES-06"],
+        "`_protocol` has the id of the session";
+    Must 2 "sessions.fresh" => Alone(fresh), ["REQ-SES-01"],
+        "Two connections are two sessions";
+    Must 2 "sessions.tokens_end" => Alone(tokens_end), ["REQ-SES-02"],
+        "A confirmation token expires with its session";
+    Must 2 "sessions.meta_identity" => Alone(meta_identity), ["REQ-SES-05"],
+        "`_meta` does not change the identity of a client";
+    Must 2 "sessions.no_progress_across" => Alone(no_progress_across), ["REQ-SES-01", "REQ-MCP-14"],
+        "Progress notifications reach only the session that requested them";
 ];
 
 /// The maximum number of operations that are tried to find one that requires confirmation.
@@ -170,9 +140,7 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
     match skipped {
         Some(why) => cases.skip(why),
         None if named.len() <= MAX_TRIED_OPERATIONS => super::confirmation::none(run, cases).await,
-        None => cases.skip(Skip::NoFixture(
-            "an operation on single items that requires confirmation".to_owned(),
-        )),
+        None => cases.skip_without("an operation on single items that requires confirmation"),
     }
     None
 }

@@ -2,77 +2,29 @@
 
 use serde_json::Value;
 
-use super::{Body, Check, Keyword};
+use super::{Check, checks};
 use crate::call::{Exchange, Reply};
 use crate::cases::{Cases, Finding};
 use crate::run::Run;
 use crate::wire::Samples;
 
-pub(super) const CHECKS: &[Check] = &[
-    Check {
-        id: "wire.only_messages",
-        title: "The adapter sends only JSON-RPC messages",
-        requirements: &["REQ-MCP-09"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(only_messages),
-    },
-    Check {
-        id: "wire.json_rpc_form",
-        title: "Every message is JSON-RPC 2.0, and a response has either a result or an error",
-        requirements: &["REQ-MCP-12"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(json_rpc_form),
-    },
-    Check {
-        id: "wire.unexpected_response",
-        title: "Every response belongs to a pending request",
-        requirements: &["REQ-RSP-01"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(unexpected_response),
-    },
-    Check {
-        id: "wire.answers",
-        title: "Every call gets a reply within the time limit",
-        requirements: &["REQ-RSP-01", "REQ-RQ-08"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(answers),
-    },
-    Check {
-        id: "wire.stays_open",
-        title: "No request ends the connection or the adapter",
-        requirements: &["REQ-RQ-08"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Seen(stays_open),
-    },
-    Check {
-        id: "wire.one_text_item",
-        title: "A result is one text item with the operation's result as JSON",
-        requirements: &["REQ-MCP-09"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(one_text_item),
-    },
-    Check {
-        id: "wire.protocol_errors",
-        title: "Failures of operations and parameters are not JSON-RPC errors",
-        requirements: &["REQ-MCP-12", "REQ-RQ-08"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(protocol_errors),
-    },
-    Check {
-        id: "wire.is_error",
-        title: "`isError` is true for internal failures and false for recoverable failures and successes",
-        requirements: &["REQ-MCP-10", "REQ-MCP-11"],
-        keyword: Keyword::Must,
-        level: 1,
-        body: Body::Every(is_error),
-    },
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "wire.only_messages" => Seen(only_messages), ["REQ-MCP-09"],
+        "The adapter sends only JSON-RPC messages";
+    Must 1 "wire.json_rpc_form" => Seen(json_rpc_form), ["REQ-MCP-12"],
+        "Every message is JSON-RPC 2.0, and a response has either a result or an error";
+    Must 1 "wire.unexpected_response" => Seen(unexpected_response), ["REQ-RSP-01"],
+        "Every response belongs to a pending request";
+    Must 1 "wire.answers" => Every(answers), ["REQ-RSP-01", "REQ-RQ-08"],
+        "Every call gets a reply within the time limit";
+    Must 1 "wire.stays_open" => Seen(stays_open), ["REQ-RQ-08"],
+        "No request ends the connection or the adapter";
+    Must 1 "wire.one_text_item" => Every(one_text_item), ["REQ-MCP-09"],
+        "A result is one text item with the operation's result as JSON";
+    Must 1 "wire.protocol_errors" => Every(protocol_errors), ["REQ-MCP-12", "REQ-RQ-08"],
+        "Failures of operations and parameters are not JSON-RPC errors";
+    Must 1 "wire.is_error" => Every(is_error), ["REQ-MCP-10", "REQ-MCP-11"],
+        "`isError` is true for internal failures and false for recoverable failures and successes";
 ];
 
 /// The codes that the protocol lists as recoverable.

@@ -10,6 +10,7 @@ use mcp_aql_conformance::{
     Category, CommandTarget, ConfigError, File, PerMode, Settings, Target, TimeLimits, checks,
 };
 
+use super::http_target;
 use super::output::Output;
 
 /// Tests any running MCP-AQL adapter for conformance
@@ -179,43 +180,18 @@ impl RunArguments {
             ));
         }
         let first = match &self.url {
-            Some(url) => self.at_url(url, file)?,
+            Some(url) => http_target::at_url(url, file, &self.headers)?,
             None => Arc::new(command(&self.target, file)?),
         };
         let mut target = PerMode::of(first);
         for (mode, reach) in &file.modes {
             let other = match &reach.url {
-                Some(url) => self.at_url(url, file)?,
+                Some(url) => http_target::at_url(url, file, &self.headers)?,
                 None => Arc::new(command(&reach.command, file)?),
             };
             target = target.with_shared(*mode, other);
         }
         Ok(Arc::new(target))
-    }
-
-    #[cfg(feature = "http")]
-    fn at_url(&self, url: &str, file: &File) -> Result<Arc<dyn Target>, ConfigError> {
-        let mut target = mcp_aql_conformance::UrlTarget::new(url)?;
-        for (name, value) in &file.headers {
-            target = target.header(name, value)?;
-        }
-        for header in &self.headers {
-            let Some((name, value)) = header.split_once(':') else {
-                // The header may be a secret, so the message does not include it.
-                return Err(ConfigError::Wrong(
-                    "a `--header` has no colon: write `--header 'Name: value'`".to_owned(),
-                ));
-            };
-            target = target.header(name.trim(), value.trim())?;
-        }
-        Ok(Arc::new(target))
-    }
-
-    #[cfg(not(feature = "http"))]
-    fn at_url(&self, url: &str, _file: &File) -> Result<Arc<dyn Target>, ConfigError> {
-        Err(ConfigError::Wrong(format!(
-            "the URL `{url}` needs HTTP, which is not built in: build with the cargo feature `http`"
-        )))
     }
 }
 

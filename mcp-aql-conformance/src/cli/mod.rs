@@ -1,9 +1,15 @@
 //! The command line: subcommands and exit codes.
 
 mod arguments;
+#[cfg(feature = "http")]
+mod http_target;
+#[cfg(not(feature = "http"))]
+#[path = "without_http.rs"]
+mod http_target;
 mod list;
 mod output;
 mod progress;
+mod signals;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,6 +20,7 @@ use mcp_aql_conformance::{EvidenceError, Progress, Report, Runner, checks};
 use arguments::{Arguments, Command, RunArguments};
 use output::Output;
 use progress::ProgressLine;
+use signals::interrupted;
 
 /// The outcome of the process (REQ-CNF-12).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,33 +153,4 @@ fn in_the_end(
             ended = work => ended,
         }
     })
-}
-
-/// Waits for Ctrl-C or SIGTERM.
-async fn interrupted() {
-    let by_hand = async {
-        // If signal handlers are unavailable, the default action of the system applies.
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        let by_others = async {
-            match signal(SignalKind::terminate()) {
-                Ok(mut signal) => {
-                    signal.recv().await;
-                }
-                Err(_) => std::future::pending().await,
-            }
-        };
-        tokio::select! {
-            () = by_hand => {}
-            () = by_others => {}
-        }
-    }
-    #[cfg(not(unix))]
-    by_hand.await;
 }

@@ -106,8 +106,7 @@ impl Collector<'_> {
                 for wrong in wrong {
                     let mut params = self.harmless(operation);
                     params.insert(parameter.name.clone(), wrong.value);
-                    let asked = arguments(&operation.name, params);
-                    let Some(reply) = run.refused(&operation.tool, asked, &cases).await else {
+                    let Some(reply) = run.refused_call(operation, params, &cases).await else {
                         continue;
                     };
                     found.push(json!({

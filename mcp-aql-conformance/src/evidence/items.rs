@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::Collector;
 use crate::call::Exchange;
-use crate::cases::{Cases, Skip};
+use crate::cases::Cases;
 use crate::items::{CreatedItem, same};
 use crate::resources::{Resource, Role};
 
@@ -88,7 +88,7 @@ impl Collector<'_> {
                 looked.operation(),
                 looked.summary()
             );
-            cases.skip(Skip::NoFixture(reported));
+            cases.skip_without(reported);
         }
         found
     }
@@ -138,11 +138,11 @@ impl Collector<'_> {
                 continue;
             };
             if !reply.succeeded() {
-                things.updated.skip(Skip::NoFixture(format!(
+                things.updated.skip_without(format!(
                     "`{}` answers {}",
                     update.name,
                     reply.summary()
-                )));
+                ));
                 continue;
             }
             let Some(after) = self.look(thing, &things.updated).await else { continue };

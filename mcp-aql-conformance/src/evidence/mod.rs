@@ -82,10 +82,7 @@ impl Runner {
             left_behind.iter_mut().for_each(|left| self.secrets().mask(left));
             self.report_progress(Progress::LeftBehind(left_behind));
         }
-        let (_, connection) = run.into_parts();
-        if let Some(connection) = Arc::into_inner(connection) {
-            connection.close().await;
-        }
+        run.close().await;
         match bundle {
             Ok(mut bundle) => {
                 self.secrets().mask_value(&mut bundle);
@@ -106,19 +103,13 @@ impl Runner {
         tap: &Arc<Tap>,
         until: Instant,
     ) -> Option<String> {
-        let other = match adapter.mode {
-            Mode::Single => Mode::Semantic,
-            Mode::Semantic | Mode::All => Mode::Single,
-        };
+        let other = adapter.mode.other();
         if !adapter.serves_all && !self.offers(other) {
             return None;
         }
         let asked = (!adapter.serves_all).then_some(other);
         let run = self.learned(asked, other, tap, until, Vec::new()).await.ok()?;
-        let (adapter, connection) = run.into_parts();
-        if let Some(connection) = Arc::into_inner(connection) {
-            connection.close().await;
-        }
+        let adapter = run.close().await;
         (adapter.mode == other).then(|| word_of(&adapter))
     }
 }
@@ -134,59 +125,8 @@ fn word_of(adapter: &Adapter) -> String {
 }
 
 async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, EvidenceError> {
-    let adapter = &run.adapter;
     let mut collector = Collector { run, gaps: Vec::new() };
-    let introspection = collector.introspection();
-    let unknown = collector.unknown_parameters().await;
-    let accepted = collector.accepted_parameters(&unknown).await;
-    let missing = collector.missing_required().await;
-    let errors = collector.error_tests(&unknown, &missing).await;
-    let mut things = collector.things().await;
-    let defaults = collector.optional_defaults(&things).await;
-    let none = Cases::default();
-    let unknown_list = unknown.iter().map(parameters::Unknown::case).collect();
-    let round_trips = std::mem::take(&mut things.round_trips);
-    let preserved = std::mem::take(&mut things.preserved);
-    let mut bundle = json!({
-        "implementation": adapter.name(),
-        "version": adapter.version(),
-        "spec_version": adapter.protocol().get("version").unwrap_or(&Value::Null),
-        "expected_level": level,
-        "expected_exit_code": 0,
-        "endpoint_modes": modes,
-        "capabilities": {
-            "field_selection": adapter.capability("field_selection").unwrap_or_default(),
-            "batch_operations": adapter.capability("batch").unwrap_or_default(),
-        },
-        "introspection": introspection,
-        "accepted_parameters": accepted,
-        "parameter_tests": {
-            "missing_required": missing,
-            "unknown_parameter":
-                collector.list("parameter_tests.unknown_parameter", unknown_list, &none, "no operation could be called"),
-            "optional_defaults": defaults,
-        },
-        "error_tests": errors,
-        "round_trip_tests": collector.list(
-            "round_trip_tests", round_trips, &things.made,
-            "no resource has both a CREATE and a READ operation",
-        ),
-        "update_preservation_tests": collector.list(
-            "update_preservation_tests", preserved, things.unchanged(),
-            "no resource has both a CREATE and an UPDATE operation",
-        ),
-    });
-    // The runner reads these groups for level 2 only.
-    if level >= 2 {
-        let constraints = collector.constraint_tests(things.refused).await;
-        let batch = collector.batch_example().await;
-        let semantic = collector.semantic_tests().await;
-        if let Some(bundle) = bundle.as_object_mut() {
-            bundle.insert("constraint_tests".to_owned(), constraints);
-            bundle.insert("batch_example".to_owned(), batch);
-            bundle.insert("semantic_tests".to_owned(), semantic);
-        }
-    }
+    let bundle = collector.bundle(modes, level).await;
     if let Some(lost) = run.no_response() {
         collector.gaps.push(format!("the collection was cut short: {lost}"));
     }
@@ -198,6 +138,64 @@ async fn collect(run: &Run, modes: &[String], level: u8) -> Result<Value, Eviden
 }
 
 impl Collector<'_> {
+    /// Collects the whole bundle.
+    async fn bundle(&mut self, modes: &[String], level: u8) -> Value {
+        let adapter = &self.run.adapter;
+        let introspection = self.introspection();
+        let unknown = self.unknown_parameters().await;
+        let accepted = self.accepted_parameters(&unknown).await;
+        let missing = self.missing_required().await;
+        let errors = self.error_tests(&unknown, &missing).await;
+        let mut things = self.things().await;
+        let defaults = self.optional_defaults(&things).await;
+        let none = Cases::default();
+        let unknown_list = unknown.iter().map(parameters::Unknown::case).collect();
+        let round_trips = std::mem::take(&mut things.round_trips);
+        let preserved = std::mem::take(&mut things.preserved);
+        let mut bundle = json!({
+            "implementation": adapter.name(),
+            "version": adapter.version(),
+            "spec_version": adapter.protocol().get("version").unwrap_or(&Value::Null),
+            "expected_level": level,
+            "expected_exit_code": 0,
+            "endpoint_modes": modes,
+            "capabilities": {
+                "field_selection": adapter.capability("field_selection").unwrap_or_default(),
+                "batch_operations": adapter.capability("batch").unwrap_or_default(),
+            },
+            "introspection": introspection,
+            "accepted_parameters": accepted,
+            "parameter_tests": {
+                "missing_required": missing,
+                "unknown_parameter":
+                    self.list("parameter_tests.unknown_parameter", unknown_list, &none, "no operation could be called"),
+                "optional_defaults": defaults,
+            },
+            "error_tests": errors,
+            "round_trip_tests": self.list(
+                "round_trip_tests", round_trips, &things.made,
+                "no resource has both a CREATE and a READ operation",
+            ),
+            "update_preservation_tests": self.list(
+                "update_preservation_tests", preserved, things.unchanged(),
+                "no resource has both a CREATE and an UPDATE operation",
+            ),
+        });
+        // The runner reads these groups for level 2 only.
+        if level >= 2 {
+            let groups = [
+                ("constraint_tests", self.constraint_tests(things.refused).await),
+                ("batch_example", self.batch_example().await),
+                ("semantic_tests", self.semantic_tests().await),
+            ];
+            let groups = groups.into_iter().map(|(name, group)| (name.to_owned(), group));
+            if let Some(bundle) = bundle.as_object_mut() {
+                bundle.extend(groups);
+            }
+        }
+        bundle
+    }
+
     /// Collects introspection: unchanged lists, and details without their envelope.
     fn introspection(&mut self) -> Value {
         let adapter = &self.run.adapter;

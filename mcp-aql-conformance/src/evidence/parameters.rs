@@ -8,7 +8,6 @@ use crate::adapter::STANDARD_PARAMETERS;
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::Cases;
-use crate::run::arguments;
 use crate::shape::{Fault, Shape};
 use crate::values;
 
@@ -87,8 +86,7 @@ impl Collector<'_> {
             // An operation without required parameters would run if it accepted the name.
             let params = with(self.harmless(operation), &parameter, json!("x"));
             let is_whole = operation.required().all(|required| params.contains_key(&required.name));
-            let arguments = arguments(&operation.name, params);
-            let reply = self.run.refused(&operation.tool, arguments, &cases).await;
+            let reply = self.run.refused_call(operation, params, &cases).await;
             let Some(reply) = reply else { continue };
             let is_reported =
                 reply.failure().is_some_and(|failure| names(failure.message, &parameter));
@@ -111,8 +109,7 @@ impl Collector<'_> {
                 let is_whole = operation
                     .required()
                     .all(|other| other.name == parameter.name || params.contains_key(&other.name));
-                let arguments = arguments(&operation.name, params);
-                let reply = self.run.refused(&operation.tool, arguments, &cases).await;
+                let reply = self.run.refused_call(operation, params, &cases).await;
                 let reported = reply.as_ref().and_then(Exchange::failure);
                 let reported =
                     reported.is_some_and(|failure| names(failure.message, &parameter.name));
@@ -196,8 +193,7 @@ impl Collector<'_> {
             with(Map::new(), &parameter.name, value?)
         } else if parameter.required {
             // … namely this one, whose absence the operation reports if it knows the parameter, …
-            let reply =
-                run.refused(&operation.tool, arguments(&operation.name, Map::new()), cases).await?;
+            let reply = run.refused_call(operation, Map::new(), cases).await?;
             let failure = reply.failure()?;
             if names(failure.message, &parameter.name)
                 || failure.details.to_string().contains(&parameter.name)
@@ -210,7 +206,7 @@ impl Collector<'_> {
             // … or an operation without required parameters gets an invalid value.
             with(Map::new(), &parameter.name, self.wrong(parameter)?)
         };
-        let reply = run.refused(&operation.tool, arguments(&operation.name, params), cases).await?;
+        let reply = run.refused_call(operation, params, cases).await?;
         Some(!is_refused(&reply))
     }
 

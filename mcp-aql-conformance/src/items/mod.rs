@@ -63,7 +63,7 @@ impl Run {
     pub(crate) fn kinds(&self, role: Role, cases: &Cases) -> Vec<&Resource> {
         let resources = self.resources();
         for wrong in resources.wrong() {
-            cases.skip(Skip::NoFixture(wrong.clone()));
+            cases.skip_without(wrong.clone());
         }
         let kinds: Vec<_> = resources
             .kinds()
@@ -75,10 +75,10 @@ impl Run {
             let mut operations = self.adapter.of(category).map(|operation| operation.name.as_str());
             match operations.find(|name| !RESERVED.contains(name)) {
                 None => cases.not_applicable(format!("no {category} operation acts on items")),
-                Some(operation) => cases.skip(Skip::NoFixture(format!(
+                Some(operation) => cases.skip_without(format!(
                     "items that the run can create and `{operation}` acts on: name under \
                              [resources.NAME] the operations that create and change or remove one"
-                ))),
+                )),
             }
         }
         kinds
@@ -91,10 +91,7 @@ impl Run {
         cases: &Cases,
     ) -> Option<CreatedItem<'r>> {
         let operation = kind.operation(&self.adapter, Role::Create)?;
-        if let Some(why) = self.forbids(operation) {
-            cases.skip(why);
-            return None;
-        }
+        self.permits(operation, cases)?;
         let params = cases.ok_or_skip(fields::to_create(self, operation))?;
         self.make_with(kind, params, cases).await
     }
@@ -116,12 +113,12 @@ impl Run {
         if made.id != first.id {
             return Some(made);
         }
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip_without(format!(
             "two items: `{}` returns the {} `{}` repeatedly",
             made.made.operation(),
             kind.name,
             made.id
-        )));
+        ));
         None
     }
 
@@ -167,10 +164,10 @@ impl Run {
                 return Some((sent, made));
             }
         }
-        cases.skip(Skip::NoFixture(format!(
+        cases.skip_without(format!(
             "`{name}` returns an existing item: add other parameters under [params.{name}]",
             name = operation.name
-        )));
+        ));
         None
     }
 
@@ -188,7 +185,7 @@ impl Run {
         match id {
             Some(id) => Some(CreatedItem { resource: kind, id, sent, made }),
             None => {
-                cases.skip(Skip::NoFixture(if made.succeeded() {
+                cases.skip_without(if made.succeeded() {
                     format!(
                     "`{}` does not return the `{id}` of the item that it creates: return an object with a \
                      member `{id}` or `id` instead of the bare identifier",
@@ -201,7 +198,7 @@ impl Run {
                         made.summary(),
                         name = operation.name,
                     )
-                }));
+                });
                 None
             }
         }
@@ -242,10 +239,10 @@ impl Run {
             if let Some(list) = thing.resource.operation(&self.adapter, Role::List) {
                 return self.look_up(thing, list, cases).await;
             }
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "a READ operation for a {name}: name it under [resources.{name}]",
                 name = thing.resource.name
-            )));
+            ));
             return None;
         };
         let params = cases.ok_or_skip(self.on(read, thing.resource, &thing.id))?;
@@ -267,11 +264,11 @@ impl Run {
         let found = items.iter().find(|item| kind.identity(item).as_ref() == Some(&thing.id));
         let is_part = !pages::is_paged(list) && PARTS.iter().any(|it| list.parameter(it).is_some());
         if found.is_none() && is_part {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "`{}` may return a part of the items: name a READ operation for one under \
                  [resources.{}]",
                 list.name, kind.name
-            )));
+            ));
             return None;
         }
         let data = found.cloned().unwrap_or_else(|| json!({ "items": &*items }));
@@ -296,12 +293,12 @@ impl Run {
     ) -> Option<Value> {
         let object = looked.data().and_then(|data| thing.resource.object(data));
         if object.is_none() {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "`{}` does not return the created {}: {}",
                 looked.operation(),
                 thing.resource.name,
                 looked.summary()
-            )));
+            ));
         }
         object.cloned()
     }

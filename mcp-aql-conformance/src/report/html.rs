@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::junit::Escaped;
-use super::show::{self, counted, line, parts};
+use super::show;
+use super::value_text::{counted, line, parts, shown};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
@@ -253,7 +254,7 @@ fn html_of_finding(finding: &Finding, modes: &str, out: &mut String) {
 }
 
 fn html_of_value(name: &str, value: &Value, out: &mut String) {
-    let shown = show::shown(value, MAX_VALUE_BYTES);
+    let shown = shown(value, MAX_VALUE_BYTES);
     let _ = write!(out, "<dt>{name}</dt><dd><pre tabindex=\"0\">{}</pre>", Escaped(&shown.text));
     if let Some(note) = shown.note() {
         let _ = write!(out, "<p class=\"more\">{}</p>", Escaped(&note));

@@ -2,18 +2,18 @@
 
 use std::fmt::{self, Write as _};
 
-use super::show::{self, line};
+use super::value_text::{clean, line, shown};
 use super::{CategoryReport, CheckReport, Report, Summary, Verdict};
 
 /// The maximum length of a shown value, in bytes.
 const MAX_VALUE_BYTES: usize = 4000;
 
-/// Text inside XML or HTML, escaped. `show::clean` has replaced the characters that XML does not allow.
+/// Text inside XML or HTML, escaped. `clean` has replaced the characters that XML does not allow.
 pub(super) struct Escaped<'a>(pub(super) &'a str);
 
 impl fmt::Display for Escaped<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for each in show::clean(self.0).chars() {
+        for each in clean(self.0).chars() {
             match each {
                 '&' => formatter.write_str("&amp;")?,
                 '<' => formatter.write_str("&lt;")?,
@@ -120,7 +120,7 @@ fn findings_text(check: &CheckReport) -> String {
     for (finding, modes) in check.merged_findings() {
         let _ = writeln!(text, "\n{}{modes}", line(&finding.subject));
         let mut value = |name: &str, value: &serde_json::Value| {
-            let shown = show::shown(value, MAX_VALUE_BYTES);
+            let shown = shown(value, MAX_VALUE_BYTES);
             let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
             let _ = writeln!(text, "{name}: {}{note}", shown.text);
         };

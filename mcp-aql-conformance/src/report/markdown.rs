@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::show::{self, counted, line, parts};
+use super::value_text::{counted, line, parts, shown};
 use super::{CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
@@ -173,7 +173,7 @@ pub(super) fn code(text: &str) -> String {
 
 /// Renders a value as a code block.
 fn block(value: &Value) -> String {
-    let shown = show::shown(value, MAX_VALUE_BYTES);
+    let shown = shown(value, MAX_VALUE_BYTES);
     let fence = "`".repeat(longest_run(&shown.text).max(2) + 1);
     let note = shown.note().map(|note| format!("\n{note}")).unwrap_or_default();
     format!("{fence}json\n{}{note}\n{fence}", shown.text)

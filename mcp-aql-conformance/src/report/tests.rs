@@ -1,3 +1,5 @@
+//! Tests of reports.
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -237,10 +239,10 @@ fn shortens_long_values_and_counts_the_rest() {
     let value = json!({ "a": [1, 2], "b": "x".repeat(80), "c": { "d": [] } });
     let lines =
         format!("{{\n  \"a\": [1,2],\n  \"b\": \"{}\",\n  \"c\": {{\"d\":[]}}\n}}", "x".repeat(80));
-    assert_eq!(show::shown(&value, 1000).text, lines);
-    let cut = show::shown(&json!("é".repeat(100)), 100);
+    assert_eq!(value_text::shown(&value, 1000).text, lines);
+    let cut = value_text::shown(&json!("é".repeat(100)), 100);
     assert_eq!(cut.text.len() + cut.more, "é".len() * 100 + 2);
-    assert_eq!(show::shown(&json!({ "a": 1 }), 100).text, r#"{"a":1}"#);
+    assert_eq!(value_text::shown(&json!({ "a": 1 }), 100).text, r#"{"a":1}"#);
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::show::{self, counted, line};
+use super::show;
+use super::value_text::{counted, line, shown};
 use super::{CheckReport, Report, Summary, Verdict};
 use crate::cases::Finding;
 
@@ -185,7 +186,7 @@ fn text_of_finding(finding: &Finding, modes: &str, colors: &Colors, out: &mut St
 }
 
 fn value(value: &Value, colors: &Colors) -> String {
-    let shown = show::shown(value, MAX_VALUE_BYTES);
+    let shown = shown(value, MAX_VALUE_BYTES);
     match shown.note() {
         Some(note) => format!("{}\n{}", shown.text, colors.dim(&note)),
         None => shown.text,

@@ -1,13 +1,14 @@
 //! The ledger of items: those that the run created, and those that existed before.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
-use std::sync::{MutexGuard, PoisonError};
 
 use serde_json::{Map, Value};
 
 use super::{EXECUTION, Proof, Resource, Resources};
 use crate::call::Exchange;
+use crate::sync::lock;
 
 /// The maximum memory for identifiers in results, in bytes.
 const MAX_KNOWN_BYTES: usize = 8 << 20;
@@ -55,12 +56,12 @@ impl Resources {
 
     fn note_unanswered(&self, arguments: &Value) {
         let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = lock(&self.others);
         let creates = others.contains_key(operation)
             || self.kinds.iter().any(|kind| kind.create == operation);
         drop(others);
         if creates && !is_dry(arguments) {
-            let mut unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut unanswered = lock(&self.unanswered);
             *unanswered.entry(operation.to_owned()).or_default() += 1;
         }
     }
@@ -80,7 +81,7 @@ impl Resources {
 
     /// Records the effect of a call.
     fn note_effect(&self, operation: &str, arguments: &Value, data: &Value, sent: u64) {
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut others = lock(&self.others);
         if let Some(count) = others.get_mut(operation) {
             *count += 1;
         }
@@ -89,8 +90,10 @@ impl Resources {
             && let Some(id) = data.get(EXECUTION)
             && !self.was_met(EXECUTION, id, sent)
         {
-            let mut started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-            started.entry(started_with(operation, arguments)).or_default().insert(id.to_string());
+            lock(&self.started)
+                .entry(started_with(operation, arguments))
+                .or_default()
+                .insert(id.to_string());
         }
         for kind in &self.kinds {
             if kind.create == operation {
@@ -132,7 +135,7 @@ impl Resources {
     /// Records the identifiers in a result.
     fn meet(&self, operation: &str, data: &Value) {
         let now = self.now();
-        let mut met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut met = lock(&self.met);
         let mut ids = Vec::new();
         for kind in &self.kinds {
             let is_about = super::is_about(operation, &kind.name)
@@ -171,38 +174,37 @@ impl Resources {
         if self.met_bytes.load(Ordering::Relaxed) > MAX_KNOWN_BYTES {
             return true;
         }
-        let met = self.met.lock().unwrap_or_else(PoisonError::into_inner);
-        met.get(kind).and_then(|known| known.get(&id.to_string())).is_some_and(|at| *at < sent)
+        lock(&self.met)
+            .get(kind)
+            .and_then(|known| known.get(&id.to_string()))
+            .is_some_and(|at| *at < sent)
     }
 
     /// Whether the run has executed this identifier of its own.
     pub(crate) fn has_begun(&self, parameter: &str, value: &Value) -> bool {
-        let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        begun.contains(&(parameter.to_owned(), value.to_string()))
+        lock(&self.begun).contains(&(parameter.to_owned(), value.to_string()))
     }
 
     /// Whether an execution belongs to the run. If equal calls returned the same execution, it may be
     /// another client's.
     pub(crate) fn has_started(&self, id: &Value) -> bool {
         let id = id.to_string();
-        let started = self.started.lock().unwrap_or_else(PoisonError::into_inner);
-        started.values().any(|ids| ids.len() > 1 && ids.contains(&id))
+        lock(&self.started).values().any(|ids| ids.len() > 1 && ids.contains(&id))
     }
 
     /// Records the evidence that created items of this resource are new.
     pub(crate) fn prove(&self, kind: &str, proof: Proof) {
-        let mut proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
-        proofs.insert(kind.to_owned(), proof);
+        lock(&self.proofs).insert(kind.to_owned(), proof);
     }
 
     /// Whether there is evidence that created items of this resource are new.
     pub(crate) fn is_proved(&self, kind: &str) -> bool {
-        self.proofs.lock().unwrap_or_else(PoisonError::into_inner).contains_key(kind)
+        lock(&self.proofs).contains_key(kind)
     }
 
     /// Whether the item certainly did not exist before.
     pub(crate) fn is_new(&self, made: &LedgerEntry) -> bool {
-        let proofs = self.proofs.lock().unwrap_or_else(PoisonError::into_inner);
+        let proofs = lock(&self.proofs);
         match proofs.get(&made.resource) {
             Some(Proof::Listed) => true,
             Some(Proof::Anew(names)) => made.with.is_subset(names),
@@ -212,8 +214,7 @@ impl Resources {
 
     /// Records that the run owns an identifier of something to be executed.
     pub(crate) fn begin(&self, parameter: &str, value: &Value) {
-        let mut begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
-        begun.insert((parameter.to_owned(), value.to_string()));
+        lock(&self.begun).insert((parameter.to_owned(), value.to_string()));
     }
 
     /// The resources that a parameter of an operation may identify.
@@ -272,13 +273,15 @@ impl Resources {
 
     /// CREATE operations that did not reply, with the number of calls.
     pub(crate) fn unanswered(&self) -> Vec<(String, usize)> {
-        let unanswered = self.unanswered.lock().unwrap_or_else(PoisonError::into_inner);
-        unanswered.iter().map(|(operation, calls)| (operation.clone(), *calls)).collect()
+        lock(&self.unanswered)
+            .iter()
+            .map(|(operation, calls)| (operation.clone(), *calls))
+            .collect()
     }
 
     /// CREATE operations of unknown resources, with the number of items.
     pub(crate) fn made_otherwise(&self) -> Vec<(String, usize)> {
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        let others = lock(&self.others);
         let made = others.iter().filter(|(_, calls)| **calls > 0);
         made.map(|(operation, calls)| (operation.clone(), *calls)).collect()
     }
@@ -294,7 +297,7 @@ impl Resources {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<LedgerEntry>> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.made)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The resources of an adapter: the operations that create, read, list, change and remove their items,
 //! inferred from names, parameters and results or configured.
 
+mod inference;
 mod ledger;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,21 +11,14 @@ use std::sync::atomic::{AtomicU64, AtomicUsize};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
-pub(crate) use ledger::{LedgerEntry, parameter};
-
+use self::inference::{MAKES, is_about, kind};
 use crate::adapter::{Adapter, Operation, STANDARD_PARAMETERS};
 use crate::cases::Skip;
 use crate::category::Category;
 use crate::config::File;
-use crate::nouns::{is_identifier, singular};
+use crate::nouns::singular;
 
-/// Verbs of CREATE operations in order of preference. `link_beds` creates a link instead of a bed.
-const MAKES: &[&str] =
-    &["create", "add", "new", "register", "insert", "make", "open", "post", "save", "store"];
-const READS: &[&str] = &["get", "read", "show", "fetch", "describe", "find", "view", "lookup"];
-const LISTS: &[&str] = &["list", "get", "find", "search", "query", "show", "browse", "fetch"];
-const CHANGES: &[&str] = &["update", "edit", "change", "modify", "patch", "set", "alter"];
-const REMOVES: &[&str] = &["delete", "remove", "erase", "discard", "destroy", "withdraw", "drop"];
+pub(crate) use ledger::{LedgerEntry, parameter};
 
 /// Parameters that control a creation instead of describing the item.
 const CONTROLS: [&str; 7] =
@@ -32,9 +26,6 @@ const CONTROLS: [&str; 7] =
 
 /// Operations of the safety loop, which act on no resource.
 pub(crate) const RESERVED: &[&str] = &["record_execution_step", "verify_challenge"];
-
-/// Generic names of the item in a result.
-const NEUTRAL: &[&str] = &["item", "result", "record", "object", "entity", "resource", "node"];
 
 /// The identifier of executions.
 const EXECUTION: &str = "execution_id";
@@ -138,16 +129,6 @@ impl Role {
             Self::Delete => Category::Delete,
         }
     }
-
-    const fn verbs(self) -> &'static [&'static str] {
-        match self {
-            Self::Create => MAKES,
-            Self::Read => READS,
-            Self::List => LISTS,
-            Self::Update => CHANGES,
-            Self::Delete => REMOVES,
-        }
-    }
 }
 
 impl Resources {
@@ -212,127 +193,6 @@ impl Resources {
     pub(crate) fn wrong(&self) -> &[String] {
         &self.wrong
     }
-}
-
-fn kind(adapter: &Adapter, file: &File, name: String, wrong: &mut Vec<String>) -> Option<Resource> {
-    let given = file.resources.get(&name).cloned().unwrap_or_default();
-    let mut role = |role: Role, given: Option<String>| match given {
-        Some(operation) if adapter.operation(&operation).is_none() => {
-            wrong.push(format!(
-                "[resources.{name}] has the operation `{operation}`, which does not exist"
-            ));
-            None
-        }
-        Some(operation) => Some(operation),
-        None => operation_on(adapter, &name, role).map(|operation| operation.name.clone()),
-    };
-    let create = role(Role::Create, given.create);
-    let read = role(Role::Read, given.read);
-    let list = role(Role::List, given.list).filter(|list| Some(list) != read.as_ref());
-    let update = role(Role::Update, given.update);
-    let delete = role(Role::Delete, given.delete);
-    let Some(create) = create else {
-        wrong.push(format!("[resources.{name}] needs the name of a CREATE operation: `create`"));
-        return None;
-    };
-    let on_one = [&read, &update, &delete];
-    let on_one = on_one.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
-    let id = given.id.or_else(|| {
-        identifier(&name, on_one).filter(|id| {
-            // Parameters of the creation are chosen by the caller or belong to a parent.
-            let is_said = adapter
-                .operation(&create)
-                .and_then(|create| create.parameter(id))
-                .is_some_and(|parameter| parameter.required);
-            !is_said && !is_of_another(adapter, &name, id)
-        })
-    })?;
-    let about = [Some(&create), read.as_ref(), update.as_ref(), delete.as_ref()];
-    let about = about.into_iter().flatten().filter_map(|operation| adapter.operation(operation));
-    let shown_as = about
-        .filter_map(|operation| operation.details().pointer("/returns/name")?.as_str())
-        .map(snake_case)
-        .chain(NEUTRAL.iter().map(|name| (*name).to_owned()))
-        .collect();
-    Some(Resource {
-        shown_as,
-        name,
-        id,
-        create,
-        read,
-        list,
-        update,
-        delete,
-        read_only: given.read_only,
-        append_only: given.append_only,
-    })
-}
-
-/// Finds the operation with this role for a resource by its name, preferring plain verbs.
-fn operation_on<'a>(adapter: &'a Adapter, name: &str, role: Role) -> Option<&'a Operation> {
-    role.verbs().iter().find_map(|verb| {
-        adapter.of(role.category()).find(|operation| {
-            let Some(noun) =
-                operation.name.strip_prefix(verb).and_then(|rest| rest.strip_prefix('_'))
-            else {
-                return false;
-            };
-            let is_one = noun == name;
-            singular(noun) == name
-                && match role {
-                    Role::Create => true,
-                    Role::List => {
-                        (!is_one || *verb == "list") && operation.required().next().is_none()
-                    }
-                    // Without a parameter, the operation acts on several items.
-                    Role::Read | Role::Update | Role::Delete => {
-                        is_one && operation.required().next().is_some()
-                    }
-                }
-        })
-    })
-}
-
-/// The required parameter of all operations on single items. `None` if they require several, because a part
-/// of them could identify another item.
-fn identifier<'a>(name: &str, on_one: impl Iterator<Item = &'a Operation>) -> Option<String> {
-    let on_one: Vec<_> = on_one.collect();
-    let everywhere = |parameter: &str| {
-        on_one
-            .iter()
-            .all(|operation| operation.parameter(parameter).is_some_and(|found| found.required))
-    };
-    let mut shared = on_one
-        .first()?
-        .required()
-        .map(|parameter| parameter.name.as_str())
-        .filter(|parameter| *parameter != "input" && everywhere(parameter));
-    let only = shared.next().filter(|_| shared.next().is_none())?;
-    let is_its_own = only.strip_prefix(name).is_some_and(|rest| rest.starts_with('_'));
-    (is_its_own || is_identifier(only) || on_one.len() > 1).then(|| only.to_owned())
-}
-
-/// Whether an identifier belongs to another resource: `page_id`, if there is `get_page`.
-fn is_of_another(adapter: &Adapter, name: &str, id: &str) -> bool {
-    let Some((stem, _)) = id.rsplit_once('_') else { return false };
-    stem != name && adapter.operations.iter().any(|operation| is_about(&operation.name, stem))
-}
-
-/// Whether an operation's name refers to this resource: `archive_task`, `list_tasks`.
-fn is_about(operation: &str, name: &str) -> bool {
-    operation.split_once('_').is_some_and(|(_, noun)| noun == name || singular(noun) == name)
-}
-
-/// The name of a type in snake_case: `PersonInCharge` becomes `person_in_charge`.
-fn snake_case(name: &str) -> String {
-    let mut snake = String::new();
-    for letter in name.chars() {
-        if letter.is_uppercase() && !snake.is_empty() {
-            snake.push('_');
-        }
-        snake.extend(letter.to_lowercase());
-    }
-    snake
 }
 
 /// Whether a parameter controls a call instead of describing an item.
@@ -426,11 +286,5 @@ mod tests {
         assert_eq!(named("number").identity(&both), Some(3.into()));
         assert_eq!(named("number").identity(&only_id), None);
         assert_eq!(named("issue_id").identity(&only_id), Some(4711.into()));
-    }
-
-    #[test]
-    fn converts_type_names_to_snake_case() {
-        assert_eq!(snake_case("Task"), "task");
-        assert_eq!(snake_case("PersonInCharge"), "person_in_charge");
     }
 }

@@ -4,10 +4,11 @@ use std::cmp::Ordering;
 
 use serde_json::{Map, Value, json};
 
-use super::{filter_fields, filtered, having, params_with};
+use super::filter::{filter_fields, filtered};
 use crate::adapter::Operation;
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
+use crate::checks::calls::{all_items, having};
 use crate::pages;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
@@ -176,26 +177,22 @@ impl Filtered<'_> {
 }
 
 pub(super) async fn filter_operators(run: &Run, cases: &Cases) {
-    let mut operations = having(run, "filter", cases);
-    let had_any = !operations.is_empty();
-    operations.retain(|operation| {
+    let operations = having(run, "filter", cases).into_iter().filter(|operation| {
         filter_fields(run, operation).into_iter().any(|key| !operators(key).is_empty())
     });
-    if had_any && operations.is_empty() {
-        cases.not_applicable("no type of a `filter` names operators");
-    }
+    let operations =
+        cases.some_or_not_applicable(operations, "no type of a `filter` names operators");
     let jobs = operations.into_iter().map(|operation| async move {
-        let Some(params) = params_with(run, operation, [], cases) else { return };
-        let Some(items) = pages::all(run, operation, params.clone(), cases).await else { return };
+        let Some((params, items)) = all_items(run, operation, cases).await else { return };
         let keys = filter_fields(run, operation);
         let has_or = keys.iter().any(|key| key.name() == Some("or"));
         let keys: Vec<_> =
             keys.into_iter().filter_map(|key| Key::new(key, &items)).take(MAX_KEYS).collect();
         if keys.is_empty() {
-            return cases.skip(Skip::Scarce(format!(
+            return cases.skip_scarce(format!(
                 "two items of `{}` that differ in a key of its filter",
                 operation.name
-            )));
+            ));
         }
         let filtered = Filtered { run, operation, params, items: &items, cases };
         for key in keys {

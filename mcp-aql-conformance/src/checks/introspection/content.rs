@@ -241,25 +241,21 @@ pub(super) fn descriptions(run: &Run, cases: &Cases) {
 }
 
 pub(super) fn defaults_fit(run: &Run, cases: &Cases) {
-    let mut is_any = false;
-    for operation in &run.adapter.operations {
-        for parameter in &operation.parameters {
-            let Some(default) = parameter.member("default") else { continue };
-            is_any = true;
-            // A default of null stands for a missing default.
-            let fits = Shape::of(&run.adapter, parameter).accepts(default) || default.is_null();
-            cases.expect(fits && !parameter.required, || {
-                Finding::shown(
-                    format!("{}: {}", operation.name, parameter.name),
-                    Value::Object(parameter.raw.clone()),
-                    "a valid default of an optional parameter",
-                    "correct the default, the type or the constraints; remove the default of a required parameter",
-                )
-            });
-        }
-    }
-    if !is_any {
-        cases.not_applicable("no parameter documents a default");
+    let defaults = run.adapter.parameters().filter_map(|(operation, parameter)| {
+        Some((operation, parameter, parameter.member("default")?))
+    });
+    let defaults = cases.some_or_not_applicable(defaults, "no parameter documents a default");
+    for (operation, parameter, default) in defaults {
+        // A default of null stands for a missing default.
+        let fits = Shape::of(&run.adapter, parameter).accepts(default) || default.is_null();
+        cases.expect(fits && !parameter.required, || {
+            Finding::shown(
+                format!("{}: {}", operation.name, parameter.name),
+                Value::Object(parameter.raw.clone()),
+                "a valid default of an optional parameter",
+                "correct the default, the type or the constraints; remove the default of a required parameter",
+            )
+        });
     }
 }
 
@@ -279,10 +275,10 @@ pub(super) fn limits_stated(run: &Run, cases: &Cases) {
 
 pub(super) fn limits_in_range(run: &Run, cases: &Cases) {
     let limits = run.adapter.protocol().get("limits").unwrap_or(&Value::Null);
-    let mut is_any = false;
-    for (name, least, most) in LIMITS {
-        let Some(value) = limits.get(name) else { continue };
-        is_any = true;
+    let limits = LIMITS
+        .into_iter()
+        .filter_map(|(name, least, most)| Some((name, least, most, limits.get(name)?)));
+    for (name, least, most, value) in cases.some_or_not_applicable(limits, "no limits are stated") {
         let is_in_range = value.as_u64().is_some_and(|value| (least..=most).contains(&value));
         cases.expect(is_in_range, || {
             Finding::shown(
@@ -292,9 +288,6 @@ pub(super) fn limits_in_range(run: &Run, cases: &Cases) {
                 "configure a limit within the protocol's range",
             )
         });
-    }
-    if !is_any {
-        cases.not_applicable("no limits are stated");
     }
 }
 

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::{CORE, is_on_one, lifecycle};
+use super::execution::{CORE, is_on_one, lifecycle};
 use crate::adapter::Operation;
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
 use crate::category::Category;
-use crate::forms::{CODE, Form, INSTANT, may, must};
+use crate::forms::{ERROR, Form, INSTANT, may, must};
 use crate::run::Run;
 
 const STATE: Form = Form::Open(&[
@@ -15,12 +15,6 @@ const STATE: Form = Form::Open(&[
     must("status", Form::Word),
     may("started_at", Form::Either(&[INSTANT, Form::Null])),
     may("finished_at", Form::Either(&[INSTANT, Form::Null])),
-]);
-
-const ERROR: Form = Form::Object(&[
-    must("code", CODE),
-    must("message", Form::Word),
-    may("details", Form::Open(&[])),
 ]);
 
 /// The execution state in a reply of an operation that starts executions or acts on them.

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{all, is_harmless, is_in, subject, unfit, with};
+use super::{all, is_harmless, is_named, subject, unfit, with};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::valid;
 use crate::nouns::is_identifier;
 use crate::run::{Run, do_all};
 use crate::shape::Shape;
@@ -16,17 +17,12 @@ use crate::values;
 /// Whether a failure concerns this parameter.
 fn blames(exchange: &Exchange, parameter: &str) -> bool {
     exchange.failure().is_some_and(|failure| {
-        let in_details = failure
-            .details
-            .get("param_name")
-            .and_then(Value::as_str)
-            .is_some_and(|name| is_in(name, parameter));
         let among_unknown = failure
             .details
             .get("unknown_params")
             .and_then(Value::as_array)
             .is_some_and(|names| names.iter().any(|name| name == parameter));
-        failure.code.starts_with("VALIDATION_") && (in_details || among_unknown)
+        failure.code.starts_with("VALIDATION_") && (is_named(&failure, parameter) || among_unknown)
     })
 }
 
@@ -56,11 +52,11 @@ pub(super) async fn boundaries(run: &Run, cases: &Cases) {
                 } else if run.is_named_whole(operation) {
                     cases.skip(Skip::Unsafe(operation.name.clone()));
                 } else {
-                    cases.skip(Skip::NoFixture(format!(
+                    cases.skip_without(format!(
                         "`{name}` might change data with any parameters: add the values that it may be called \
                          with under [params.{name}]",
                         name = operation.name
-                    )));
+                    ));
                 }
             }
         }
@@ -108,10 +104,10 @@ async fn as_named(run: &Run, operation: &Operation, params: Map<String, Value>, 
     let Some(exchange) = run.act(operation, params.clone(), cases).await else { return };
     for parameter in &operation.parameters {
         if !params.contains_key(&parameter.name) {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "a value for `{}`: add one under [params.{}]",
                 parameter.name, operation.name
-            )));
+            ));
             continue;
         }
         cases.expect(!blames(&exchange, &parameter.name), || {
@@ -135,11 +131,11 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
         }
         for parameter in &operation.parameters {
             if !is_harmless(operation) {
-                cases.skip(Skip::NoFixture(format!(
+                cases.skip_without(format!(
                     "`{name}` might change data with any parameters: add the values that it may be called \
                      with under [params.{name}]",
                     name = operation.name
-                )));
+                ));
                 continue;
             }
             let value = params
@@ -153,10 +149,10 @@ pub(super) async fn documented_accepted(run: &Run, cases: &Cases) {
                     let params = with(&params, operation, &parameter.name, value);
                     calls.push((operation, parameter, params, is_generated));
                 }
-                None => cases.skip(Skip::NoFixture(format!(
+                None => cases.skip_without(format!(
                     "a value for `{}`: add one under [params.{}]",
                     parameter.name, operation.name
-                ))),
+                )),
             }
         }
     }
@@ -196,14 +192,14 @@ pub(super) async fn default_effect(run: &Run, cases: &Cases) {
     }
     let jobs = run.adapter.reads().filter(|operation| with_default(operation)).map(
         |operation| async move {
-            let Some(params) = cases.ok_or_skip(run.valid(operation)) else { return };
+            let Some(params) = valid(run, operation, cases) else { return };
             let Some(first) = run.call(operation, params.clone(), cases).await else { return };
             let Some(second) = run.call(operation, params.clone(), cases).await else { return };
             if first.data().is_none() || first.data() != second.data() {
-                return cases.skip(Skip::NoFixture(format!(
+                return cases.skip_without(format!(
                     "`{}` returns different results for equal calls",
                     operation.name
-                )));
+                ));
             }
             for parameter in &operation.parameters {
                 let Some(default) = parameter.member("default").filter(|value| !value.is_null())

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 use super::{all, refused, refuses, subject, unfit};
 use crate::adapter::{Operation, Parameter};
 use crate::cases::{Cases, Finding, Skip};
+use crate::checks::calls::valid;
 use crate::run::{Run, do_all};
 use crate::shape::{Fault, Shape};
 use crate::values;
@@ -14,7 +15,7 @@ pub(super) async fn nested(run: &Run, cases: &Cases) {
         nested_in_introspect(run, cases).await;
     }
     let jobs = run.adapter.reads().map(|operation| async move {
-        let Some(params) = cases.ok_or_skip(run.valid(operation)) else { return };
+        let Some(params) = valid(run, operation, cases) else { return };
         let Some(exchange) = run.call(operation, params.clone(), cases).await else { return };
         if exchange.code() == Some("VALIDATION_INVALID_VALUE")
             && has_made_up(run, operation, &params)

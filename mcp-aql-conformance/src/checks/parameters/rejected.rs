@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{all, is_in, refused, refuses, subject, with};
+use super::{all, is_named, refused, refuses, subject, with};
 use crate::adapter::{Operation, Parameter};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
@@ -104,11 +104,9 @@ pub(super) async fn wrong_type(run: &Run, cases: &Cases) {
             .all(|kind| kind.starts_with(|letter: char| letter.is_ascii_lowercase()));
         let codes: &[&str] =
             if is_plain { &["VALIDATION_INVALID_TYPE"] } else { &CONSTRAINT };
-        let name = exchange
-            .failure()
-            .and_then(|failure| failure.details.get("param_name")?.as_str());
-        let is_named = name.is_some_and(|name| is_in(name, &parameter.name));
-        let is_refused = exchange.code().is_some_and(|code| codes.contains(&code)) && is_named;
+        let is_refused = exchange.failure().is_some_and(|failure| {
+            codes.contains(&failure.code) && is_named(&failure, &parameter.name)
+        });
         cases.expect(is_refused, || {
             Finding::of(
                 exchange,
@@ -199,8 +197,7 @@ pub(super) async fn details_names(run: &Run, cases: &Cases) {
         if failure.code != "VALIDATION_INVALID_VALUE" {
             return;
         }
-        let name = failure.details.get("param_name").and_then(Value::as_str);
-        cases.expect(name.is_some_and(|name| is_in(name, &parameter.name)), || {
+        cases.expect(is_named(&failure, &parameter.name), || {
             Finding::of(
                 exchange,
                 subject(operation, parameter),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::{Subject, only, subjects};
 use crate::call::Exchange;
-use crate::cases::{Cases, Finding, Skip};
+use crate::cases::{Cases, Finding};
 use crate::items::{fields_of, other, same};
 use crate::run::Run;
 
@@ -97,7 +97,7 @@ pub(super) async fn append_only(run: &Run, cases: &Cases) {
                 .and_then(|field| field.shape.items());
             let made = |turn| item.map_or(Some(json!("conformance")), |item| item.made(turn));
             let Some((first, second)) = made(1).zip(made(2)) else {
-                cases.skip(Skip::NoFixture(format!("an entry to add to `{name}`")));
+                cases.skip_without(format!("an entry to add to `{name}`"));
                 continue;
             };
             let Some(now) = run.stored(&subject.thing, cases).await else { continue };
@@ -143,10 +143,10 @@ pub(super) async fn if_match(run: &Run, cases: &Cases) {
     for subject in conditional(run, cases).await {
         let Some((name, value, now)) = subject.change(run, cases).await else { continue };
         let Some((_, right)) = version(&now) else {
-            cases.skip(Skip::NoFixture(format!(
+            cases.skip_without(format!(
                 "a `_version` or `_etag` of the items that `{}` changes",
                 subject.update.name
-            )));
+            ));
             continue;
         };
         let with = |version: Value| [("input", only(name, value.clone())), ("if_match", version)];

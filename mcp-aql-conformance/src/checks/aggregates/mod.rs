@@ -1,0 +1,76 @@
+//! Checks of `aggregate`, compared with sums over all items.
+
+mod results;
+mod sums;
+
+use serde_json::{Value, json};
+
+use super::{Check, checks};
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::Cases;
+use crate::checks::calls::call_with;
+use crate::run::Run;
+
+/// The label of the requested summary.
+const LABEL: &str = "conformance";
+
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "aggregates.stated" => Learned(results::stated), ["REQ-AGG-09"],
+        "`aggregation_support` lists the functions and fields of operations with `aggregate`";
+    Should 2 "aggregates.count" => Reads(sums::count), ["REQ-AGG-01", "REQ-AGG-02", "REQ-AGG-04"],
+        "`count` is the number of items";
+    Should 2 "aggregates.group_by" => Reads(sums::group_by), ["REQ-AGG-03", "REQ-AGG-04"],
+        "`group_by` returns the number of items per group";
+    Should 2 "aggregates.numbers" => Reads(sums::numbers), ["REQ-AGG-02", "REQ-AGG-04"],
+        "`sum`, `avg`, `min` and `max` cover all items";
+    Should 2 "aggregates.filtered" => Reads(sums::filtered), ["REQ-AGG-06"],
+        "Summaries cover the items that the filter selects";
+    Should 2 "aggregates.items_omitted" => Reads(results::items_omitted), ["REQ-AGG-05"],
+        "A summary omits the items unless `include_items` is true";
+    Should 2 "aggregates.include_items" => Reads(results::include_items), ["REQ-AGG-05"],
+        "`include_items` adds the items to the summary";
+    Should 2 "aggregates.labels_kept" => Reads(results::labels_kept), ["REQ-AGG-07"],
+        "`fields` does not rename or drop labels";
+    Should 2 "aggregates.unsupported" => Reads(results::unsupported), ["REQ-AGG-08"],
+        "Unsupported functions and fields are rejected";
+];
+
+fn support(operation: &Operation) -> &Value {
+    operation.details().get("aggregation_support").unwrap_or(&Value::Null)
+}
+
+/// The functions or fields that `aggregation_support` lists.
+fn listed<'a>(operation: &'a Operation, name: &str) -> Vec<&'a str> {
+    let list = support(operation).get(name).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(Value::as_str).collect()
+}
+
+/// Whether the operation supports a function. An operation that lists none is assumed to support all.
+fn offers(operation: &Operation, function: &str) -> bool {
+    let functions = listed(operation, "functions");
+    functions.is_empty() || functions.contains(&function)
+}
+
+fn aggregate(expression: Value) -> Value {
+    json!({ LABEL: expression })
+}
+
+/// The summary under the runner's label.
+fn summary(exchange: &Exchange) -> Option<&Value> {
+    exchange.data()?.get("aggregations")?.get(LABEL)
+}
+
+/// Requests one summary.
+async fn ask(
+    run: &Run,
+    operation: &Operation,
+    expression: Value,
+    cases: &Cases,
+) -> Option<Exchange> {
+    call_with(run, operation, [("aggregate", aggregate(expression))], cases).await
+}
+
+fn about(operation: &Operation, what: &str) -> String {
+    format!("{}: {what}", operation.name)
+}

@@ -1,0 +1,120 @@
+//! Checks of batches: several operations in one request.
+
+mod halting;
+mod rejection;
+mod replies;
+
+use serde_json::{Map, Value, json};
+
+use super::{Check, checks};
+use crate::call::Exchange;
+use crate::cases::Cases;
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "batch.claimed" => Reads(replies::claimed), ["REQ-INT-07", "REQ-BAT-01"],
+        "`capabilities.batch` states whether batches are supported";
+    Must 2 "batch.form" => Reads(replies::form), ["REQ-BAT-03"],
+        "The reply to a batch has `success: true`, `data: null`, `results` and `summary`";
+    Must 2 "batch.order" => Reads(replies::order), ["REQ-BAT-02", "REQ-BAT-04"],
+        "Results have the order of the items, with index and operation";
+    Must 2 "batch.inner_form" => Reads(replies::inner_form), ["REQ-BAT-04"],
+        "Every item has its own complete result";
+    Must 2 "batch.failure_inside" => Reads(replies::failure_inside), ["REQ-BAT-02", "REQ-BAT-05"],
+        "A failed item is counted and does not stop the other items";
+    Must 2 "batch.empty" => Reads(rejection::empty), ["REQ-BAT-01", "REQ-BAT-06"],
+        "An empty or malformed batch is rejected with `code` and `message` only";
+    Must 2 "batch.item_form" => Reads(rejection::item_form),
+        ["REQ-BAT-01", "REQ-BAT-05", "REQ-ERR-05"],
+        "An item that is not an object with an `operation` is rejected, and the message describes the form of an item";
+    Must 2 "batch.invalid_text" => Reads(replies::invalid_text), ["REQ-BAT-02", "REQ-BAT-05"],
+        "Invalid text in one item does not affect the other items";
+    Must 2 "batch.extra_member" => Reads(rejection::extra_member), ["REQ-BAT-01"],
+        "A batch with other members beside `operations` is rejected";
+    Should 2 "batch.max_operations" => Reads(rejection::max_operations),
+        ["REQ-BAT-01", "REQ-BAT-04", "REQ-INT-30"],
+        "A batch may have up to `max_batch_operations` items";
+    Should 2 "batch.mixed" => Changes(rejection::mixed), ["REQ-BAT-07"],
+        "A batch over two families is rejected or routed item by item";
+    Should 2 "batch.halts" => Changes(halting::halts), ["REQ-BAT-08", "REQ-BAT-09", "REQ-BAT-10"],
+        "An item that needs confirmation halts the batch, and the reply names it and the pending items";
+    Should 2 "batch.pending_whole" => Changes(halting::pending_whole), ["REQ-BAT-08"],
+        "Pending items are returned unchanged, including their confirmations";
+    Should 2 "batch.continues" => Changes(halting::continues), ["REQ-BAT-11"],
+        "A halted batch continues with the token in its first item";
+];
+
+/// Whether the adapter does not support batches: it says so, or it does not document the capability and
+/// rejects a batch.
+async fn is_without(run: &Run, cases: &Cases) -> bool {
+    match run.adapter.capability("batch") {
+        Some(true) => false,
+        Some(false) => {
+            cases.not_applicable("`capabilities.batch` is false");
+            true
+        }
+        None => {
+            let Some((tool, items)) = reading(run, cases) else { return true };
+            let Some(exchange) = send(run, &tool, items, cases).await else { return true };
+            let is_without = exchange.failure().is_some();
+            if is_without {
+                cases.not_applicable(
+                    "batches are rejected, and `capabilities` does not list `batch`",
+                );
+            }
+            is_without
+        }
+    }
+}
+
+/// Returns a tool and items for it, as `reading` does, if the adapter supports batches.
+async fn supported(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
+    if is_without(run, cases).await { None } else { reading(run, cases) }
+}
+
+/// Creates an item of a batch.
+fn item(operation: &str, params: Map<String, Value>) -> Value {
+    json!({ "operation": operation, "params": params })
+}
+
+/// Returns a tool and items of READ operations for it, from two operations if it has two. Skips the case if
+/// it has none.
+fn reading(run: &Run, cases: &Cases) -> Option<(String, Vec<Value>)> {
+    let mut found: Option<(String, Vec<Value>)> = None;
+    // Operations without required parameters come first because they always succeed.
+    let mut reads: Vec<_> = run.adapter.reads().collect();
+    reads.sort_by_key(|operation| operation.required().count());
+    for operation in reads {
+        if run.forbids(operation).is_some() {
+            continue;
+        }
+        let Ok(params) = run.valid(operation) else { continue };
+        let item = item(&operation.name, params);
+        match &mut found {
+            None => found = Some((operation.tool.clone(), vec![item])),
+            Some((tool, items)) if *tool == operation.tool && items.len() < 2 => items.push(item),
+            Some(_) => {}
+        }
+    }
+    if found.is_none() {
+        cases.skip_without("no READ operation can be called");
+    }
+    found
+}
+
+async fn send(run: &Run, tool: &str, items: Vec<Value>, cases: &Cases) -> Option<Exchange> {
+    run.refused(tool, json!({ "operations": items }), cases).await
+}
+
+fn results(exchange: &Exchange) -> Vec<&Value> {
+    let results = exchange.body().and_then(|body| body.get("results")?.as_array());
+    results.into_iter().flatten().collect()
+}
+
+fn count(exchange: &Exchange, name: &str) -> Option<u64> {
+    exchange.body()?.get("summary")?.get(name)?.as_u64()
+}
+
+fn succeeded(item: &Value) -> Option<bool> {
+    item.pointer("/result/success")?.as_bool()
+}

@@ -1,0 +1,153 @@
+//! Checks of batches that are rejected.
+
+use serde_json::{Map, Value, json};
+
+use super::{is_without, item, results, send, succeeded, supported};
+use crate::call::{Exchange, Reply};
+use crate::cases::{Cases, Finding};
+use crate::run::Run;
+
+/// Whether a reply is the failure of a whole batch: a code and a message only.
+fn is_batch_failure(exchange: &Exchange) -> bool {
+    exchange.failure().is_some()
+        && exchange
+            .body()
+            .and_then(|body| body.get("error")?.as_object())
+            .is_some_and(|error| error.keys().all(|name| name == "code" || name == "message"))
+}
+
+pub(super) async fn empty(run: &Run, cases: &Cases) {
+    if is_without(run, cases).await {
+        return;
+    }
+    for tool in &run.adapter.endpoints {
+        for operations in [json!([]), json!({}), json!("conformance")] {
+            let sent = json!({ "operations": operations });
+            let Some(exchange) = run.refused(&tool.name, sent, cases).await else { return };
+            cases.expect(is_batch_failure(&exchange), || {
+                Finding::of(
+                    &exchange,
+                    &tool.name,
+                    "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` only",
+                    "check that `operations` is a list with at least one item",
+                )
+            });
+        }
+    }
+}
+
+/// Whether a message about an item of a batch names the item or the form of items.
+fn says_item(message: &str) -> bool {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
+    let mut words = message.split(|letter: char| !is_part(letter));
+    message.contains("[0]") || words.any(|word| matches!(word, "operation" | "item" | "items"))
+}
+
+pub(super) async fn item_form(run: &Run, cases: &Cases) {
+    let Some((tool, items)) = supported(run, cases).await else { return };
+    let name = items.first().and_then(|item| item.get("operation")).cloned().unwrap_or_default();
+    for item in [name, json!(7), json!(null), json!([]), json!({}), json!({ "params": {} })] {
+        let sent = json!({ "operations": [item] });
+        let Some(exchange) = run.refused(&tool, sent, cases).await else { return };
+        let inner = results(&exchange)
+            .first()
+            .and_then(|result| result.pointer("/result/error/message")?.as_str());
+        let message = exchange.failure().map(|failure| failure.message).or(inner);
+        // An MCP library may reject requests that violate the tool's schema.
+        let is_unheard = matches!(exchange.reply, Reply::Protocol { .. });
+        cases.expect(is_unheard || message.is_some_and(says_item), || {
+            Finding::of(
+                &exchange,
+                format!("{tool}: {item}"),
+            "a failure of the batch or of the item whose message describes an item: an object with \
+             `operation` and optional `params`",
+                "check the form of every item, and describe the valid form in the message",
+            )
+        });
+    }
+}
+
+pub(super) async fn extra_member(run: &Run, cases: &Cases) {
+    let Some((tool, items)) = supported(run, cases).await else { return };
+    let operation = items.first().and_then(|item| item.get("operation")).cloned();
+    for (name, value) in [
+        ("conformance_probe", json!(1)),
+        ("params", json!({})),
+        ("operation", operation.unwrap_or_default()),
+    ] {
+        let sent = json!({ "operations": items, name: value });
+        let Some(exchange) = run.refused(&tool, sent, cases).await else { return };
+        cases.expect(is_batch_failure(&exchange), || {
+            Finding::of(
+                &exchange,
+                format!("{tool}: {name}"),
+                "a failure such as BATCH_VALIDATION_ERROR, with `code` and `message` only",
+                "reject members beside `operations` instead of ignoring them",
+            )
+        });
+    }
+}
+
+pub(super) async fn max_operations(run: &Run, cases: &Cases) {
+    /// The maximum number of items that the check sends.
+    const MAX_ITEMS: u64 = 500;
+    if is_without(run, cases).await {
+        return;
+    }
+    let stated = run.adapter.protocol().pointer("/limits/max_batch_operations");
+    let Some(stated) = stated.and_then(Value::as_u64).filter(|stated| *stated < MAX_ITEMS) else {
+        return cases.not_applicable(
+            "`_protocol.limits` does not state `max_batch_operations`, or it is too large to test",
+        );
+    };
+    // Each item fails on its own because the operation does not exist.
+    let absent = item(&run.absent_operation(), Map::new());
+    for count in [stated, stated + 1] {
+        let Ok(length) = usize::try_from(count) else { return };
+        let items = vec![absent.clone(); length];
+        let Some(exchange) = send(run, &run.adapter.introspect, items, cases).await else { return };
+        let is_allowed = count == stated;
+        let holds = match is_allowed {
+            true => results(&exchange).len() == length,
+            false => exchange.failure().is_some(),
+        };
+        cases.expect(holds, || {
+            Finding::of(
+                &exchange,
+                format!("a batch of {count} items"),
+                match is_allowed {
+                    true => format!("{count} results: `max_batch_operations` allows this number of items"),
+                    false => format!("a failure: `max_batch_operations` is {stated}"),
+                },
+                "state the number of items that the adapter accepts, and reject larger batches as a whole",
+            )
+        });
+    }
+}
+
+pub(super) async fn mixed(run: &Run, cases: &Cases) {
+    let Some((tool, items)) = supported(run, cases).await else { return };
+    let Some(first) = items.into_iter().next() else { return };
+    // The item cannot succeed even if it is routed, because it lacks a required parameter.
+    let other = run
+        .adapter
+        .operations
+        .iter()
+        .find(|operation| operation.tool != tool && operation.required().next().is_some());
+    let Some(other) = other else {
+        return cases.not_applicable("the adapter has one endpoint family");
+    };
+    let items = vec![first, item(&other.name, Map::new())];
+    let Some(exchange) = send(run, &tool, items, cases).await else { return };
+    let outcomes: Vec<_> = results(&exchange).into_iter().map(succeeded).collect();
+    let is_orderly = is_batch_failure(&exchange)
+        || (outcomes.len() == 2 && outcomes.last() == Some(&Some(false)));
+    cases.expect(is_orderly, || {
+        Finding::of(
+            &exchange,
+            format!("{tool}: {}", other.name),
+            "a failure of the batch, or of the item of the other family",
+            "check the family of every item, or route each item to its own family",
+        )
+    });
+}

@@ -1,0 +1,86 @@
+//! Checks of filters, sorting and search.
+
+mod filter;
+mod operators;
+mod search;
+mod sort;
+
+use serde_json::{Value, json};
+
+use super::{Check, checks};
+use crate::cases::Cases;
+use crate::checks::calls::{expect_refused, having};
+use crate::run::{Run, do_all};
+
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "collections.filter_unknown" => Reads(filter::filter_unknown), ["REQ-COL-04"],
+        "A filter with an unknown key is rejected";
+    Should 2 "collections.filter_applied" => Reads(filter::filter_applied),
+        ["REQ-COL-04", "REQ-COL-10"],
+        "A filter selects the matching items and no others";
+    Should 2 "collections.filter_operators" => Reads(operators::filter_operators),
+        ["REQ-COL-10", "REQ-COL-11"],
+        "The operators of a filter that its type names select the items that their names promise";
+    Should 2 "collections.applied_controls" => Reads(sort::applied_controls), ["REQ-COL-10"],
+        "A page states the field and the order by which its items were sorted";
+    Should 2 "collections.sort_unknown" => Reads(sort::sort_unknown), ["REQ-COL-05"],
+        "Sorting by an unknown field, or in an unknown order, is rejected";
+    Should 2 "collections.sort_applied" => Reads(sort::sort_applied), ["REQ-COL-05", "REQ-COL-10"],
+        "Sorting orders items in both directions";
+    Should 2 "collections.filter_keys" => Reads(filter::filter_keys), ["REQ-COL-11", "REQ-COL-04"],
+        "The keys that the type of `filter` lists are accepted, and other fields are rejected";
+    Should 2 "collections.sort_fields" => Reads(sort::sort_fields), ["REQ-COL-11", "REQ-COL-05"],
+        "The fields that the description of `sort` lists are accepted, and other fields are rejected";
+    Should 2 "collections.search_words" => Changes(search::search_words), ["REQ-COL-09"],
+        "A search for several words finds the items of each word, unless the description documents another rule";
+    Should 2 "collections.search_query" => Learned(search::search_query), ["REQ-COL-02"],
+        "Search operations have a parameter `query`, and list operations do not require it";
+    Must 2 "collections.query_shape" => Learned(search::query_shape), ["REQ-COL-03"],
+        "A structured `query` has a type that introspection shows, and a description";
+    Should 2 "collections.styles_mixed" => Reads(styles_mixed), ["REQ-COL-07"],
+        "Paging by cursor and by number in one request is rejected";
+];
+
+async fn refused_each(
+    run: &Run,
+    cases: &Cases,
+    parameter: &'static str,
+    values: &[Value],
+    (expected, mend): (&'static str, &'static str),
+) {
+    let operations = having(run, parameter, cases);
+    let jobs = operations.into_iter().flat_map(|operation| {
+        values.iter().map(move |value| async move {
+            let more = [(parameter, value.clone())];
+            let finding = (format!("{}: {parameter}", operation.name), expected, mend);
+            expect_refused(run, operation, more, finding, cases).await;
+        })
+    });
+    do_all(jobs).await;
+}
+
+/// Whether a name is one of a plain field that could be filtered or sorted by.
+fn is_field(name: &str) -> bool {
+    crate::forms::is_snake_case(name)
+}
+
+async fn styles_mixed(run: &Run, cases: &Cases) {
+    const NUMBERED: [&str; 4] = ["limit", "offset", "page", "page_size"];
+    let paged = run.adapter.reads().filter(|operation| {
+        let has = |name: &&str| operation.parameter(name).is_some();
+        operation.parameter("first").is_some() || NUMBERED.iter().any(has)
+    });
+    let paged = cases.some_or_not_applicable(paged, "no operation documents pages");
+    let jobs = paged.into_iter().map(|operation| async move {
+        let documented = NUMBERED.iter().find(|name| operation.parameter(name).is_some());
+        let numbered = documented.copied().unwrap_or("page");
+        let more = [("first", json!(1)), (numbered, json!(1))];
+        let finding = (
+            &operation.name,
+            format!("a VALIDATION failure: `first` and `{numbered}` exclude each other"),
+            "accept one way of paging per request, and reject both together",
+        );
+        expect_refused(run, operation, more, finding, cases).await;
+    });
+    do_all(jobs).await;
+}

@@ -1,0 +1,228 @@
+//! Calls that an adapter holds until they are confirmed.
+
+use serde_json::{Map, Value, json};
+
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::category::Category;
+use crate::checks::danger_levels::{DangerLevels, offers};
+use crate::items::{CreatedItem, confirmed, token_of};
+use crate::resources::{GatedOperation, GatedOperations, RESERVED};
+use crate::run::Run;
+
+/// A call that needs confirmation.
+pub(in crate::checks) struct PendingCall<'a> {
+    pub(super) thing: CreatedItem<'a>,
+    pub(in crate::checks) operation: &'a Operation,
+    pub(super) params: Map<String, Value>,
+    /// The reply, which requests confirmation.
+    pub(in crate::checks) exchange: Exchange,
+}
+
+impl PendingCall<'_> {
+    pub(super) fn token(&self, cases: &Cases) -> Option<String> {
+        let token = token_of(&self.exchange).map(str::to_owned);
+        if token.is_none() {
+            cases.skip_without(format!(
+                "a token of `{}` in `details.confirmation_token`",
+                self.operation.name
+            ));
+        }
+        token
+    }
+
+    /// Repeats the call with this token.
+    pub(super) async fn with(&self, run: &Run, token: &str, cases: &Cases) -> Option<Exchange> {
+        run.call(self.operation, confirmed(self.operation, self.params.clone(), token), cases).await
+    }
+
+    /// Whether the item still exists unchanged.
+    pub(super) async fn is_untouched(&self, run: &Run, cases: &Cases) -> Option<bool> {
+        let looked = run.look(&self.thing, cases).await?;
+        let object = |exchange: &Exchange| {
+            exchange.data().and_then(|data| self.thing.resource.object(data)).cloned()
+        };
+        let (before, after) = (object(&self.thing.made), object(&looked));
+        Some(after.is_some_and(|after| {
+            let names = self.thing.resource.settable(run);
+            names.iter().all(|name| {
+                before.as_ref().and_then(|before| before.get(name)).unwrap_or(&Value::Null)
+                    == after.get(name).unwrap_or(&Value::Null)
+            })
+        }))
+    }
+
+    pub(super) fn finding(
+        &self,
+        exchange: &Exchange,
+        expected: impl Into<String>,
+        mend: &str,
+    ) -> Finding {
+        Finding::of(exchange, &self.operation.name, expected, mend)
+    }
+}
+
+/// The parameters of an operation on a created item.
+pub(in crate::checks) fn params(
+    run: &Run,
+    operation: &Operation,
+    thing: &CreatedItem<'_>,
+) -> Option<Map<String, Value>> {
+    let mut params = run.on(operation, thing.resource, &thing.id).ok()?;
+    if operation.parameter("input").is_some() {
+        let shown = thing.made.data().and_then(|data| thing.resource.object(data));
+        let now = shown.cloned().unwrap_or_default();
+        let input = thing.resource.changeable(run).into_iter().find_map(|field| {
+            let value = field.other(now.get(field.name).unwrap_or(&Value::Null))?;
+            Some(json!({ field.name: value }))
+        });
+        params.insert("input".to_owned(), input?);
+    }
+    Some(params)
+}
+
+/// Creates an item and makes a call that needs confirmation.
+async fn asked_for<'r>(
+    run: &'r Run,
+    gated: &GatedOperation,
+    cases: &Cases,
+) -> Option<PendingCall<'r>> {
+    let kind = run.resources().named(&gated.resource)?;
+    let operation = run.adapter.operation(&gated.operation)?;
+    let thing = run.make(kind, cases).await?;
+    let params = params(run, operation, &thing)?;
+    let exchange = run.call(operation, params.clone(), cases).await?;
+    Some(PendingCall { thing, operation, params, exchange })
+}
+
+/// The operations on single items that require confirmation.
+pub(super) async fn gated(run: &Run) -> &[GatedOperation] {
+    &all_gated(run).await.found
+}
+
+/// All operations that require confirmation, and the reason why the list may be incomplete. Calls every
+/// permitted operation once to find out.
+async fn all_gated(run: &Run) -> &GatedOperations {
+    let found = run.resources().gated.get_or_init(|| async {
+        let mut found = Vec::new();
+        let unheard = Cases::default();
+        for kind in run.resources().kinds() {
+            let mut on_one: Vec<_> = run.resources().on_one(&run.adapter, kind).collect();
+            // Operations that remove data are the most likely ones.
+            on_one.sort_by_key(|operation| operation.category != Some(Category::Delete));
+            for operation in on_one {
+                if run.forbids(operation).is_some() {
+                    continue;
+                }
+                let gated = GatedOperation {
+                    resource: kind.name.clone(),
+                    operation: operation.name.clone(),
+                };
+                let asked = asked_for(run, &gated, &unheard).await;
+                if asked.is_some_and(|asked| asked.exchange.code() == Some("CONFIRMATION_REQUIRED"))
+                {
+                    found.push(gated);
+                }
+            }
+        }
+        let mut untried = unheard.results().skipped.into_keys().next();
+        for operation in may_be_gated(run) {
+            if !found.is_empty() || run.forbids(operation).is_some() {
+                continue;
+            }
+            let unheard = Cases::default();
+            if !run.was_let_run(&operation.name)
+                && let Some(params) = run.to_run(operation, &unheard).await
+            {
+                run.call(operation, params, &unheard).await;
+            }
+            if !run.was_let_run(&operation.name) {
+                untried.get_or_insert_with(|| {
+                    Skip::NoFixture(format!(
+                        "whether `{name}` requires confirmation: add its parameters under \
+                         [params.{name}]",
+                        name = operation.name
+                    ))
+                });
+            }
+        }
+        GatedOperations { found, untried }
+    });
+    found.await
+}
+
+/// The operations that may require confirmation.
+fn may_be_gated(run: &Run) -> impl Iterator<Item = &Operation> {
+    run.adapter.operations.iter().filter(|operation| {
+        operation.name != "introspect"
+            && !operation.is_read()
+            && !RESERVED.contains(&operation.name.as_str())
+    })
+}
+
+/// Makes a call that is held until it is confirmed. Some adapters request one confirmation per session, and
+/// other checks may have confirmed in this session.
+pub(super) async fn held<'r>(
+    run: &'r Run,
+    gated: &GatedOperation,
+    cases: &Cases,
+) -> Option<PendingCall<'r>> {
+    let asked = asked_for(run, gated, cases).await?;
+    if asked.exchange.succeeded() {
+        cases.skip_without(format!(
+            "a call that needs confirmation: `{}` was confirmed in this session and no longer needs it",
+            asked.operation.name
+        ));
+        return None;
+    }
+    Some(asked)
+}
+
+/// Makes a call that requires confirmation. Otherwise skips the case with the reason.
+pub(in crate::checks) async fn ask<'r>(run: &'r Run, cases: &Cases) -> Option<PendingCall<'r>> {
+    match gated(run).await.first() {
+        Some(gated) => held(run, gated, cases).await,
+        None => {
+            none(run, cases).await;
+            None
+        }
+    }
+}
+
+/// Records why no called operation required confirmation.
+pub(in crate::checks) async fn none(run: &Run, cases: &Cases) {
+    let untried = all_gated(run).await.untried.clone();
+    if let Some(operation) = run.asks() {
+        return cases.skip_without(format!(
+            "an operation that requires confirmation and acts on items that the run creates, unlike \
+             `{operation}`"
+        ));
+    }
+    let stated = DangerLevels::query(run).await;
+    let says_so = |operation: &&Operation| stated.says_confirmed(operation);
+    let is_claimed = run.adapter.capability("confirmation") == Some(true);
+    let confirmed = run.adapter.operations.iter().find(says_so);
+    // The report lists excluded operations beside the verdict.
+    let mut forbidden = may_be_gated(run)
+        .filter_map(|operation| run.forbids(operation))
+        .filter(|why| !matches!(why, Skip::LeftOut(_)));
+    match (forbidden.next(), confirmed) {
+        (Some(why), _)
+            if is_claimed || confirmed.is_some() || !offers(run, "danger") =>
+        {
+            cases.skip(why);
+        }
+        (_, Some(operation)) => cases.skip_without(format!(
+            "an operation that requires confirmation and acts on items that the run creates, unlike `{}`",
+            operation.name
+        )),
+        _ if is_claimed => cases.skip_without("an operation that requires confirmation and acts on items that the run creates"),
+        // If the adapter documents for each operation that it runs without confirmation, that is its
+        // design.
+        _ => match untried.filter(|_| !offers(run, "danger")) {
+            Some(why) => cases.skip(why),
+            None => cases.not_applicable("no operation requires confirmation"),
+        },
+    }
+}

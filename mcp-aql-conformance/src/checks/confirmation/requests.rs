@@ -1,0 +1,138 @@
+//! Checks of confirmation requests and of the form of their tokens.
+
+use std::collections::BTreeSet;
+use std::time::SystemTime;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde_json::{Value, json};
+
+use super::pending_call::ask;
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::checks::danger_levels::LEVELS;
+use crate::forms::{Form, INSTANT, may, must};
+use crate::items::token_of;
+use crate::run::Run;
+
+pub(super) async fn issued(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    const DETAILS: Form = Form::Open(&[
+        must("operation", Form::Word),
+        must("danger_level", Form::OneOf(&LEVELS)),
+        must("confirmation_token", Form::Word),
+        must("expires_at", INSTANT),
+        may("reasons", Form::List(&Form::Word)),
+        may("confirmation_message", Form::Word),
+    ]);
+    let details =
+        asked.exchange.failure().map(|failure| failure.details.clone()).unwrap_or_default();
+    DETAILS.check(&details, cases, |expected| {
+        asked.finding(
+            &asked.exchange,
+            format!("`error.details` of this form: {expected}"),
+            "state the operation, its danger level, the token and its expiry",
+        )
+    });
+    cases.expect(
+        details.get("operation").is_none_or(|named| *named == asked.operation.name.as_str()),
+        || {
+            asked.finding(
+                &asked.exchange,
+                format!("`details.operation` \"{}\"", asked.operation.name),
+                "name the operation that needs confirmation",
+            )
+        },
+    );
+}
+
+pub(super) async fn token_form(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let Some(token) = asked.token(cases) else { return };
+    let body = token.strip_prefix("conf_");
+    let is_plain = |body: &str| {
+        (1..=64).contains(&body.len())
+            && body.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    };
+    let holds = (8..=80).contains(&token.len()) && body.is_some_and(is_plain);
+    cases.expect(holds, || {
+        asked.finding(
+            &asked.exchange,
+            "a token of `conf_` and 1 to 64 letters, digits, `_` or `-`, with 8 to 80 characters in all",
+            "use the token format of the protocol: clients check it before they send tokens",
+        )
+    });
+}
+
+pub(super) async fn fresh(run: &Run, cases: &Cases) {
+    const TOKENS: usize = 5;
+    let Some(asked) = ask(run, cases).await else { return };
+    let mut tokens: Vec<_> = asked.token(cases).into_iter().collect();
+    while tokens.len() < TOKENS {
+        let again = run.call(asked.operation, asked.params.clone(), cases).await;
+        let Some(token) = again.as_ref().and_then(token_of) else { break };
+        tokens.push(token.to_owned());
+    }
+    if tokens.len() < TOKENS {
+        return cases.skip_without(format!("{TOKENS} tokens to compare"));
+    }
+    let bodies: Vec<_> = tokens.iter().map(|token| token.trim_start_matches("conf_")).collect();
+    let distinct = bodies.iter().collect::<BTreeSet<_>>().len() == bodies.len();
+    // 128 bits take 22 characters of base64 or 32 hexadecimal digits.
+    let is_hexadecimal =
+        bodies.iter().all(|body| body.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'-'));
+    let least = if is_hexadecimal { 32 } else { 22 };
+    let length = |body: &str| body.bytes().filter(|byte| *byte != b'-' || !is_hexadecimal).count();
+    let is_long = bodies.iter().all(|body| length(body) >= least);
+    // Random texts rarely have equal characters in the same place.
+    let is_apart = bodies.windows(2).all(|pair| {
+        let (Some(one), Some(other)) = (pair.first(), pair.last()) else { return true };
+        let alike = one.bytes().zip(other.bytes()).filter(|(one, other)| one == other).count();
+        alike * 2 < one.len().max(1)
+    });
+    cases.expect(distinct && is_long && is_apart, || Finding {
+        received: json!(tokens),
+        ..asked.finding(
+            &asked.exchange,
+            "tokens with 128 random bits or more each, no two of them alike",
+            "generate tokens with the system's random generator, not from counters, times or hashes of known values",
+        )
+    });
+}
+
+pub(super) async fn expiry(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let details =
+        asked.exchange.failure().map(|failure| failure.details.clone()).unwrap_or_default();
+    let expires_at = details.get("expires_at").and_then(Value::as_str);
+    let Some(expires_at) = expires_at.and_then(|text| DateTime::parse_from_rfc3339(text).ok())
+    else {
+        return cases.skip_without("a token with `expires_at`");
+    };
+    let is_forbidden = details.get("danger_level").is_some_and(|level| level == "forbidden");
+    let most = TimeDelta::minutes(if is_forbidden { 5 } else { 15 });
+    // The allowed difference between the two clocks.
+    let skew = TimeDelta::seconds(90);
+    let left = expires_at.with_timezone(&Utc) - DateTime::<Utc>::from(SystemTime::now());
+    cases.expect(left > -skew && left <= most + skew, || {
+        asked.finding(
+            &asked.exchange,
+            format!("`expires_at` within {} minutes from now", most.num_minutes()),
+            "let tokens expire after 5 minutes (2 for forbidden operations), and after at most 15 (5)",
+        )
+    });
+}
+
+pub(super) fn not_needed(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(operation) = run.adapter.operation(exchange.operation()) else { return };
+    if !operation.is_read() || exchange.body().is_none() {
+        return;
+    }
+    cases.expect(exchange.code() != Some("CONFIRMATION_REQUIRED"), || {
+        Finding::of(
+            exchange,
+            &operation.name,
+            "a reply without confirmation, because READ operations are safe",
+            "require confirmation for changes, not for READ operations",
+        )
+    });
+}

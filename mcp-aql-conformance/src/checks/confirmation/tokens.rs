@@ -1,0 +1,283 @@
+//! Checks of the calls that a token confirms.
+
+use serde_json::{Map, Value};
+
+use super::pending_call::{PendingCall, ask, gated, held, none, params};
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::checks::danger_levels::DangerLevels;
+use crate::items::confirmed;
+use crate::resources::GatedOperation;
+use crate::run::Run;
+
+/// A well-formed token that the adapter has not issued.
+const UNKNOWN: &str = "conf_0123456789abcdefghijklmnopqrstuvwxyzABCDEFG";
+
+pub(super) async fn nothing_before(run: &Run, cases: &Cases) {
+    for gated in gated(run).await {
+        let Some(asked) = held(run, gated, cases).await else { continue };
+        let Some(is_untouched) = asked.is_untouched(run, cases).await else { continue };
+        cases.expect(is_untouched, || {
+            asked.finding(
+                &asked.exchange,
+                format!(
+                    "the {} unchanged, because the call is not confirmed yet",
+                    asked.thing.resource.name
+                ),
+                "request confirmation before the operation runs",
+            )
+        });
+    }
+    if gated(run).await.is_empty() {
+        none(run, cases).await;
+    }
+}
+
+pub(super) async fn accepted(run: &Run, cases: &Cases) {
+    for gated in gated(run).await {
+        let Some(asked) = held(run, gated, cases).await else { continue };
+        let Some(token) = asked.token(cases) else { continue };
+        let Some(exchange) = asked.with(run, &token, cases).await else { continue };
+        let waits = exchange.failure().is_some_and(|failure| {
+            failure.details.get("not_before").is_some()
+                || failure.details.get("cooldown_seconds").is_some()
+        });
+        if waits {
+            cases
+                .skip_without(format!("the waiting time that `{}` requires", asked.operation.name));
+            continue;
+        }
+        cases.expect(exchange.succeeded(), || {
+            asked.finding(
+                &exchange,
+                "a success, because it is the same call with its token in `params._confirmation`",
+                "accept the token for the parameters that it was issued for, compared without `_confirmation`",
+            )
+        });
+    }
+    if gated(run).await.is_empty() {
+        none(run, cases).await;
+    }
+}
+
+pub(super) async fn single_use(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let Some(token) = asked.token(cases) else { return };
+    let Some(first) = asked.with(run, &token, cases).await else { return };
+    if !first.succeeded() {
+        return cases.skip_without(format!("a token that `{}` accepts", asked.operation.name));
+    }
+    let Some(again) = asked.with(run, &token, cases).await else { return };
+    cases.expect(again.code().is_some_and(|code| code.starts_with("TOKEN_")), || {
+        asked.finding(
+            &again,
+            "a failure TOKEN_ALREADY_USED: the token was used before",
+            "mark a token as used before the operation runs, and check that mark first",
+        )
+    });
+}
+
+pub(super) async fn other_params(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let Some(token) = asked.token(cases) else { return };
+    let Some(other) = run.make_another(&asked.thing, cases).await else { return };
+    let Some(params) = params(run, asked.operation, &other) else { return };
+    let theirs = confirmed(asked.operation, params.clone(), &token);
+    let Some(exchange) = run.call(asked.operation, theirs, cases).await else { return };
+    let other = PendingCall { thing: other, params, exchange, ..asked };
+    let Some(is_untouched) = other.is_untouched(run, cases).await else { return };
+    cases.expect(is_untouched && other.exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
+        other.finding(
+            &other.exchange,
+            format!("a failure TOKEN_SCOPE_MISMATCH, and this {} unchanged, because the token is for another", other.thing.resource.name),
+            "bind a token to the parameters that identify the affected data, and compare them when it is used",
+        )
+    });
+}
+
+pub(super) async fn other_operation(run: &Run, cases: &Cases) {
+    let Some((first, others)) = gated(run).await.split_first() else {
+        return none(run, cases).await;
+    };
+    if others.is_empty() {
+        return other_configured(run, first, cases).await;
+    }
+    for other in others {
+        let Some(asked) = held(run, first, cases).await else { continue };
+        let Some(token) = asked.token(cases) else { continue };
+        let Some(other) = held(run, other, cases).await else { continue };
+        let Some(exchange) = other.with(run, &token, cases).await else { continue };
+        let Some(is_untouched) = other.is_untouched(run, cases).await else { continue };
+        cases.expect(is_untouched && exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
+            other.finding(
+                &exchange,
+                format!(
+                    "a failure TOKEN_SCOPE_MISMATCH, and no change, because the token is for `{}`",
+                    asked.operation.name
+                ),
+                "bind a token to its operation",
+            )
+        });
+    }
+}
+
+/// Tries the token of an operation with operations that do not act on the run's items, which need configured
+/// parameters.
+async fn other_configured(run: &Run, first: &GatedOperation, cases: &Cases) {
+    let stated = DangerLevels::query(run).await;
+    let configured = run.adapter.operations.iter().filter_map(|operation| {
+        let params = run.settings.file.params.get(&operation.name)?;
+        let is_other = operation.name != first.operation && !operation.is_read();
+        (is_other && stated.says_confirmed(operation)).then_some((operation, params))
+    });
+    let configured: Vec<_> = configured.collect();
+    if configured.is_empty() {
+        return skip_other(run, first, &stated, cases);
+    }
+    for (operation, params) in configured {
+        let Some(asked) = held(run, first, cases).await else { continue };
+        let Some(token) = asked.token(cases) else { continue };
+        let params = confirmed(operation, params.clone(), &token);
+        let Some(exchange) = run.call(operation, params, cases).await else { continue };
+        cases.expect(exchange.code() == Some("TOKEN_SCOPE_MISMATCH"), || {
+            Finding::of(
+                &exchange,
+                &operation.name,
+                format!(
+                    "a failure TOKEN_SCOPE_MISMATCH: the token is for `{}`",
+                    asked.operation.name
+                ),
+                "bind a token to its operation",
+            )
+        });
+    }
+}
+
+/// Records why no second operation could be tried.
+fn skip_other(run: &Run, first: &GatedOperation, stated: &DangerLevels, cases: &Cases) {
+    let is_forbidden_on_one = |operation: &Operation| {
+        run.forbids(operation).is_some()
+            && run.resources().kinds().iter().any(|kind| {
+                let mut on_one = run.resources().on_one(&run.adapter, kind);
+                on_one.any(|other| other.name == operation.name)
+            })
+    };
+    let untried = run.adapter.operations.iter().find(|operation| {
+        operation.name != first.operation
+            && (stated.says_confirmed(operation) || is_forbidden_on_one(operation))
+    });
+    let Some(operation) = untried else {
+        return cases.not_applicable("only one operation requires confirmation");
+    };
+    cases.skip(run.forbids(operation).unwrap_or_else(|| {
+        Skip::NoFixture(format!(
+            "a second operation that requires confirmation and acts on items that the run creates, unlike `{}`",
+            operation.name
+        ))
+    }));
+}
+
+pub(super) async fn unknown_token(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    // The last token is a valid one with one changed character.
+    let token = asked.token(cases).unwrap_or_default();
+    let mut turned: Vec<char> = token.chars().collect();
+    if let Some(last) = turned.last_mut() {
+        *last = if *last == 'A' { 'E' } else { 'A' };
+    }
+    let turned: String = turned.into_iter().collect();
+    let tokens = [UNKNOWN, "conf_x", "yes", turned.as_str()];
+    for token in tokens.into_iter().filter(|token| !token.is_empty()) {
+        let Some(exchange) = asked.with(run, token, cases).await else { continue };
+        let Some(is_untouched) = asked.is_untouched(run, cases).await else { continue };
+        let is_refused = exchange.code() == Some("TOKEN_INVALID");
+        cases.expect(is_refused && is_untouched, || {
+            asked.finding(
+                &exchange,
+                "a failure TOKEN_INVALID and no change, because this token was never issued",
+                "accept only issued tokens, unchanged",
+            )
+        });
+    }
+}
+
+pub(super) async fn alike(run: &Run, cases: &Cases) {
+    let Some(asked) = ask(run, cases).await else { return };
+    let Some(unknown) = asked.with(run, UNKNOWN, cases).await else { return };
+    let Some(malformed) = asked.with(run, "conf_", cases).await else { return };
+    let reported = |exchange: &Exchange| {
+        exchange.failure().map(|failure| (failure.code.to_owned(), failure.message.to_owned()))
+    };
+    cases.expect(reported(&unknown).is_some() && reported(&unknown) == reported(&malformed), || {
+        asked.finding(
+            &malformed,
+            format!("the same failure as for an unknown token: {}", unknown.summary()),
+            "return the same error for unknown and malformed tokens: a difference reveals the form of valid ones",
+        )
+    });
+}
+
+/// The parts of a reply that a caller acts on: code, message and warnings.
+fn outcome_of(exchange: &Exchange) -> (Option<String>, Option<String>, Value) {
+    let failure = exchange.failure();
+    let warnings = exchange.body().and_then(|body| body.get("warnings")).cloned();
+    (
+        failure.map(|failure| failure.code.to_owned()),
+        failure.map(|failure| failure.message.to_owned()),
+        warnings.unwrap_or_default(),
+    )
+}
+
+pub(super) async fn misplaced(run: &Run, cases: &Cases) {
+    for is_flat in [false, true] {
+        let Some(asked) = ask(run, cases).await else { return };
+        let Some(token) = asked.token(cases) else { return };
+        let mut arguments = match is_flat {
+            true => asked.params.clone(),
+            false => Map::from_iter([("params".to_owned(), asked.params.clone().into())]),
+        };
+        arguments.insert("operation".to_owned(), asked.operation.name.as_str().into());
+        arguments = confirmed(asked.operation, arguments, &token);
+        let call = run.call_as(asked.operation, arguments.into(), cases).await;
+        let Some(exchange) = call else { return };
+        // An identical reply would make a caller repeat the mistake forever.
+        let is_heard = exchange.succeeded() || outcome_of(&exchange) != outcome_of(&asked.exchange);
+        cases.expect(is_heard, || {
+            asked.finding(
+                &exchange,
+                match is_flat {
+                    true => "the operation to run, or a reply that states the token's place: all \
+                             parameters stand beside `operation`, the token too",
+                    false => "the operation to run, or a reply that states the token's place: it \
+                              stands beside `params`",
+                },
+                "accept `_confirmation` in `params` and beside `operation`, or report that it is in the \
+                 wrong place",
+            )
+        });
+    }
+}
+
+/// The codes of token failures.
+const CODES: [&str; 4] =
+    ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_ALREADY_USED", "TOKEN_SCOPE_MISMATCH"];
+
+pub(super) fn words(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let (Some(code), Some(operation)) =
+        (exchange.code(), run.adapter.operation(exchange.operation()))
+    else {
+        return cases.not_applicable("no call failed with a token error");
+    };
+    if !code.starts_with("TOKEN_") {
+        return cases.not_applicable("no call failed with a token error");
+    }
+    cases.expect(CODES.contains(&code), || {
+        Finding::of(
+            exchange,
+            &operation.name,
+            format!("one of {}", CODES.join(", ")),
+            "use the protocol's codes for token failures",
+        )
+    });
+}

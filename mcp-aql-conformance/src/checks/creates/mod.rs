@@ -1,0 +1,65 @@
+//! Checks that created items can be read as they were submitted.
+
+mod effects;
+mod stored;
+
+use super::{Check, checks};
+use crate::adapter::Operation;
+use crate::cases::{Cases, Finding};
+use crate::checks::calls::valid;
+use crate::resources::{Resource, Role};
+use crate::run::Run;
+
+pub(super) use self::stored::agrees;
+
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "creates.form" => Changes(form), ["REQ-RSP-11"],
+        "The result of a CREATE operation identifies the created item";
+    Must 2 "creates.read_back" => Changes(stored::read_back), ["REQ-CNF-04", "REQ-CNF-13"],
+        "A created item is read with every field as submitted";
+    Should 2 "creates.values_kept" => Changes(stored::values_kept), ["REQ-CNF-13"],
+        "Texts keep their case and inner spaces, and lists keep their order";
+    Should 2 "creates.result_matches" => Changes(stored::result_matches),
+        ["REQ-CNF-13", "REQ-RQ-09"],
+        "The result of a CREATE operation equals the item as read afterwards";
+    Should 2 "creates.created_once" => Changes(effects::created_once), ["REQ-CNF-13"],
+        "One call of a CREATE operation creates only the items that its result names";
+    Must 2 "creates.defaults_shown" => Changes(stored::defaults_shown), ["REQ-RQ-09"],
+        "Omitted parameters have their documented defaults";
+    Must 2 "creates.rejected_whole" => Alone(effects::rejected_whole), ["REQ-RQ-08", "REQ-RQ-06"],
+        "A rejected CREATE call creates nothing";
+];
+
+/// The resources that can be created, each with its CREATE operation.
+fn creatable<'r>(
+    run: &'r Run,
+    cases: &Cases,
+) -> impl Iterator<Item = (&'r Resource, &'r Operation)> {
+    let kinds = run.kinds(Role::Create, cases).into_iter();
+    kinds.filter_map(|kind| Some((kind, kind.operation(&run.adapter, Role::Create)?)))
+}
+
+async fn form(run: &Run, cases: &Cases) {
+    for (kind, create) in creatable(run, cases) {
+        let Some(params) = valid(run, create, cases) else { continue };
+        let Some(made) = run.create(kind, params, cases).await else { continue };
+        if !made.succeeded() {
+            cases.skip_without(format!(
+                "`{name}` created nothing and returned {}: add parameters under [params.{name}]",
+                made.summary(),
+                name = create.name,
+            ));
+            continue;
+        }
+        let id = made.data().and_then(|data| kind.identity(kind.object(data)?));
+        cases.expect(id.is_some(), || {
+            Finding::of(
+                &made,
+                &create.name,
+                format!("`data.{}` with the `{}` of the created item", kind.name, kind.id),
+                    "return the new item under its own name, including its identifier: clients need it to \
+                     read, change or remove the item",
+            )
+        });
+    }
+}

@@ -1,0 +1,283 @@
+//! Checks that an item is stored as it was submitted.
+
+use serde_json::{Map, Value, json};
+
+use super::creatable;
+use crate::adapter::{Operation, Parameter};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::checks::calls::valid;
+use crate::checks::encoding::is_free;
+use crate::items::{self, CreatedItem, same};
+use crate::nouns::is_identifier;
+use crate::resources;
+use crate::run::Run;
+use crate::shape::Shape;
+
+pub(super) async fn read_back(run: &Run, cases: &Cases) {
+    for (kind, create) in creatable(run, cases) {
+        let Some(thing) = run.make(kind, cases).await else { continue };
+        compare(run, create, &thing, cases).await;
+    }
+}
+
+/// The maximum length of lists that are compared as sets: the comparison takes quadratic time.
+const MAX_SET_ENTRIES: usize = 1_000;
+
+/// Whether two lists are the same set: they have equal entries, and the second list has no duplicates.
+fn is_same_set(one: &[Value], other: &[Value]) -> bool {
+    if one.len().max(other.len()) > MAX_SET_ENTRIES {
+        return false;
+    }
+    let has = |list: &[Value], entry: &Value| list.iter().any(|it| same(entry, it));
+    let is_distinct = other
+        .iter()
+        .enumerate()
+        .all(|(at, entry)| !other.get(at + 1..).is_some_and(|rest| has(rest, entry)));
+    is_distinct
+        && one.iter().all(|entry| has(other, entry))
+        && other.iter().all(|entry| has(one, entry))
+}
+
+/// Whether a stored value is equivalent to the submitted one. Surrounding whitespace of a text is ignored,
+/// and a list without duplicates may be a set without an order.
+fn is_kept(sent: &Value, there: &Value) -> bool {
+    match (sent, there) {
+        (Value::String(sent), Value::String(there)) if sent.trim() == there.trim() => true,
+        (Value::Array(sent), Value::Array(there)) if is_same_set(sent, there) => true,
+        _ => same(sent, there),
+    }
+}
+
+/// Whether a result shows the stored value. Each reply may order a set differently.
+fn is_stored(reported: &Value, stored: &Value) -> bool {
+    match (reported, stored) {
+        (Value::Array(reported), Value::Array(stored)) if is_same_set(reported, stored) => true,
+        _ => same(reported, stored),
+    }
+}
+
+/// Compares a stored item with the submitted values.
+async fn compare(run: &Run, create: &Operation, thing: &CreatedItem<'_>, cases: &Cases) {
+    let kind = thing.resource;
+    {
+        let Some(looked) = run.look(thing, cases).await else { return };
+        let Some(object) = looked.data().and_then(|data| kind.object(data)) else {
+            cases.fail(Finding::of(
+                &looked,
+                &create.name,
+                format!("a success with the {} that `{}` has just created", kind.name, create.name),
+                "store the item before the reply",
+            ));
+            return;
+        };
+        let returned = looked_type(run, looked.operation());
+        for (name, sent) in &thing.sent {
+            if name.starts_with('_') || sent.is_null() {
+                continue;
+            }
+            let subject = format!("{}, parameter `{name}`", create.name);
+            let finding = |expected: String| Finding {
+                sent: Value::Array(vec![thing.made.sent(), looked.sent()]),
+                ..Finding::of(
+                    &looked,
+                    subject,
+                    expected,
+                    "store the submitted value, and return it under the name of the parameter",
+                )
+            };
+            match object.get(name) {
+                Some(there) => {
+                    cases.expect(is_kept(sent, there), || {
+                        finding(format!("`{name}` as it was submitted: {sent}"))
+                    });
+                }
+                None => {
+                    // Parameters that never show up in results are not part of the item.
+                    let shown = returned.iter().any(|field| field.name == name);
+                    if shown {
+                        cases.fail(finding(format!("`{name}`, which was submitted as {sent}")));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A value that adapters often alter: a text with capitals and inner spaces, or an unsorted list. The
+/// duplicate in the list shows whether the adapter stores lists or sets.
+fn hard(run: &Run, parameter: &Parameter) -> Option<Value> {
+    let shape = Shape::of(&run.adapter, parameter);
+    let is_plain = !resources::is_control(&parameter.name)
+        && !is_identifier(&parameter.name)
+        && parameter.member("sensitive").is_none();
+    let is_set = parameter.member("uniqueItems") == Some(&Value::Bool(true));
+    let made = match parameter.kind.as_str() {
+        "string" if is_free(run, parameter) => vec![json!("  Zeta  and Alpha  ")],
+        "array" if is_set => vec![json!(["zeta", "alpha"])],
+        "array" => vec![json!(["zeta", "Alpha", "beta", "zeta"]), json!(["zeta", "zeta", "Alpha"])],
+        _ => return None,
+    };
+    made.into_iter().find(|made| is_plain && shape.accepts(made))
+}
+
+pub(super) async fn values_kept(run: &Run, cases: &Cases) {
+    let mut is_any = false;
+    for (kind, create) in creatable(run, cases) {
+        let configured = run.settings.file.params.get(&create.name);
+        if configured.is_some_and(|configured| !configured.is_empty()) {
+            continue;
+        }
+        let hard = create
+            .parameters
+            .iter()
+            .filter_map(|parameter| Some((parameter.name.clone(), hard(run, parameter)?)));
+        let hard: Map<String, Value> = hard.collect();
+        if hard.is_empty() {
+            continue;
+        }
+        is_any = true;
+        let Some(mut params) = valid(run, create, cases) else { continue };
+        params.extend(hard);
+        let Some(thing) = run.make_with(kind, params, cases).await else { continue };
+        compare(run, create, &thing, cases).await;
+    }
+    if !is_any {
+        cases.not_applicable("no CREATE operation has parameters for free text or lists");
+    }
+}
+
+pub(super) async fn result_matches(run: &Run, cases: &Cases) {
+    for (kind, create) in creatable(run, cases) {
+        let Some(params) = valid(run, create, cases) else { continue };
+        let Some(thing) = run.make_with(kind, params, cases).await else { continue };
+        let Some(looked) = run.look(&thing, cases).await else { continue };
+        let Some(stored) = run.shown(&thing, &looked, cases) else { continue };
+        agrees(run, &thing, &thing.made, &stored, cases);
+    }
+}
+
+/// Compares the fields that a caller can set with the stored item.
+pub(in crate::checks) fn agrees(
+    run: &Run,
+    thing: &CreatedItem<'_>,
+    answer: &Exchange,
+    stored: &Value,
+    cases: &Cases,
+) {
+    let kind = thing.resource;
+    let Some(reported) = answer.data().and_then(|data| kind.object(data)) else { return };
+    let settable = kind.settable(run);
+    let differs = |name: &&String| {
+        let both = reported.get(name.as_str()).zip(stored.get(name.as_str()));
+        both.is_some_and(|(reported, stored)| !is_stored(reported, stored))
+    };
+    let differing = settable.iter().find(differs);
+    cases.expect(differing.is_none(), || {
+        let name = differing.map(String::as_str).unwrap_or_default();
+        Finding::of(
+            answer,
+            format!("{}: `{name}`", answer.operation()),
+            format!(
+                "`{name}` as it is read afterwards: {}",
+                stored.get(name).unwrap_or(&Value::Null)
+            ),
+            "return the item as it is stored after the change",
+        )
+    });
+}
+
+/// The fields of the type that a READ operation returns.
+fn looked_type<'r>(run: &'r Run, operation: &str) -> Vec<items::Field<'r>> {
+    let operation = run.adapter.operation(operation);
+    let name =
+        operation.and_then(|operation| operation.details().pointer("/returns/name")?.as_str());
+    name.map(|name| items::fields_of(&run.adapter, name)).unwrap_or_default()
+}
+
+pub(super) async fn defaults_shown(run: &Run, cases: &Cases) {
+    let mut has_defaults = false;
+    for (kind, create) in creatable(run, cases) {
+        let configured = run.settings.file.params.get(&create.name);
+        let defaults: Vec<_> = create
+            .parameters
+            .iter()
+            .filter(|parameter| !parameter.required && !resources::is_control(&parameter.name))
+            .filter(|parameter| configured.is_none_or(|given| !given.contains_key(&parameter.name)))
+            .filter_map(|parameter| Some((parameter.name.as_str(), parameter.member("default")?)))
+            .filter(|(_, default)| !default.is_null())
+            .collect();
+        if defaults.is_empty() {
+            continue;
+        }
+        has_defaults = true;
+        let Some(params) = valid(run, create, cases) else { continue };
+        let Some(thing) = run.make_with(kind, params, cases).await else { continue };
+        let Some(looked) = run.look(&thing, cases).await else { continue };
+        let Some(object) = run.shown(&thing, &looked, cases) else { continue };
+        for (name, default) in defaults {
+            let Some(there) = object.get(name) else {
+                let returned = looked_type(run, looked.operation());
+                if !returned.iter().any(|field| field.name == name) {
+                    // The parameter may control the creation without being stored.
+                    cases.not_applicable(format!(
+                        "no result shows the default of `{name}` in `{}`",
+                        create.name
+                    ));
+                }
+                continue;
+            };
+            cases.expect(same(default, there), || Finding {
+                sent: thing.made.sent(),
+                ..Finding::shown(
+                    format!("{}, parameter `{name}`", create.name),
+                    object.clone(),
+                    format!("`{name}` with its documented default: {default}"),
+                    "apply the documented default if the parameter is omitted",
+                )
+            });
+        }
+    }
+    if !has_defaults {
+        cases.not_applicable("no CREATE operation documents a default");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn compares_sets_without_order_and_lists_with_it() {
+        let sent = json!(["zeta", "Alpha", "beta", "zeta"]);
+        for there in [json!(["zeta", "Alpha", "beta", "zeta"]), json!(["Alpha", "beta", "zeta"])] {
+            assert!(is_kept(&sent, &there), "{there}");
+        }
+        for there in [
+            json!(["Alpha", "beta", "zeta", "zeta"]),
+            json!(["alpha", "beta", "zeta"]),
+            json!(["Alpha", "zeta"]),
+            json!(["Alpha", "beta", "gamma", "zeta"]),
+            json!("zeta, Alpha, beta"),
+        ] {
+            assert!(!is_kept(&sent, &there), "{there}");
+        }
+    }
+
+    #[test]
+    fn accepts_reordered_sets_in_results() {
+        assert!(is_stored(&json!(["a", "b"]), &json!(["b", "a"])));
+        assert!(!is_stored(&json!(["a", "b"]), &json!(["b"])));
+        assert!(!is_stored(&json!(["a", "b", "b"]), &json!(["b", "b", "a"])));
+        assert!(!is_stored(&json!(" a"), &json!("a")), "a result shows a text as it is stored");
+    }
+
+    #[test]
+    fn ignores_surrounding_but_not_inner_spaces() {
+        let sent = json!("  Zeta  and Alpha  ");
+        assert!(is_kept(&sent, &json!("Zeta  and Alpha")));
+        for there in ["Zeta and Alpha", "zeta  and alpha", "Zeta"] {
+            assert!(!is_kept(&sent, &json!(there)), "{there}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Checks that failures do not expose internals of the program or sensitive values.
+
+use std::sync::LazyLock;
+
+use regex::RegexSet;
+use serde_json::{Value, json};
+
+use super::{errors, text};
+use crate::adapter::{Operation, Parameter};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::checks::shapes::subject;
+use crate::run::Run;
+use crate::shape::Shape;
+
+pub(super) fn no_internals(run: &Run, cases: &Cases) {
+    let (leaks, paths) = (run.seen().leaks, run.paths());
+    cases.expect(leaks.count + paths.count == 0, || {
+        Finding::shown(
+            "messages of errors",
+            [leaks.first, paths.first].concat(),
+            "messages without class names, file paths or stack traces",
+            "return INTERNAL_ERROR with a general message, and write the details to the log",
+        )
+    });
+}
+
+/// The patterns that the protocol's own runner rejects in messages.
+static OFFICIAL: LazyLock<Option<RegexSet>> = LazyLock::new(|| {
+    RegexSet::new([
+        r"(?i)(?:type|reference|syntax)error",
+        r"(?i)at\s+\S+",
+        r"(?i)/(?:src|node_modules)/",
+        r"(?i)\.[tj]s:[0-9]+",
+    ])
+    .ok()
+});
+
+/// Removes the descriptions of parameters from a message, which must repeat them (REQ-ERR-06).
+fn without_descriptions(run: &Run, operation: &str, message: &str) -> String {
+    let mut rest = message.to_owned();
+    let parameters = run.adapter.operation(operation).into_iter().flat_map(|it| &it.parameters);
+    for parameter in parameters {
+        let description = parameter.member("description").and_then(Value::as_str);
+        let description = description.unwrap_or_default().trim().trim_end_matches('.');
+        let sentence = description.split(". ").next().unwrap_or_default();
+        for quoted in [description, sentence].into_iter().filter(|quoted| !quoted.is_empty()) {
+            rest = rest.replace(quoted, "");
+        }
+    }
+    rest
+}
+
+pub(super) fn official_patterns(run: &Run, exchange: &Exchange, cases: &Cases) {
+    for (operation, error) in errors(exchange) {
+        let message = without_descriptions(run, operation, text(error, "message"));
+        let is_hit = OFFICIAL.as_ref().is_some_and(|official| official.is_match(&message));
+        cases.expect(!is_hit, || {
+            Finding::of(
+                exchange,
+                format!("{}: {}", subject(exchange), text(error, "code")),
+                "a message without the names of language errors, paths, and `at` before another word: \
+                 the protocol's own runner rejects these",
+                "rephrase the message: the runner takes `format x`, `that x` and `at x` for lines of a \
+                 stack trace",
+            )
+        });
+    }
+}
+
+/// A distinctive value.
+const SECRET: &str = "Conformance-Secret-7141";
+
+pub(super) async fn echo(run: &Run, cases: &Cases) {
+    let sensitive = run
+        .adapter
+        .parameters()
+        .filter(|(_, parameter)| parameter.member("sensitive") == Some(&Value::Bool(true)));
+    let sensitive =
+        cases.some_or_not_applicable(sensitive, "no parameter is documented as sensitive");
+    for (operation, parameter) in sensitive {
+        let shape = Shape::of(&run.adapter, parameter);
+        let wrong = [
+            json!([SECRET]),
+            json!({ SECRET: SECRET }),
+            json!(SECRET.repeat(200)),
+            json!(format!("{SECRET}\u{1}")),
+            json!(SECRET),
+        ];
+        for value in wrong.into_iter().filter(|value| !shape.accepts(value)) {
+            try_secret(run, operation, parameter, value, cases).await;
+        }
+    }
+}
+
+async fn try_secret(
+    run: &Run,
+    operation: &Operation,
+    parameter: &Parameter,
+    value: Value,
+    cases: &Cases,
+) {
+    let Some(mut params) = cases.ok_or_skip(run.with_missing_ids(operation)) else { return };
+    params.insert(parameter.name.clone(), value);
+    let Some(exchange) = run.refused_call(operation, params, cases).await else { return };
+    let is_kept = !exchange.received().to_string().contains(SECRET);
+    cases.expect(is_kept, || {
+        Finding::of(
+            &exchange,
+            format!("{}: `{}`", operation.name, parameter.name),
+            "a reply without the submitted value",
+            "do not put the values of sensitive parameters into messages or details: clients store and log \
+             replies",
+        )
+    });
+}

@@ -1,0 +1,49 @@
+//! Checks of failures: codes, details and messages.
+
+mod codes;
+mod exposure;
+mod messages;
+mod missing_items;
+
+use serde_json::Value;
+
+use super::shapes::results;
+use super::{Check, checks};
+use crate::call::Exchange;
+
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "errors.form" => Every(codes::form), ["REQ-RSP-04", "REQ-ERR-01"],
+        "`error` has `code`, `message` and optional `details` only";
+    Must 1 "errors.registry" => Every(codes::registry), ["REQ-ERR-01", "REQ-ERR-02"],
+        "Every code is one of the protocol's or has the prefix of its category";
+    Must 1 "errors.details" => Every(codes::details),
+        ["REQ-ERR-02", "REQ-ERR-07", "REQ-ERR-10", "REQ-ENC-13"],
+        "Details have the members that the protocol requires for each code";
+    Should 1 "errors.template" => Every(messages::template), ["REQ-ERR-03", "REQ-ERR-06"],
+        "Messages follow the template of their code";
+    Must 1 "errors.quoted" => Every(messages::quoted), ["REQ-ERR-03"],
+        "Messages quote values of the request in single quotes";
+    Should 1 "errors.names_parameter" => Every(messages::names_parameter), ["REQ-ERR-05"],
+        "Messages about a parameter name it and its expected type";
+    Must 1 "errors.no_internals" => Seen(exposure::no_internals), ["REQ-ERR-04"],
+        "Messages do not expose internals of the program";
+    Should 1 "errors.official_patterns" => Every(exposure::official_patterns), ["REQ-CNF-09"],
+        "Messages do not match the patterns that the protocol's own runner rejects";
+    Should 1 "errors.not_found" => Reads(missing_items::not_found),
+        ["REQ-ERR-02", "REQ-ERR-08", "REQ-ERR-07"],
+        "Reading a missing item fails with NOT_FOUND_RESOURCE";
+    Should 1 "errors.echo" => Reads(exposure::echo), ["REQ-ERR-05", "REQ-INT-13"],
+        "Messages do not repeat the values of sensitive parameters";
+];
+
+/// The failures in a reply, each with its operation.
+fn errors(exchange: &Exchange) -> impl Iterator<Item = (&str, &Value)> {
+    let failures = results(exchange).into_iter();
+    failures
+        .filter(|(_, result)| result.get("success") == Some(&Value::Bool(false)))
+        .filter_map(|(operation, result)| Some((operation, result.get("error")?)))
+}
+
+fn text<'a>(error: &'a Value, name: &str) -> &'a str {
+    error.get(name).and_then(Value::as_str).unwrap_or_default()
+}

@@ -1,0 +1,144 @@
+//! Checks of `fields`, presets and computed fields.
+
+mod absent;
+mod computed;
+mod paths;
+mod selection;
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use super::{Check, checks};
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::checks::calls::{having, valid};
+use crate::pages;
+use crate::run::Run;
+use crate::shape::Shape;
+
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "fields.presets" => Reads(selection::presets), ["REQ-FLD-01", "REQ-FLD-02"],
+        "`fields` accepts `minimal`, `standard` and `full`, each including the one before";
+    Must 2 "fields.subset" => Reads(selection::subset), ["REQ-FLD-01", "REQ-FLD-07"],
+        "Only the requested fields are returned";
+    Must 2 "fields.nested" => Reads(paths::nested), ["REQ-FLD-03", "REQ-FLD-04"],
+        "A path selects a nested field, which keeps its place";
+    Should 2 "fields.unknown" => Reads(selection::unknown), ["REQ-FLD-09"],
+        "A field that the type does not have is rejected";
+    Must 2 "fields.path_stops" => Reads(paths::path_stops), ["REQ-FLD-07", "REQ-FLD-08"],
+        "A path beyond a value without fields returns nothing of that value";
+    Should 2 "fields.path_reported" => Reads(paths::path_reported), ["REQ-FLD-09"],
+        "A path beyond a field without fields is rejected or reported in a warning";
+    Must 2 "fields.absent_skipped" => Reads(absent::absent_skipped), ["REQ-FLD-08"],
+        "A field that an item does not have is omitted without an error";
+    Must 2 "fields.page_untouched" => Reads(selection::page_untouched), ["REQ-FLD-07"],
+        "Field selection does not change `pageInfo`";
+    Should 2 "fields.computed" => Reads(computed::computed), ["REQ-CMP-01"],
+        "Requested computed fields are returned in `_computed`";
+    Must 2 "fields.computed_form" => Reads(computed::computed_form), ["REQ-CMP-02", "REQ-CMP-04"],
+        "Computed fields are declared with plain names and the types of their values";
+    Should 2 "fields.computed_claims" => Reads(computed::computed_claims),
+        ["REQ-CMP-03", "REQ-CMP-04"],
+        "Computed fields are accepted in `filter` and `sort` exactly as introspection states";
+    Should 2 "fields.type_listed" => Learned(type_listed), ["REQ-FLD-10"],
+        "`introspect types` lists FieldSelection";
+    Should 2 "fields.default_preset" => Reads(selection::default_preset), ["REQ-FLD-06"],
+        "Without `fields`, single items have all fields and search results the minimal ones";
+];
+
+/// The items whose fields are selected: those of a page, or the single one in `data`.
+fn things(data: &Value) -> Vec<&Map<String, Value>> {
+    if let Some(items) = pages::items(data) {
+        return items.into_iter().filter_map(Value::as_object).collect();
+    }
+    let Some(members) = data.as_object() else { return Vec::new() };
+    // `{"task": {…}}`, or the item itself.
+    let mut inner = members.values();
+    match (inner.next(), inner.next()) {
+        (Some(Value::Object(thing)), None) => vec![thing],
+        _ => vec![members],
+    }
+}
+
+/// The names of all fields of all items.
+fn names(data: &Value) -> BTreeSet<&str> {
+    things(data).into_iter().flat_map(Map::keys).map(String::as_str).collect()
+}
+
+/// Calls an operation with these `fields`, if any.
+async fn choose(
+    run: &Run,
+    operation: &Operation,
+    fields: Option<Value>,
+    cases: &Cases,
+) -> Option<Exchange> {
+    let mut params = valid(run, operation, cases)?;
+    params.extend(fields.map(|fields| ("fields".to_owned(), fields)));
+    run.call(operation, params, cases).await
+}
+
+/// Calls an operation with all fields. Skips the case if the result is empty.
+async fn full(run: &Run, operation: &Operation, cases: &Cases) -> Option<Exchange> {
+    let exchange = choose(run, operation, Some(json!("full")), cases).await?;
+    let has_any = exchange.data().is_some_and(|data| !names(data).is_empty());
+    if !has_any {
+        cases.skip_scarce(format!(
+            "`{}` returned no fields to select ({})",
+            operation.name,
+            exchange.summary()
+        ));
+        return None;
+    }
+    Some(exchange)
+}
+
+fn about(operation: &Operation) -> String {
+    format!("{}: fields", operation.name)
+}
+
+/// Whether a name may be part of a path.
+fn is_path(name: &str) -> bool {
+    name.starts_with(|letter: char| letter.is_ascii_lowercase())
+        && name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'))
+}
+
+/// The fields of an operation's item type, as introspection documents them.
+fn fields_of_type<'a>(run: &'a Run, operation: &'a Operation) -> Vec<Shape<'a>> {
+    let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
+    let fields = |name: &str| -> Vec<&'a Value> {
+        let known = run.adapter.types.iter().find(|known| known.name == name);
+        let fields = known.and_then(|known| known.reply.pointer("/data/type/fields")?.as_array());
+        fields.into_iter().flatten().collect()
+    };
+    let mut found = returned.map(fields).unwrap_or_default();
+    let items = found.iter().find(|field| field.get("name").is_some_and(|name| name == "items"));
+    if let Some(item) = items.and_then(|items| items.pointer("/items/type")?.as_str()) {
+        found = fields(item);
+    }
+    let shapes = found.into_iter().filter_map(Value::as_object);
+    shapes.map(|field| Shape::new(field, &run.adapter.types)).collect()
+}
+
+fn type_listed(run: &Run, cases: &Cases) {
+    if having(run, "fields", cases).is_empty() {
+        return;
+    }
+    let found = run.adapter.types.iter().find(|known| known.name == "FieldSelection");
+    let details = found.and_then(|found| found.reply.pointer("/data/type"));
+    let names: Vec<_> = details
+        .and_then(|details| details.get("fields")?.as_array())
+        .into_iter()
+        .flatten()
+        .filter_map(|field| field.get("name")?.as_str())
+        .collect();
+    cases.expect(["presets", "fields"].iter().all(|name| names.contains(name)), || {
+        Finding::shown(
+            "introspect types",
+            details.cloned().unwrap_or_default(),
+            "an object FieldSelection with `presets`, `fields` and `computed_fields`",
+            "list the type, so that clients can see the fields to select",
+        )
+    });
+}

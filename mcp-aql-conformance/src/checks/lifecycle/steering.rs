@@ -1,0 +1,178 @@
+//! Checks of cancelling and retrying executions, and of the documented support for both.
+
+use serde_json::json;
+
+use super::execution::{Starter, is_final, lifecycle, member, starters, supporting, supports};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::run::Run;
+
+pub(super) async fn cancel(run: &Run, cases: &Cases) {
+    for starter in supporting(run, "supports_cancel", cases) {
+        let Some(cancel) = starter.steering.cancel else {
+            cases.skip_without(format!(
+                "an operation with a required parameter `execution_id` that cancels executions of `{}`",
+                starter.operation.name
+            ));
+            continue;
+        };
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(cancelled) = execution.call(run, cancel, cases).await else { continue };
+        let Some(end) = execution.follow(run, cases).await.and_then(|mut seen| seen.pop()) else {
+            continue;
+        };
+        let status = member(&end, "status").unwrap_or_default();
+        // The execution may have finished before it was cancelled.
+        let was_over = cancelled.failure().is_some()
+            || member(&cancelled, "status")
+                .is_some_and(|reported| reported == status && is_final(reported));
+        if cancelled.succeeded() && !is_final(status) {
+            // Cancelling may take some time in a custom state.
+            cases.skip_without(format!(
+                "an execution of `{}` that stops in time after cancelling",
+                starter.operation.name
+            ));
+            continue;
+        }
+        let holds = status == "cancelled" || (was_over && is_final(status));
+        cases.expect(holds, || Finding {
+            received: json!([cancelled.received(), end.received()]),
+            ..Finding::of(
+                &cancelled,
+                &starter.operation.name,
+                "the state cancelled in time, or a failure because it was finished",
+                "stop a cancelled execution, and report the state cancelled from then on",
+            )
+        });
+    }
+}
+
+pub(super) async fn claims(run: &Run, cases: &Cases) {
+    for starter in starters(run, cases) {
+        let operation = starter.operation;
+        let reported = lifecycle(operation).cloned().unwrap_or_default();
+        let steering = starter.steering;
+        for (claim, means) in
+            [("supports_cancel", steering.cancel), ("supports_retry", steering.retry)]
+        {
+            cases.expect(means.is_some() || !supports(operation, claim), || {
+                Finding::shown(
+                    format!("{}: lifecycle.{claim}", operation.name),
+                    reported.clone(),
+                    "false, or an operation with a required `execution_id` for it",
+                    "claim only features with an operation",
+                )
+            });
+        }
+        begins_one(run, starter, cases).await;
+        reports(run, starter, cases).await;
+        let Some(cancel) = steering.cancel else { continue };
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(tried) = execution.call(run, cancel, cases).await else { continue };
+        let Some(looked) = execution.look(run, cases).await else { continue };
+        // A finished execution does not show whether cancelling works.
+        let is_running = member(&looked, "status").is_some_and(|status| !is_final(status));
+        let was_cancelled =
+            tried.succeeded() && (is_running || member(&looked, "status") == Some("cancelled"));
+        let claimed = supports(operation, "supports_cancel");
+        cases.expect(
+            if claimed { !(tried.failure().is_some() && is_running) } else { !was_cancelled },
+            || Finding {
+                received: json!([tried.received(), looked.received()]),
+                ..Finding::of(
+                    &tried,
+                    format!("{}: lifecycle.supports_cancel", operation.name),
+                    match claimed {
+                        true => "a cancelled execution, because it was running and `lifecycle` claims support",
+                        false => "a failure, because `lifecycle` denies support",
+                    },
+                    "state the real support in `lifecycle`",
+                )
+            },
+        );
+    }
+}
+
+/// Checks that an operation without progress reporting reports no progress.
+async fn reports(run: &Run, starter: Starter<'_>, cases: &Cases) {
+    if supports(starter.operation, "progress_reporting") {
+        return;
+    }
+    let Some(execution) = starter.begin(run, cases).await else { return };
+    let Some(seen) = execution.follow(run, cases).await else { return };
+    let progress = |state: &&Exchange| {
+        state
+            .data()
+            .and_then(|data| data.get("progress"))
+            .is_some_and(|reported| !reported.is_null())
+    };
+    let reporting = seen.iter().find(progress);
+    cases.expect(reporting.is_none(), || {
+        Finding::of(
+            reporting.unwrap_or(&execution.begun),
+            format!("{}: lifecycle.progress_reporting", starter.operation.name),
+            "a state without `progress`, because `lifecycle` denies support",
+            "state the real support in `lifecycle`",
+        )
+    });
+}
+
+/// Checks that an operation with a lifecycle returns an execution.
+async fn begins_one(run: &Run, starter: Starter<'_>, cases: &Cases) {
+    let Some(()) = run.permits(starter.operation, cases) else { return };
+    let Some(params) = run.to_run(starter.operation, cases).await else { return };
+    let Some(begun) = run.act(starter.operation, params, cases).await else { return };
+    // A rejected call does not start an execution.
+    if !begun.succeeded() {
+        return;
+    }
+    let holds = member(&begun, "execution_id").is_some() && member(&begun, "status").is_some();
+    cases.expect(holds, || {
+        Finding::of(
+            &begun,
+            &starter.operation.name,
+            "`execution_id` and `status`: because introspection documents a lifecycle",
+            "omit `lifecycle` if the call returns its result directly",
+        )
+    });
+}
+
+pub(super) async fn retry(run: &Run, cases: &Cases) {
+    for starter in supporting(run, "supports_retry", cases) {
+        let Some(retry) = starter.steering.retry else {
+            cases.skip_without(format!(
+                "an operation with a required parameter `execution_id` that retries executions of `{}`",
+                starter.operation.name
+            ));
+            continue;
+        };
+        let Some(execution) = starter.begin(run, cases).await else { continue };
+        let Some(end) = execution.end(run, cases).await else { continue };
+        let status = member(&end, "status").unwrap_or_default().to_owned();
+        let Some(again) = execution.call(run, retry, cases).await else { continue };
+        let Some(after) = execution.look(run, cases).await else { continue };
+        if status == "failed" {
+            cases.expect(again.succeeded(), || {
+                Finding::of(
+                    &again,
+                    &starter.operation.name,
+                    "a success, because the execution has failed and can be retried",
+                    "change the state from failed to running",
+                )
+            });
+            continue;
+        }
+        let is_left = member(&after, "status") == Some(status.as_str());
+        cases.expect(!again.succeeded() && is_left, || Finding {
+            received: json!([again.received(), after.received()]),
+            ..Finding::of(
+                &again,
+                &starter.operation.name,
+                format!(
+                    "a failure and still {status}, because only failed executions can be retried"
+                ),
+                "retry failed executions only",
+            )
+        });
+    }
+}

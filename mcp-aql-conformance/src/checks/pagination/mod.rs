@@ -1,0 +1,64 @@
+//! Checks of pages, their cursors, and the items of all pages together.
+
+mod combinations;
+mod cursors;
+mod forms;
+mod sizes;
+mod walks;
+
+use super::{Check, checks};
+use crate::adapter::Operation;
+use crate::cases::Cases;
+use crate::pages;
+use crate::run::Run;
+
+/// The page size of walks. It is small to get several pages.
+const SMALL_PAGE_SIZE: usize = 2;
+
+pub(super) const CHECKS: &[Check] = checks![
+    Must 2 "pagination.documented" => Reads(forms::documented), ["REQ-COL-08", "REQ-INT-21"],
+        "Operations with several pages document how to get the next page";
+    Must 2 "pagination.both_ways" => Learned(forms::both_ways), ["REQ-PAG-01", "REQ-PAG-10"],
+        "Operations with cursors support `first`, `after`, `last` and `before`";
+    Must 2 "pagination.form" => Reads(forms::form), ["REQ-PAG-04", "REQ-PAG-05"],
+        "A page has `pageInfo` with booleans, and with cursors if it has items";
+    Should 2 "pagination.items_or_edges" => Reads(forms::items_or_edges), ["REQ-PAG-07"],
+        "A page has `items` or `edges`, but not both";
+    Must 2 "pagination.forward" => Reads(walks::forward), ["REQ-PAG-01", "REQ-PAG-09"],
+        "Small pages together have the items of one large page";
+    Must 2 "pagination.backward" => Reads(walks::backward),
+        ["REQ-PAG-01", "REQ-PAG-09", "REQ-PAG-10"],
+        "Pages in reverse order have the same items";
+    Must 2 "pagination.combinations" => Reads(combinations::combinations), ["REQ-PAG-02"],
+        "Contradictory parameters are rejected";
+    Should 2 "pagination.combination_details" => Reads(combinations::combination_details),
+        ["REQ-PAG-03"],
+        "The failure of contradictory parameters states them and the correction";
+    Must 2 "pagination.bad_cursor" => Reads(cursors::bad_cursor), ["REQ-PAG-09", "REQ-RQ-08"],
+        "A malformed cursor is rejected";
+    Should 2 "pagination.tampered_cursor" => Reads(cursors::tampered_cursor), ["REQ-PAG-10"],
+        "A modified cursor is rejected";
+    Should 2 "pagination.forged_cursor" => Changes(cursors::forged_cursor),
+        ["REQ-PAG-10", "REQ-RQ-08"],
+        "A forged cursor, or one of another list, is rejected";
+    Must 2 "pagination.cursor_form" => Reads(forms::cursor_form), ["REQ-PAG-09"],
+        "Cursors are URL-safe text";
+    Should 2 "pagination.clamp" => Reads(sizes::clamp), ["REQ-PAG-08"],
+        "A page size above the maximum is reduced to the maximum";
+    Should 2 "pagination.zero" => Reads(sizes::zero), ["REQ-PAG-04", "REQ-RQ-08"],
+        "A page size of zero gives an empty page or is rejected";
+    Must 2 "pagination.negative" => Reads(sizes::negative), ["REQ-RQ-07", "REQ-RQ-08"],
+        "Negative and fractional page sizes are rejected";
+    Should 2 "pagination.total" => Reads(walks::total), ["REQ-PAG-06"],
+        "`totalCount`, if present, is the number of items";
+    Should 2 "pagination.numbered_form" => Reads(forms::numbered_form), ["REQ-PAG-11"],
+        "Pages by number or offset have `pagination`";
+];
+
+/// The operations with cursors, except those that walk graphs, whose pages have no items.
+fn paged<'a>(run: &'a Run, cases: &Cases) -> Vec<&'a Operation> {
+    let paged = run.adapter.reads().filter(|operation| {
+        pages::is_paged(operation) && operation.name != super::relationships::OPERATION
+    });
+    cases.some_or_not_applicable(paged, "no READ operation documents `first` and `after`")
+}

@@ -1,0 +1,194 @@
+//! Checks of parameters: accepted, missing, unknown and invalid ones.
+//!
+//! Calls that must be rejected name missing items, so that they change nothing if they run.
+
+mod accepted;
+mod missing;
+mod names;
+mod places;
+mod rejected;
+
+use serde_json::{Map, Value, json};
+
+use super::{Check, checks};
+use crate::adapter::{Operation, Parameter};
+use crate::call::{Exchange, Failure};
+use crate::cases::{Cases, Skip};
+use crate::category::Category;
+use crate::nouns::is_identifier;
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = checks![
+    Must 1 "parameters.nested" => Reads(places::nested), ["REQ-RQ-01", "REQ-RQ-03"],
+        "READ operations read parameters from `params`";
+    Must 1 "parameters.top_level" => Changes(places::top_level), ["REQ-RQ-03"],
+        "Every operation also accepts parameters beside `operation`";
+    Must 1 "parameters.nested_wins" => Changes(places::nested_wins), ["REQ-RQ-03"],
+        "A value in `params` takes precedence over one of the same name beside `operation`";
+    Must 1 "parameters.params_not_object" => Changes(places::params_not_object),
+        ["REQ-RQ-01", "REQ-RQ-08"],
+        "A `params` that is not an object is rejected";
+    Must 1 "parameters.missing_required" => Changes(missing::missing_required),
+        ["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20", "REQ-CNF-07"],
+        "A missing required parameter is named in a VALIDATION_MISSING_PARAM";
+    Should 1 "parameters.missing_text" => Changes(missing::missing_text), ["REQ-ERR-06"],
+        "The message about a missing parameter states its name and the expected type";
+    Should 1 "parameters.missing_description" => Changes(missing::missing_description),
+        ["REQ-ERR-06"],
+        "The message about a missing parameter contains the description in introspection";
+    Must 1 "parameters.null_required" => Changes(missing::null_required),
+        ["REQ-RQ-07", "REQ-ENC-15"],
+        "null is rejected for a required parameter";
+    Must 1 "parameters.null_optional" => Changes(missing::null_optional),
+        ["REQ-RQ-08", "REQ-ENC-15"],
+        "null for an optional parameter is ignored or rejected";
+    Must 1 "parameters.order" => Changes(missing::order), ["REQ-RQ-07"],
+        "Missing parameters are reported before wrong types, then unknown names, then constraints";
+    Must 1 "parameters.required_agree" => Every(missing::required_agree),
+        ["REQ-INT-20", "REQ-RQ-07"],
+        "Parameters that introspection shows as optional are optional";
+    Must 1 "parameters.wrong_type" => Changes(rejected::wrong_type),
+        ["REQ-RQ-07", "REQ-RQ-08", "REQ-INT-20"],
+        "Values of a wrong JSON type are rejected with VALIDATION_INVALID_TYPE";
+    Must 1 "parameters.enum" => Changes(rejected::words), ["REQ-RQ-07"],
+        "Values outside an `enum` are rejected";
+    Must 1 "parameters.minimum" => Changes(rejected::minimum), ["REQ-RQ-07"],
+        "Numbers below a `minimum` are rejected";
+    Must 1 "parameters.maximum" => Changes(rejected::maximum), ["REQ-RQ-07"],
+        "Numbers above a `maximum` are rejected";
+    Must 1 "parameters.length" => Changes(rejected::length), ["REQ-RQ-07", "REQ-INT-20"],
+        "Texts shorter than `minLength` or longer than `maxLength` are rejected";
+    Must 1 "parameters.pattern" => Changes(rejected::pattern), ["REQ-RQ-07"],
+        "Texts that do not match a `pattern` are rejected";
+    Must 1 "parameters.format" => Changes(rejected::format),
+        ["REQ-RQ-07", "REQ-ENC-03", "REQ-INT-20"],
+        "Texts that do not match their `format` are rejected";
+    Must 1 "parameters.items" => Changes(rejected::items), ["REQ-RQ-07", "REQ-INT-20"],
+        "Lists with invalid items are rejected";
+    Must 1 "parameters.members" => Changes(rejected::members), ["REQ-INT-20", "REQ-INT-22"],
+        "Objects of a named type with missing or wrong fields are rejected";
+    Should 1 "parameters.details_names" => Changes(rejected::details_names),
+        ["REQ-ERR-05", "REQ-ERR-07"],
+        "`details.param_name` of a rejected value names its parameter";
+    Must 1 "parameters.boundaries" => Changes(accepted::boundaries), ["REQ-INT-20"],
+        "Values at the bounds of their constraints are accepted";
+    // Operations with configured parameters may act on items of other checks.
+    Must 1 "parameters.documented_accepted" => Alone(accepted::documented_accepted),
+        ["REQ-INT-20", "REQ-CNF-08"],
+        "Every documented parameter is accepted";
+    Must 1 "parameters.default_effect" => Reads(accepted::default_effect), ["REQ-RQ-09"],
+        "A documented default applies if the parameter is omitted";
+    Should 1 "parameters.shared_agree" => Learned(accepted::shared_agree), ["REQ-RQ-13"],
+        "Parameters of one name agree in type and default across operations";
+    Must 1 "parameters.unknown_nested" => Changes(names::unknown_nested),
+        ["REQ-UNK-01", "REQ-UNK-02", "REQ-UNK-08"],
+        "An unknown name in `params` is rejected with a VALIDATION_UNKNOWN_PARAM that names it";
+    Must 1 "parameters.unknown_top_level" => Changes(names::unknown_top_level), ["REQ-UNK-04"],
+        "An unknown name beside `operation` is rejected like one in `params`";
+    Should 1 "parameters.unknown_all_named" => Changes(names::unknown_all_named), ["REQ-UNK-03"],
+        "All unknown names are reported at once";
+    Must 1 "parameters.reserved_prefix" => Changes(names::reserved_prefix), ["REQ-UNK-05"],
+        "Names that start with `_` are never unknown";
+    Must 1 "parameters.undocumented" => Changes(names::undocumented),
+        ["REQ-INT-21", "REQ-UNK-01", "REQ-CNF-08"],
+        "Undocumented parameters of the protocol are rejected";
+    Must 1 "parameters.camel_case" => Changes(names::camel_case), ["REQ-RQ-05", "REQ-UNK-01"],
+        "camelCase spellings are accepted or rejected, never ignored";
+];
+
+/// All operations with well-formed parameters, except `introspect`, which has its own checks.
+fn all<'a>(run: &'a Run, cases: &Cases) -> Vec<(&'a Operation, Map<String, Value>)> {
+    run.adapter
+        .operations
+        .iter()
+        .filter(|operation| operation.name != "introspect")
+        .filter_map(|operation| {
+            Some((operation, cases.ok_or_skip(run.with_missing_ids(operation))?))
+        })
+        .collect()
+}
+
+/// The parameters with one more, and with others that it depends on.
+fn with(
+    params: &Map<String, Value>,
+    operation: &Operation,
+    name: &str,
+    value: Value,
+) -> Map<String, Value> {
+    let mut params = params.clone();
+    let beside = match name {
+        "after" => Some(("first", json!(1))),
+        "before" => Some(("last", json!(1))),
+        "include_items" => Some(("aggregate", json!({ "conformance": { "count": true } }))),
+        "order" => Some(("sort", json!("conformance"))),
+        _ => None,
+    };
+    if let Some((other, value)) = beside.filter(|(other, _)| operation.parameter(other).is_some()) {
+        params.entry(other).or_insert(value);
+    }
+    params.insert(name.to_owned(), value);
+    params
+}
+
+/// Sends a call that must fail. Skips the case if the reply concerns something other than parameters, which
+/// other checks report.
+async fn refused(
+    run: &Run,
+    operation: &Operation,
+    arguments: Value,
+    cases: &Cases,
+) -> Option<Exchange> {
+    let exchange = run.refused(&operation.tool, arguments, cases).await?;
+    let code = exchange.code();
+    let why = if !exchange
+        .body()
+        .is_some_and(|body| body.get("success").is_some_and(Value::is_boolean))
+    {
+        format!("`{}` did not return an operation result", operation.name)
+    } else if code == Some("NOT_FOUND_OPERATION") {
+        format!("`{}` is listed but does not exist", operation.name)
+    } else if let Some(missed) = missing::optional(operation, &exchange) {
+        format!("`{}` requires `{missed}`, which is documented as optional", operation.name)
+    } else {
+        return Some(exchange);
+    };
+    cases.skip_without(why);
+    None
+}
+
+/// Whether a failure has one of these codes and names the parameter in its details or its message.
+fn refuses(exchange: &Exchange, codes: &[&str], parameter: &str) -> bool {
+    exchange.failure().is_some_and(|failure| {
+        codes.contains(&failure.code)
+            && (is_named(&failure, parameter) || failure.message.contains(parameter))
+    })
+}
+
+/// Whether the details of a failure name the parameter or a part of it: `tags[0]` of `tags`.
+fn is_named(failure: &Failure<'_>, parameter: &str) -> bool {
+    let name = failure.details.get("param_name").and_then(Value::as_str);
+    let rest = name.and_then(|name| name.strip_prefix(parameter));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+/// Whether a successful call is harmless: it names a missing item, or it only creates or reads.
+fn is_harmless(operation: &Operation) -> bool {
+    match operation.category {
+        Some(Category::Create) => true,
+        Some(Category::Read) => operation.is_read(),
+        _ => operation.required().any(|parameter| is_identifier(&parameter.name)),
+    }
+}
+
+/// The reason to skip a generated value that was rejected for rules that introspection cannot express.
+fn unfit(operation: &Operation) -> Skip {
+    Skip::NoFixture(format!(
+        "values that `{name}` accepts: generated ones were rejected, add some under [params.{name}]",
+        name = operation.name
+    ))
+}
+
+/// The subject of a finding: an operation and one of its parameters.
+fn subject(operation: &Operation, parameter: &Parameter) -> String {
+    format!("{}: {}", operation.name, parameter.name)
+}

@@ -1,0 +1,120 @@
+//! Checks of relationships between elements.
+
+mod documentation;
+mod records;
+
+use serde_json::{Map, Value, json};
+
+use super::{Check, checks};
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::Cases;
+use crate::run::Run;
+use crate::values;
+
+/// The operation that follows relationships.
+pub(super) const OPERATION: &str = "query_relationships";
+
+/// The maximum number of elements that are searched for one with relationships.
+const MAX_ROOTS: usize = 24;
+
+/// The maximum number of records that are read one by one.
+const MAX_RECORDS: usize = 100;
+
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "relationships.parameters" => Learned(documentation::parameters),
+        ["REQ-REL-01", "REQ-REL-02"],
+        "`query_relationships` requires `root` and `direction`, and supports the protocol's options";
+    Should 2 "relationships.capabilities" => Reads(documentation::capabilities),
+        ["REQ-REL-05", "REQ-REL-07"],
+        "Directions, types and the maximum depth are documented, and results agree with them";
+    Should 2 "relationships.form" => Reads(records::form), ["REQ-REL-04"],
+        "Records, nodes and edges have the protocol's members";
+    Should 2 "relationships.directions" => Reads(records::directions), ["REQ-REL-01"],
+        "The direction `both` combines `incoming` and `outgoing`";
+    Should 2 "relationships.depth" => Reads(records::depth), ["REQ-REL-02"],
+        "Records are within `depth`, and a larger depth returns no fewer records";
+    Should 2 "relationships.max_depth" => Reads(documentation::max_depth), ["REQ-REL-07"],
+        "Walks reach `max_depth` and no further";
+    Should 2 "relationships.narrowed" => Reads(documentation::narrowed),
+        ["REQ-REL-02", "REQ-REL-05", "REQ-REL-07"],
+        "Every listed type is accepted as `relationship` and selects records of that type";
+    Should 2 "relationships.include" => Reads(records::include), ["REQ-REL-03"],
+        "`include` selects the sections of the result";
+    Should 2 "relationships.cycle_end" => Reads(records::cycle_end), ["REQ-REL-06"],
+        "Walks end at cycles and return every node once";
+    Should 2 "relationships.pages" => Reads(records::in_pages), ["REQ-REL-02"],
+        "The pages of records together have all records";
+    Should 2 "relationships.missing" => Reads(records::missing), ["REQ-REL-01", "REQ-ERR-07"],
+        "A missing element has no relationships";
+];
+
+fn operation<'a>(run: &'a Run, cases: &Cases) -> Option<&'a Operation> {
+    let found = run.adapter.reads().find(|operation| operation.name == OPERATION);
+    if found.is_none() {
+        cases.not_applicable(format!("the adapter has no READ operation `{OPERATION}`"));
+    }
+    found
+}
+
+fn documented_support(operation: &Operation) -> &Value {
+    operation.details().get("relationship_capabilities").unwrap_or(&Value::Null)
+}
+
+/// The maximum depth of a walk.
+fn furthest(operation: &Operation) -> u64 {
+    let reported = documented_support(operation).get("max_depth").and_then(Value::as_u64);
+    let maximum = operation.parameter("depth").and_then(|depth| depth.member("maximum")?.as_u64());
+    reported.or(maximum).unwrap_or(2).clamp(1, 10)
+}
+
+fn records(exchange: &Exchange) -> Vec<&Value> {
+    list(exchange, "/relationships")
+}
+
+fn list<'a>(exchange: &'a Exchange, path: &str) -> Vec<&'a Value> {
+    let list = exchange.data().and_then(|data| data.pointer(path)?.as_array());
+    list.into_iter().flatten().collect()
+}
+
+async fn ask(
+    run: &Run,
+    operation: &Operation,
+    (root, direction): (&Value, &str),
+    more: Value,
+    cases: &Cases,
+) -> Option<Exchange> {
+    let mut params = Map::from_iter([
+        ("root".to_owned(), root.clone()),
+        ("direction".to_owned(), json!(direction)),
+    ]);
+    let mut more = more.as_object().cloned().unwrap_or_default();
+    // Operations reject undocumented parameters.
+    more.retain(|name, _| operation.parameter(name).is_some());
+    params.extend(more);
+    run.call(operation, params, cases).await
+}
+
+/// Returns an element with relationships, and all of them up to the maximum depth. Skips the case if there
+/// is none.
+async fn root<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Value, Exchange)> {
+    let operation = operation(run, cases)?;
+    let parameter = operation.parameter("root")?;
+    let mut tried: Vec<Value> = Vec::new();
+    for turn in 0..MAX_ROOTS {
+        let Some(root) = values::of(run, operation, parameter, turn) else { continue };
+        if tried.contains(&root) {
+            continue;
+        }
+        let more = json!({ "depth": furthest(operation), "first": MAX_RECORDS });
+        let exchange = ask(run, operation, (&root, "both"), more, cases).await?;
+        if !records(&exchange).is_empty() {
+            return Some((operation, root, exchange));
+        }
+        tried.push(root);
+    }
+    cases.skip_without(format!(
+        "an element with relationships: add `root` under [params.{OPERATION}]"
+    ));
+    None
+}

@@ -1,0 +1,85 @@
+//! Checks of concurrent, large and deeply nested requests.
+
+use futures_util::future::join_all;
+use serde_json::json;
+
+use super::probe::{Probe, reply_value};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding, Skip};
+use crate::run::Run;
+use crate::wire::Answer;
+
+pub(super) async fn pipelined(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    let Some(connection) = probe.connection().await else { return };
+    let names: Vec<_> =
+        run.adapter.operations.iter().map(|operation| operation.name.as_str()).collect();
+    let calls = names.iter().cycle().take(run.at_once()).map(|name| async move {
+        let params = json!({ "query": "operations", "name": name });
+        let arguments = json!({ "operation": "introspect", "params": params });
+        (*name, Exchange::make(connection, &run.adapter.introspect, arguments, None).await)
+    });
+    for (name, exchange) in join_all(calls).await {
+        if let Some(too_fast) = Skip::rate_limited(&exchange) {
+            cases.skip(too_fast);
+            continue;
+        }
+        let reported = exchange.body().and_then(|body| body.pointer("/data/operation/name"));
+        cases.expect(reported == Some(&json!(name)), || {
+            Finding::shown(
+                format!("{} requests at once", run.at_once()),
+                exchange.received(),
+                format!("the details of `{name}`, which this request named"),
+                "send each reply with the id of its request; state a lower limit of concurrent requests \
+                 as `max_concurrent_requests` in `_protocol`",
+            )
+        });
+    }
+    probe.close().await;
+}
+
+pub(super) async fn large_request(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    let Some(connection) = probe.connection().await else { return };
+    // The whole request stays below 64 KB, the minimum limit. No operation has such a long name, and
+    // adapters may limit the length of names.
+    let params = json!({ "query": "operations", "name": "x".repeat(60_000) });
+    let arguments = json!({ "operation": "introspect", "params": params });
+    let call = json!({ "name": run.adapter.introspect, "arguments": arguments });
+    let answer = connection.request("tools/call", &call).await;
+    let reported = reply_value(&answer);
+    let is_too_large =
+        reported.to_string().contains("VALIDATION_PAYLOAD_TOO_LARGE") || !reported.is_object();
+    cases.expect(matches!(answer, Answer::Result(_)) && !is_too_large, || {
+        Finding::shown(
+            "`introspect` with a name of 60000 letters",
+            reported.clone(),
+            "any reply except that the request is too large",
+            "accept requests and strings of at least 65536 bytes",
+        )
+    });
+    probe.close().await;
+}
+
+pub(super) async fn deep_json(run: &Run, cases: &Cases) {
+    let mut probe = Probe::new(run, cases);
+    for depth in [200, 5_000, 100_000] {
+        for (open, close) in [("[", "]"), ("{\"a\":", "}")] {
+            let deep = format!("{}1{}", open.repeat(depth), close.repeat(depth));
+            let params = format!(
+                "{{\"name\":{},\"arguments\":{{\"operation\":\"introspect\",\"params\":\
+                 {{\"query\":\"operations\",\"name\":{deep}}}}}}}",
+                json!(run.adapter.introspect)
+            );
+            probe
+                .refuses(
+                    "tools/call",
+                    &params,
+                    &format!("JSON that is {depth} levels deep"),
+                    "limit the depth in the parser",
+                )
+                .await;
+        }
+    }
+    probe.close().await;
+}

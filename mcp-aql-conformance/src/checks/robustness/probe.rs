@@ -1,0 +1,127 @@
+//! A connection for invalid messages, which is replaced when it breaks.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::cases::{Cases, Finding, Skip};
+use crate::json_size::is_light;
+use crate::run::Run;
+use crate::wire::{Answer, Connection, NoResponse};
+
+/// The time limit of a reply to an invalid message.
+const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A connection of the check that is replaced when it breaks.
+pub(super) struct Probe<'a> {
+    pub(super) run: &'a Run,
+    pub(super) cases: &'a Cases,
+    pub(super) connection: Option<Connection>,
+}
+
+impl<'a> Probe<'a> {
+    pub(super) fn new(run: &'a Run, cases: &'a Cases) -> Self {
+        Self { run, cases, connection: None }
+    }
+
+    /// Returns the connection. Skips the case if it cannot be opened.
+    pub(super) async fn connection(&mut self) -> Option<&Connection> {
+        let is_over = self.connection.as_ref().is_none_or(|it| it.ended().is_some());
+        if is_over {
+            match self.run.open().await {
+                Ok(connection) => self.connection = Some(connection),
+                Err(lost) => {
+                    self.cases.skip(Skip::CutShort(lost.to_string()));
+                    self.connection = None;
+                }
+            }
+        }
+        self.connection.as_ref()
+    }
+
+    pub(super) fn patience(&self) -> Duration {
+        REPLY_TIMEOUT.min(self.run.settings.limits.request)
+    }
+
+    /// Checks that the connection still answers an ordinary call. Otherwise reports a finding and lets the
+    /// next case open a new connection.
+    pub(super) async fn survives(&mut self, sent: &str, mend: &str) {
+        let Some(connection) = &self.connection else { return };
+        let params = json!({ "operation": "introspect", "params": { "query": "types" } });
+        let call = json!({ "name": self.run.adapter.introspect, "arguments": params });
+        let answer = connection.request_within("tools/call", &call, self.patience()).await;
+        let is_well = matches!(answer, Answer::Result(_));
+        self.cases.expect(is_well, || Finding {
+            sent: json!(shortened(sent)),
+            ..Finding::shown(
+                shortened(sent),
+                reply_value(&answer),
+                "a reply to the following call of `introspect`",
+                mend,
+            )
+        });
+        if !is_well {
+            self.connection = None;
+        }
+    }
+
+    /// Sends a request that must be rejected: by a JSON-RPC error, by a result with `isError`, or by a
+    /// failure.
+    pub(super) async fn refuses(&mut self, method: &str, params: &str, what: &str, mend: &str) {
+        let patience = self.patience();
+        let Some(connection) = self.connection().await else { return };
+        let id = connection.next_id();
+        let message = format!(
+            "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"{method}\",\"params\":{params}}}"
+        );
+        let answer = connection.exchange(&json!(id), message.clone().into_bytes(), patience).await;
+        let is_refused = match &answer {
+            Answer::Error { .. } => true,
+            Answer::Result(result) => is_failure(result),
+            // An HTTP server may reject the request before it parses it.
+            Answer::NoResponse(lost) => matches!(lost, NoResponse::Status(400..=499)),
+        };
+        self.cases.expect(is_refused, || Finding {
+            sent: json!(shortened(&message)),
+            ..Finding::shown(what, reply_value(&answer), "a failure or an error", mend)
+        });
+        if matches!(answer, Answer::NoResponse(NoResponse::TimedOut(_))) {
+            self.connection = None;
+            return;
+        }
+        self.survives(&message, mend).await;
+    }
+
+    pub(super) async fn close(self) {
+        if let Some(connection) = self.connection {
+            connection.close().await;
+        }
+    }
+}
+
+/// Whether a tool result is a failure.
+fn is_failure(result: &Value) -> bool {
+    let text = result.pointer("/content/0/text").and_then(Value::as_str);
+    let light = text.filter(|text| is_light(text.as_bytes()));
+    let body = light.and_then(|text| serde_json::from_str::<Value>(text).ok());
+    result.get("isError") == Some(&json!(true))
+        || body.is_some_and(|body| body.get("success") == Some(&json!(false)))
+}
+
+/// A message shortened for the report.
+fn shortened(message: &str) -> String {
+    let mut text: String = message.chars().take(200).collect();
+    if text.len() < message.len() {
+        text.push_str(&format!("… ({} bytes)", message.len()));
+    }
+    text
+}
+
+/// The reply in the form of reports.
+pub(super) fn reply_value(answer: &Answer) -> Value {
+    match answer {
+        Answer::Result(result) => result.clone(),
+        Answer::Error { raw, .. } => json!({ "error": raw }),
+        Answer::NoResponse(lost) => json!(lost.to_string()),
+    }
+}

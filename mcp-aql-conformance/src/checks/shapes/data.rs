@@ -1,0 +1,148 @@
+//! Checks of the form of `data`.
+
+use serde_json::{Map, Value};
+
+use super::{is_batch, of_success};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::category::Category;
+use crate::items::{self, Field};
+use crate::run::Run;
+use crate::values;
+
+/// The called operation if it is a READ operation whose name starts with one of these verbs.
+fn called<'a>(run: &'a Run, exchange: &'a Exchange, verbs: &[&str]) -> Option<&'a str> {
+    let operation = run.adapter.operation(exchange.operation())?;
+    let (verb, thing) = operation.name.split_once('_')?;
+    let fits = operation.category == Some(Category::Read) && verbs.contains(&verb);
+    fits.then_some(thing)
+}
+
+pub(super) fn collection_items(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
+    if called(run, exchange, &["list", "search"]).is_none() || is_batch(exchange) {
+        return;
+    }
+    // A request may only ask for aggregations.
+    if data.get("aggregations").is_some() {
+        return;
+    }
+    let is_there =
+        ["items", "edges"].iter().any(|name| data.get(name).is_some_and(Value::is_array));
+    cases.expect(is_there, || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            "a list in `data.items`",
+            "put the items of every list into `data.items`",
+        )
+    });
+}
+
+pub(super) fn single_wrapped(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(Value::Object(data)) = of_success(exchange).and_then(|body| body.get("data")) else {
+        return;
+    };
+    let Some(thing) = called(run, exchange, &["get"]) else { return };
+    // The protocol defines another form for executions.
+    if data.contains_key("execution_id") && data.contains_key("status") {
+        return;
+    }
+    const NEUTRAL: [&str; 6] = ["result", "results", "response", "value", "item", "object"];
+    let is_only = data.len() == 1 && !NEUTRAL.iter().any(|name| data.contains_key(*name));
+    cases.expect(is_only || data.contains_key(thing), || {
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            format!("the item under its own name, {{\"{thing}\": {{…}}}} in `data`"),
+            format!("put the item into `data.{thing}`"),
+        )
+    });
+}
+
+/// Removes members that are null, which may stand for absent fields.
+fn without_nulls(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => members
+            .iter()
+            .filter(|(_, member)| !member.is_null())
+            .map(|(name, member)| (name.clone(), without_nulls(member)))
+            .collect(),
+        Value::Array(items) => items.iter().map(without_nulls).collect(),
+        other => other.clone(),
+    }
+}
+
+/// The reason why an object does not have this type. `is_undocumented` decides about members that the type
+/// does not list.
+fn misfit(
+    object: &Map<String, Value>,
+    fields: &[Field<'_>],
+    is_undocumented: impl Fn(&str) -> bool,
+) -> Option<String> {
+    for field in fields {
+        let name = field.name;
+        match object.get(name) {
+            None if field.shape.is_required() => return Some(format!("`{name}` is missing")),
+            Some(value)
+                if !(value.is_null() && !field.shape.is_required()
+                    || field.shape.accepts(value)
+                    || field.shape.accepts(&without_nulls(value))) =>
+            {
+                return Some(format!("`{name}` has another form"));
+            }
+            _ => {}
+        }
+    }
+    object
+        .keys()
+        .filter(|name| !name.starts_with('_') && fields.iter().all(|field| field.name != *name))
+        .find(|name| is_undocumented(name))
+        .map(|name| format!("the type has no field `{name}`"))
+}
+
+pub(super) fn as_typed(run: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(data) = of_success(exchange).and_then(|body| body.get("data")) else { return };
+    let Some(operation) = run.adapter.operation(exchange.operation()) else { return };
+    // These parameters select the returned fields.
+    let is_chosen =
+        ["fields", "preset", "aggregate"].iter().any(|name| operation.parameter(name).is_some());
+    if is_batch(exchange) || is_chosen || operation.name == "introspect" {
+        return;
+    }
+    let returned = operation.details().pointer("/returns/name").and_then(Value::as_str);
+    let Some(returned) = returned else { return };
+    let fields = items::fields_of(&run.adapter, returned);
+    if fields.is_empty() {
+        return;
+    }
+    // A type cannot express that it also contains the entries of a map. The run knows the names of such
+    // entries only for items that it creates.
+    let is_new = operation.category == Some(Category::Create);
+    let is_undocumented =
+        |name: &str| is_new && !values::mentions(&exchange.arguments, &Value::from(name));
+    let wrapped = data.as_object().into_iter().flat_map(Map::values).filter_map(Value::as_object);
+    let candidates: Vec<_> = data.as_object().into_iter().chain(wrapped).collect();
+    let in_common = |object: &Map<String, Value>| {
+        fields.iter().filter(|field| object.contains_key(field.name)).count()
+    };
+    // The object that matches the type best, for the finding.
+    let nearest = candidates.iter().max_by_key(|object| in_common(object));
+    let most = nearest.map_or(0, |object| in_common(object));
+    let fits = candidates
+        .iter()
+        .filter(|object| most == 0 || in_common(object) > 0)
+        .any(|object| misfit(object, &fields, is_undocumented).is_none());
+    cases.expect(fits, || {
+        let why = nearest.and_then(|object| misfit(object, &fields, is_undocumented));
+        Finding::of(
+            exchange,
+            exchange.operation(),
+            format!(
+                "a {returned} of the documented type; {}",
+                why.unwrap_or_else(|| "the result has none".to_owned())
+            ),
+            "generate the documented type from the returned one",
+        )
+    });
+}

@@ -1,0 +1,185 @@
+//! Checks of the members of results beside `data`.
+
+use serde_json::Value;
+
+use super::{is_batch, of_success, subject};
+use crate::call::Exchange;
+use crate::cases::{Cases, Finding};
+use crate::forms::{self, Form, may, must};
+use crate::run::Run;
+
+/// The maximum number of warnings.
+const MAX_WARNINGS: usize = 10;
+
+/// The result of a failure.
+fn of_failure(exchange: &Exchange) -> Option<&Value> {
+    exchange.body().filter(|body| body.get("success") == Some(&Value::Bool(false)))
+}
+
+pub(super) fn union(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(body) = exchange.body() else { return };
+    cases.expect(body.get("success").is_some_and(Value::is_boolean), || {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            "an object with `success`: true or false",
+            "return {\"success\": true, \"data\": …} or {\"success\": false, \"error\": …}",
+        )
+    });
+}
+
+pub(super) fn success(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const SUCCESS: Form = Form::Object(&[
+        must("success", Form::Just(true)),
+        must("data", Form::Any),
+        may("warnings", Form::Any),
+        may("_meta", Form::Any),
+        may("results", Form::Any),
+        may("summary", Form::Any),
+    ]);
+    const BATCH: Form = Form::Object(&[
+        must("success", Form::Just(true)),
+        must("data", Form::Any),
+        may("warnings", Form::Any),
+        may("_meta", Form::Any),
+        may("results", Form::Any),
+        may("summary", Form::Any),
+        may("halted_at", Form::Any),
+        may("pending_operations", Form::Any),
+    ]);
+    let Some(body) = of_success(exchange) else { return };
+    let form = if is_batch(exchange) { BATCH } else { SUCCESS };
+    form.check(body, cases, |reported| {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            reported,
+            "return `data`, which may be null, in a success, and put other members into `data` or `_meta`",
+        )
+    });
+}
+
+pub(super) fn failure(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const FAILURE: Form = Form::Object(&[
+        must("success", Form::Just(false)),
+        must("error", Form::Open(&[must("code", Form::Any), must("message", Form::Any)])),
+        may("confirmation", Form::Any),
+        may("deprecated", Form::Any),
+        may("deprecationMessage", Form::Any),
+        may("deprecatedSince", Form::Any),
+        may("removalVersion", Form::Any),
+    ]);
+    let Some(body) = of_failure(exchange) else { return };
+    FAILURE.check(body, cases, |reported| {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            reported,
+            "return {\"success\": false, \"error\": {\"code\": …, \"message\": …}}, and put other members into \
+             `error.details`",
+        )
+    });
+}
+
+pub(super) fn meta(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const META: Form =
+        Form::Open(&[may("request_id", Form::Text), may("duration_ms", Form::AtLeast(0.0))]);
+    let Some(body) = of_success(exchange) else { return };
+    let Some(meta) = body.get("_meta") else {
+        return cases.not_applicable("no result has `_meta`, which is optional");
+    };
+    META.check(meta, cases, |reported| {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            format!("`_meta` as an object: {reported}"),
+            "make `_meta.request_id` a string and `_meta.duration_ms` a number that is not negative",
+        )
+    });
+}
+
+const NO_WARNINGS: &str = "no result has `warnings`, which are optional";
+
+const SEVERITIES: [&str; 3] = ["high", "medium", "low"];
+
+pub(super) fn warnings(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const WARNINGS: Form = Form::List(&Form::Object(&[
+        must("code", forms::CODE),
+        must("message", Form::Word),
+        may("details", Form::Open(&[])),
+        may("severity", Form::OneOf(&SEVERITIES)),
+    ]));
+    let Some(body) = of_success(exchange) else { return };
+    let Some(warnings) = body.get("warnings") else {
+        return cases.not_applicable(NO_WARNINGS);
+    };
+    WARNINGS.check(warnings, cases, |reported| {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            format!("`warnings` as a list: {reported}"),
+            "return `code` and `message` in each warning, and optionally `details` and `severity`: \
+             low, medium or high",
+        )
+    });
+}
+
+pub(super) fn warnings_order(_: &Run, exchange: &Exchange, cases: &Cases) {
+    let Some(body) = of_success(exchange) else { return };
+    let Some(Value::Array(warnings)) = body.get("warnings") else {
+        return cases.not_applicable(NO_WARNINGS);
+    };
+    let ranks: Vec<_> = warnings
+        .iter()
+        .map(|warning| {
+            let severity = warning.get("severity").and_then(Value::as_str).unwrap_or("medium");
+            SEVERITIES.iter().position(|known| *known == severity)
+        })
+        .collect();
+    let are_sorted = ranks.is_sorted();
+    let are_few = warnings.len() <= MAX_WARNINGS;
+    let are_unique = !warnings
+        .iter()
+        .enumerate()
+        .any(|(index, warning)| warnings.iter().take(index).any(|earlier| earlier == warning));
+    cases.expect(are_sorted && are_few && are_unique, || {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            format!(
+                "at most {MAX_WARNINGS} warnings, each once, ordered high, medium, low; there are {}",
+                warnings.len()
+            ),
+            "sort warnings by `severity`, remove duplicates, and keep the first ten",
+        )
+    });
+}
+
+pub(super) fn confirmation_mirror(_: &Run, exchange: &Exchange, cases: &Cases) {
+    const MIRROR: Form = Form::Object(&[
+        must("token", Form::Word),
+        must("expires_at", Form::Word),
+        may("message", Form::Text),
+        may("reasons", Form::List(&Form::Text)),
+    ]);
+    let Some(body) = of_failure(exchange) else { return };
+    let Some(mirror) = body.get("confirmation") else {
+        return cases.not_applicable("no failure has `confirmation`, which is optional");
+    };
+    let details = body.pointer("/error/details");
+    let is_same = |mirrored: &str, detail: &str| {
+        let detail = details.and_then(|details| details.get(detail));
+        mirror.get(mirrored) == detail
+    };
+    let is_whole = MIRROR.fits(mirror);
+    let agrees = is_same("token", "confirmation_token") && is_same("expires_at", "expires_at");
+    cases.expect(is_whole && agrees, || {
+        Finding::of(
+            exchange,
+            subject(exchange),
+            "`confirmation` with `token` and `expires_at` as in `error.details`, with only `message` and \
+             `reasons` as further members",
+            "copy `confirmation_token` and `expires_at` of the details, or omit `confirmation`",
+        )
+    });
+}

@@ -1,0 +1,88 @@
+//! Checks of the names of tools.
+
+use std::collections::BTreeSet;
+
+use crate::adapter::{Adapter, Tool, tool_parts};
+use crate::cases::{Cases, Finding};
+use crate::category::{Category, Mode};
+use crate::run::Run;
+
+/// The family in a tool's name.
+pub(super) fn family(tool: &Tool) -> Option<&str> {
+    tool_parts(&tool.name)?.1
+}
+
+/// The category of a family of the CRUDE profile.
+pub(super) fn category(family: &str) -> Option<Category> {
+    Category::ALL.into_iter().find(|category| category.family() == family)
+}
+
+/// Tools whose names resemble those of MCP-AQL.
+fn alike(adapter: &Adapter) -> impl Iterator<Item = &Tool> {
+    adapter.tools.iter().filter(|tool| tool.name.to_ascii_lowercase().contains("mcp_aql"))
+}
+
+pub(super) fn prefix(run: &Run, cases: &Cases) {
+    for tool in alike(&run.adapter) {
+        let end = tool.name.to_ascii_lowercase().rfind("mcp_aql").unwrap_or_default();
+        let prefix = tool.name.get(..end).unwrap_or_default();
+        let is_plain = prefix.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_'));
+        cases.expect(prefix.is_empty() || (is_plain && prefix.ends_with('_')), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                prefix,
+                "a prefix of lower-case letters, digits and underscores that ends in `_`",
+                "change the prefix of the tools",
+            )
+        });
+    }
+}
+
+pub(super) fn unique(run: &Run, cases: &Cases) {
+    let mut seen = BTreeSet::new();
+    for tool in &run.adapter.tools {
+        cases.expect(seen.insert(&tool.name), || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.raw.clone(),
+                "a unique name",
+                "register each tool once, and give adapters in one server different prefixes",
+            )
+        });
+    }
+}
+
+pub(super) fn names(run: &Run, cases: &Cases) {
+    for tool in alike(&run.adapter) {
+        let is_short = tool_parts(&tool.name).is_some_and(|(prefix, _)| prefix.len() < 20);
+        cases.expect(is_short, || {
+            Finding::shown(
+                format!("tool `{}`", tool.name),
+                tool.name.clone(),
+                "a name that matches ^(.+_)?mcp_aql(?:_([a-z0-9_]+))?$, its prefix shorter than 20",
+                "name tools `mcp_aql_create` and so on, or `mcp_aql`, with a short prefix if any",
+            )
+        });
+    }
+}
+
+pub(super) fn crude_complete(run: &Run, cases: &Cases) {
+    if run.adapter.mode == Mode::Single {
+        return cases.not_applicable("the adapter has one tool");
+    }
+    if !run.adapter.is_crude() {
+        return cases.not_applicable("the families are not those of the CRUDE profile");
+    }
+    for wanted in Category::ALL {
+        let is_there = run.adapter.endpoints.iter().any(|it| family(it) == Some(wanted.family()));
+        cases.expect(is_there, || {
+            Finding::shown(
+                format!("family `{}`", wanted.family()),
+                run.adapter.endpoints.iter().map(|it| it.name.as_str()).collect::<Vec<_>>(),
+                format!("a tool for {wanted} operations"),
+                "register all five tools, also those without operations, or use other names \
+                 of families",
+            )
+        });
+    }
+}

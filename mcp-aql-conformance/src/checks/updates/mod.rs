@@ -1,0 +1,143 @@
+//! Checks of UPDATE operations: their input, changes and unchanged fields.
+
+mod input;
+mod merge;
+mod nulls;
+mod objects;
+mod rules;
+
+use serde_json::{Value, json};
+
+use super::{Check, checks};
+use crate::adapter::Operation;
+use crate::call::Exchange;
+use crate::cases::Cases;
+use crate::items::CreatedItem;
+use crate::resources::Role;
+use crate::run::Run;
+
+pub(super) const CHECKS: &[Check] = checks![
+    Should 2 "updates.input_documented" => Learned(input::input_documented), ["REQ-UPD-12"],
+        "UPDATE operations document `input` as a required object";
+    Must 2 "updates.input_required" => Changes(input::input_required), ["REQ-UPD-02"],
+        "An UPDATE without `input` is rejected with VALIDATION_MISSING_PARAM";
+    Must 2 "updates.input_type" => Changes(input::input_type), ["REQ-UPD-03"],
+        "An `input` that is not an object is rejected";
+    Must 2 "updates.flat_refused" => Changes(input::flat_refused), ["REQ-UPD-01"],
+        "Fields are changed only inside `input`";
+    Must 2 "updates.identifier_inside" => Changes(input::identifier_inside), ["REQ-UPD-06"],
+        "An identifier inside `input` is rejected";
+    Should 2 "updates.unknown_field" => Changes(input::unknown_field), ["REQ-UPD-05"],
+        "An unknown field inside `input` is rejected with VALIDATION_UNKNOWN_FIELD";
+    Must 2 "updates.values_checked" => Changes(input::values_checked), ["REQ-UPD-04"],
+        "Values inside `input` are validated like those of parameters";
+    Must 2 "updates.nothing_on_failure" => Changes(input::nothing_on_failure),
+        ["REQ-UPD-04", "REQ-RQ-06"],
+        "A rejected UPDATE changes nothing";
+    Must 2 "updates.overwrites" => Changes(merge::overwrites), ["REQ-UPD-07"],
+        "A value in `input` replaces the stored one";
+    Should 2 "updates.result_matches" => Changes(merge::result_matches),
+        ["REQ-UPD-07", "REQ-CNF-04"],
+        "The result of an UPDATE operation equals the item as read afterwards";
+    Must 2 "updates.preserves" => Changes(merge::preserves), ["REQ-UPD-11", "REQ-CNF-04"],
+        "Fields that are not in `input` do not change";
+    Must 2 "updates.deep_merge" => Changes(objects::deep_merge), ["REQ-UPD-08"],
+        "Objects in `input` merge at every depth";
+    Must 2 "updates.arrays_whole" => Changes(objects::arrays_whole), ["REQ-UPD-09"],
+        "Lists in `input` replace the stored ones as a whole";
+    Must 2 "updates.null_removes" => Changes(nulls::null_removes), ["REQ-UPD-10"],
+        "A null in `input` removes the field";
+    Must 2 "updates.read_only" => Changes(rules::read_only), ["REQ-CNF-13", "REQ-UPD-04"],
+        "UPDATE operations do not change read-only fields";
+    Should 2 "updates.read_only_refused" => Changes(rules::read_only_refused),
+        ["REQ-CNF-13", "REQ-UPD-05"],
+        "Read-only fields are rejected inside `input`";
+    Should 2 "updates.append_only" => Changes(rules::append_only), ["REQ-CNF-13"],
+        "Append-only lists lose no entries, and such an UPDATE is rejected";
+    Should 2 "updates.if_match" => Changes(rules::if_match), ["REQ-CON-03"],
+        "An UPDATE with an outdated `if_match` fails with CONFLICT_VERSION_MISMATCH";
+    Should 2 "updates.if_match_null" => Changes(rules::if_match_null), ["REQ-CON-03", "REQ-ENC-15"],
+        "An `if_match` of null is not treated as an absent condition";
+    Should 2 "updates.version_shown" => Changes(rules::version_shown), ["REQ-CON-02"],
+        "Changeable items have a version that changes with them";
+];
+
+/// An item that was created to be changed.
+struct Subject<'a> {
+    thing: CreatedItem<'a>,
+    update: &'a Operation,
+}
+
+/// Creates one item of each resource that has an UPDATE operation.
+async fn subjects<'r>(run: &'r Run, cases: &Cases) -> Vec<Subject<'r>> {
+    let mut subjects = Vec::new();
+    for kind in run.kinds(Role::Update, cases) {
+        let Some(update) = kind.operation(&run.adapter, Role::Update) else { continue };
+        let Some(()) = run.permits(update, cases) else { continue };
+        if let Some(thing) = run.make(kind, cases).await {
+            subjects.push(Subject { thing, update });
+        }
+    }
+    subjects
+}
+
+impl<'a> Subject<'a> {
+    /// A field, its current value, and another valid value of it.
+    async fn change(&self, run: &'a Run, cases: &Cases) -> Option<(&'a str, Value, Value)> {
+        let now = run.stored(&self.thing, cases).await?;
+        let found = self.thing.resource.changeable(run).into_iter().find_map(|field| {
+            Some((field.name, field.other(now.get(field.name).unwrap_or(&Value::Null))?))
+        });
+        if found.is_none() {
+            cases.skip_without(format!(
+                "a field that `{}` changes: document the fields in a type that `input` names",
+                self.update.name
+            ));
+        }
+        found.map(|(name, value)| (name, value, now))
+    }
+
+    /// Calls the operation with these parameters and the item's identifier.
+    async fn call(
+        &self,
+        run: &Run,
+        more: impl IntoIterator<Item = (&str, Value)>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let on = run.on(self.update, self.thing.resource, &self.thing.id);
+        let mut params = cases.ok_or_skip(on)?;
+        for (name, value) in more {
+            params.insert(name.to_owned(), value);
+        }
+        run.act(self.update, params, cases).await
+    }
+
+    /// Changes the item and reads it. Skips the case if the change is rejected.
+    async fn changed(&self, run: &Run, input: Value, cases: &Cases) -> Option<(Exchange, Value)> {
+        let names: Vec<_> =
+            input.as_object().into_iter().flat_map(serde_json::Map::keys).cloned().collect();
+        let exchange = self.call(run, [("input", input)], cases).await?;
+        if !exchange.succeeded() {
+            cases.skip_without(format!(
+                "a value of `{}` that `{}` accepts; it returned {}: name fields that no update may \
+                     change in `read_only` under [resources.{}]",
+                names.join("`, `"),
+                self.update.name,
+                exchange.summary(),
+                self.thing.resource.name,
+            ));
+            return None;
+        }
+        Some((exchange, run.stored(&self.thing, cases).await?))
+    }
+
+    /// The subject of a finding: a field of the operation.
+    fn field(&self, name: &str) -> String {
+        format!("{}, field `{name}`", self.update.name)
+    }
+}
+
+/// An `input` with one field.
+fn only(name: &str, value: Value) -> Value {
+    json!({ name: value })
+}

@@ -1,0 +1,169 @@
+//! Checks that null removes fields.
+
+use serde_json::{Value, json};
+
+use super::merge::{filled, member, values_of, whole, without};
+use super::{Subject, only, subjects};
+use crate::cases::{Cases, Finding};
+use crate::items::Field;
+use crate::run::Run;
+use crate::shape::Shape;
+
+pub(super) async fn null_removes(run: &Run, cases: &Cases) {
+    let subjects = subjects(run, cases).await;
+    let mut has_any = false;
+    for subject in &subjects {
+        let kind = subject.thing.resource;
+        for field in kind.changeable(run) {
+            if field.shape.word() == "object" {
+                has_any = true;
+                match values_of(field) {
+                    Some(values) => removes_entry(run, subject, field.name, values, cases).await,
+                    None => removes_key(run, subject, field.name, cases).await,
+                }
+                continue;
+            }
+            let mut optional = field.shape.fields();
+            optional.retain(|inner| kind.may_lack_inside(run, field.name, *inner));
+            if !optional.is_empty() && filled(run, subject, field, cases).await.is_none() {
+                has_any = true;
+                continue;
+            }
+            for inner in optional {
+                has_any |= removes_inside(run, subject, field.name, inner, cases).await;
+            }
+            if !kind.may_lack(run, field.name) {
+                continue;
+            }
+            let Some(now) = run.stored(&subject.thing, cases).await else { break };
+            has_any |= removes_field(run, subject, field, &now, cases).await;
+        }
+    }
+    without(run, &subjects, has_any, "can be absent", cases);
+}
+
+/// Checks that null removes an optional field. Returns false if the field cannot be filled first.
+async fn removes_field(
+    run: &Run,
+    subject: &Subject<'_>,
+    field: Field<'_>,
+    now: &Value,
+    cases: &Cases,
+) -> bool {
+    if member(now, field.name).is_null() {
+        let Some(value) = whole(field.shape) else { return false };
+        if subject.changed(run, only(field.name, value), cases).await.is_none() {
+            return false;
+        }
+    }
+    let input = only(field.name, Value::Null);
+    let Some(exchange) = subject.call(run, [("input", input)], cases).await else { return true };
+    let Some(after) = run.stored(&subject.thing, cases).await else { return true };
+    let is_gone = member(&after, field.name).is_null();
+    if !is_gone && !subject.thing.resource.is_typed(run, field.name) {
+        // The field may be optional on creation only.
+        cases.skip_without(format!(
+            "a field that may be absent: no type documents that for `{}`, and its null is rejected",
+            field.name
+        ));
+        return true;
+    }
+    cases.expect(exchange.succeeded() && is_gone, || Finding {
+        received: json!([exchange.received(), after]),
+        ..Finding::of(
+            &exchange,
+            subject.field(field.name),
+            format!("an item without `{}`, because null removes optional fields", field.name),
+            "distinguish null from omitted fields, and remove the field",
+        )
+    });
+    true
+}
+
+/// Checks that null removes an optional field of an object. Returns false if the object has no such field.
+async fn removes_inside(
+    run: &Run,
+    subject: &Subject<'_>,
+    outer: &str,
+    inner: Shape<'_>,
+    cases: &Cases,
+) -> bool {
+    let Some((name, value)) = inner.name().zip(whole(inner)) else { return false };
+    let Some(now) = run.stored(&subject.thing, cases).await else { return false };
+    // A missing object may not accept a single field.
+    if !member(&now, outer).is_object() {
+        return false;
+    }
+    if subject.changed(run, only(outer, only(name, value)), cases).await.is_none() {
+        return true;
+    }
+    let input = only(outer, only(name, Value::Null));
+    let Some((exchange, after)) = subject.changed(run, input, cases).await else { return true };
+    let there = member(&after, outer);
+    cases.expect(there.is_object() && member(there, name).is_null(), || Finding {
+        received: after.clone(),
+        ..Finding::of(
+            &exchange,
+            subject.field(&format!("{outer}.{name}")),
+            format!("`{outer}` without `{name}` and with its other fields"),
+            "remove fields that are null inside objects too, and keep the others",
+        )
+    });
+    true
+}
+
+/// Checks that null removes an entry of a map.
+async fn removes_entry(
+    run: &Run,
+    subject: &Subject<'_>,
+    name: &str,
+    values: Shape<'_>,
+    cases: &Cases,
+) {
+    let Some(value) = whole(values).or_else(|| values.made(1)) else {
+        return cases.skip_without(format!("a value for an entry of `{name}`"));
+    };
+    let first = only(name, json!({ "gone": value, "stays": value }));
+    if subject.changed(run, first, cases).await.is_none() {
+        return;
+    }
+    let input = only(name, json!({ "gone": null }));
+    let Some((exchange, after)) = subject.changed(run, input, cases).await else { return };
+    let there = member(&after, name);
+    cases.expect(there.get("gone").is_none() && there.get("stays").is_some(), || Finding {
+        received: after.clone(),
+        ..Finding::of(
+            &exchange,
+            subject.field(name),
+            format!("`{name}` without `gone` and with `stays`"),
+            "remove entries that are null, and keep the others",
+        )
+    });
+}
+
+/// Checks that null removes a key of a free-form object.
+async fn removes_key(run: &Run, subject: &Subject<'_>, name: &str, cases: &Cases) {
+    let first = only(name, json!({ "gone": { "inner": 1, "stays": 2 }, "stays": 1 }));
+    if subject.changed(run, first, cases).await.is_none() {
+        return;
+    }
+    for (input, path) in
+        [(json!({ "gone": { "inner": null } }), "/gone/inner"), (json!({ "gone": null }), "/gone")]
+    {
+        let Some((exchange, after)) = subject.changed(run, only(name, input), cases).await else {
+            return;
+        };
+        let there = member(&after, name);
+        let stays = if path == "/gone" { "/stays" } else { "/gone/stays" };
+        let holds = there.pointer(path).is_none() && there.pointer(stays).is_some();
+        cases.expect(holds, || Finding {
+            received: after.clone(),
+            ..Finding::of(
+                &exchange,
+                subject.field(name),
+                format!("`{1}` without `{0}` and with its other members", path.trim_start_matches('/'), name),
+                "remove members that are null inside objects too, at every depth, instead of storing null",
+            )
+        });
+    }
+}

@@ -1,0 +1,168 @@
+//! Checks that objects merge and lists do not.
+
+use serde_json::{Value, json};
+
+use super::merge::{filled, member, values_of, whole, without};
+use super::{Subject, only, subjects};
+use crate::cases::{Cases, Finding};
+use crate::items::{Field, other, same};
+use crate::run::Run;
+use crate::shape::Shape;
+
+/// A merge test of an object field: the value to store first, the value to merge, and the expected result.
+struct Merge<'a> {
+    field: &'a str,
+    first: Option<Value>,
+    merged: Value,
+    expected: Value,
+}
+
+/// The merge test of a free-form object.
+fn free(field: &str) -> Merge<'_> {
+    let whole = json!({ "probe": { "kept": 1, "list": [1, 2], "deep": { "kept": "x", "changed": "y" } }, "beside": true });
+    let merged = json!({ "probe": { "list": [3], "deep": { "changed": "z" } } });
+    let expected = json!({ "probe": { "kept": 1, "list": [3], "deep": { "kept": "x", "changed": "z" } }, "beside": true });
+    Merge { field, first: Some(only(field, whole)), merged: only(field, merged), expected }
+}
+
+/// The merge test of a map with typed values: it replaces one entry.
+fn map<'a>(field: Field<'a>, values: Shape<'_>) -> Option<Merge<'a>> {
+    let value = |turn| whole(values).filter(|_| turn == 1).or_else(|| values.made(turn));
+    let (first, other) = (value(1)?, values.made(2)?);
+    let both = json!({ "probe": first, "beside": first });
+    let expected = json!({ "probe": other, "beside": first });
+    Some(Merge {
+        field: field.name,
+        first: Some(only(field.name, both)),
+        merged: only(field.name, only("probe", other)),
+        expected,
+    })
+}
+
+/// The merge test of an object with documented fields: it changes one of them.
+fn typed<'a>(field: Field<'a>, now: &Value) -> Option<Merge<'a>> {
+    let there = now.as_object()?;
+    let inner = field.shape.fields();
+    let (name, value) = inner.iter().find_map(|inner| {
+        let name = inner.name()?;
+        Some((name, other(*inner, there.get(name)?)?))
+    })?;
+    if there.values().filter(|value| !value.is_null()).count() < 2 {
+        // A second field must be present to detect its loss.
+        let (beside, more) = inner.iter().find_map(|inner| {
+            let beside = inner.name().filter(|beside| *beside != name)?;
+            Some((beside, whole(*inner)?))
+        })?;
+        let mut expected = there.clone();
+        expected.insert(beside.to_owned(), more.clone());
+        expected.insert(name.to_owned(), value.clone());
+        return Some(Merge {
+            field: field.name,
+            first: Some(only(field.name, only(beside, more))),
+            merged: only(field.name, only(name, value)),
+            expected: expected.into(),
+        });
+    }
+    let mut expected = there.clone();
+    expected.insert(name.to_owned(), value.clone());
+    Some(Merge {
+        field: field.name,
+        first: None,
+        merged: only(field.name, only(name, value)),
+        expected: expected.into(),
+    })
+}
+
+pub(super) async fn deep_merge(run: &Run, cases: &Cases) {
+    let mut has_object = false;
+    let subjects = subjects(run, cases).await;
+    for subject in &subjects {
+        let fields = subject.thing.resource.changeable(run);
+        for field in fields {
+            let merge = if let Some(values) = values_of(field) {
+                has_object = true;
+                map(field, values)
+            } else if field.shape.word() == "object" {
+                Some(free(field.name))
+            } else if field.shape.fields().len() < 2 {
+                None
+            } else {
+                let Some(now) = filled(run, subject, field, cases).await else { continue };
+                typed(field, member(&now, field.name))
+            };
+            let is_object = merge.is_some() || field.shape.fields().len() > 1;
+            has_object |= is_object;
+            let Some(merge) = merge else {
+                if is_object {
+                    cases.skip_without(format!(
+                        "a {} with an object of at least two fields in `{}`",
+                        subject.thing.resource.name, field.name
+                    ));
+                }
+                continue;
+            };
+            expect_merged(run, subject, merge, cases).await;
+        }
+    }
+    without(run, &subjects, has_object, "is an object", cases);
+}
+
+async fn expect_merged(run: &Run, subject: &Subject<'_>, merge: Merge<'_>, cases: &Cases) {
+    if let Some(first) = merge.first
+        && subject.changed(run, first, cases).await.is_none()
+    {
+        return;
+    }
+    let Some((exchange, after)) = subject.changed(run, merge.merged, cases).await else { return };
+    let there = member(&after, merge.field);
+    cases.expect(same(&merge.expected, there), || Finding {
+        received: after.clone(),
+        ..Finding::of(
+            &exchange,
+            subject.field(merge.field),
+            format!(
+                "`{}` as {}, because members that are not named do not change",
+                merge.field, merge.expected
+            ),
+            "merge objects key by key, at every depth; replace other values",
+        )
+    });
+}
+
+pub(super) async fn arrays_whole(run: &Run, cases: &Cases) {
+    let mut has_list = false;
+    let subjects = subjects(run, cases).await;
+    for subject in &subjects {
+        for field in subject.thing.resource.changeable(run) {
+            if field.shape.word() != "array" {
+                continue;
+            }
+            has_list = true;
+            let item =
+                |turn| field.shape.items().map_or(Some(json!(turn)), |items| items.made(turn));
+            let lists =
+                item(1).zip(item(2)).zip(item(3)).map(|((a, b), c)| (json!([a, b]), json!([c])));
+            let fits = |list: &Value| field.shape.accepts(list);
+            let Some((long, short)) = lists.filter(|(long, short)| fits(long) && fits(short))
+            else {
+                cases.skip_without(format!("two valid lists for `{}`", field.name));
+                continue;
+            };
+            if subject.changed(run, only(field.name, long.clone()), cases).await.is_none() {
+                continue;
+            }
+            let changed = subject.changed(run, only(field.name, short.clone()), cases).await;
+            let Some((exchange, after)) = changed else { continue };
+            cases.expect(same(&short, member(&after, field.name)), || Finding {
+                received: after.clone(),
+                ..Finding::of(
+                    &exchange,
+                    subject.field(field.name),
+                    format!("`{}` as {short}, instead of {long}", field.name),
+                    "replace the old list; do not append or merge its items",
+                )
+            });
+        }
+    }
+    without(run, &subjects, has_list, "is a list", cases);
+}

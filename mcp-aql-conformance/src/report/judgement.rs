@@ -1,0 +1,254 @@
+//! The verdict of each check, and the conformance level that follows from them.
+
+use std::collections::BTreeMap;
+
+use super::{CategoryReport, CheckReport, Report, Summary, Verdict, show};
+use crate::adapter::Adapter;
+use crate::cases::{CaseResults, Finding, Skip, shorten_message};
+use crate::category::Mode;
+use crate::checks::{self, Check, Keyword};
+use crate::config::Settings;
+use crate::learn::LearnError;
+use crate::results::{ModeResults, RunResults};
+use crate::secrets::Secrets;
+
+impl CheckReport {
+    /// Judges the results of a check in all modes.
+    fn of(check: &Check, whole: &RunResults) -> Self {
+        let modes = whole
+            .surfaces
+            .iter()
+            .filter_map(|surface| Some((Some(&surface.adapter), surface.collected.get(check.id)?)));
+        let together = whole.collected.get(check.id).map(|collected| (None, collected));
+        Self::judge(check, modes.chain(together))
+    }
+
+    pub(crate) fn judge<'a>(
+        check: &Check,
+        surfaces: impl Iterator<Item = (Option<&'a Adapter>, &'a CaseResults)>,
+    ) -> Self {
+        let mut report = Self::untested(check);
+        // Whether another run could test skipped cases.
+        let mut is_open = false;
+        for (adapter, collected) in surfaces {
+            let mode = adapter.map(|adapter| adapter.mode.to_string());
+            report.passed += collected.passed;
+            report.found += collected.found;
+            let findings = collected.findings.iter().cloned();
+            report
+                .findings
+                .extend(findings.map(|finding| Finding { mode: mode.clone(), ..finding }));
+            for (why, count) in &collected.skipped {
+                *report.skipped.entry(why.reason()).or_default() += count;
+                report.partial |= is_partial(check, adapter, why);
+                report.cut_short |= matches!(why, Skip::CutShort(_));
+                if matches!(why, Skip::Unsafe(_)) {
+                    report.not_applicable.get_or_insert_with(|| why.reason());
+                } else {
+                    is_open = true;
+                }
+            }
+            if let Some(why) = &collected.not_applicable {
+                report.not_applicable.get_or_insert_with(|| why.clone());
+            }
+        }
+        report.verdict = match (report.found, report.passed, !is_open) {
+            (1.., ..) => match check.keyword {
+                Keyword::Must => Verdict::Fail,
+                Keyword::Should => Verdict::Warn,
+            },
+            (0, 1.., _) => Verdict::Pass,
+            (0, 0, true) if report.not_applicable.is_some() => Verdict::NotApplicable,
+            (0, 0, _) => Verdict::Skip,
+        };
+        if report.verdict == Verdict::NotApplicable {
+            report.skipped.clear();
+        } else {
+            report.not_applicable = None;
+        }
+        report
+    }
+
+    /// Creates the report of a check without cases.
+    fn untested(check: &Check) -> Self {
+        Self {
+            id: check.id.to_owned(),
+            title: check.title.to_owned(),
+            requirements: check.requirements.iter().map(|id| (*id).to_owned()).collect(),
+            keyword: check.keyword.as_str().to_owned(),
+            level: check.level,
+            verdict: Verdict::Skip,
+            passed: 0,
+            found: 0,
+            findings: Vec::new(),
+            skipped: BTreeMap::new(),
+            not_applicable: None,
+            partial: false,
+            cut_short: false,
+        }
+    }
+}
+
+/// Whether another configuration would test a case that was skipped for this reason.
+fn is_partial(check: &Check, adapter: Option<&Adapter>, why: &Skip) -> bool {
+    match why {
+        // `LeftOut` is reported beside the verdict, and the others were tested with other data.
+        Skip::LeftOut(_) | Skip::Scarce(_) | Skip::Unsafe(_) => false,
+        Skip::NotAllowed(_) | Skip::CutShort(_) => true,
+        // Level 1 covers the operations that can be tested safely.
+        _ if check.level == 1 => false,
+        // An operation without required parameters selects its data itself, so that no configuration
+        // makes the call safe.
+        Skip::NotOurs(operation) => {
+            let operation = adapter.and_then(|adapter| adapter.operation(operation));
+            operation.is_none_or(|operation| operation.required().next().is_some())
+        }
+        Skip::NoFixture(_) => true,
+    }
+}
+
+/// The reports of all selected checks by category, and the number of checks of each verdict.
+fn judge_all(settings: &Settings, whole: &RunResults) -> (Vec<CategoryReport>, Summary) {
+    let mut categories: Vec<CategoryReport> = Vec::new();
+    let mut summary = Summary::default();
+    for check in checks::selected(settings) {
+        let report = CheckReport::of(check, whole);
+        summary.count(report.verdict);
+        let name = check.category();
+        match categories.iter_mut().find(|category| category.name == name) {
+            Some(category) => category.checks.push(report),
+            None => categories.push(CategoryReport { name: name.to_owned(), checks: vec![report] }),
+        }
+    }
+    (categories, summary)
+}
+
+/// The reasons why modes could not be tested.
+fn unlearned(whole: &RunResults) -> Vec<String> {
+    let reason = |(mode, why): &(Option<Mode>, LearnError)| match mode {
+        None => why.to_string(),
+        // One mode is enough for level 1.
+        Some(_) if matches!(why, LearnError::OtherMode { .. }) => format!("level 2: {why}"),
+        Some(mode) => format!("{mode} mode: {why}"),
+    };
+    whole.unlearned.iter().map(reason).collect()
+}
+
+/// The items that each mode left behind.
+fn left_behind(whole: &RunResults) -> Vec<String> {
+    let of_mode = |surface: &ModeResults| {
+        let mode = surface.adapter.mode;
+        let left = surface.left_behind.iter();
+        left.map(|left| format!("{mode} mode: {left}")).collect::<Vec<_>>()
+    };
+    whole.surfaces.iter().flat_map(of_mode).collect()
+}
+
+/// The operations and checks that the configuration excludes, and further adapters of the server.
+fn left_out(settings: &Settings, adapter: Option<&Adapter>) -> Vec<String> {
+    let excluded = settings.file.skip.iter().map(ToString::to_string);
+    let others = adapter.into_iter().flat_map(Adapter::others).map(|prefix| {
+        format!("the adapter whose tools begin with `{prefix}mcp_aql`: another one answered first")
+    });
+    excluded.chain(others).collect()
+}
+
+impl Report {
+    pub(crate) fn judge(
+        target: &str,
+        settings: &Settings,
+        secrets: &Secrets,
+        whole: &RunResults,
+    ) -> Self {
+        let (categories, summary) = judge_all(settings, whole);
+        let adapter = whole.surfaces.first().map(|surface| &surface.adapter);
+        let version = adapter.and_then(|adapter| adapter.protocol().get("version")?.as_str());
+        let mut report = Self {
+            implementation: adapter.map_or("unknown", |adapter| adapter.name()).to_owned(),
+            version: adapter.map_or("unknown", |adapter| adapter.version()).to_owned(),
+            spec_version: version.unwrap_or("unknown").to_owned(),
+            target: target.to_owned(),
+            runner: env!("CARGO_PKG_VERSION").to_owned(),
+            requested_level: settings.level,
+            conformance_level: 0,
+            left_out: left_out(settings, adapter),
+            obstacles: unlearned(whole),
+            modes: whole.surfaces.iter().map(|surface| surface.adapter.mode).collect(),
+            left_behind: left_behind(whole),
+            duration_ms: u64::try_from(whole.took.as_millis()).unwrap_or(u64::MAX),
+            summary,
+            categories,
+        };
+        report.mask(secrets);
+        report.grade(settings);
+        report
+    }
+
+    /// Masks secrets in the adapter's texts. The runner's own names and sentences do not contain any.
+    fn mask(&mut self, secrets: &Secrets) {
+        let names =
+            [&mut self.implementation, &mut self.version, &mut self.spec_version, &mut self.target];
+        let lists =
+            self.obstacles.iter_mut().chain(&mut self.left_behind).chain(&mut self.left_out);
+        for text in names.into_iter().chain(lists) {
+            shorten_message(text, secrets);
+            secrets.mask(text);
+        }
+        for check in self.categories.iter_mut().flat_map(|category| &mut category.checks) {
+            check.findings.iter_mut().for_each(|finding| finding.mask(secrets));
+            check.not_applicable.iter_mut().for_each(|why| secrets.mask(why));
+            for (mut why, count) in std::mem::take(&mut check.skipped) {
+                secrets.mask(&mut why);
+                *check.skipped.entry(why).or_default() += count;
+            }
+        }
+    }
+
+    /// Determines the achieved level and the obstacles to a higher one.
+    fn grade(&mut self, settings: &Settings) {
+        if self.modes.is_empty() {
+            return;
+        }
+        if !settings.categories.is_empty() {
+            self.obstacles.push("only some of the checks were run".to_owned());
+            return;
+        }
+        let mut granted = 0;
+        for level in 1..=settings.level {
+            let mut obstacles = Vec::new();
+            for check in self.checks() {
+                // Level 2 requires level 1 and all cases.
+                let is_partial = level == 2 && check.partial;
+                let is_below = check.level < level && is_partial;
+                if (check.level != level && !is_below) || check.keyword != "MUST" {
+                    continue;
+                }
+                match check.verdict {
+                    Verdict::Fail => obstacles.push(format!("{} failed", check.id)),
+                    Verdict::Skip => {
+                        let why = check.skipped.keys().next().cloned();
+                        let why = why.unwrap_or_else(|| show::NO_CASE.to_owned());
+                        obstacles.push(format!("{} was not tested: {why}", check.id));
+                    }
+                    Verdict::Pass if check.cut_short || is_partial => {
+                        obstacles.push(format!(
+                            "{} was tested in part: {}",
+                            check.id,
+                            check.why_in_part()
+                        ));
+                    }
+                    Verdict::Pass | Verdict::Warn | Verdict::NotApplicable => {}
+                }
+            }
+            if level == 2 && self.modes.len() < 2 {
+                obstacles.push("only one endpoint mode could be looked at".to_owned());
+            }
+            if obstacles.is_empty() && granted + 1 == level {
+                granted = level;
+            }
+            self.obstacles
+                .extend(obstacles.into_iter().map(|obstacle| format!("level {level}: {obstacle}")));
+        }
+        self.conformance_level = granted;
+    }
+}

@@ -1,0 +1,248 @@
+//! The calls that checks make, with the permissions that they need.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+
+use super::Run;
+use crate::adapter::Operation;
+use crate::call::{Exchange, RateLimitWait, Reply};
+use crate::cases::{Cases, Skip};
+use crate::category::Category;
+use crate::nouns::is_identifier;
+use crate::shape::{Shape, hits_nothing};
+use crate::wire::{Connection, NoResponse};
+
+/// The reason to skip the calls of an operation whose tool introspection does not name.
+pub(super) fn without_tool(operation: &str) -> Skip {
+    Skip::NoFixture(format!("introspection has no `mcpTool` for `{operation}`"))
+}
+
+/// The arguments of a call: `operation` and `params`.
+pub(crate) fn arguments(operation: &str, params: Map<String, Value>) -> Value {
+    Value::Object(Map::from_iter([
+        ("operation".to_owned(), operation.into()),
+        ("params".to_owned(), params.into()),
+    ]))
+}
+
+impl Run {
+    /// Calls an operation with these parameters through its own tool. Skips the case if the call is not
+    /// allowed.
+    pub(crate) async fn call(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        self.call_as(operation, arguments(&operation.name, params), cases).await
+    }
+
+    /// Calls an operation with complete arguments: `operation`, `params` and others.
+    pub(crate) async fn call_as(
+        &self,
+        operation: &Operation,
+        arguments: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        if let Some(why) =
+            self.forbids(operation).or_else(|| self.ownership_skip_reason(operation, &arguments))
+        {
+            cases.skip(why);
+            return None;
+        }
+        self.answered(&operation.tool, arguments, cases).await
+    }
+
+    /// Makes a call that must fail. Skips the case if the call could change data without permission in case
+    /// it succeeds.
+    pub(crate) async fn refused(
+        &self,
+        tool: &str,
+        arguments: Value,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        let no_tool = || {
+            let operation = arguments.get("operation").and_then(Value::as_str);
+            tool.is_empty().then(|| without_tool(operation.unwrap_or_default()))
+        };
+        if let Some(why) = no_tool().or_else(|| self.could_harm(&arguments)) {
+            cases.skip(why);
+            return None;
+        }
+        self.answered(tool, arguments, cases).await
+    }
+
+    /// Makes such a call of an operation with these parameters through its own tool.
+    pub(crate) async fn refused_call(
+        &self,
+        operation: &Operation,
+        params: Map<String, Value>,
+        cases: &Cases,
+    ) -> Option<Exchange> {
+        self.refused(&operation.tool, arguments(&operation.name, params), cases).await
+    }
+
+    /// Returns the reason not to make a call that should fail: if it succeeded, it would run an excluded,
+    /// forbidden or foreign operation with its required parameters. Names are compared as loosely as
+    /// careless adapters do.
+    fn could_harm(&self, arguments: &Value) -> Option<Skip> {
+        let items = arguments.get("operations").and_then(Value::as_array);
+        for item in items.into_iter().flatten().chain([arguments]) {
+            let name = item.get("operation").and_then(Value::as_str).unwrap_or_default().trim();
+            let named = |operation: &&Operation| operation.name.eq_ignore_ascii_case(name);
+            let Some(operation) = self.adapter.operations.iter().find(named) else { continue };
+            if let Some(left_out) = self.left_out(&operation.name) {
+                return Some(Skip::LeftOut(left_out));
+            }
+            if operation.is_read() {
+                continue;
+            }
+            let lacks = self.lacks(operation, item);
+            if let Some(why) = self.forbids(operation).filter(|_| !lacks) {
+                return Some(why);
+            }
+            let aimed = self.aimed(operation, item);
+            let why = self.ownership_skip_reason(operation, &aimed);
+            if why.is_some() && !lacks && !self.lacks(operation, &aimed) {
+                return why;
+            }
+        }
+        None
+    }
+
+    /// An item of a request without values that identify nothing.
+    fn aimed(&self, operation: &Operation, item: &Value) -> Value {
+        let mut aimed = item.clone();
+        for parameter in operation.required() {
+            let shape = Shape::of(&self.adapter, parameter);
+            let misses = |value: &Value| {
+                let is_ours = value.as_str().is_some_and(|text| text.contains("conformance"));
+                value.is_null()
+                    || (hits_nothing(value)
+                        && (is_ours || !shape.accepts(value))
+                        && !self.harvested(&parameter.name).contains(value))
+            };
+            let nested = aimed.get_mut("params").and_then(Value::as_object_mut);
+            if let Some(params) = nested
+                && params.get(&parameter.name).is_some_and(misses)
+            {
+                params.remove(&parameter.name);
+            }
+            if let Some(beside) = aimed.as_object_mut()
+                && beside.get(&parameter.name).is_some_and(misses)
+            {
+                beside.remove(&parameter.name);
+            }
+        }
+        aimed
+    }
+
+    /// Whether the required parameters that select the affected data are missing. An operation without such
+    /// parameters may affect all data.
+    fn lacks(&self, operation: &Operation, item: &Value) -> bool {
+        let given = |name: &str| {
+            item.get(name).is_some()
+                || item.get("params").is_some_and(|params| params.get(name).is_some())
+        };
+        // The configured values may be arbitrary.
+        let is_named = self.is_named_whole(operation) && self.forbids(operation).is_none();
+        let mut required = operation.required();
+        let is_aimed = match operation.category {
+            Some(Category::Create) => required.next().is_some(),
+            _ => required.any(|parameter| {
+                is_identifier(&parameter.name) || (is_named && parameter.kind == "string")
+            }),
+        };
+        is_aimed && !operation.required().any(|parameter| given(&parameter.name))
+    }
+
+    /// Sends a call, and skips the case if the adapter is unresponsive. Waits and retries if the adapter
+    /// limits the rate.
+    async fn answered(&self, tool: &str, mut arguments: Value, cases: &Cases) -> Option<Exchange> {
+        let mut rate_limit = RateLimitWait::default();
+        loop {
+            let exchange = self.send(tool, arguments, None).await;
+            if let Some(lost) = exchange.no_response().filter(|_| !exchange.was_too_long()) {
+                // The check `wire.answers` reports a single missing reply.
+                cases.skip(Skip::CutShort(lost.to_string()));
+                return None;
+            }
+            let Some(too_fast) = Skip::rate_limited(&exchange) else { return Some(exchange) };
+            if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
+                cases.skip(too_fast);
+                return None;
+            }
+            arguments = exchange.arguments;
+        }
+    }
+
+    /// Sends a call without permission checks: for `introspect` and harmless calls.
+    pub(crate) async fn send(&self, tool: &str, arguments: Value, meta: Option<Value>) -> Exchange {
+        let room = self.room.acquire().await;
+        let connection = match &room {
+            Ok(_) => self.connection().await,
+            Err(_) => Err(NoResponse::Closed("the run is over".to_owned())),
+        };
+        let connection = match connection {
+            Ok(connection) => connection,
+            Err(lost) => {
+                return Exchange {
+                    tool: tool.to_owned(),
+                    arguments,
+                    reply: Reply::NoResponse(lost),
+                };
+            }
+        };
+        let begun = self.begun();
+        let exchange = Exchange::make(&connection, tool, arguments, meta).await;
+        self.note(&exchange, begun);
+        exchange
+    }
+
+    /// Calls `introspect`.
+    pub(crate) async fn introspect(&self, params: Value) -> Exchange {
+        let mut arguments = serde_json::json!({ "operation": "introspect", "params": params });
+        let mut rate_limit = RateLimitWait::default();
+        loop {
+            let exchange = self.send(&self.adapter.introspect, arguments, None).await;
+            if !rate_limit.wait_if_limited(&exchange, Some(self.until)).await {
+                return exchange;
+            }
+            arguments = exchange.arguments;
+        }
+    }
+
+    /// Makes a permitted or harmless call on another connection.
+    pub(crate) async fn send_on(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+    ) -> Exchange {
+        self.send_with(connection, tool, arguments, None).await
+    }
+
+    /// Makes such a call with `_meta` in the MCP request, such as a progress token.
+    pub(crate) async fn send_with(
+        &self,
+        connection: &Connection,
+        tool: &str,
+        arguments: Value,
+        meta: Option<Value>,
+    ) -> Exchange {
+        let begun = self.begun();
+        let was_open = connection.ended().is_none();
+        let exchange = Exchange::make(connection, tool, arguments, meta).await;
+        if was_open && let Some(lost @ NoResponse::Closed(_)) = exchange.no_response() {
+            self.health().deaths.push(lost.to_string());
+        }
+        self.note(&exchange, begun);
+        exchange
+    }
+
+    /// The time of a call: by the clock, and by the number of calls before it.
+    fn begun(&self) -> (Instant, u64) {
+        (Instant::now(), self.resources.now())
+    }
+}

@@ -1,0 +1,142 @@
+//! The connection of a run, which is reopened if the adapter closes it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::Run;
+use crate::adapter::Adapter;
+use crate::call::Exchange;
+use crate::sync::lock;
+use crate::wire::{Connection, NoResponse};
+
+/// The number of consecutive requests without a reply after which the adapter counts as unresponsive.
+const MAX_CONSECUTIVE_TIMEOUTS: usize = 3;
+
+/// The maximum number of times that a closed connection is reopened.
+const MAX_REOPENED: usize = 3;
+
+/// The connections that the adapter closed, and the requests that it did not answer.
+#[derive(Debug, Default)]
+pub(super) struct Health {
+    /// The number of consecutive requests without a reply.
+    silent: usize,
+    /// The time when the last of them timed out.
+    silent_since: Option<Instant>,
+    reopened: usize,
+    /// The reason why the adapter no longer answers, if it does not.
+    lost: Option<NoResponse>,
+    /// The reasons why the adapter closed connections.
+    pub(super) deaths: Vec<String>,
+}
+
+/// The maximum number of concurrent requests in the adapter's concurrency category (REQ-CON-01,
+/// REQ-CON-04).
+pub(super) fn at_once(adapter: &Adapter, most: usize) -> usize {
+    let protocol = adapter.protocol();
+    if protocol.get("concurrency").is_some_and(|category| category == "serialized") {
+        return 1;
+    }
+    let stated = protocol.get("max_concurrent_requests").and_then(Value::as_u64);
+    let stated = stated.and_then(|stated| usize::try_from(stated).ok()).unwrap_or(most);
+    stated.clamp(1, most)
+}
+
+impl Health {
+    /// Counts consecutive calls without a reply.
+    pub(super) fn note(&mut self, exchange: &Exchange, started: Instant) {
+        match exchange.no_response() {
+            // Concurrent timeouts count as one.
+            Some(NoResponse::TimedOut(limit))
+                if self.silent_since.is_none_or(|since| started >= since) =>
+            {
+                self.silent += 1;
+                self.silent_since = Some(Instant::now());
+                if self.silent >= MAX_CONSECUTIVE_TIMEOUTS {
+                    self.lost = Some(NoResponse::TimedOut(*limit));
+                }
+            }
+            Some(_) => {}
+            None => {
+                self.silent = 0;
+                self.silent_since = None;
+            }
+        }
+    }
+}
+
+impl Run {
+    /// The connection, which is reopened if the adapter has closed it.
+    pub(crate) async fn connection(&self) -> Result<Arc<Connection>, NoResponse> {
+        if let Some(lost) = self.health().lost.clone() {
+            return Err(lost);
+        }
+        if Instant::now() >= self.prolonged.get().copied().unwrap_or(self.until) {
+            return Err(NoResponse::TimedOut(self.settings.limits.run));
+        }
+        let current = Arc::clone(&*self.connection.read().await);
+        let Some(why) = current.ended() else { return Ok(current) };
+        let mut place = self.connection.write().await;
+        if place.ended().is_none() {
+            return Ok(Arc::clone(&*place));
+        }
+        {
+            let mut health = self.health();
+            health.deaths.push(why.to_string());
+            health.reopened += 1;
+            if health.reopened > MAX_REOPENED || !matches!(why, NoResponse::Closed(_)) {
+                health.lost = Some(why.clone());
+                return Err(why);
+            }
+        }
+        match self.open().await {
+            Ok(opened) => {
+                *place = Arc::new(opened);
+                Ok(Arc::clone(&*place))
+            }
+            Err(lost) => {
+                self.health().lost = Some(lost.clone());
+                Err(lost)
+            }
+        }
+    }
+
+    /// Extends the time for calls, even beyond the time limit of the run.
+    pub(crate) fn prolong(&self, by: Duration) {
+        self.prolonged.get_or_init(|| self.until.max(Instant::now() + by));
+    }
+
+    /// The maximum number of concurrent requests.
+    pub(crate) fn at_once(&self) -> usize {
+        at_once(&self.adapter, self.settings.in_flight)
+    }
+
+    /// Opens another connection, which is another session.
+    pub(crate) async fn open(&self) -> Result<Connection, NoResponse> {
+        let limit = self.settings.limits.request;
+        Connection::open(&*self.target, self.asked_mode, &self.tap, limit).await
+    }
+
+    /// The reasons why the adapter closed connections.
+    pub(crate) fn deaths(&self) -> Vec<String> {
+        self.health().deaths.clone()
+    }
+
+    /// The reason why the adapter no longer answers, if it does not.
+    pub(crate) fn no_response(&self) -> Option<NoResponse> {
+        self.health().lost.clone()
+    }
+
+    pub(super) fn health(&self) -> std::sync::MutexGuard<'_, Health> {
+        lock(&self.health)
+    }
+
+    /// Closes the connection and returns the learned adapter.
+    pub(crate) async fn close(self) -> Adapter {
+        if let Some(connection) = Arc::into_inner(self.connection.into_inner()) {
+            connection.close().await;
+        }
+        self.adapter
+    }
+}

@@ -1,0 +1,150 @@
+//! The facts that a run collects from all replies.
+
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use super::Run;
+use crate::adapter::Operation;
+use crate::call::{Exchange, Reply};
+use crate::sync::lock;
+use crate::wire::Samples;
+use crate::{harvest, leaks};
+
+/// The maximum size of a result that is searched for file paths, in bytes.
+const MAX_SEARCHED_BYTES: usize = 1 << 18;
+
+impl Run {
+    /// Passes a call to the checks of every call, and tracks missing replies.
+    pub(super) fn note(&self, exchange: &Exchange, (started, sent): (Instant, u64)) {
+        self.health().note(exchange, started);
+        self.note_gate(exchange);
+        self.note_path(exchange);
+        self.resources.note(exchange, sent);
+        for (look, cases) in &self.every {
+            look(self, exchange, cases);
+        }
+        if let Some(data) = exchange.data()
+            && exchange.operation() != "introspect"
+        {
+            let mut harvest = lock(&self.harvest);
+            harvest::harvest(exchange.operation(), data, &mut harvest);
+        }
+    }
+
+    fn note_path(&self, exchange: &Exchange) {
+        let Some(body) = exchange.body() else { return };
+        if self.shows_paths.load(Ordering::Relaxed) {
+            return;
+        }
+        if exchange.succeeded() && exchange.operation() != "introspect" {
+            let raw = match &exchange.reply {
+                Reply::Result { raw, .. } => raw.pointer("/content/0/text"),
+                Reply::Protocol { .. } | Reply::NoResponse(_) => None,
+            };
+            let text = raw.and_then(Value::as_str).unwrap_or_default();
+            if text.len() <= MAX_SEARCHED_BYTES && leaks::path(text).is_some() {
+                self.shows_paths.store(true, Ordering::Relaxed);
+            }
+        }
+        for text in leaks::errors_of(body) {
+            let path = leaks::path(&text);
+            if path.is_some_and(|path| !exchange.arguments.to_string().contains(path)) {
+                lock(&self.paths).add(&self.tap.secrets().masked(&text));
+            }
+        }
+    }
+
+    /// File paths in errors, unless the adapter's results contain paths as well.
+    pub(crate) fn paths(&self) -> Samples {
+        if self.shows_paths.load(Ordering::Relaxed) {
+            return Samples::default();
+        }
+        lock(&self.paths).clone()
+    }
+
+    fn note_gate(&self, exchange: &Exchange) {
+        let ran = exchange.succeeded()
+            || exchange.code().is_some_and(|code| {
+                code.starts_with("NOT_FOUND_RESOURCE") || code.starts_with("CONFLICT_")
+            });
+        if exchange.code() == Some("CONFIRMATION_REQUIRED") {
+            self.asks.get_or_init(|| exchange.operation().to_owned());
+        } else if ran {
+            lock(&self.let_run).insert(exchange.operation().to_owned());
+        }
+    }
+
+    /// An operation that required confirmation.
+    pub(crate) fn asks(&self) -> Option<&str> {
+        self.asks.get().map(String::as_str)
+    }
+
+    /// Whether an operation ran, or would have run on an existing item.
+    pub(crate) fn was_let_run(&self, operation: &str) -> bool {
+        lock(&self.let_run).contains(operation)
+    }
+
+    /// Values of this name in results: first those of the run's items, without items that checks have
+    /// reserved.
+    pub(crate) fn harvested(&self, name: &str) -> Vec<Value> {
+        let mut values = self.resources.shared(name);
+        let harvest = lock(&self.harvest);
+        for value in harvest.get(name).into_iter().flatten() {
+            if !values.contains(value) && !self.resources.is_kept(name, value) {
+                values.push(value.clone());
+            }
+        }
+        values
+    }
+
+    /// The words of texts in results, in lower case.
+    pub(crate) fn harvested_words(&self) -> Vec<String> {
+        let harvest = lock(&self.harvest);
+        let mut words = Vec::new();
+        for text in harvest.values().flatten().filter_map(Value::as_str) {
+            for word in text.split(|letter: char| !letter.is_alphabetic()) {
+                let word = word.to_lowercase();
+                if (4..=20).contains(&word.len()) && !words.contains(&word) {
+                    words.push(word);
+                }
+            }
+        }
+        words
+    }
+
+    /// The values that identify no item, issued for this parameter.
+    pub(crate) fn missing_ids(&self, operation: &str, parameter: &str) -> Vec<Value> {
+        let missing_ids = lock(&self.missing_ids);
+        let of = (operation.to_owned(), parameter.to_owned());
+        missing_ids.get(&of).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn note_missing_id(&self, operation: &str, parameter: &str, value: Value) {
+        lock(&self.missing_ids)
+            .entry((operation.to_owned(), parameter.to_owned()))
+            .or_default()
+            .push(value);
+    }
+
+    /// Whether this value was issued to identify no item, and still does not.
+    pub(crate) fn is_missing_id(
+        &self,
+        operation: &Operation,
+        parameter: &str,
+        value: &Value,
+    ) -> bool {
+        self.missing_ids(&operation.name, parameter).contains(value)
+            && !self.harvested(parameter).contains(value)
+    }
+
+    /// Whether items were created with this operation to have items to read.
+    pub(crate) fn was_created_for_reads(&self, operation: &str) -> bool {
+        lock(&self.planted).contains(operation)
+    }
+
+    pub(crate) fn note_created_for_reads(&self, operation: &str) {
+        lock(&self.planted).insert(operation.to_owned());
+    }
+}

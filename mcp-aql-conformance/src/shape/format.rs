@@ -1,0 +1,59 @@
+//! Texts in the formats of JSON schema, and texts that are not.
+
+use std::sync::LazyLock;
+
+use chrono::{DateTime, NaiveDate};
+use regex::Regex;
+
+pub(super) fn in_format(format: &str, turn: usize) -> Option<String> {
+    Some(match format {
+        "date" => format!("2031-05-{:02}", turn % 28 + 1),
+        "date-time" => format!("2031-05-06T07:08:{:02}Z", turn % 60),
+        "email" => format!("conformance{turn}@example.com"),
+        "uri" | "url" => format!("https://example.com/conformance/{turn}"),
+        "uuid" => format!("6f1c1b1e-7d2a-4c4e-9a53-{turn:012x}"),
+        "byte" | "base64" => "Y29uZm9ybWFuY2U=".to_owned(),
+        "time" => format!("07:08:{:02}Z", turn % 60),
+        "duration" => format!("PT{}M", turn % 60 + 1),
+        "hostname" => "example.com".to_owned(),
+        "ipv4" => "192.0.2.1".to_owned(),
+        "ipv6" => "2001:db8::1".to_owned(),
+        _ => return None,
+    })
+}
+
+/// Texts that do not have this format in any variant.
+pub(super) fn not_in_format(format: &str) -> &'static [&'static str] {
+    match format {
+        "date" => &["no date", "2031-02-30"],
+        "date-time" => &["no instant", "2031-13-06T07:08:09Z"],
+        "email" => &["no email"],
+        "uri" | "url" => &["no uri"],
+        "uuid" => &["no uuid"],
+        "byte" | "base64" => &["%%%%"],
+        _ => &[],
+    }
+}
+
+pub(super) fn is_in_format(format: &str, text: &str) -> bool {
+    static URI: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(r"^[A-Za-z][A-Za-z0-9+.-]*:\S+$").ok());
+    static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"^[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}$").ok()
+    });
+    static BASE64: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        Regex::new(r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$").ok()
+    });
+    let is = |regex: &Option<Regex>| regex.as_ref().is_none_or(|regex| regex.is_match(text));
+    match format {
+        "date" => text.len() == 10 && NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok(),
+        "date-time" => DateTime::parse_from_rfc3339(text).is_ok(),
+        "email" => text.rsplit_once('@').is_some_and(|(name, host)| {
+            !name.is_empty() && !host.is_empty() && !text.contains(' ')
+        }),
+        "uri" | "url" => is(&URI),
+        "uuid" => is(&UUID),
+        "byte" | "base64" => is(&BASE64),
+        _ => true,
+    }
+}
