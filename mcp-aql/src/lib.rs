@@ -68,11 +68,22 @@ mod concurrency;
 mod console;
 mod error;
 mod execution;
+#[cfg_attr(
+    not(feature = "console"),
+    expect(
+        dead_code,
+        reason = "only the console reads a private file, and only SQLite creates folders"
+    )
+)]
 mod file_access;
 mod further_query;
 mod future;
 mod gatekeeper;
 #[cfg(feature = "safety")]
+#[cfg_attr(
+    not(feature = "console"),
+    expect(dead_code, reason = "only the console counts and prints")
+)]
 mod human_channel;
 mod introspection;
 #[cfg(feature = "limits")]
@@ -102,6 +113,7 @@ mod stop;
 mod sync;
 mod text;
 mod tightening;
+#[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "only SQLite keeps state there"))]
 mod user_directory;
 mod validate;
 mod vocab;
