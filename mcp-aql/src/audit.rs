@@ -6,7 +6,6 @@
 //!
 //! Source: REQ-GATE-09, REQ-DNG-09, REQ-TOK-16.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -19,11 +18,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::clock::TimeSource;
-use crate::clock::later;
+use crate::clock::{TimeSource, later};
+use crate::file_access::private_file;
 use crate::future::BoxFuture;
-use crate::store::Ready;
-use crate::store::{Change, Expected, NewRecord, Store, StoreError};
+use crate::store::{Change, Expected, NewRecord, Ready, Store, StoreError};
 use crate::sync::lock;
 
 /// The outcomes that REQ-GATE-09 defines.
@@ -155,11 +153,7 @@ impl AuditFile {
 
     /// Opens the file, or creates it so that only its owner can read it.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        options.append(true).create(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        Self::to(options.open(path)?)
+        Self::to(private_file().append(true).create(true).open(path)?)
     }
 
     fn to(file: impl Write + Send + 'static) -> io::Result<Self> {

@@ -74,6 +74,13 @@ mod execution;
     expect(dead_code, reason = "an extension that uses it is switched off")
 )]
 mod extension;
+#[cfg_attr(
+    not(feature = "console"),
+    expect(
+        dead_code,
+        reason = "only the console reads a private file, and only SQLite creates folders"
+    )
+)]
 mod file_access;
 mod further_query;
 mod future;
@@ -87,6 +94,10 @@ mod future;
 )]
 pub mod gatekeeper;
 #[cfg(feature = "safety")]
+#[cfg_attr(
+    not(feature = "console"),
+    expect(dead_code, reason = "only the console counts and prints")
+)]
 mod human_channel;
 mod introspection;
 #[cfg(feature = "limits")]
@@ -118,6 +129,7 @@ mod stop;
 mod sync;
 mod text;
 mod tightening;
+#[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "only SQLite keeps state there"))]
 mod user_directory;
 mod validate;
 mod vocab;

@@ -7,7 +7,6 @@ use std::path::{Component, Path, PathBuf};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// Data that must outlive the process.
-    #[cfg(feature = "sqlite")]
     State,
     /// The user's configuration files.
     Config,
@@ -55,13 +54,10 @@ fn find(
     };
     let home = home.filter(|path| path.is_absolute());
     let (what, variable, below_home) = match (system, purpose) {
-        #[cfg(feature = "sqlite")]
         (System::Unix, Purpose::State) => ("state", Some("XDG_STATE_HOME"), ".local/state"),
         (System::Unix, Purpose::Config) => ("configuration", Some("XDG_CONFIG_HOME"), ".config"),
-        #[cfg(feature = "sqlite")]
         (System::Mac, Purpose::State) => ("state", None, "Library/Application Support"),
         (System::Mac, Purpose::Config) => ("configuration", None, "Library/Application Support"),
-        #[cfg(feature = "sqlite")]
         (System::Windows, Purpose::State) => ("state", Some("LOCALAPPDATA"), "AppData\\Local"),
         (System::Windows, Purpose::Config) => {
             ("configuration", Some("APPDATA"), "AppData\\Roaming")
@@ -79,7 +75,7 @@ fn find(
     Ok(base.join("mcp-aql").join(name))
 }
 
-#[cfg(all(test, unix, feature = "sqlite"))]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

@@ -18,7 +18,7 @@ use std::fmt::Display;
 
 use proc_macro2::{Span, TokenTree};
 use syn::parse::ParseStream;
-use syn::{Data, DataStruct, Expr, Fields};
+use syn::{Data, DataStruct, Expr, ExprLit, Fields, Lit, LitStr};
 
 /// Returns an error at one span. The message states what is wrong and, after a colon, what to write.
 pub(crate) fn fault(span: Span, message: impl Display) -> darling::Error {
@@ -39,6 +39,14 @@ pub(crate) fn strip(expr: &Expr) -> &Expr {
     match expr {
         Expr::Group(group) => strip(&group.expr),
         other => other,
+    }
+}
+
+/// Returns the string literal that an expression is.
+pub(crate) fn text_literal(expr: &Expr) -> Option<&LitStr> {
+    match strip(expr) {
+        Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text),
+        _ => None,
     }
 }
 

@@ -9,14 +9,11 @@ use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::parse::{ParseStream, Parser as _};
 use syn::spanned::Spanned as _;
-use syn::{
-    Attribute, Expr, ExprLit, Ident, Lit, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue,
-    Token,
-};
+use syn::{Attribute, Expr, Ident, LitStr, MacroDelimiter, Meta, MetaList, MetaNameValue, Token};
 
 use super::concat::evaluate;
 use super::json::Json;
-use super::{fault, names, no_comma, strip};
+use super::{fault, names, no_comma, text_literal};
 
 /// The options that an attribute accepts.
 pub(crate) struct Grammar {
@@ -105,8 +102,8 @@ impl Options {
                 Meta::List(list) => options.read(list.tokens.clone(), grammar, errors),
                 Meta::NameValue(pair) => {
                     options.unreadable = true;
-                    let options = match (grammar.text, strip(&pair.value)) {
-                        (Some(option), Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) => {
+                    let options = match (grammar.text, text_literal(&pair.value)) {
+                        (Some(option), Some(text)) => {
                             format!("{option} = {}", text.to_token_stream())
                         }
                         _ => "…".to_owned(),
@@ -195,14 +192,10 @@ impl Options {
     /// Returns the span of the option's value if it is empty text.
     pub(crate) fn empty(&self, name: &str) -> Option<Span> {
         self.items.iter().find(|(key, _)| key == name).and_then(|(_, meta)| match meta {
-            Meta::NameValue(pair) => match strip(&pair.value) {
-                Expr::Lit(ExprLit { lit: Lit::Str(text), .. })
-                    if text.value().trim().is_empty() =>
-                {
-                    Some(text.span())
-                }
-                _ => None,
-            },
+            Meta::NameValue(pair) => {
+                let text = text_literal(&pair.value)?;
+                text.value().trim().is_empty().then(|| text.span())
+            }
             _ => None,
         })
     }

@@ -1,7 +1,7 @@
 //! The file of a running console, with its port and the key of its links. The owner of the state directory
 //! uses it to sign in.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs;
 use std::io::{self, Write as _};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::login_link::{Key, ON_DEMAND_TTL};
-use crate::file_access::{ForbiddenAccess, exposures, is_private};
+use crate::file_access::{ForbiddenAccess, exposures, is_private, private_file, private_folder};
 
 /// The file names: one file for each console, by port. Several processes may share a state directory.
 const PREFIX: &str = "console-";
@@ -52,7 +52,7 @@ pub(super) struct ConsoleFile(PathBuf);
 
 impl ConsoleFile {
     pub(super) fn write(folder: &Path, port: u16, key: &Key) -> io::Result<Self> {
-        make_folder(folder)?;
+        private_folder().create(folder)?;
         for problem in exposures(folder, ForbiddenAccess::Write) {
             tracing::warn!("the operator console is not safe from other users: {problem}");
         }
@@ -65,12 +65,10 @@ impl ConsoleFile {
         let text = serde_json::to_string(&content)?;
         // A new file, so that no other process has it open. It is renamed when it is complete.
         let made = folder.join(crate::vocab::new_id("new"));
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
-        #[cfg(unix)]
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let path = folder.join(format!("{PREFIX}{port}{SUFFIX}"));
-        let written = options
+        let written = private_file()
+            .write(true)
+            .create_new(true)
             .open(&made)
             .and_then(|mut file| file.write_all(text.as_bytes()))
             .and_then(|()| fs::rename(&made, &path));
@@ -88,14 +86,6 @@ impl Drop for ConsoleFile {
             tracing::debug!(%error, "the console's file cannot be removed");
         }
     }
-}
-
-fn make_folder(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
 
 /// Returns links to the consoles that run with this state directory, newest first.

@@ -33,6 +33,8 @@ use crate::human_channel::{
 use crate::main_error::{Error, Result};
 use crate::safety_loop::{ApprovalQueue, SafetyCore};
 
+/// The maximum number of connections. A server over HTTP reserves this many file descriptors.
+const MAX_CONNECTIONS: usize = 64;
 /// The time limit of a browser for sending a request, reading the response, and keeping a connection idle.
 const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -113,7 +115,7 @@ impl Console {
         });
         let stopped = CancellationToken::new();
         let router = routes::router(Arc::clone(&shared));
-        let bounds = (crate::mcp::CONSOLE_CONNECTIONS, BROWSER_TIMEOUT);
+        let bounds = (MAX_CONNECTIONS, BROWSER_TIMEOUT);
         tokio::spawn(crate::mcp::serve_connections(listener, router, bounds, stopped.clone()));
         tracing::info!(%address, "the operator console listens");
         let stop = stopped.drop_guard();

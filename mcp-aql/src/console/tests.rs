@@ -256,7 +256,7 @@ async fn idle_connections_do_not_keep_the_operator_out() {
     let browser = fixture.browser().await;
     assert_eq!(browser.asks("GET /api/overview").await.status, 200);
     // The sessions that were idle the longest were closed.
-    for stream in &mut idle[..250 - crate::mcp::CONSOLE_CONNECTIONS] {
+    for stream in &mut idle[..250 - super::MAX_CONNECTIONS] {
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
         assert!(answer.is_empty());

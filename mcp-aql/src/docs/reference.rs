@@ -9,7 +9,7 @@ use super::errors::{self, input_type};
 use super::introspection::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use super::json::Json;
 use crate::adapter::Adapter;
-use crate::introspection::protocol_type_names;
+use crate::introspection::protocol_types;
 use crate::operation::{Envelope, Handler, Parameter, RegisteredOperation};
 use crate::router::{EndpointMode, Entry};
 use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
@@ -314,11 +314,11 @@ fn named<'a>(parts: impl Iterator<Item = &'a Part>) -> Vec<String> {
 fn split_types(types: Types, uses: &BTreeMap<String, Vec<String>>) -> [Vec<Type>; 2] {
     // Links need all names, while the types are being moved.
     let names: Types = types.keys().map(|name| (name.clone(), TypeInfo::default())).collect();
-    let protocols = protocol_type_names();
+    let protocols = protocol_types();
     let mut split = [Vec::new(), Vec::new()];
     let [own, protocol] = &mut split;
     for (name, info) in types {
-        let is_protocol = protocols.contains(&name);
+        let is_protocol = protocols.iter().any(|(protocol, _)| *protocol == name);
         let list = if is_protocol { &mut *protocol } else { &mut *own };
         list.push(Type {
             used_by: uses.get(&name).filter(|_| !is_protocol).cloned().unwrap_or_default(),

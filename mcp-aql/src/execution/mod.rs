@@ -102,7 +102,6 @@ pub(crate) enum EndScope {
     /// Those whose session has ended. They have been stopped already.
     EndedSessions,
     /// Those whose session has ended, and those without a session.
-    #[cfg(any(feature = "stdio", feature = "http"))]
     EndedAndSessionless,
     /// All executions.
     All,

@@ -1,11 +1,9 @@
 //! The operator console as a channel, and its options.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{ChannelError, HumanChannel, HumanRequest};
+use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest};
 use crate::future::BoxFuture;
 
 /// The console's name in the audit log.
@@ -87,26 +85,6 @@ impl ConsoleOptions {
     }
 }
 
-/// The number of an adapter's consoles that people can sign in to.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct ConsoleCount(Arc<AtomicUsize>);
-
-impl ConsoleCount {
-    pub(crate) fn enter(&self) -> ReachableConsole {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        ReachableConsole(self.clone())
-    }
-}
-
-/// One counted console.
-pub(crate) struct ReachableConsole(ConsoleCount);
-
-impl Drop for ReachableConsole {
-    fn drop(&mut self) {
-        self.0.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// The channel of the console. Its page polls for requests.
 #[derive(Debug)]
 pub(crate) struct ConsoleChannel(pub(crate) ConsoleCount);
@@ -121,6 +99,6 @@ impl HumanChannel for ConsoleChannel {
     }
 
     fn can_present(&self) -> bool {
-        self.0.0.load(Ordering::Relaxed) > 0
+        self.0.is_reachable()
     }
 }

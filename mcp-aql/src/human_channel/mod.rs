@@ -7,6 +7,7 @@
 mod command;
 #[cfg(feature = "console")]
 mod console;
+mod console_count;
 mod memory;
 pub(crate) mod terminal;
 mod visible;
@@ -26,7 +27,10 @@ pub use command::CommandChannel;
 #[cfg(feature = "console")]
 pub use console::ConsoleOptions;
 #[cfg(feature = "console")]
-pub(crate) use console::{CONSOLE_NAME, ConsoleChannel, ConsoleCount, ReachableConsole};
+pub(crate) use console::{CONSOLE_NAME, ConsoleChannel};
+pub(crate) use console_count::ConsoleCount;
+#[cfg(feature = "console")]
+pub(crate) use console_count::ReachableConsole;
 pub use terminal::TerminalChannel;
 
 /// Shows requests to people: in a window, on a terminal, or as a message to a phone.
@@ -141,7 +145,6 @@ pub struct Operator(pub(crate) Arc<dyn OperatorBackend>);
 /// The implementation of an [`Operator`].
 pub(crate) trait OperatorBackend: Send + Sync {
     /// The counter of consoles that people can sign in to.
-    #[cfg(feature = "console")]
     fn reach(&self) -> Option<&ConsoleCount> {
         None
     }
@@ -150,7 +153,6 @@ pub(crate) trait OperatorBackend: Send + Sync {
     fn code<'a>(&'a self, id: &'a str, by: Option<&'a str>) -> BoxFuture<'a, Option<Code>>;
 
     /// Records an event of a console in the audit log, if there is one.
-    #[cfg(feature = "console")]
     fn record<'a>(
         &'a self,
         event: &'a str,

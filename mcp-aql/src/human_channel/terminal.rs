@@ -12,10 +12,7 @@ use super::visible::{visible, write_block};
 use super::{ChannelError, HumanChannel, HumanRequest, RequestKind};
 use crate::future::BoxFuture;
 
-#[cfg(windows)]
-const TERMINAL: &str = "CONOUT$";
-#[cfg(not(windows))]
-const TERMINAL: &str = "/dev/tty";
+const TERMINAL: &str = if cfg!(windows) { "CONOUT$" } else { "/dev/tty" };
 
 /// The maximum time for a write. A suspended terminal (Ctrl-S) accepts no data.
 const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -80,7 +77,6 @@ impl HumanChannel for TerminalChannel {
 }
 
 /// Writes text to the terminal.
-#[cfg(feature = "console")]
 pub(crate) async fn print(text: String) -> io::Result<()> {
     write(TERMINAL.into(), text).await
 }

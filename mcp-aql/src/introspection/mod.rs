@@ -18,6 +18,6 @@ pub(crate) use further_query::publish;
 pub(crate) use operations::{details, list_entry, list_entry_in_brief};
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
 #[cfg(feature = "cli")]
-pub(crate) use protocol_types::protocol_type_names;
+pub(crate) use protocol_types::protocol_types;
 pub(crate) use table::SPEC;
 pub(crate) use types::TypeRegistry;

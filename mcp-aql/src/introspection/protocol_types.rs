@@ -5,14 +5,8 @@ use mcp_aql_protocol::SemanticCategory;
 use super::type_details::object_type;
 use crate::shape::Members;
 
-/// The names of the protocol's own types.
-#[cfg(feature = "cli")]
-pub(crate) fn protocol_type_names() -> std::collections::BTreeSet<String> {
-    protocol_types().into_iter().map(|(name, _)| name).collect()
-}
-
 /// The protocol's own types (REQ-INT-23).
-pub(super) fn protocol_types() -> Vec<(String, Members)> {
+pub(crate) fn protocol_types() -> Vec<(String, Members)> {
     let object = |name: &str, description: &str, fields: &[(&str, &str, bool)]| {
         let fields = fields
             .iter()

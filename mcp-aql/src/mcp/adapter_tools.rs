@@ -135,7 +135,6 @@ impl ToolService for AdapterTools {
         erased(self.adapter.end_executions_of(EndScope::EndedSessions))
     }
 
-    #[cfg(feature = "http")]
     fn end_all(&self) -> BoxFuture<'_, ()> {
         erased(self.adapter.end_executions_of(EndScope::EndedAndSessionless))
     }

@@ -6,7 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::session::Session;
 
 /// A client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
-#[derive(Debug)]
+///
+/// The default is a handler created for HTTP. It represents a connection once a client was initialized
+/// through it. Otherwise it serves a single request. The client's headers do not affect this
+/// (REQ-SES-05).
+#[derive(Debug, Default)]
 pub(super) struct Connection {
     session: OnceLock<Session>,
     /// Whether requests that arrive here share a connection.
@@ -18,15 +22,9 @@ pub(super) struct Connection {
 impl Connection {
     /// A connection that lasts, such as standard input and output.
     pub(super) fn lasting() -> Self {
-        Self { session: OnceLock::new(), lasting: true.into(), batches: false.into() }
-    }
-
-    /// A handler created for HTTP. It represents a connection once a client was initialized through
-    /// it. Otherwise it serves a single request. The client's headers do not affect this
-    /// (REQ-SES-05).
-    #[cfg(feature = "http")]
-    pub(super) fn http() -> Self {
-        Self { session: OnceLock::new(), lasting: false.into(), batches: false.into() }
+        let connection = Self::default();
+        connection.initialized();
+        connection
     }
 
     /// Marks the connection as initialized.

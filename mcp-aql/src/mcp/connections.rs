@@ -9,23 +9,17 @@ use axum::body::{Body, Bytes, HttpBody};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
+use super::descriptor_limit::descriptor_limit;
 use crate::sync::lock;
 
-/// The file descriptors reserved for the rest of the process: the operator console with
-/// [`CONSOLE_CONNECTIONS`], stores, logs and the connections of operations.
+/// The file descriptors reserved for the rest of the process: the operator console with its 64
+/// connections, stores, logs and the connections of operations.
 const RESERVED_DESCRIPTORS: usize = 160;
-/// The maximum number of connections to the operator console.
-#[cfg(feature = "console")]
-pub(crate) const CONSOLE_CONNECTIONS: usize = 64;
 
 /// The number of connections that a listener may hold if `max` is configured: the system's limit on
 /// open files also applies.
 pub(super) fn max_connections(max: usize) -> usize {
-    #[cfg(unix)]
-    let descriptors = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
-    #[cfg(not(unix))]
-    let descriptors = None::<u64>;
-    let descriptors = descriptors.and_then(|limit| usize::try_from(limit).ok());
+    let descriptors = descriptor_limit().and_then(|limit| usize::try_from(limit).ok());
     bounded(max, descriptors)
 }
 

@@ -23,7 +23,8 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::batch_budget::BatchBudget;
 use super::connection::Connection;
 use super::http_options::ENDPOINT_PATH;
-use super::server::{Server, ServerState, catch_panics, is_newest, progress_token, read_meta};
+use super::request_meta::{is_newest, progress_token, read_meta};
+use super::server::{Server, ServerState, catch_panics};
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use super::wire::{Message, canonical_id, decode};
 use crate::future::BoxFuture;
@@ -77,7 +78,7 @@ impl DirectCalls {
         keeps_sessions: bool,
         stop: CancellationToken,
     ) -> Self {
-        let server = Arc::new(Server::new(Arc::clone(&shared), Arc::new(Connection::http())));
+        let server = Arc::new(Server::new(Arc::clone(&shared), Arc::new(Connection::default())));
         Self { shared, server, sessions, hosts, keeps_sessions, stop }
     }
 

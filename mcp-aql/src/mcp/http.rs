@@ -4,13 +4,13 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use super::adapter_tools::AdapterTools;
-use super::body::BodyGuard;
-use super::body_budget::BodyBudget;
+use super::body::{BodyBudget, BodyGuard};
 use super::connection::Connection;
 use super::direct::DirectCalls;
 use super::http_options::{ENDPOINT_PATH, HttpOptions};
@@ -206,7 +206,9 @@ fn router(
 ) -> axum::Router {
     let longest = service.max_message_bytes();
     let config = options.config(&*service);
-    let shared = ServerState::new(service);
+    let shared = ServerState::new(service, |extensions| {
+        extensions.get::<Parts>()?.extensions.get().cloned()
+    });
     let hosts = config.allowed_hosts.clone();
     let stop = options.shutdown.clone();
     let direct =
@@ -214,7 +216,7 @@ fn router(
     let budget = BodyBudget::new(options.max_inflight_bytes, longest);
     let guard = BodyGuard::new(direct, longest, options.client_timeout, budget);
     let factory = move || {
-        let connection = Arc::new(Connection::http());
+        let connection = Arc::new(Connection::default());
         made(&connection);
         // Shared, so that rmcp is compiled for a single handler type.
         Ok(Arc::new(Server::new(Arc::clone(&shared), connection)))

@@ -9,14 +9,15 @@ mod adapter_tools;
 mod batch_budget;
 #[cfg(feature = "http")]
 mod body;
-#[cfg(feature = "http")]
-mod body_budget;
-#[cfg(feature = "http")]
-mod body_record;
 mod calls;
 mod connection;
 #[cfg(feature = "http")]
 mod connections;
+#[cfg(all(feature = "http", unix))]
+mod descriptor_limit;
+#[cfg(all(feature = "http", not(unix)))]
+#[path = "without_descriptor_limit.rs"]
+mod descriptor_limit;
 #[cfg(feature = "http")]
 mod direct;
 #[cfg(feature = "http")]
@@ -25,22 +26,29 @@ mod http;
 mod http_options;
 #[cfg(feature = "http")]
 mod listener;
+mod original_message;
 mod pipe;
 mod progress;
 #[cfg(feature = "http")]
 mod replay;
+mod request_meta;
 mod rpc_error;
 mod server;
 mod service;
 #[cfg(feature = "http")]
 mod sessions;
+#[cfg(all(feature = "stdio", target_os = "linux"))]
+mod standard_pipes;
+#[cfg(all(feature = "stdio", not(target_os = "linux")))]
+#[path = "without_standard_pipes.rs"]
+mod standard_pipes;
+#[cfg(feature = "stdio")]
 mod stdio;
+mod stream;
 mod tool_description;
 mod tool_table;
 mod wire;
 
-#[cfg(feature = "console")]
-pub(crate) use connections::CONSOLE_CONNECTIONS;
 #[cfg(feature = "http")]
 pub use http::serve_tools_listener;
 #[cfg(feature = "http")]
@@ -51,7 +59,7 @@ pub use rpc_error::RpcError;
 pub use service::{
     ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
 };
-pub use stdio::serve_tools;
 #[cfg(feature = "stdio")]
 pub use stdio::serve_tools_stdio;
+pub use stream::serve_tools;
 pub use wire::MalformedCall;

@@ -85,7 +85,6 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Ends the work of ended sessions, like [`end_sessions`](Self::end_sessions), and work without
     /// a session.
-    #[cfg(feature = "http")]
     fn end_all(&self) -> BoxFuture<'_, ()> {
         Box::pin(ready(()))
     }

@@ -11,6 +11,9 @@ mod page_fit;
 mod page_info;
 #[cfg(feature = "query")]
 mod query_parts;
+#[cfg(not(feature = "query"))]
+#[path = "without_query_parts.rs"]
+mod query_parts;
 
 pub(crate) use controls::CURSOR_CONTROLS;
 #[cfg(feature = "query")]

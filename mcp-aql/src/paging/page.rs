@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
 use super::page_fit::{self, FitResult, FittedRows, PageForm, PageSpace, RowList, Rows};
 use super::page_info::PageInfo;
+use super::query_parts::{QueryParts, page_schema, shown};
 
 /// The schema keyword of types whose values are the whole `data` of a reply: [`Page`] and the
 /// relationship graph. It is never published.
@@ -36,8 +37,8 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// The place of this page in the collection.
     pub page_info: PageInfo,
-    #[cfg(feature = "query")]
-    pub(crate) parts: Option<Box<super::QueryParts<T>>>,
+    /// The parts that a query adds.
+    pub(crate) parts: Option<Box<QueryParts<T>>>,
     /// The cursors of the entries, if this crate makes them.
     pub(crate) cursors: Option<Arc<dyn RowCursors>>,
 }
@@ -54,13 +55,7 @@ pub(crate) trait RowCursors: fmt::Debug + Send + Sync {
 impl<T> Page<T> {
     /// Creates a page of these entries.
     pub fn new(items: Vec<T>, page_info: PageInfo) -> Self {
-        Self {
-            items,
-            page_info,
-            #[cfg(feature = "query")]
-            parts: None,
-            cursors: None,
-        }
+        Self { items, page_info, parts: None, cursors: None }
     }
 }
 
@@ -83,7 +78,6 @@ impl<T: Serialize> Page<T> {
         info: &PageInfo,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
-        #[cfg(feature = "query")]
         if let Some(parts) = &self.parts {
             return parts.serialize(&self.items, rows, info, serializer);
         }
@@ -153,16 +147,8 @@ impl<T: Serialize> Page<T> {
     }
 
     /// The entry with this index as it is serialized.
-    #[cfg(feature = "query")]
-    fn shown(&self, place: usize) -> Option<crate::projection::DisplayedRow<'_, T>> {
-        let view = self.parts.as_ref().and_then(|parts| parts.view.as_ref());
-        self.items.get(place).map(|row| crate::projection::DisplayedRow { row, view })
-    }
-
-    /// The entry with this index as it is serialized.
-    #[cfg(not(feature = "query"))]
-    fn shown(&self, place: usize) -> Option<&T> {
-        self.items.get(place)
+    fn shown(&self, place: usize) -> Option<impl Serialize> {
+        self.items.get(place).map(|row| shown(row, self.parts.as_deref()))
     }
 }
 
@@ -191,41 +177,8 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let items = generator.subschema_for::<T>();
         let info = generator.subschema_for::<PageInfo>();
-        #[cfg(feature = "query")]
-        let page = json_schema!({
-            "type": "object",
-            DATA_MARK: true,
-            "description": "One page of a collection, and what a query asked for beside it.",
-            "properties": {
-                "items": {
-                    "type": "array",
-                    "description": "The entries of this page; none where only summaries were asked for.",
-                    "items": items,
-                },
-                "pageInfo": info,
-                "pagination": {
-                    "type": "object",
-                    "description": "Takes the place of pageInfo where pages have numbers.",
-                },
-                "aggregations": { "type": "object", "description": "The summaries, by their labels." },
-                "applied": { "type": "object", "description": "What was understood of the query." },
-            },
-        });
-        #[cfg(not(feature = "query"))]
-        let page = json_schema!({
-            "type": "object",
-            DATA_MARK: true,
-            "description": "One page of a collection.",
-            "properties": {
-                "items": {
-                    "type": "array",
-                    "description": "The entries of this page.",
-                    "items": items,
-                },
-                "pageInfo": info,
-            },
-            "required": ["items", "pageInfo"],
-        });
+        let mut page = page_schema(&items, &info);
+        page.insert(DATA_MARK.to_owned(), true.into());
         page
     }
 }

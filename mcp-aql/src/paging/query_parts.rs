@@ -1,5 +1,7 @@
 //! The parts of a page that a query adds to its rows.
 
+use schemars::{Schema, json_schema};
+use serde::Serialize;
 use serde::ser::{SerializeStruct, Serializer};
 use serde_json::value::RawValue;
 
@@ -22,7 +24,7 @@ pub(crate) struct QueryParts<T> {
 }
 
 /// The place of a page that was requested by number (REQ-PAG-11).
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Pagination {
     Offset {
@@ -44,7 +46,7 @@ pub(crate) enum Pagination {
     },
 }
 
-impl<T: serde::Serialize> QueryParts<T> {
+impl<T: Serialize> QueryParts<T> {
     /// Serializes these rows of the page with the other parts of the reply.
     pub(super) fn serialize<S: Serializer>(
         &self,
@@ -58,8 +60,7 @@ impl<T: serde::Serialize> QueryParts<T> {
             data.serialize_field("aggregations", aggregations)?;
         }
         if self.items {
-            let view = self.view.as_ref();
-            let row = |place: usize| items.get(place).map(|row| DisplayedRow { row, view });
+            let row = |place: usize| items.get(place).map(|row| shown(row, Some(self)));
             data.serialize_field("items", &RowList { count: items.len(), rows, row })?;
             match (&self.pagination, rows) {
                 (Some(pagination), Rows::At(kept)) => {
@@ -72,6 +73,36 @@ impl<T: serde::Serialize> QueryParts<T> {
         data.serialize_field("applied", &self.applied)?;
         data.end()
     }
+}
+
+/// Returns a row of a page with these parts as it is serialized.
+pub(super) fn shown<'a, T: Serialize>(
+    row: &'a T,
+    parts: Option<&'a QueryParts<T>>,
+) -> DisplayedRow<'a, T> {
+    DisplayedRow { row, view: parts.and_then(|parts| parts.view.as_ref()) }
+}
+
+/// Returns the schema of a page, from those of its entries and of its `pageInfo`.
+pub(super) fn page_schema(items: &Schema, info: &Schema) -> Schema {
+    json_schema!({
+        "type": "object",
+        "description": "One page of a collection, and what a query asked for beside it.",
+        "properties": {
+            "items": {
+                "type": "array",
+                "description": "The entries of this page; none where only summaries were asked for.",
+                "items": items,
+            },
+            "pageInfo": info,
+            "pagination": {
+                "type": "object",
+                "description": "Takes the place of pageInfo where pages have numbers.",
+            },
+            "aggregations": { "type": "object", "description": "The summaries, by their labels." },
+            "applied": { "type": "object", "description": "What was understood of the query." },
+        },
+    })
 }
 
 impl Pagination {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::entry::{QueryParameter, QueryTable};
+use super::example;
 use super::field_info::FieldInfo;
 use super::options::{Control, QueryOptions, TextControl};
 use super::read::{QuerySurface, noun, operators, preset_names};
@@ -14,6 +15,13 @@ use crate::shape::{Checks, Kind, Members, ObjectShape, Rest, Shape};
 fn optional(name: &'static str, shape: Shape, description: impl Into<String>) -> QueryParameter {
     let description = description.into();
     QueryParameter { name, required: false, description, shape, type_name: None, default: None }
+}
+
+impl QueryTable {
+    /// Adds an optional parameter.
+    fn offer(&mut self, name: &'static str, shape: Shape, description: impl Into<String>) {
+        self.parameters.push(optional(name, shape, description));
+    }
 }
 
 fn text() -> Shape {
@@ -49,28 +57,9 @@ pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
     match surface.text() {
         TextControl::None => missing.push("query"),
         text_control => {
-            let searched = surface.paths(|field| field.search).join(", ");
-            let mut shape = text();
-            shape.checks.min_length = Some(1);
-            let (longest, description) = if surface.free_text() {
-                (
-                    10_000,
-                    format!(
-                        "The text to search for in {searched}, in your own words; no operators."
-                    ),
-                )
-            } else {
-                (
-                    500,
-                    format!(
-                        "Words to search for in {searched}: a row needs one of them; words in double quotes form a phrase; no other operators. Case and accents are ignored."
-                    ),
-                )
-            };
-            shape.checks.max_length = Some(longest);
             table.parameters.push(QueryParameter {
                 required: text_control == TextControl::Required,
-                ..optional("query", shape, description)
+                ..query_parameter(surface)
             });
         }
     }
@@ -103,8 +92,27 @@ pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
     if !missing.is_empty() {
         table.note = Some(format!("Not offered: {}.", missing.join(", ")));
     }
-    table.example = example(surface);
+    table.example = example::of(surface);
     table
+}
+
+/// The parameter `query`.
+fn query_parameter(surface: &QuerySurface<'_>) -> QueryParameter {
+    let searched = surface.paths(|field| field.search).join(", ");
+    let (longest, description) = if surface.free_text() {
+        (10_000, format!("The text to search for in {searched}, in your own words; no operators."))
+    } else {
+        (
+            500,
+            format!(
+                "Words to search for in {searched}: a row needs one of them; words in double quotes form a phrase; no other operators. Case and accents are ignored."
+            ),
+        )
+    };
+    let mut shape = text();
+    shape.checks.min_length = Some(1);
+    shape.checks.max_length = Some(longest);
+    optional("query", shape, description)
 }
 
 /// The parameter of an operation that returns a single resource.
@@ -205,17 +213,13 @@ fn sort(surface: &QuerySurface<'_>, table: &mut QueryTable) {
         shape = Shape::of(Kind::Union(vec![open_object(), array_of(open_object()), text()]));
         short = " Or a field alone, with 'order'.";
     }
-    table.parameters.push(optional("sort", shape, format!(
+    table.offer("sort", shape, format!(
         "Such as {{\"field\": \"{first}\", \"order\": \"desc\"}}, or a list of them. Fields: {listed}. Missing values come last. Default: {default}.{short}"
-    )));
+    ));
     if surface.options.order {
         let mut shape = text();
         shape.checks.allowed = vec!["asc".into(), "desc".into()];
-        table.parameters.push(optional(
-            "order",
-            shape,
-            "Direction of a 'sort' that is a field alone.",
-        ));
+        table.offer("order", shape, "Direction of a 'sort' that is a field alone.");
     }
 }
 
@@ -242,44 +246,44 @@ fn select(surface: &QuerySurface<'_>, default: &str, table: &mut QueryTable) {
     if surface.options.preset {
         let mut shape = text();
         shape.checks.allowed = presets.iter().map(|name| Value::from(*name)).collect();
-        table.parameters.push(optional("preset", shape, "A preset that 'fields' adds to."));
+        table.offer("preset", shape, "A preset that 'fields' adds to.");
     }
-    for field in &computed {
-        let name = field.path.split_once('.').map_or(field.path.as_str(), |(_, name)| name);
-        let mut info = Members::new();
-        info.put("name", name);
-        info.put("type", type_of(field));
-        info.put_some(
-            "description",
-            (!field.description.is_empty()).then(|| field.description.clone()),
-        );
-        info.put("filterable", surface.filters(field));
-        info.put("sortable", surface.sorts(field));
-        table.computed.push(info);
-    }
-    table.types.push((
-        "FieldSelection".to_owned(),
-        object_type(
-            "FieldSelection",
-            "The selection of 'fields': a preset, or paths; computed fields as '_computed.name'."
-                .to_owned(),
-            ["presets", "fields", "computed_fields"]
-                .into_iter()
-                .map(|name| {
-                    let mut field = Members::new();
-                    field.put("name", name);
-                    field.put("type", "array");
-                    field.put("required", false);
-                    field.put("items", json!({ "type": "string" }));
-                    field
-                })
-                .collect(),
-        ),
-    ));
+    table.computed.extend(computed.iter().map(|field| computed_field(surface, field)));
+    table.types.push(("FieldSelection".to_owned(), field_selection()));
     table.capabilities.push("field_selection");
     if !computed.is_empty() {
         table.capabilities.push("computed_fields");
     }
+}
+
+fn computed_field(surface: &QuerySurface<'_>, field: &FieldInfo) -> Members {
+    let name = field.path.split_once('.').map_or(field.path.as_str(), |(_, name)| name);
+    let mut info = Members::new();
+    info.put("name", name);
+    info.put("type", type_of(field));
+    let description = &field.description;
+    info.put_some("description", (!description.is_empty()).then(|| description.clone()));
+    info.put("filterable", surface.filters(field));
+    info.put("sortable", surface.sorts(field));
+    info
+}
+
+/// The type of `fields`.
+fn field_selection() -> Members {
+    let fields = ["presets", "fields", "computed_fields"].map(|name| {
+        let mut field = Members::new();
+        field.put("name", name);
+        field.put("type", "array");
+        field.put("required", false);
+        field.put("items", json!({ "type": "string" }));
+        field
+    });
+    object_type(
+        "FieldSelection",
+        "The selection of 'fields': a preset, or paths; computed fields as '_computed.name'."
+            .to_owned(),
+        fields.into(),
+    )
 }
 
 fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
@@ -311,14 +315,14 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     } else {
         format!(" min and max also of {}.", dates.join(", "))
     };
-    table.parameters.push(optional(
+    table.offer(
         "aggregate",
         open_object(),
         format!("Summaries of all matching rows, by your own labels, such as {shown}; functions: {}.{also}",
         functions.join(", ")),
-    ));
+    );
     let shape = Shape::of(Kind::Boolean);
-    table.parameters.push(optional("include_items", shape, "Also return rows."));
+    table.offer("include_items", shape, "Also return rows.");
     let mut support = Members::new();
     support.put("supported", true);
     support.put("default_mode", "summary_only");
@@ -331,85 +335,18 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
 
 fn pages(options: &QueryOptions, table: &mut QueryTable) {
     let (size, most) = (options.usual_page(), options.largest_page());
-    table.parameters.push(optional(
-        "first",
-        count(0),
-        format!("Rows on the page (cursor paging); default {size}, at most {most}."),
-    ));
-    table.parameters.push(optional(
-        "after",
-        text(),
-        "'endCursor' of the page before; with 'first'.",
-    ));
-    table.parameters.push(optional("last", count(0), "Rows from the end instead."));
-    table.parameters.push(optional(
-        "before",
-        text(),
-        "'startCursor' of the page behind; with 'last'.",
-    ));
+    let first = format!("Rows on the page (cursor paging); default {size}, at most {most}.");
+    table.offer("first", count(0), first);
+    table.offer("after", text(), "'endCursor' of the page before; with 'first'.");
+    table.offer("last", count(0), "Rows from the end instead.");
+    table.offer("before", text(), "'startCursor' of the page behind; with 'last'.");
     if options.offset {
-        table.parameters.push(optional(
-            "limit",
-            count(0),
-            "Rows on the page, instead of a cursor.",
-        ));
-        table.parameters.push(optional("offset", count(0), "Rows to skip; with 'limit'."));
+        table.offer("limit", count(0), "Rows on the page, instead of a cursor.");
+        table.offer("offset", count(0), "Rows to skip; with 'limit'.");
     }
     if options.page {
-        table.parameters.push(optional(
-            "page",
-            count(1),
-            "Number of the page, instead of a cursor.",
-        ));
-        table.parameters.push(optional("page_size", count(1), "Rows on the page; with 'page'."));
+        table.offer("page", count(1), "Number of the page, instead of a cursor.");
+        table.offer("page_size", count(1), "Rows on the page; with 'page'.");
     }
     table.capabilities.push("pagination");
-}
-
-/// The parameters of an example call that combines the controls.
-fn example(surface: &QuerySurface<'_>) -> Option<String> {
-    let table = surface.table;
-    let mut params = Vec::new();
-    let mut add = |name: &str, value: &Value| params.push(format!("\"{name}\":{value}"));
-    if surface.text() != TextControl::None {
-        add("query", &json!("some words"));
-    }
-    let filters = table.fields.iter().filter(|field| surface.filters(field));
-    // Kinds with more expressive values come first.
-    let telling = |field: &&FieldInfo| match field.kind {
-        ValueKind::Choice => 0,
-        ValueKind::Integer | ValueKind::Number | ValueKind::Date | ValueKind::Instant => 1,
-        _ => 2,
-    };
-    let telling = filters.filter(|field| sample(field).is_some()).min_by_key(telling);
-    if let Some((path, value)) = telling.and_then(|field| Some((&field.path, sample(field)?))) {
-        add("filter", &json!({ path.as_str(): value }));
-    }
-    if let Some(path) = surface.paths(|field| surface.sorts(field) && !field.computed).last() {
-        add("sort", &json!({ "field": path, "order": "desc" }));
-    }
-    if surface.has(Control::Fields) {
-        add("fields", &json!("minimal"));
-    }
-    let group = table.fields.iter().find(|field| field.group && surface.selects(&field.path));
-    if let Some(group) = group.filter(|_| surface.has(Control::Aggregate)) {
-        let label = format!("by_{}", group.path.replace('.', "_"));
-        add("aggregate", &json!({ label: { "group_by": group.path, "count": true } }));
-        add("include_items", &json!(true));
-    }
-    add("first", &json!(10));
-    Some(format!("{{{}}}", params.join(",")))
-}
-
-/// A valid operand for a filter on this field.
-fn sample(field: &FieldInfo) -> Option<Value> {
-    Some(match field.kind {
-        ValueKind::Choice => field.choices.first()?.clone().into(),
-        ValueKind::Integer | ValueKind::Number if !field.list => json!({ "gte": 2 }),
-        ValueKind::Boolean if !field.list => json!(true),
-        ValueKind::Date if !field.list => json!({ "lt": "2031-05-06" }),
-        ValueKind::Instant if !field.list => json!({ "gte": "2031-05-06T07:00:00Z" }),
-        ValueKind::Text => json!("example"),
-        _ => return None,
-    })
 }

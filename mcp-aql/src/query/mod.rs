@@ -36,6 +36,8 @@ mod description;
 #[cfg(feature = "query")]
 mod entry;
 #[cfg(feature = "query")]
+mod example;
+#[cfg(feature = "query")]
 mod field_info;
 #[cfg(feature = "query")]
 mod grouping;

@@ -1,144 +1,11 @@
 //! Checks values against shapes.
 
-use std::fmt;
-
 use mcp_aql_protocol::nearest_name;
 use serde_json::Value;
 
-use super::{Checks, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
-use crate::constraint::Bound;
-use crate::constraint::has_format;
-use crate::text::shorten;
+use super::faults::{FaultKind, Faults, Hint, Path};
+use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 use crate::vocab::json_type;
-
-/// A fault of a value and its path.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Fault {
-    /// The dotted path inside the parameter: `metadata.owner`, `tags[2]`.
-    pub(crate) path: String,
-    pub(crate) kind: FaultKind,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum FaultKind {
-    /// The JSON type is wrong.
-    Type { expected: String, actual: &'static str },
-    /// A nested object lacks a required field.
-    Missing { expected: String },
-    /// An object has no such field.
-    Unknown { valid: Vec<String>, hint: Hint },
-    /// Only the adapter may set the field.
-    ReadOnly,
-    /// The value violates a constraint. The text completes the sentence "Parameter 'x' …".
-    Value { expectation: String },
-}
-
-/// The most likely intention behind an unknown name.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Hint {
-    None,
-    /// Another field.
-    Name(String),
-    /// The identifier that belongs beside `input`.
-    Identifier,
-}
-
-/// The path from a parameter to a value inside it. It is only formatted for a fault.
-#[derive(Clone, Copy)]
-pub(crate) enum Path<'a> {
-    Root(&'a str),
-    Field(&'a Path<'a>, &'a str),
-    Item(&'a Path<'a>, usize),
-}
-
-impl fmt::Display for Path<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Root(name) => formatter.write_str(&shorten(name)),
-            Self::Field(parent, name) => write!(formatter, "{parent}.{}", shorten(name)),
-            Self::Item(parent, index) => write!(formatter, "{parent}[{index}]"),
-        }
-    }
-}
-
-/// The faults of a value, up to a maximum number of faults and steps.
-///
-/// A union tries its variants in order, so a recursive union can take exponentially many steps for a small
-/// value. The maximum is far above the steps of other requests within the limits.
-#[derive(Debug)]
-pub(crate) struct Faults {
-    list: Vec<Fault>,
-    steps: u32,
-    /// Whether a variant fits, while it is tried. Faults are not stored meanwhile.
-    trial: Option<bool>,
-}
-
-/// The maximum number of reported faults.
-const MAX_FAULTS: usize = 20;
-const MAX_STEPS: u32 = 4_000_000;
-
-impl Faults {
-    pub(crate) fn new() -> Self {
-        Self { list: Vec::new(), steps: MAX_STEPS, trial: None }
-    }
-
-    pub(crate) fn into_vec(self) -> Vec<Fault> {
-        self.list
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    fn push(&mut self, path: Path<'_>, kind: FaultKind) {
-        self.push_with(path, || kind);
-    }
-
-    /// Adds a fault, which is only described if it will be reported.
-    fn push_with(&mut self, path: Path<'_>, kind: impl FnOnce() -> FaultKind) {
-        if let Some(fits) = &mut self.trial {
-            *fits = false;
-        } else if !self.is_full() {
-            self.list.push(Fault { path: path.to_string(), kind: kind() });
-        }
-    }
-
-    fn is_full(&self) -> bool {
-        self.trial == Some(false) || self.list.len() >= MAX_FAULTS
-    }
-
-    /// The number of faults so far, to detect new ones.
-    fn count(&self) -> usize {
-        self.list.len() + usize::from(self.trial == Some(false))
-    }
-
-    /// Counts a step. Returns `false`, and adds a fault, if the maximum is reached.
-    fn step(&mut self, path: Path<'_>) -> bool {
-        if self.steps > 1 {
-            self.steps -= 1;
-            return true;
-        }
-        if self.steps == 1 {
-            self.steps = 0;
-            let expectation = "is too intricate to be checked: make it simpler".to_owned();
-            self.list
-                .push(Fault { path: path.to_string(), kind: FaultKind::Value { expectation } });
-        }
-        if let Some(fits) = &mut self.trial {
-            *fits = false;
-        }
-        false
-    }
-
-    /// Whether `check` finds no fault. Its steps count.
-    fn fits(&mut self, check: impl FnOnce(&mut Self)) -> bool {
-        let outer = self.trial.replace(true);
-        check(self);
-        let fits = self.trial == Some(true);
-        self.trial = outer;
-        fits
-    }
-}
 
 impl Shape {
     /// Adds all faults of `value` to `faults`.
@@ -242,7 +109,7 @@ impl Shape {
             several => {
                 for variant in several {
                     let fits = faults.fits(|faults| variant.check(value, path, shapes, faults));
-                    if fits || faults.steps == 0 {
+                    if fits || faults.is_exhausted() {
                         return;
                     }
                 }
@@ -351,118 +218,13 @@ fn unknown_field(object: &ObjectShape, name: &str, path: Path<'_>) -> FaultKind 
     FaultKind::Unknown { valid, hint }
 }
 
-impl Checks {
-    /// The constraint that `value` violates, to complete the sentence "Parameter 'x' …".
-    fn broken_by(&self, value: &Value) -> Option<String> {
-        if !self.allowed.is_empty() && !self.allowed.contains(value) {
-            return Some(self.must_be_one(value));
-        }
-        match value {
-            Value::Number(_) => self.out_of_range(Bound::of(value)?),
-            Value::String(text) => self.bad_text(text),
-            Value::Array(values) => {
-                let (least, most) =
-                    (self.min_items.unwrap_or(0), self.max_items.unwrap_or(usize::MAX));
-                (values.len() < least || values.len() > most).then(|| {
-                    format!(
-                        "must have {} items, has {}",
-                        range(self.min_items, self.max_items),
-                        values.len()
-                    )
-                })
-            }
-            _ => None,
-        }
-    }
-
-    fn must_be_one(&self, value: &Value) -> String {
-        let shown: Vec<_> = self.allowed.iter().map(plain).collect();
-        let mut text = format!("must be one of: {}", shown.join(", "));
-        let candidates = self.allowed.iter().filter_map(Value::as_str);
-        if let Some(near) = value.as_str().and_then(|text| nearest_name(text, candidates)) {
-            text.push_str(&format!(". Did you mean '{near}'?"));
-        }
-        text
-    }
-
-    fn out_of_range(&self, number: Bound) -> Option<String> {
-        let below = self.minimum.is_some_and(|least| less(number, least))
-            || self.above.is_some_and(|least| !less(least, number));
-        let above = self.maximum.is_some_and(|most| less(most, number))
-            || self.below.is_some_and(|most| !less(number, most));
-        (below || above).then(|| {
-            let mut parts = Vec::new();
-            for (text, bound) in [
-                ("", self.minimum),
-                ("more than ", self.above),
-                ("up to ", self.maximum),
-                ("less than ", self.below),
-            ] {
-                if let Some(bound) = bound {
-                    let or_more =
-                        if text.is_empty() && self.maximum.is_none() { " or more" } else { "" };
-                    let joined =
-                        if text == "up to " && self.minimum.is_some() { "to " } else { text };
-                    parts.push(format!("{joined}{}{or_more}", plain_bound(bound)));
-                }
-            }
-            format!("must be {}", parts.join(" "))
-        })
-    }
-
-    fn bad_text(&self, text: &str) -> Option<String> {
-        let least = self.min_length.unwrap_or(0);
-        let most = self.max_length.unwrap_or(usize::MAX);
-        if least > 0 || most < usize::MAX {
-            let length = text.chars().count();
-            if length < least || length > most {
-                return Some(format!(
-                    "must have {} characters, has {length}",
-                    range(self.min_length, self.max_length)
-                ));
-            }
-        }
-        if let Some(pattern) = self.patterns.iter().find(|pattern| !pattern.is_match(text)) {
-            return Some(format!("must match the pattern '{pattern}'"));
-        }
-        self.format.filter(|format| !has_format(*format, text)).map(|format| {
-            format!("must be in '{}' form, such as '{}'", format.as_str(), format.example())
-        })
-    }
-}
-
-/// `1 to 200`, `1 or more`, `up to 20`.
-fn range(least: Option<usize>, most: Option<usize>) -> String {
-    match (least, most) {
-        (Some(least), Some(most)) if least == most => format!("exactly {least}"),
-        (Some(least), Some(most)) => format!("{least} to {most}"),
-        (Some(least), None) => format!("{least} or more"),
-        (None, Some(most)) => format!("up to {most}"),
-        (None, None) => "any number of".to_owned(),
-    }
-}
-
-fn less(left: Bound, right: Bound) -> bool {
-    left.compare(right).is_some_and(std::cmp::Ordering::is_lt)
-}
-
-fn plain_bound(bound: Bound) -> String {
-    match bound {
-        Bound::Int(number) => number.to_string(),
-        Bound::Float(number) => number.to_string(),
-    }
-}
-
-/// A scalar without quotation marks.
-fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::Compiler;
+    use super::super::faults::Fault;
     use super::*;
-    use crate::constraint::Constraint;
+    use crate::constraint::{Bound, Constraint};
+    use crate::text::shorten;
     use serde_json::json;
 
     fn faults(schema: Value, constraints: &[Constraint], value: Value) -> Vec<String> {

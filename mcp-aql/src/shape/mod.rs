@@ -2,8 +2,11 @@
 //! checks values and describes itself, so that accepted values are the documented ones (REQ-INT-20).
 
 mod check;
+mod checks;
 mod compile;
 mod describe;
+mod faults;
+mod input;
 mod members;
 
 use std::collections::{BTreeMap, HashMap};
@@ -12,9 +15,10 @@ use std::sync::Arc;
 use mcp_aql_protocol::Format;
 use serde_json::Value;
 
-pub(crate) use check::{Fault, FaultKind, Faults, Hint, Path};
-pub(crate) use compile::{Compiler, input_name};
+pub(crate) use compile::Compiler;
 pub(crate) use describe::{describe, further_constraints, type_name};
+pub(crate) use faults::{Fault, FaultKind, Faults, Hint, Path};
+pub(crate) use input::input_name;
 pub(crate) use members::Members;
 
 use crate::constraint::Bound;

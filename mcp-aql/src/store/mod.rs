@@ -51,6 +51,10 @@ mod memory;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg_attr(
+    not(all(feature = "sqlite", feature = "postgres")),
+    expect(dead_code, reason = "each database has statements of its own")
+)]
 mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;

@@ -8,7 +8,6 @@ use memchr::memmem;
 use rmcp::model::RequestId;
 
 use super::message::{Message, decode, request_id, splice};
-use super::recover_id::is_short_id;
 
 /// The prefix of these strings. Clients cannot know it, so none of their strings starts with it.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
@@ -24,6 +23,11 @@ pub(crate) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
     let digits = id.strip_prefix('-').unwrap_or(id);
     let is_long = !is_short_id(id) && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_long.then(|| splice(message, id, &format!(r#""{}{id}""#, *MARK))).flatten()
+}
+
+/// Whether rmcp can represent an id: its numbers have 64 bits.
+fn is_short_id(json: &str) -> bool {
+    json.starts_with('"') || json.parse::<i64>().is_ok()
 }
 
 /// Returns a message of rmcp with the original id.

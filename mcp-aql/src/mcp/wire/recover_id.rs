@@ -174,12 +174,6 @@ pub(crate) fn is_id(json: &str) -> bool {
     (is_number && json.len() <= MAX_ID_BYTES) || serde_json::from_str::<String>(json).is_ok()
 }
 
-/// Whether rmcp can represent an id: its numbers have 64 bits.
-#[cfg(feature = "http")]
-pub(crate) fn is_short_id(json: &str) -> bool {
-    json.starts_with('"') || json.parse::<i64>().is_ok()
-}
-
 /// The id in rmcp's spelling: JSON has several ways to write the characters of a string.
 pub(crate) fn canonical_id(id: &str) -> Cow<'_, str> {
     if !id.contains('\\') {

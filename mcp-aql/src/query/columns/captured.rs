@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::native::{missing, turned};
-use super::values::instant_of;
+use super::scalar_values::instant_of;
 use super::variant::{VariantCache, answers, numbers};
 use super::{
     Access, Column, ColumnType, Matcher, each_in_group, priority, retain_passed, retain_rows,

@@ -3,6 +3,7 @@
 mod captured;
 mod expand;
 mod native;
+mod scalar_values;
 mod values;
 mod variant;
 
@@ -15,8 +16,8 @@ use serde_json::Value;
 pub use captured::CapturedColumn;
 pub use expand::{Expand, NestedField};
 pub use native::NativeColumn;
+pub(crate) use scalar_values::instant_of;
 pub use values::ColumnValue;
-pub(crate) use values::instant_of;
 
 use super::field_info::FieldInfo;
 use super::grouping::{Groups, Sum};

@@ -149,21 +149,7 @@ impl FilterParser<'_> {
             self.surface.filters(field).then_some((place, field))
         });
         let Some((place, field)) = found else {
-            let mut valid = self.surface.paths(|field| self.surface.filters(field));
-            valid.extend(["and", "or", "not"]);
-            // An object with the name of a nested resource is probably meant as a path.
-            let nested = format!("{key}.");
-            match valid.iter().find(|path| path.starts_with(&nested)) {
-                Some(inner) => {
-                    let what =
-                        format!("is not a key: name a field inside of it, such as '{inner}'");
-                    faults.refuse(path, &what, format!("one of: {}", valid.join(", ")));
-                }
-                None if self.surface.table.has(key) => {
-                    faults.unsupported("filter", "filtered by", key, &valid);
-                }
-                None => faults.unknown("filter", "key", key, &valid),
-            }
+            self.refuse_key(key, path, faults);
             return None;
         };
         match value {
@@ -200,6 +186,24 @@ impl FilterParser<'_> {
         }
     }
 
+    /// Records the fault of a key that is not a field which can be filtered by.
+    fn refuse_key(&self, key: &str, path: &str, faults: &mut QueryFaults) {
+        let mut valid = self.surface.paths(|field| self.surface.filters(field));
+        valid.extend(["and", "or", "not"]);
+        // An object with the name of a nested resource is probably meant as a path.
+        let nested = format!("{key}.");
+        match valid.iter().find(|path| path.starts_with(&nested)) {
+            Some(inner) => {
+                let what = format!("is not a key: name a field inside of it, such as '{inner}'");
+                faults.refuse(path, &what, format!("one of: {}", valid.join(", ")));
+            }
+            None if self.surface.table.has(key) => {
+                faults.unsupported("filter", "filtered by", key, &valid);
+            }
+            None => faults.unknown("filter", "key", key, &valid),
+        }
+    }
+
     fn operator(
         &mut self,
         field: &FieldInfo,
@@ -223,46 +227,55 @@ impl FilterParser<'_> {
         {
             return Some(condition);
         }
-        let mut one = |value: &Value| operand::read(field, path, value, faults);
-        Some(match *operator {
-            "exists" => match value {
-                Value::Bool(wanted) => {
-                    let exists = Condition::of(Test::Exists);
-                    if *wanted { exists } else { exists.opposite() }
-                }
-                other => {
-                    faults.wrong_type(path, "boolean", json_type(other));
-                    return None;
-                }
-            },
-            "eq" if value.is_null() => Condition::of(Test::Exists).opposite(),
-            "contains" if field.list && value.is_null() => Condition::of(Test::Exists).opposite(),
-            "ne" if value.is_null() => Condition::of(Test::Exists),
-            "eq" => Condition::of(Test::Equals(one(value)?)),
-            "ne" => Condition::of(Test::Equals(one(value)?)).opposite(),
-            "gt" => Condition::of(Test::Above { bound: one(value)?, inclusive: false }),
-            "gte" => Condition::of(Test::Above { bound: one(value)?, inclusive: true }),
-            "lt" => Condition::of(Test::Below { bound: one(value)?, inclusive: false }),
-            "lte" => Condition::of(Test::Below { bound: one(value)?, inclusive: true }),
-            "contains" if field.list => Condition::of(Test::Equals(one(value)?)),
-            "contains" | "starts_with" => {
-                let Value::String(text) = value else {
-                    faults.wrong_type(path, "string", json_type(value));
-                    return None;
-                };
-                Condition::of(if *operator == "contains" {
-                    Test::Contains(text.clone())
-                } else {
-                    Test::StartsWith(text.clone())
-                })
-            }
-            // The others are `in` and `nin`.
-            name => {
-                let condition = any_of(field, path, value, faults)?;
-                if name == "nin" { condition.opposite() } else { condition }
-            }
-        })
+        condition(field, operator, path, value, faults)
     }
+}
+
+/// Parses the operand of an operator that the field has.
+fn condition(
+    field: &FieldInfo,
+    operator: &str,
+    path: &str,
+    value: &Value,
+    faults: &mut QueryFaults,
+) -> Option<Condition> {
+    let mut one = || operand::read(field, path, value, faults);
+    let test = match operator {
+        "exists" => match value {
+            Value::Bool(true) => Test::Exists,
+            Value::Bool(false) => return Some(Condition::of(Test::Exists).opposite()),
+            other => {
+                faults.wrong_type(path, "boolean", json_type(other));
+                return None;
+            }
+        },
+        "eq" if value.is_null() => return Some(Condition::of(Test::Exists).opposite()),
+        "contains" if field.list && value.is_null() => {
+            return Some(Condition::of(Test::Exists).opposite());
+        }
+        "ne" if value.is_null() => Test::Exists,
+        "eq" => Test::Equals(one()?),
+        "ne" => return Some(Condition::of(Test::Equals(one()?)).opposite()),
+        "gt" => Test::Above { bound: one()?, inclusive: false },
+        "gte" => Test::Above { bound: one()?, inclusive: true },
+        "lt" => Test::Below { bound: one()?, inclusive: false },
+        "lte" => Test::Below { bound: one()?, inclusive: true },
+        "contains" if field.list => Test::Equals(one()?),
+        "contains" | "starts_with" => {
+            let Value::String(text) = value else {
+                faults.wrong_type(path, "string", json_type(value));
+                return None;
+            };
+            let test = if operator == "contains" { Test::Contains } else { Test::StartsWith };
+            test(text.clone())
+        }
+        // The others are `in` and `nin`.
+        name => {
+            let condition = any_of(field, path, value, faults)?;
+            return Some(if name == "nin" { condition.opposite() } else { condition });
+        }
+    };
+    Some(Condition::of(test))
 }
 
 fn any_of(

@@ -23,6 +23,33 @@ pub(super) struct ParsedWindow {
 const OFFSETS: [&str; 2] = ["limit", "offset"];
 const PAGES: [&str; 2] = ["page", "page_size"];
 
+/// The page controls of a call.
+struct PageControls(Vec<(&'static str, Value)>);
+
+impl PageControls {
+    fn take(given: &mut QueryParams<'_>) -> Self {
+        let names = CURSOR_CONTROLS.into_iter().chain(OFFSETS).chain(PAGES);
+        Self(names.filter_map(|name| Some((name, given.take(name)?))).collect())
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        self.0.iter().map(|(name, _)| *name).collect()
+    }
+
+    fn value(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    fn number(&self, name: &str) -> Option<usize> {
+        let number = self.value(name)?.as_u64()?;
+        Some(usize::try_from(number).unwrap_or(usize::MAX))
+    }
+
+    fn has_any(&self, names: &[&str]) -> bool {
+        names.iter().any(|name| self.value(name).is_some())
+    }
+}
+
 /// Parses the page controls (REQ-PAG-01 to REQ-PAG-03, REQ-PAG-08, REQ-COL-07).
 pub(super) fn read(
     surface: &QuerySurface<'_>,
@@ -32,77 +59,63 @@ pub(super) fn read(
     warnings: &mut Vec<Warning>,
     faults: &mut QueryFaults,
 ) -> ParsedWindow {
-    let options = surface.options;
-    let (usual, most) = (options.usual_page(), options.largest_page());
-    let mut values = Vec::new();
-    for name in CURSOR_CONTROLS.into_iter().chain(OFFSETS).chain(PAGES) {
-        if let Some(value) = given.take(name) {
-            values.push((name, value));
-        }
-    }
-    let names: Vec<_> = values.iter().map(|(name, _)| *name).collect();
-    let has = |name: &str| names.contains(&name);
-    let value = |name: &str| values.iter().find(|(known, _)| *known == name).map(|(_, it)| it);
-    let number = |name: &str| {
-        value(name).and_then(Value::as_u64).map(|it| usize::try_from(it).unwrap_or(usize::MAX))
-    };
-    let of = |style: &[&str]| names.iter().any(|name| style.contains(name));
-    let styles = [of(&CURSOR_CONTROLS), of(&OFFSETS), of(&PAGES)];
-    let none = || ParsedWindow {
-        window: Window::First { count: usual, after: None },
-        given: Vec::new(),
-        applied: Applied::default(),
-    };
-    if styles.iter().filter(|used| **used).count() > 1 {
-        faults.paging(Contradiction {
-            expected: "one style of paging",
-            provided: names,
-            hint: "choose one style, and 'first' with 'after' if in doubt",
-        });
-        return none();
-    }
-    if let Some(contradiction) = Contradiction::of(&names) {
+    let (usual, most) = (surface.options.usual_page(), surface.options.largest_page());
+    let controls = PageControls::take(given);
+    let names = controls.names();
+    let styles = [&CURSOR_CONTROLS[..], &OFFSETS, &PAGES].map(|style| controls.has_any(style));
+    if let Some(contradiction) = contradiction(&names, styles) {
         faults.paging(contradiction);
-        return none();
+        let window = Window::First { count: usual, after: None };
+        return ParsedWindow { window, given: Vec::new(), applied: Applied::default() };
     }
     let mut size =
-        |name: &'static str| number(name).map(|asked| clamped(name, asked, most, warnings));
+        |name: &'static str| controls.number(name).map(|it| clamped(name, it, most, warnings));
+    let mut place = |name: &str| {
+        let text = controls.value(name)?.as_str()?;
+        let place = open(surface, seal, sort, text);
+        if place.is_none() {
+            refuse_cursor(name, text, faults);
+        }
+        place
+    };
     let mut applied = Applied::default();
     let window = if styles == [false, true, false] {
         let count = size("limit").unwrap_or(usual);
         applied.limit = Some(count);
-        let offset = number("offset").unwrap_or_default();
+        let offset = controls.number("offset").unwrap_or_default();
         refuse_depth("offset", offset, faults);
         Window::Offset { count, offset, by_page: false }
     } else if styles == [false, false, true] {
         let count = size("page_size").unwrap_or(usual).max(1);
         applied.page_size = Some(count);
-        let page = number("page").unwrap_or(1).max(1);
+        let page = controls.number("page").unwrap_or(1).max(1);
         let offset = (page - 1).saturating_mul(count);
         refuse_depth("page", offset, faults);
         Window::Offset { count, offset, by_page: true }
+    } else if controls.value("last").is_some() {
+        let before = place("before");
+        let count = size("last").unwrap_or(usual);
+        applied.last = Some(count);
+        Window::Last { count, before }
     } else {
-        let mut place = |name: &str| {
-            let text = value(name)?.as_str()?;
-            let place = open(surface, seal, sort, text);
-            if place.is_none() {
-                refuse_cursor(name, text, faults);
-            }
-            place
-        };
-        if has("last") {
-            let before = place("before");
-            let count = size("last").unwrap_or(usual);
-            applied.last = Some(count);
-            Window::Last { count, before }
-        } else {
-            let after = place("after");
-            let count = size("first").unwrap_or(usual);
-            applied.first = Some(count);
-            Window::First { count, after }
-        }
+        let after = place("after");
+        let count = size("first").unwrap_or(usual);
+        applied.first = Some(count);
+        Window::First { count, after }
     };
     ParsedWindow { window, given: names, applied }
+}
+
+/// Returns the contradiction between the controls of a call, if they exclude each other.
+fn contradiction(names: &[&'static str], styles: [bool; 3]) -> Option<Contradiction> {
+    if styles.into_iter().filter(|used| *used).count() < 2 {
+        return Contradiction::of(names);
+    }
+    Some(Contradiction {
+        expected: "one style of paging",
+        provided: names.to_vec(),
+        hint: "choose one style, and 'first' with 'after' if in doubt",
+    })
 }
 
 /// The maximum number of rows to skip by number, since an executor may have to hold them.

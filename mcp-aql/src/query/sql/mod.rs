@@ -5,9 +5,13 @@ mod condition;
 mod context;
 mod dialect;
 mod error;
+mod in_memory_finish;
+mod layout;
 mod order;
 mod record;
+mod statements;
 mod steps;
+mod stored_value;
 mod summary;
 mod value;
 
@@ -37,8 +41,8 @@ use super::resource::Resource;
 use super::value::ValueKind;
 use crate::paging::Page;
 use context::{Context, Mapping};
+use in_memory_finish::InMemoryFinish;
 use sea_query::Expr;
-use steps::InMemoryFinish;
 
 #[doc = include_str!("table.md")]
 pub struct SqlTable<T: 'static> {

@@ -7,7 +7,7 @@ use sea_query::{Alias, Expr, ExprTrait as _, Func, Query, SelectStatement};
 use super::SqlError;
 use super::context::{Context, Source, StoredForm};
 use super::dialect::{Dialect, Form, number};
-use super::record::scalar;
+use super::stored_value::scalar;
 use super::value::SqlValue;
 use crate::query::aggregate::of_no_rows;
 use crate::query::memory::{MAX_GROUPS, too_many_groups};

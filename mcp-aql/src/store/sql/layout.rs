@@ -201,7 +201,6 @@ impl Tables {
     }
 
     /// Returns a query for the schema. It has no rows if the schema is missing.
-    #[cfg(feature = "postgres")]
     pub(in crate::store) fn schema_query(&self) -> Result<Statement, StoreError> {
         let select = Query::select()
             .expr(Expr::Constant(1_i64.into()).cast_as(Alias::new("bigint")))
@@ -212,7 +211,6 @@ impl Tables {
     }
 
     /// Returns the statement that creates the schema.
-    #[cfg(feature = "postgres")]
     pub(in crate::store) fn create_schema(schema: &str) -> Statement {
         let name = schema.replace('"', "\"\"");
         bare(format!("CREATE SCHEMA IF NOT EXISTS \"{name}\""))

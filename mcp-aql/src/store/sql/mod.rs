@@ -25,12 +25,7 @@ pub(super) const PURGE_BATCH_SIZE: u64 = 1_000;
 /// The SQL dialect of a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    #[cfg_attr(not(feature = "sqlite"), expect(dead_code, reason = "built without SQLite"))]
     Sqlite,
-    #[cfg_attr(
-        not(feature = "postgres"),
-        allow(dead_code, reason = "built without PostgreSQL, it is only compared with")
-    )]
     Postgres,
 }
 
@@ -41,10 +36,6 @@ pub(super) enum Value {
     Text(String),
     Int(i64),
     /// A value of a type that no version of the store writes.
-    #[cfg_attr(
-        not(feature = "sqlite"),
-        allow(dead_code, reason = "PostgreSQL holds columns to their types")
-    )]
     Unknown,
 }
 

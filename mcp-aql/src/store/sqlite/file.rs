@@ -1,7 +1,6 @@
 //! Opens the database file and prepares it.
 
 use std::cell::Cell;
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -10,6 +9,7 @@ use std::time::{Duration, Instant};
 use rusqlite::types::{ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
+use crate::file_access::{private_file, private_folder};
 use crate::store::StoreError;
 use crate::store::sql::{Dialect, Statement, Tables, Upgrade, Value};
 
@@ -90,18 +90,10 @@ pub(super) fn open(file: &File) -> Result<Connection, StoreError> {
 /// Creates missing directories and the file, accessible to the user only. SQLite creates its further files
 /// with the same permissions.
 fn create(path: &Path) -> io::Result<()> {
-    let mut folders = fs::DirBuilder::new();
-    let mut options = fs::OpenOptions::new();
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-        folders.mode(0o700);
-        options.mode(0o600);
-    }
     if let Some(parent) = path.parent() {
-        folders.recursive(true).create(parent)?;
+        private_folder().create(parent)?;
     }
-    options.write(true).create(true).truncate(false).open(path)?;
+    private_file().write(true).create(true).truncate(false).open(path)?;
     Ok(())
 }
 

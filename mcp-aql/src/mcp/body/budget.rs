@@ -12,7 +12,7 @@ use crate::sync::lock;
 /// At the limit, the request whose body has been incomplete for longest is aborted. Clients that
 /// never finish their requests therefore cannot block others.
 #[derive(Debug)]
-pub(super) struct BodyBudget {
+pub(in super::super) struct BodyBudget {
     limit: usize,
     held: Mutex<HeldBodies>,
 }
@@ -43,7 +43,7 @@ pub(super) struct BodyShare {
 
 impl BodyBudget {
     /// Creates a budget of `limit` bytes, where a single request may use up to `longest`.
-    pub(super) fn new(limit: usize, longest: usize) -> Arc<Self> {
+    pub(in super::super) fn new(limit: usize, longest: usize) -> Arc<Self> {
         Arc::new(Self { limit: limit.max(longest), held: Mutex::default() })
     }
 

@@ -1,6 +1,19 @@
-//! Checks whether other users of the machine can read or replace a file that a protection depends on.
+//! Checks whether other users of the machine can read or replace a file that a protection depends on, and
+//! creates files that they cannot access.
 
-use std::path::Path;
+#[cfg(not(unix))]
+#[path = "without_permissions.rs"]
+mod permissions;
+#[cfg(unix)]
+mod permissions;
+
+use std::fs::Metadata;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+pub(crate) use permissions::private_file;
+#[cfg(feature = "sqlite")]
+pub(crate) use permissions::private_folder;
 
 /// The access to a file that other users must not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -8,46 +21,51 @@ pub(crate) enum ForbiddenAccess {
     /// Change it.
     Write,
     /// Change it or read it.
-    #[cfg(feature = "sqlite")]
     Read,
 }
 
-/// Returns whether a file belongs to this user, or to root, and no other user can read or change it.
-#[cfg(all(unix, feature = "console"))]
-pub(crate) fn is_private(path: &Path) -> std::io::Result<bool> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    let found = path.symlink_metadata()?;
-    Ok(found.is_file() && is_trusted(found.uid(), own_user()) && found.mode() & 0o077 == 0)
+impl ForbiddenAccess {
+    /// The permissions that other users must not have, the access that they give, and the argument of `chmod`
+    /// that removes them.
+    const fn describe(self) -> (u32, &'static str, &'static str) {
+        match self {
+            Self::Write => (0o022, "change", "go-w"),
+            Self::Read => (0o077, "read or change", "go-rwx"),
+        }
+    }
 }
 
-/// Other systems do not have these permissions.
-#[cfg(all(not(unix), feature = "console"))]
-pub(crate) fn is_private(_: &Path) -> std::io::Result<bool> {
-    Ok(true)
+/// The owner and the permissions of a file.
+#[derive(Debug, Clone, Copy)]
+struct Permissions {
+    owner: u32,
+    mode: u32,
+}
+
+/// Returns whether a file belongs to this user, or to root, and no other user can read or change it.
+pub(crate) fn is_private(path: &Path) -> io::Result<bool> {
+    let found = path.symlink_metadata()?;
+    let Some(Permissions { owner, mode }) = permissions::of(&found) else { return Ok(true) };
+    Ok(found.is_file() && is_trusted(owner, own_user()) && mode & 0o077 == 0)
 }
 
 /// Returns one sentence for each way in which another user can access the file: permissions of the file
 /// itself, and directories and links on its path that another user can change. If the file does not exist,
-/// only its path is checked.
-#[cfg(unix)]
+/// only its path is checked. On systems without permissions, the list is empty.
 pub(crate) fn exposures(path: &Path, forbidden: ForbiddenAccess) -> Vec<String> {
-    use std::os::unix::fs::MetadataExt as _;
-
     /// In a directory with this bit, users can only replace files of their own.
     const STICKY: u32 = 0o1000;
-    let bits = match forbidden {
-        ForbiddenAccess::Write => 0o022,
-        #[cfg(feature = "sqlite")]
-        ForbiddenAccess::Read => 0o077,
-    };
-    let entries = path_entries(path);
-    let last = entries.len().saturating_sub(1);
+    let (bits, can, rights) = forbidden.describe();
+    let entries: Vec<_> = path_entries(path)
+        .into_iter()
+        .filter_map(|(path, metadata)| Some((path, permissions::of(&metadata)?, metadata)))
+        .collect();
+    let Some(last) = entries.len().checked_sub(1) else { return Vec::new() };
     let own_user = own_user();
     let mut found = Vec::new();
-    for (place, (path, metadata)) in entries.iter().enumerate() {
-        let (path, mode) = (path.display(), metadata.mode());
-        if !is_trusted(metadata.uid(), own_user) {
+    for (place, (path, Permissions { owner, mode }, metadata)) in entries.iter().enumerate() {
+        let path = path.display();
+        if !is_trusted(*owner, own_user) {
             found.push(format!("`{path}` belongs to another user"));
         }
         // The permissions of a link have no effect.
@@ -61,26 +79,14 @@ pub(crate) fn exposures(path: &Path, forbidden: ForbiddenAccess) -> Vec<String> 
                 ));
             }
         } else if place == last && mode & bits != 0 {
-            let (can, rights) = match forbidden {
-                ForbiddenAccess::Write => ("change", "go-w"),
-                #[cfg(feature = "sqlite")]
-                ForbiddenAccess::Read => ("read or change", "go-rwx"),
-            };
             found.push(format!("other users can {can} `{path}`: run `chmod {rights} '{path}'`"));
         }
     }
     found
 }
 
-/// Other systems do not have these permissions.
-#[cfg(not(unix))]
-pub(crate) fn exposures(_: &Path, _: ForbiddenAccess) -> Vec<String> {
-    Vec::new()
-}
-
 /// Returns whether a file of this owner is as trustworthy as this process. If the user of the process is
 /// unknown, all owners are trusted.
-#[cfg(unix)]
 fn is_trusted(owner: u32, own_user: Option<u32>) -> bool {
     owner == 0 || own_user.is_none_or(|own_user| owner == own_user)
 }
@@ -90,7 +96,6 @@ fn is_trusted(owner: u32, own_user: Option<u32>) -> bool {
 ///
 /// The owner of `/proc/self` is not that user: it is root for a process that may not be traced, such as one
 /// with file capabilities. The owner of the home directory may be another user too.
-#[cfg(unix)]
 fn own_user() -> Option<u32> {
     let status = std::fs::read("/proc/self/status").ok();
     status.as_deref().and_then(file_system_user).or_else(|| owner_of_new_file().ok())
@@ -98,28 +103,22 @@ fn own_user() -> Option<u32> {
 
 /// Returns the user with whose rights a process uses files, from its `/proc/PID/status`: the last one of the line
 /// `Uid:`.
-#[cfg(unix)]
 fn file_system_user(status: &[u8]) -> Option<u32> {
     let line = status.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"Uid:"))?;
     std::str::from_utf8(line).ok()?.split_whitespace().nth(3)?.parse().ok()
 }
 
 /// Returns the owner of a file that this process creates for the purpose.
-#[cfg(unix)]
-fn owner_of_new_file() -> std::io::Result<u32> {
-    use std::os::unix::fs::MetadataExt as _;
-
+fn owner_of_new_file() -> io::Result<u32> {
     let path = std::env::temp_dir().join(crate::vocab::new_id("owner"));
     let metadata = std::fs::File::create_new(&path)?.metadata();
     std::fs::remove_file(&path)?;
-    Ok(metadata?.uid())
+    let permissions = permissions::of(&metadata?);
+    permissions.map(|found| found.owner).ok_or_else(|| io::ErrorKind::Unsupported.into())
 }
 
 /// Returns the directories and links on the path of a file, and the file itself, as far as they exist.
-#[cfg(unix)]
-fn path_entries(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
-    use std::path::{Component, PathBuf};
-
+fn path_entries(path: &Path) -> Vec<(PathBuf, Metadata)> {
     /// The same limit as in Linux: a longer chain is probably a cycle.
     const MAX_LINKS: usize = 40;
     let parts = |path: &Path| -> Vec<PathBuf> {
@@ -154,9 +153,9 @@ fn path_entries(path: &Path) -> Vec<(std::path::PathBuf, std::fs::Metadata)> {
     entries
 }
 
-#[cfg(all(test, unix, feature = "sqlite"))]
+#[cfg(all(test, unix))]
 mod tests {
-    use std::fs::{self, Permissions};
+    use std::fs;
     use std::os::unix::fs::{PermissionsExt as _, symlink};
 
     use super::*;
@@ -170,7 +169,7 @@ mod tests {
         fs::write(&file, "").unwrap();
         symlink(folder.join("state"), folder.join("link")).unwrap();
         let through = folder.join("link/../state/./state.db");
-        let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode));
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
         for (directory, mode, reading, writing) in [
             (0o700, 0o600, 0, 0),
             (0o755, 0o644, 1, 0),

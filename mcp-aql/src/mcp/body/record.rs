@@ -1,10 +1,12 @@
 //! The bytes of a request's body that were read.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes};
 
-use super::body_budget::BodyShare;
+use super::super::original_message::OriginalText;
+use super::budget::BodyShare;
+use crate::sync::lock;
 
 /// The part of a body that was read, and the rest of the body once rmcp no longer reads it.
 #[derive(Debug, Default)]
@@ -26,5 +28,11 @@ impl BodyRecord {
             [whole] => whole.clone(),
             pieces => pieces.concat().into(),
         }
+    }
+}
+
+impl OriginalText for Mutex<BodyRecord> {
+    fn take(&self) -> Vec<u8> {
+        std::mem::take(&mut *lock(self)).read().into()
     }
 }

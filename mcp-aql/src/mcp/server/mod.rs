@@ -1,38 +1,36 @@
 //! Implements the MCP server for a set of tools.
 
+mod handler;
+
 use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use rmcp::RoleServer;
 use rmcp::model::{
-    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
-    CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
-    CustomRequest, CustomResult, ErrorCode, Implementation, InitializeRequestParams,
-    InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
-    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressToken,
-    ProtocolVersion, RequestMetaObject, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResult, ContentBlock, Implementation, ProgressToken,
+    RequestMetaObject, ServerCapabilities, ServerConfig,
 };
 use rmcp::service::RequestContext;
-use rmcp::{ErrorData, RoleServer, ServerHandler};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
+use super::original_message::{FindOriginal, OriginalMessage};
 use super::progress::{Notifier, progress};
+use super::request_meta::{label, progress_token, read_meta};
 use super::rpc_error::RpcError;
 use super::service::{ServerDescription, ToolAnswer, ToolArguments, ToolService};
 use super::tool_table::ToolTable;
 use super::wire::{
-    Fault, MalformedCall, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
+    Fault, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
 };
 use crate::error::OperationError;
 use crate::future::erased;
 use crate::operation::CallScope;
-use crate::request::{Arguments, parse, read};
+use crate::request::{Arguments, parse};
 use mcp_aql_protocol::Limits;
 
 /// State shared by all connections of a server.
@@ -40,16 +38,18 @@ pub(super) struct ServerState {
     service: Arc<dyn ToolService>,
     tools: ToolTable,
     config: ServerConfig,
+    original: FindOriginal,
 }
 
 impl ServerState {
-    pub(super) fn new(service: Arc<dyn ToolService>) -> Arc<Self> {
+    /// Creates the state for a transport that keeps the original messages in this place.
+    pub(super) fn new(service: Arc<dyn ToolService>, original: FindOriginal) -> Arc<Self> {
         let ServerDescription { name, version, instructions } = service.description();
         let config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
             .with_server_info(Implementation::new(name, version))
             .with_instructions(instructions);
         let tools = ToolTable::new(service.tools());
-        Arc::new(Self { service, tools, config })
+        Arc::new(Self { service, tools, config, original })
     }
 }
 
@@ -228,9 +228,9 @@ impl Server {
         let Some(tool) = self.tools().index(&request.name) else {
             return Err(self.service().unknown_tool(&request.name));
         };
-        let sent = OriginalMessage::of(context);
-        let room = sent.as_ref().and_then(OriginalMessage::room);
-        let arguments = match sent.map(OriginalMessage::into_bytes) {
+        let sent = (self.shared.original)(&context.extensions);
+        let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
+        let arguments = match sent.map(|sent| sent.take_text()) {
             Some(message) => match decode(&message) {
                 Message::Call(call) if read_meta(call.meta).is_none() => {
                     return Err(RpcError::new(-32602, REPEATED_MEMBER));
@@ -283,55 +283,9 @@ impl Server {
     }
 }
 
-fn error_data(error: RpcError) -> ErrorData {
-    ErrorData::new(ErrorCode(error.code), error.message, error.data)
-}
-
 /// The error for an answer other than a call's that does not fit into its batch.
 fn no_room() -> RpcError {
     RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
-}
-
-/// The original message beside rmcp's parsed form, which loses repeated members and digits of
-/// numbers.
-#[derive(Debug, Clone)]
-pub(super) enum OriginalMessage {
-    /// A line.
-    Line(Arc<[u8]>),
-    /// A message of a batch, and the room for the answers to the batch.
-    Batched(Arc<[u8]>, BatchBudget),
-    /// The body of an HTTP request, as far as it was read.
-    #[cfg(feature = "http")]
-    Body(Arc<std::sync::Mutex<super::body_record::BodyRecord>>),
-}
-
-impl OriginalMessage {
-    fn of(context: &RequestContext<RoleServer>) -> Option<Self> {
-        let sent = context.extensions.get::<Self>();
-        #[cfg(feature = "http")]
-        let sent = sent.or_else(|| {
-            context.extensions.get::<axum::http::request::Parts>()?.extensions.get::<Self>()
-        });
-        sent.cloned()
-    }
-
-    /// The remaining space for the answers to the batch that contains the message.
-    fn room(&self) -> Option<BatchBudget> {
-        match self {
-            Self::Batched(_, room) => Some(room.clone()),
-            _ => None,
-        }
-    }
-
-    fn into_bytes(self) -> Vec<u8> {
-        match self {
-            Self::Line(line) | Self::Batched(line, _) => line.to_vec(),
-            // The bytes are not needed again, and the operation may run for long: they must not
-            // count as bytes of a request that is being received.
-            #[cfg(feature = "http")]
-            Self::Body(seen) => std::mem::take(&mut *crate::sync::lock(&seen)).read().into(),
-        }
-    }
 }
 
 /// Answers a call with an error if it panics, since the client would otherwise wait indefinitely.
@@ -345,142 +299,11 @@ pub(super) async fn catch_panics<T>(
     })
 }
 
-/// Parses a request's `_meta`.
-pub(super) fn read_meta(json: Option<&RawValue>) -> Option<RequestMetaObject> {
-    let Some(json) = json else { return Some(RequestMetaObject::default()) };
-    let Arguments { members, losses } = read(json.get()).ok()?.ok()?;
-    losses.is_empty().then_some(RequestMetaObject(MetaObject(members)))
-}
-
-/// Whether a request carries everything that MCP 2026-07-28 requires.
-pub(super) fn is_newest(meta: &RequestMetaObject) -> bool {
-    let newest = ProtocolVersion::V_2026_07_28;
-    meta.protocol_version().is_some_and(|version| version == newest)
-        && meta.missing_required_keys(&newest).is_empty()
-}
-
 /// Cancels the call when the client cancels the request.
 async fn pass_on(request: &CancellationToken, call: &CancellationToken) -> Infallible {
     request.cancelled().await;
     call.cancel();
     std::future::pending().await
-}
-
-/// The progress token of the request's `_meta`, or else of the arguments' (REQ-MCP-14, choice
-/// C-63).
-pub(super) fn progress_token(
-    meta: &RequestMetaObject,
-    arguments: &Map<String, Value>,
-) -> Option<ProgressToken> {
-    meta.get_progress_token().or_else(|| {
-        let token = arguments.get("_meta")?.get("progressToken")?;
-        serde_json::from_value(token.clone()).ok()
-    })
-}
-
-/// The client's own label of the request: `requestId` in the `_meta` of the request or of the
-/// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
-fn label(meta: &RequestMetaObject, arguments: &Map<String, Value>) -> Option<String> {
-    let inner = arguments.get("_meta");
-    let value = meta
-        .get("requestId")
-        .or_else(|| inner.and_then(|meta| meta.get("requestId")))
-        .or_else(|| arguments.get("_request_id"))?;
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
-    Some(text.chars().filter(|each| !each.is_control()).take(64).collect())
-}
-
-impl ServerHandler for Server {
-    fn get_info(&self) -> ServerConfig {
-        self.shared.config.clone()
-    }
-
-    async fn initialize(
-        &self,
-        request: InitializeRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<InitializeResult, ErrorData> {
-        self.connection.initialized();
-        context.peer.set_peer_info(request.clone());
-        let result = self.negotiate_initialize(&request)?;
-        // Only this version supports batches.
-        self.connection.negotiated(result.protocol_version == ProtocolVersion::V_2025_03_26);
-        Ok(result)
-    }
-
-    async fn list_tools(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        context: RequestContext<RoleServer>,
-    ) -> Result<ListToolsResult, ErrorData> {
-        let room = OriginalMessage::of(&context).and_then(|sent| sent.room());
-        self.listed(false, room.as_ref()).map_err(error_data)?;
-        Ok(ListToolsResult::with_all_items(self.shared.tools.tools.clone()))
-    }
-
-    fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.shared.tools.get(name).cloned()
-    }
-
-    async fn call_tool(
-        &self,
-        request: CallToolRequestParams,
-        context: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let answer = catch_panics(erased(self.answer(request, &context))).await;
-        answer.map(Into::into).map_err(error_data)
-    }
-
-    /// Handles a call whose parameters are malformed: rmcp treats it as an unknown method
-    /// (REQ-MCP-12, choice C-12).
-    async fn on_custom_request(
-        &self,
-        request: CustomRequest,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CustomResult, ErrorData> {
-        if request.method == CallToolRequestMethod::VALUE {
-            let params = request.params.map(|params| params.to_string());
-            let call = MalformedCall::find(params.as_deref());
-            return Err(error_data(self.service().malformed_call(&call)));
-        }
-        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
-    }
-
-    async fn list_prompts(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListPromptsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
-    }
-
-    async fn list_resources(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListResourcesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
-    }
-
-    async fn list_resource_templates(
-        &self,
-        _request: Option<PaginatedRequestParams>,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
-    }
-
-    async fn complete(
-        &self,
-        _request: CompleteRequestParams,
-        _context: RequestContext<RoleServer>,
-    ) -> Result<CompleteResult, ErrorData> {
-        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
-    }
 }
 
 #[cfg(test)]
@@ -492,7 +315,7 @@ mod tests {
 
     fn server() -> Server {
         let adapter = Adapter::builder("empty").without_config().build().unwrap();
-        let shared = ServerState::new(AdapterTools::new(&adapter));
+        let shared = ServerState::new(AdapterTools::new(&adapter), |_| None);
         Server::new(shared, Arc::new(Connection::lasting()))
     }
 

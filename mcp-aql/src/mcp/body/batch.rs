@@ -1,0 +1,95 @@
+//! Answers JSON-RPC batches.
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::future::join_all;
+use futures_util::{StreamExt as _, stream};
+use serde_json::value::RawValue;
+
+use super::super::batch_budget::BatchBudget;
+use super::super::direct::events;
+use super::super::original_message::OriginalMessage;
+use super::super::wire::{LONG_BATCH, MAX_BATCH_MESSAGES, fail_with};
+use super::refusal::json;
+use super::rmcp_request::forward_to_rmcp;
+use super::{BodyGuard, is_modern};
+
+impl BodyGuard {
+    /// Answers a JSON-RPC batch as if each message had arrived in its own request: with a list of
+    /// answers, or with all events if one of the messages is answered by events.
+    pub(super) async fn batch(&self, head: &Parts, messages: &[&RawValue], next: Next) -> Response {
+        if messages.len() > MAX_BATCH_MESSAGES {
+            let mut body = Vec::new();
+            fail_with(&mut body, None, -32600, LONG_BATCH);
+            return (StatusCode::BAD_REQUEST, json(), body).into_response();
+        }
+        let room = self.server().batch_budget();
+        let responses =
+            messages.iter().map(|message| self.message(head, message.get(), &next, &room));
+        let (mut answers, mut streams) = (Vec::new(), Vec::new());
+        for response in join_all(responses).await {
+            let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+            match (response.status(), kind) {
+                (StatusCode::ACCEPTED, _) => {}
+                (_, Some(b"application/json")) => {
+                    // The batch's size limit already bounds the answers.
+                    match axum::body::to_bytes(response.into_body(), usize::MAX).await {
+                        Ok(answer) => answers.push(answer),
+                        Err(error) => {
+                            tracing::error!(%error, "an answer of a batch cannot be read");
+                            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+                        }
+                    }
+                }
+                (StatusCode::OK, Some(b"text/event-stream")) => {
+                    streams.push(response.into_body().into_data_stream().left_stream());
+                }
+                // The headers are invalid, and all messages share them.
+                _ => return response,
+            }
+        }
+        if streams.is_empty() {
+            return match answers.is_empty() {
+                true => StatusCode::ACCEPTED.into_response(),
+                false => (json(), [b"[", &*answers.join(&b","[..]), b"]"].concat()).into_response(),
+            };
+        }
+        streams.extend(answers.into_iter().map(|answer| {
+            let event = Bytes::from([b"data: ", &*answer, b"\n\n"].concat());
+            stream::once(std::future::ready(Ok(event))).right_stream()
+        }));
+        events(Body::from_stream(stream::select_all(streams)))
+    }
+
+    /// Answers one message of a batch.
+    async fn message(
+        &self,
+        head: &Parts,
+        message: &str,
+        next: &Next,
+        room: &BatchBudget,
+    ) -> Response {
+        let mut request = Request::from_parts(head.clone(), Body::from(message.to_owned()));
+        request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
+        request.extensions_mut().insert(OriginalMessage::line(message.as_bytes(), Some(room)));
+        let form = self.direct.form(&request, self.longest);
+        let answer =
+            form.and_then(|form| self.direct.answer(&form, message.as_bytes(), Some(room)));
+        if let Some(answer) = answer {
+            return answer.await;
+        }
+        let sent = || Bytes::copy_from_slice(message.as_bytes());
+        let (response, _) = forward_to_rmcp(request, next.clone(), sent).await;
+        match response.status() {
+            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
+                self.refuse(message.as_bytes(), is_modern(&head.headers))
+            }
+            _ => response,
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The original text of a message that rmcp has parsed.
+
+use std::fmt;
+use std::sync::Arc;
+
+use rmcp::model::Extensions;
+
+use super::batch_budget::BatchBudget;
+
+/// The original message beside rmcp's parsed form, which loses repeated members and digits of
+/// numbers.
+#[derive(Debug, Clone)]
+pub(super) struct OriginalMessage {
+    pub(super) text: Arc<dyn OriginalText>,
+    /// The remaining space for the answers to the batch that contains the message.
+    pub(super) room: Option<BatchBudget>,
+}
+
+/// Finds the original message among the extensions of a request. Each transport keeps it in another place.
+pub(super) type FindOriginal = fn(&Extensions) -> Option<OriginalMessage>;
+
+/// The text of a message, or the body of an HTTP request as far as it was read.
+pub(super) trait OriginalText: fmt::Debug + Send + Sync {
+    /// Returns the text. A body is released: its bytes are not needed again, and the operation may run for
+    /// long, so they must not count as bytes of a request that is being received.
+    fn take(&self) -> Vec<u8>;
+}
+
+impl OriginalText for Box<[u8]> {
+    fn take(&self) -> Vec<u8> {
+        self.to_vec()
+    }
+}
+
+impl OriginalMessage {
+    /// A message on a line, or in a batch with this room for its answers.
+    pub(super) fn line(text: &[u8], room: Option<&BatchBudget>) -> Self {
+        Self { text: Arc::new(Box::<[u8]>::from(text)), room: room.cloned() }
+    }
+
+    /// The remaining space for the answers to the batch that contains the message.
+    pub(super) fn room(&self) -> Option<&BatchBudget> {
+        self.room.as_ref()
+    }
+
+    /// The text of the message.
+    pub(super) fn take_text(&self) -> Vec<u8> {
+        self.text.take()
+    }
+}

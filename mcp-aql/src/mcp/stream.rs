@@ -1,0 +1,44 @@
+//! MCP over any pair of streams.
+
+use std::future::pending;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::adapter_tools::AdapterTools;
+use super::pipe::serve_halves;
+use super::service::ToolService;
+use crate::adapter::Adapter;
+use crate::main_error::Result;
+
+impl Adapter {
+    /// Serves one MCP client over any stream until the client disconnects: a socket, or a
+    /// [`tokio::io::duplex`] in a test. One connection is one session. Executions that the client
+    /// has begun are cancelled when it disconnects.
+    ///
+    /// # Errors
+    /// [`Error::Transport`](crate::Error::Transport) if the client does not speak MCP.
+    ///
+    /// Source: REQ-SES-01, REQ-SES-02.
+    pub fn serve<T>(&self, stream: T) -> impl Future<Output = Result> + Send + use<'_, T>
+    where
+        T: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let (read, write) = tokio::io::split(stream);
+        let (read, write) = (Box::new(read), Box::new(write));
+        serve_halves(AdapterTools::new(self), read, write, Box::pin(pending()))
+    }
+}
+
+/// Serves tools to one MCP client over two streams, until the client disconnects.
+pub fn serve_tools<R, W>(
+    service: Arc<dyn ToolService>,
+    read: R,
+    write: W,
+) -> impl Future<Output = Result> + Send + use<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    serve_halves(service, Box::new(read), Box::new(write), Box::pin(pending()))
+}
