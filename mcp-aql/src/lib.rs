@@ -185,8 +185,8 @@ pub mod transport {
     pub use tokio_util::sync::CancellationToken;
 
     pub use crate::operation::{CallScope, Extensions, ProgressSink};
-    pub use crate::response::Reply;
-    pub use crate::router::Endpoint;
+    pub use crate::response::{ErrorDetail, Reply};
+    pub use crate::router::{Endpoint, Family};
 }
 pub mod update;
 
@@ -208,11 +208,11 @@ pub use mcp_aql_protocol::{DangerLevel, ErrorCode, Limits, SemanticCategory, Tru
 #[doc(hidden)]
 pub use missing_feature::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
 pub use operation::{Context, ExecutionContext, Operations, ParamGroup, State};
-pub use paging::{CursorKey, Page, PageInfo};
+pub use paging::Page;
 #[cfg(feature = "query")]
 pub use query::{CollectionQuery, Fields, RelationshipQuery, Resource};
-pub use response::{ErrorDetail, OperationResult};
-pub use router::{EndpointMode, EndpointProfile, Family};
+pub use response::OperationResult;
+pub use router::{EndpointMode, EndpointProfile};
 pub use session::Session;
 pub use update::{IfMatch, Update, UpdateInput};
 pub use warning::{Severity, Warning};

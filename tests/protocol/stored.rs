@@ -5,10 +5,11 @@ use std::sync::Mutex;
 
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::prelude::*;
+use mcp_aql::query::PageInfo;
 use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::testing::Client;
 use mcp_aql::transport::{CallScope, Endpoint};
-use mcp_aql::{Adapter, Limits, PageInfo, Warning};
+use mcp_aql::{Adapter, Limits, Warning};
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde::Serialize;

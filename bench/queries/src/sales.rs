@@ -1,8 +1,9 @@
 //! The rows: a struct of twelve fields, filled by a deterministic generator.
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
+use mcp_aql::query::CursorKey;
 use mcp_aql::query::QueryOptions;
-use mcp_aql::{CollectionQuery, CursorKey, Page, Resource};
+use mcp_aql::{CollectionQuery, Page, Resource};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;

@@ -275,7 +275,7 @@ impl AdapterBuilder {
 
     /// Sets the secret of cursors. Cursors of an earlier run or of another process with the same secret
     /// stay valid. Default: a random secret (REQ-PAG-10).
-    pub fn cursor_key(mut self, key: crate::CursorKey) -> Self {
+    pub fn cursor_key(mut self, key: crate::paging::CursorKey) -> Self {
         self.settings.cursor_key = key;
         self
     }

@@ -35,7 +35,7 @@ pub(crate) struct Settings {
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
     pub(crate) audit_keep: Option<chrono::TimeDelta>,
-    pub(crate) cursor_key: crate::CursorKey,
+    pub(crate) cursor_key: crate::paging::CursorKey,
     /// Notices about configuration files and environment for the operator, logged when the adapter starts.
     pub(crate) notices: Vec<String>,
 }
@@ -62,7 +62,7 @@ impl Default for Settings {
             audit_log: None,
             audit_in_store: false,
             audit_keep: None,
-            cursor_key: crate::CursorKey::random(),
+            cursor_key: crate::paging::CursorKey::random(),
             notices: Vec::new(),
         }
     }

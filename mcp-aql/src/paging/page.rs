@@ -18,7 +18,8 @@ pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 /// One page of a collection: `data.items` with `data.pageInfo` beside it.
 ///
 /// ```
-/// use mcp_aql::{Page, PageInfo};
+/// use mcp_aql::query::PageInfo;
+/// use mcp_aql::Page;
 ///
 /// let page = Page::new(vec!["a", "b"], PageInfo::new(true, false).cursors("a", "b"));
 /// let json = serde_json::to_value(&page)?;

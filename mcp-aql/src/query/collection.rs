@@ -137,7 +137,7 @@ impl<T: Resource> CollectionQuery<T> {
     ///     query.answer(rows.collect(), Some(codes.len() as u64), None)
     /// }
     /// # let options = mcp_aql::query::QueryOptions::new().page_size(1);
-    /// # let key = mcp_aql::CursorKey::random();
+    /// # let key = mcp_aql::query::CursorKey::random();
     /// # let query = CollectionQuery::parse(&options, Default::default(), &key)?;
     /// # let page = list(&query, &["ad", "ae"]);
     /// # assert!(page.page_info.has_next_page && page.items.len() == 1);

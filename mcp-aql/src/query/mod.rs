@@ -72,6 +72,9 @@ mod text;
 #[cfg(feature = "query")]
 mod value;
 
+#[cfg(not(feature = "query"))]
+#[doc(hidden)]
+pub use crate::missing_feature::RelationshipGraph;
 pub use crate::paging::{CursorKey, Page, PageInfo};
 #[cfg(feature = "query")]
 pub use crate::projection::Selection;

@@ -9,7 +9,7 @@ mod top;
 
 use std::time::Instant;
 
-use mcp_aql::CursorKey;
+use mcp_aql::query::CursorKey;
 use mcp_aql_bench::in_turns;
 use mcp_aql_bench::rows::Outcome;
 use mcp_aql_bench::table::{Row, Table, Target, Unit};
