@@ -5,11 +5,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use mcp_aql_http::http::header::{
+use mcp_aql_client::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
-use mcp_aql_http::http::{Method, StatusCode};
-use mcp_aql_http::{Client, Events, HttpError, Reply, authorization};
+use mcp_aql_client::http::{Client, Events, HttpError, Method, Reply, StatusCode, authorization};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;

@@ -1,0 +1,9 @@
+//! What clients of MCP servers need besides the protocol itself.
+//!
+//! - [`http`] (feature `http`): requests over HTTP, with proxies, TLS and server-sent events.
+//!
+//! The crate does not know MCP.
+#![forbid(unsafe_code)]
+
+#[cfg(feature = "http")]
+pub mod http;
