@@ -13,8 +13,10 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::sealed::Transport;
-use super::{Inbox, Link, MAX_MESSAGE_BYTES, NoResponse, Outgoing, Tap, Target};
+use super::inbox::Inbox;
+use super::limits::MAX_MESSAGE_BYTES;
+use super::target::{Link, Outgoing, Target, sealed::Transport};
+use super::{NoResponse, Tap};
 use crate::category::Mode;
 use crate::config::ConfigError;
 use crate::secrets::{decoded, is_secret};
@@ -374,6 +376,13 @@ async fn rest(mut response: Reply, mut events: Events, inbox: Arc<Inbox>) {
     };
     // A stream that stays open is closed.
     let _ = tokio::time::timeout(STREAM_GRACE_PERIOD, reading).await;
+}
+
+impl Inbox {
+    /// Whether the request of this id waits for its response.
+    fn waits_for(&self, id: &str) -> bool {
+        self.lock().waiting.contains_key(id)
+    }
 }
 
 /// The id of a request as JSON; `None` for other messages.
