@@ -282,7 +282,7 @@ fn check_url(url: &str, http_hosts: &[String]) -> Result<(), String> {
     match parsed.scheme() {
         "https" => Ok(()),
         "http" => {
-            let is_local = mcp_aql_http::is_local(&parsed);
+            let is_local = mcp_aql_client::http::is_local(&parsed);
             let host = host.to_string();
             if is_local || http_hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(&host)) {
                 Ok(())

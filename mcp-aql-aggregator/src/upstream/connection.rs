@@ -1,10 +1,10 @@
 //! A connection to a server: handshake, discovery of its tools, and shutdown.
 
 use std::error::Error;
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_aql_client::process::Process;
 use rmcp::RoleClient;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, ClientCapabilities, ClientConfig, ClientRequest,
@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout};
 
 use super::line_transport::LineTransport;
 use super::message_filter::{self, MessageFilter};
-use super::process::{Process, Start};
+use super::process::{EXIT_GRACE_PERIOD, Start};
 use super::{Failure, Shared, failure::Seconds, route};
 use crate::ask::{AdapterDiscovery, NoPlan, Plan};
 use crate::config::{How, Lifecycle};
@@ -111,11 +111,11 @@ impl Connection {
                     args,
                     env,
                     cwd: cwd.as_deref(),
-                    mark: (route::VARIABLE, &path),
+                    route: (route::VARIABLE, &path),
                 };
-                let started = Process::start(&start, &shared.stderr_tail);
+                let started = start.start(&shared.stderr_tail);
                 let (started, stdout, stdin) = started.map_err(|error| {
-                    shared.note(&not_started(&start, &error));
+                    shared.note(&start.describe_error(&error));
                     Failure::FailedToStart
                 })?;
                 *process = Some(started);
@@ -209,24 +209,11 @@ impl Connection {
 }
 
 /// Ends a process, and notes its exit status if it exited on its own.
-async fn end(process: Process, why: Failure, shared: &Shared) {
-    if let Some(status) = process.end().await
+async fn end(mut process: Process, why: Failure, shared: &Shared) {
+    if let Some(status) = process.end(EXIT_GRACE_PERIOD).await
         && why == Failure::Exited
     {
         shared.note(&format!("the process exited: {status}"));
-    }
-}
-
-/// Describes why a process was not started.
-fn not_started(start: &Start<'_>, error: &io::Error) -> String {
-    let Start { command, cwd, .. } = start;
-    match cwd.filter(|cwd| !cwd.is_dir()) {
-        // The system reports the same error for a missing folder and a missing program.
-        Some(cwd) => format!("`cwd`: the folder {} does not exist", cwd.display()),
-        None if error.kind() == io::ErrorKind::NotFound => {
-            format!("`command`: '{command}' is not found: install it, or write its full path")
-        }
-        None => format!("`command`: '{command}' cannot be started: {error}"),
     }
 }
 

@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::{AbortHandle, AbortRegistration, Abortable};
-use mcp_aql_http::http::header::{
+use mcp_aql_client::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue,
     LOCATION, USER_AGENT,
 };
-use mcp_aql_http::http::{Method, StatusCode};
-use mcp_aql_http::{
-    Client, ClientError, Events, HttpError, HttpErrorKind, Reply, authorization, is_local,
+use mcp_aql_client::http::{
+    Client, ClientError, Events, HttpError, HttpErrorKind, Method, Reply, StatusCode,
+    authorization, is_local,
 };
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};

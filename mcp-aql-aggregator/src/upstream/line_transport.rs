@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use mcp_aql_client::lines::{LineEvent, LineReader};
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::Transport;
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Failure;
@@ -13,36 +14,21 @@ use super::message_filter::{Incoming, MessageFilter};
 use super::message_start::{MessageStart, id_at_end, message_start};
 use super::stats::Stats;
 
-/// The size of the read buffer, in bytes.
-const BUFFER_BYTES: usize = 64 << 10;
-/// The capacity of the line buffer that is kept between lines, in bytes.
-const KEPT_LINE_BYTES: usize = 64 << 10;
 /// The maximum number of messages queued for the process. Replies are dropped when the queue is
 /// full, so that a server that sends requests and does not read cannot fill the memory.
 const MAX_QUEUED_MESSAGES: usize = 64;
-/// The maximum bytes of an oversized answer that are skipped to reach the next message.
-const MAX_SKIPPED_BYTES: usize = 256 << 20;
-/// The bytes kept of the end of an oversized line to find its id.
-const TAIL_BYTES: usize = 256;
 
 /// A message to write, and a channel that reports when it is written.
 type OutgoingMessage = (Vec<u8>, Option<oneshot::Sender<()>>);
 
 /// A transport of lines.
 pub(super) struct LineTransport<R> {
-    reader: BufReader<R>,
-    line: Vec<u8>,
-    /// The state of skipping an oversized line.
-    oversized: Option<OversizedLine>,
+    lines: LineReader<R>,
+    /// Whether the oversized line that is being skipped needs no error: it is reported already, or
+    /// is not an answer.
+    is_reported: bool,
     writer: Option<mpsc::Sender<OutgoingMessage>>,
     filter: Arc<MessageFilter>,
-}
-
-#[derive(Default)]
-struct OversizedLine {
-    is_reported: bool,
-    dropped: usize,
-    tail: Vec<u8>,
 }
 
 impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
@@ -53,45 +39,43 @@ impl<R: AsyncRead + Send + Unpin> LineTransport<R> {
     ) -> Self {
         let (writer, queue) = mpsc::channel(MAX_QUEUED_MESSAGES);
         tokio::spawn(write_all(write, queue, Arc::clone(&filter)));
-        let reader = BufReader::with_capacity(BUFFER_BYTES, read);
-        Self { reader, line: Vec::new(), oversized: None, writer: Some(writer), filter }
+        Self { lines: LineReader::new(read), is_reported: false, writer: Some(writer), filter }
     }
+}
 
-    /// Starts to skip an oversized line, and returns an error for the request if its id is already
-    /// known.
-    fn overflow(&mut self) -> Option<ServerJsonRpcMessage> {
-        let begins = message_start(&self.line);
-        let id = match begins {
-            MessageStart::Answer(id) => Some(id),
-            // The pending requests may still be answered.
-            MessageStart::Method => None,
-            MessageStart::Unknown => self.filter.only(),
-        };
-        let told = id.and_then(|id| self.filter.too_large(id));
-        let tail = self.line.split_off(self.line.len().saturating_sub(TAIL_BYTES));
-        let is_reported = told.is_some() || begins == MessageStart::Method;
-        self.oversized = Some(OversizedLine { is_reported, dropped: self.line.len(), tail });
-        self.line = Vec::new();
-        told
-    }
+/// Returns an error for the request that an oversized line answers if its beginning shows the id,
+/// and whether its end need not be searched.
+fn overflow(filter: &MessageFilter, beginning: &[u8]) -> (Option<ServerJsonRpcMessage>, bool) {
+    let begins = message_start(beginning);
+    let id = match begins {
+        MessageStart::Answer(id) => Some(id),
+        // The pending requests may still be answered.
+        MessageStart::Method => None,
+        MessageStart::Unknown => filter.only(),
+    };
+    let told = id.and_then(|id| filter.too_large(id));
+    let is_reported = told.is_some() || begins == MessageStart::Method;
+    (told, is_reported)
+}
 
-    /// Processes a whole line.
-    fn whole(&mut self) -> Option<ServerJsonRpcMessage> {
-        let text = self.line.trim_ascii();
-        let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
-        let found = if text.is_empty() { Incoming::Nothing } else { self.filter.incoming(text) };
-        self.line.clear();
-        self.line.shrink_to(KEPT_LINE_BYTES);
-        match found {
-            Incoming::Answer(answer) => Some(*answer),
-            Incoming::Reply(reply) => {
-                if let Some(writer) = &self.writer {
-                    let _ = writer.try_send((reply, None));
-                }
-                None
+/// Processes a whole line.
+fn whole(
+    filter: &MessageFilter,
+    writer: Option<&mpsc::Sender<OutgoingMessage>>,
+    line: &[u8],
+) -> Option<ServerJsonRpcMessage> {
+    let text = line.trim_ascii();
+    let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+    let found = if text.is_empty() { Incoming::Nothing } else { filter.incoming(text) };
+    match found {
+        Incoming::Answer(answer) => Some(*answer),
+        Incoming::Reply(reply) => {
+            if let Some(writer) = writer {
+                let _ = writer.try_send((reply, None));
             }
-            Incoming::Nothing | Incoming::NotAMessage => None,
+            None
         }
+        Incoming::Nothing | Incoming::NotAMessage => None,
     }
 }
 
@@ -117,52 +101,30 @@ impl<R: AsyncRead + Send + Unpin> Transport<RoleClient> for LineTransport<R> {
 
     /// Is cancel safe: bytes already read are kept.
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        let filter = &self.filter;
         loop {
-            if self.filter.cause().is_some() {
+            if filter.cause().is_some() {
                 return None;
             }
-            let part = match self.reader.fill_buf().await {
-                Ok([]) | Err(_) => {
-                    self.filter.end(Failure::Exited);
-                    return None;
+            let event = self.lines.next(|| filter.max_bytes()).await;
+            let (found, end) = match event {
+                LineEvent::Line(line) => (whole(filter, self.writer.as_ref(), line), None),
+                LineEvent::OversizedStart(beginning) => {
+                    let (found, is_reported) = overflow(filter, beginning);
+                    self.is_reported = is_reported;
+                    (found, None)
                 }
-                Ok(part) => part,
+                LineEvent::OversizedEnd(_) if self.is_reported => (None, None),
+                LineEvent::OversizedEnd(tail) => {
+                    (id_at_end(tail).and_then(|id| filter.too_large(id)), None)
+                }
+                LineEvent::Endless => (None, Some(Failure::TooLarge)),
+                LineEvent::End(_) => (None, Some(Failure::Exited)),
             };
-            let end = memchr::memchr(b'\n', part);
-            let line = part.get(..end.unwrap_or(part.len())).unwrap_or_default();
-            let taken = line.len() + usize::from(end.is_some());
-            Stats::count(&self.filter.stats.bytes_in, taken);
-            let mut found = None;
-            match &mut self.oversized {
-                None => {
-                    let most = self.filter.max_bytes();
-                    self.line.extend_from_slice(line);
-                    self.reader.consume(taken);
-                    if self.line.len() > most {
-                        found = self.overflow();
-                    }
-                }
-                Some(over) => {
-                    over.dropped = over.dropped.saturating_add(line.len());
-                    let last =
-                        line.get(line.len().saturating_sub(TAIL_BYTES)..).unwrap_or_default();
-                    over.tail.extend_from_slice(last);
-                    over.tail.drain(..over.tail.len().saturating_sub(TAIL_BYTES));
-                    self.reader.consume(taken);
-                    if over.dropped > MAX_SKIPPED_BYTES {
-                        self.filter.end(Failure::TooLarge);
-                        return None;
-                    }
-                }
-            }
-            if end.is_some() {
-                match self.oversized.take() {
-                    Some(over) if !over.is_reported && found.is_none() => {
-                        found = id_at_end(&over.tail).and_then(|id| self.filter.too_large(id));
-                    }
-                    Some(_) => {}
-                    None => found = self.whole(),
-                }
+            Stats::count(&filter.stats.bytes_in, self.lines.take_read_bytes());
+            if let Some(why) = end {
+                filter.end(why);
+                return None;
             }
             if found.is_some() {
                 return found;

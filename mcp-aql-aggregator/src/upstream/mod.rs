@@ -3,11 +3,7 @@
 
 mod breaker;
 mod connection;
-#[cfg(unix)]
-mod descendants;
 mod failure;
-#[cfg(unix)]
-mod guard;
 #[cfg(feature = "http")]
 mod http;
 mod lifecycle;
@@ -32,6 +28,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mcp_aql_client::process::StderrTail;
 use rmcp::model::CallToolResult;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::task::JoinHandle;
@@ -43,7 +40,6 @@ pub(crate) use failure::Failure;
 
 use self::breaker::Breaker;
 use self::connection::LiveConnection;
-use self::process::StderrTail;
 use self::secrets::Secrets;
 use self::stats::Stats;
 use crate::ask::{NoPlan, Plan};
@@ -229,7 +225,7 @@ impl Upstream {
             wanted: Notify::new(),
             doubted: Notify::new(),
             closing: CancellationToken::new(),
-            stderr_tail: StderrTail::new(Arc::clone(&secrets)),
+            stderr_tail: process::stderr_tail(Arc::clone(&secrets)),
             secrets,
             logged: Mutex::default(),
             span: tracing::info_span!(parent: None, "upstream", server = config.name),

@@ -5,17 +5,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use mcp_aql_http::http::header::{
+use mcp_aql_client::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
-use mcp_aql_http::http::{Method, StatusCode};
-use mcp_aql_http::{Client, Events, HttpError, Reply, authorization};
+use mcp_aql_client::http::{Client, Events, HttpError, Method, Reply, StatusCode, authorization};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
 
-use super::sealed::Transport;
-use super::{Inbox, Link, MAX_MESSAGE_BYTES, NoResponse, Outgoing, Tap, Target};
+use super::inbox::Inbox;
+use super::limits::MAX_MESSAGE_BYTES;
+use super::target::{Link, Outgoing, Target, sealed::Transport};
+use super::{NoResponse, Tap};
 use crate::category::Mode;
 use crate::config::ConfigError;
 use crate::secrets::{decoded, is_secret};
@@ -375,6 +376,13 @@ async fn rest(mut response: Reply, mut events: Events, inbox: Arc<Inbox>) {
     };
     // A stream that stays open is closed.
     let _ = tokio::time::timeout(STREAM_GRACE_PERIOD, reading).await;
+}
+
+impl Inbox {
+    /// Whether the request of this id waits for its response.
+    fn waits_for(&self, id: &str) -> bool {
+        self.lock().waiting.contains_key(id)
+    }
 }
 
 /// The id of a request as JSON; `None` for other messages.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use super::sealed::Transport;
-use super::{Link, NoResponse, Tap, Target};
+use super::target::{Link, Target, sealed::Transport};
+use super::{NoResponse, Tap};
 use crate::category::Mode;
 
 /// A target that reaches the adapter differently in each mode, for instance with two URLs.

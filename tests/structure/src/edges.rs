@@ -7,7 +7,7 @@ use std::path::Path;
 /// crates above it in this list.
 pub const CRATES: [(&str, &str); 6] = [
     ("mcp-aql-text", "mcp-aql-text"),
-    ("mcp-aql-http", "mcp-aql-http"),
+    ("mcp-aql-client", "crates/mcp-aql-client"),
     ("mcp-aql-derive", "mcp-aql-derive"),
     ("mcp-aql-conformance", "mcp-aql-conformance"),
     ("mcp-aql", "mcp-aql"),

@@ -11,10 +11,10 @@ use url::{Host, Url};
 ///
 /// ```
 /// let mut url = url::Url::parse("https://me:s%3acret@example.com/mcp")?;
-/// let value = mcp_aql_http::authorization(&mut url).unwrap();
+/// let value = mcp_aql_client::http::authorization(&mut url).unwrap();
 /// assert_eq!(value, "Basic bWU6czpjcmV0");
 /// assert_eq!(url.as_str(), "https://example.com/mcp");
-/// assert_eq!(mcp_aql_http::authorization(&mut url), None);
+/// assert_eq!(mcp_aql_client::http::authorization(&mut url), None);
 /// # Ok::<(), url::ParseError>(())
 /// ```
 #[must_use]
@@ -37,7 +37,7 @@ pub fn authorization(url: &mut Url) -> Option<HeaderValue> {
 /// other name, so they do not count.
 ///
 /// ```
-/// let is_local = |url: &str| url::Url::parse(url).map(|url| mcp_aql_http::is_local(&url));
+/// let is_local = |url: &str| url::Url::parse(url).map(|url| mcp_aql_client::http::is_local(&url));
 /// assert_eq!(is_local("http://127.0.0.3:80/mcp"), Ok(true));
 /// assert_eq!(is_local("http://[::1]/"), Ok(true));
 /// assert_eq!(is_local("http://localhost./"), Ok(true));

@@ -1,10 +1,10 @@
-//! Finds the processes that a server has started and that have left its process group, as `setsid`
-//! and daemons do.
+//! Finds the processes that a child process has started and that have left its process group, as
+//! `setsid` and daemons do.
 //!
-//! A server gets a variable in its environment that its descendants inherit. Where the system shows
+//! A child gets a variable in its environment that its descendants inherit. Where the system shows
 //! the environment and the parent of every process in `/proc`, as Linux does, a descendant is found
 //! by that variable, even after its parent has ended, or else by its parents. On other systems no
-//! descendant is found, and ending a server ends only its process group.
+//! descendant is found, and ending a child ends only its process group.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,8 +15,11 @@ use std::time::SystemTime;
 
 use rustix::process::{Pid, Signal};
 
-/// The variable that marks the descendants of a server.
-pub(super) const VARIABLE: &str = "MCP_AQL_AGGREGATOR_SERVER";
+#[cfg(target_os = "linux")]
+use super::pidfd;
+#[cfg(not(target_os = "linux"))]
+use super::pidfd_unsupported as pidfd;
+
 /// The maximum number of searches for processes while others are being ended.
 const MAX_ROUNDS: usize = 10;
 
@@ -27,18 +30,18 @@ static PREFIX: LazyLock<String> = LazyLock::new(|| {
 });
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the text that occurs in the environment of every descendant of every server, and of no
-/// other process.
-pub(super) fn common_mark() -> String {
-    format!("{VARIABLE}={}", *PREFIX)
+/// Returns the text that occurs in the environment of every descendant of every marked child, and
+/// of no other process.
+pub(super) fn common_mark() -> &'static str {
+    &PREFIX
 }
 
-/// Returns a value of [`VARIABLE`] for one server.
+/// Returns a value of the variable for one child.
 pub(super) fn new_mark() -> String {
     format!("{}{}", *PREFIX, NEXT.fetch_add(1, Relaxed))
 }
 
-/// The processes that descend from a server.
+/// The processes that descend from a child.
 #[derive(Debug)]
 pub(super) struct Descendants {
     /// The marking entry in the environment.
@@ -48,23 +51,16 @@ pub(super) struct Descendants {
 }
 
 impl Descendants {
-    /// Starts with the server itself and its mark.
-    pub(super) fn of(server: Option<Pid>, mark: &str) -> Self {
-        let server = server.map(|pid| pid.as_raw_nonzero().get());
+    /// Starts with the child itself and the entry that marks its environment.
+    pub(super) fn of(child: Option<Pid>, mark: Vec<u8>) -> Self {
+        let child = child.map(|pid| pid.as_raw_nonzero().get());
         let known =
-            server.and_then(ListedProcess::read).map(|process| (process.id, process.started));
-        let mark = format!("{VARIABLE}={mark}").into_bytes();
+            child.and_then(ListedProcess::read).map(|process| (process.id, process.started));
         Self { mark, known: known.into_iter().collect() }
     }
 
-    /// Records the current descendants. After a parent has ended, its children are found only by
-    /// their mark.
-    pub(super) fn look(&mut self) {
-        self.find();
-    }
-
     /// Kills all descendants.
-    pub(super) fn end(&mut self) {
+    pub(super) fn kill(&mut self) {
         let mut ended = BTreeSet::new();
         for _ in 0..MAX_ROUNDS {
             let mut is_done = true;
@@ -80,8 +76,9 @@ impl Descendants {
         }
     }
 
-    /// Returns the descendants that are still running.
-    fn find(&mut self) -> Vec<ListedProcess> {
+    /// Records the current descendants, and returns those that are still running. After a parent
+    /// has ended, its children are found only by their mark.
+    pub(super) fn find(&mut self) -> Vec<ListedProcess> {
         let mut others = all();
         let mut found = Vec::new();
         // Children may precede their parents in the list, so the search repeats until it finds no
@@ -113,7 +110,7 @@ fn found_in(found: &[ListedProcess], id: i32) -> bool {
 
 /// A process as listed by the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ListedProcess {
+pub(super) struct ListedProcess {
     id: i32,
     parent: i32,
     /// The start time since boot, in clock ticks.
@@ -143,22 +140,10 @@ impl ListedProcess {
     /// Kills this process, but not another one that has received its process id since.
     fn kill(&self) {
         let Some(pid) = Pid::from_raw(self.id) else { return };
-        #[cfg(target_os = "linux")]
-        {
-            use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
-            match pidfd_open(pid, PidfdFlags::empty()) {
-                Ok(process) => {
-                    if Self::read(self.id).is_some_and(|now| now.started == self.started) {
-                        let _ = pidfd_send_signal(process, Signal::KILL);
-                    }
-                    return;
-                }
-                // Linux before 5.3.
-                Err(rustix::io::Errno::NOSYS) => {}
-                Err(_) => return,
-            }
+        let is_same = || Self::read(self.id).is_some_and(|now| now.started == self.started);
+        if !pidfd::kill_if(pid, is_same) {
+            let _ = rustix::process::kill_process(pid, Signal::KILL);
         }
-        let _ = rustix::process::kill_process(pid, Signal::KILL);
     }
 }
 

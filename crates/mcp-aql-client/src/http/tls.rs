@@ -7,17 +7,20 @@ use std::sync::Arc;
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use rustls::{CertificateError, ClientConfig, RootCertStore};
 
-use crate::connect::ProxyConnector;
-use crate::error::{ClientError, HttpError, HttpErrorKind};
+use super::connect::ProxyConnector;
+use super::error::{ClientError, HttpError, HttpErrorKind};
+
+/// The connector, with TLS if the URL requires it.
+pub(super) type Connector = HttpsConnector<ProxyConnector>;
 
 /// Adds TLS to a connector.
 ///
 /// # Errors
 /// When TLS is required and no certificate is trusted.
-pub(crate) fn connector(
+pub(super) fn connector(
     connector: ProxyConnector,
     is_wanted: bool,
-) -> Result<HttpsConnector<ProxyConnector>, ClientError> {
+) -> Result<Connector, ClientError> {
     let mut trusted = RootCertStore::empty();
     if is_wanted {
         let found = rustls_native_certs::load_native_certs();
@@ -43,7 +46,7 @@ pub(crate) fn connector(
 }
 
 /// Returns the error of a failed TLS handshake, with advice.
-pub(crate) fn handshake_error(error: &(dyn Error + 'static)) -> Option<HttpError> {
+pub(super) fn handshake_error(error: &(dyn Error + 'static)) -> Option<HttpError> {
     // Only the handshake fails with an `io::Error` here. An `io::Error` that wraps another one
     // hides it from `source`.
     let mut fault: &io::Error = error.source()?.downcast_ref()?;

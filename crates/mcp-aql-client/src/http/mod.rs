@@ -1,4 +1,4 @@
-//! An HTTP client for MCP servers.
+//! An HTTP client for one server.
 //!
 //! - [`Client`]: requests over pooled connections, direct or through the proxy that the environment
 //!   names, with TLS (feature `tls`). Errors say what to do and never quote what was sent.
@@ -8,11 +8,10 @@
 //! - [`authorization`], [`is_local`]: the credentials in a URL, and whether its host is this
 //!   machine.
 //!
-//! The crate does not know MCP itself. The caller decides on messages, credentials and size limits.
+//! The caller decides on messages, credentials and size limits.
 //!
 //! ```no_run
-//! use mcp_aql_http::http::{HeaderMap, Method};
-//! use mcp_aql_http::{Client, Events, Url};
+//! use mcp_aql_client::http::{Client, Events, HeaderMap, Method, Url};
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -31,13 +30,14 @@
 //! # Ok(())
 //! # }
 //! ```
-#![forbid(unsafe_code)]
 
 mod address;
 mod client;
 mod connect;
 mod error;
 mod events;
+#[cfg(not(feature = "tls"))]
+mod no_tls;
 #[cfg(feature = "tls")]
 mod tls;
 
@@ -46,5 +46,5 @@ pub use client::{Client, Reply};
 pub use error::{ClientError, HttpError, HttpErrorKind};
 pub use events::Events;
 pub use hyper::body::Bytes;
-pub use hyper::http;
+pub use hyper::http::{HeaderMap, Method, StatusCode, header};
 pub use url::Url;

@@ -13,15 +13,13 @@ use hyper_util::client::proxy::matcher::{Intercept, Matcher};
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use url::{Origin, Url};
 
-use crate::address::is_local;
-use crate::connect::ProxyConnector;
-use crate::error::{ClientError, HttpError, HttpErrorKind};
-
-/// The connector, with TLS if the URL requires it.
-#[cfg(feature = "tls")]
-type Connector = hyper_rustls::HttpsConnector<ProxyConnector>;
+use super::address::is_local;
+use super::connect::ProxyConnector;
+use super::error::{ClientError, HttpError, HttpErrorKind};
 #[cfg(not(feature = "tls"))]
-type Connector = ProxyConnector;
+use super::no_tls as tls;
+#[cfg(feature = "tls")]
+use super::tls;
 
 /// A client for one server, cheap to clone. It does not follow redirects.
 ///
@@ -30,7 +28,7 @@ type Connector = ProxyConnector;
 /// `SSL_CERT_FILE` names. The client does not install a process-wide cryptography provider.
 #[derive(Debug, Clone)]
 pub struct Client {
-    inner: hyper_util::client::legacy::Client<Connector, Full<Bytes>>,
+    inner: hyper_util::client::legacy::Client<tls::Connector, Full<Bytes>>,
     proxy: Option<Arc<Intercept>>,
     /// The server that the trusted certificates and the proxy apply to.
     server: Origin,
@@ -38,7 +36,7 @@ pub struct Client {
 
 impl Client {
     /// Creates a client for the server of this URL. Credentials in the URL are not sent: see
-    /// [`authorization`](crate::authorization).
+    /// [`authorization`](super::authorization).
     ///
     /// # Errors
     /// [`ClientError`] if the URL, the proxy or the certificates of this machine cannot be used.
@@ -56,8 +54,7 @@ impl Client {
         }
         let proxy = proxy.map(Arc::new);
         let connector = ProxyConnector::new(proxy.clone());
-        #[cfg(feature = "tls")]
-        let connector = crate::tls::connector(connector, uri.scheme() == Some(&Scheme::HTTPS))?;
+        let connector = tls::connector(connector, uri.scheme() == Some(&Scheme::HTTPS))?;
         let inner = hyper_util::client::legacy::Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .build(connector);
@@ -92,13 +89,8 @@ impl Client {
         }
         match self.inner.request(request).await {
             Ok(response) => Ok(Reply(response)),
-            Err(error) if error.is_connect() => {
-                #[cfg(feature = "tls")]
-                if let Some(error) = crate::tls::handshake_error(&error) {
-                    return Err(error);
-                }
-                Err(HttpError::new(HttpErrorKind::Connect, &error))
-            }
+            Err(error) if error.is_connect() => Err(tls::handshake_error(&error)
+                .unwrap_or_else(|| HttpError::new(HttpErrorKind::Connect, &error))),
             Err(error) => Err(HttpError::new(HttpErrorKind::Broken, &error)),
         }
     }

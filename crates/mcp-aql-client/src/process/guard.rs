@@ -4,7 +4,7 @@
 //! system closes the pipe, however this process ends, the shell kills the groups of the last list.
 //! A parent-death signal would not reach grandchildren, such as those that `npx` starts, and is
 //! tied to the thread that started the child. Where `/proc` exists, the shell also kills processes
-//! that have left their group and whose environment has the aggregator's mark.
+//! that have left their group and whose environment contains the mark of their parent.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write as _};
@@ -63,9 +63,9 @@ impl Guard {
         self.stop_shell();
         self.shell = start().ok();
         if self.shell.is_none() || self.write().is_err() {
-            // Without the shell, servers only see the end of their input.
+            // Without the shell, child processes only see the end of their input.
             tracing::debug!(
-                "cannot start the shell that ends servers after this process is killed"
+                "cannot start the shell that ends child processes after this process is killed"
             );
             self.stop_shell();
         }
@@ -93,7 +93,7 @@ impl Guard {
 
 fn start() -> io::Result<Child> {
     let shell = Command::new("/bin/sh")
-        .args(["-c", SCRIPT, "sh", &super::descendants::common_mark()])
+        .args(["-c", SCRIPT, "sh", super::descendants::common_mark()])
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())

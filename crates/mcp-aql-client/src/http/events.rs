@@ -5,7 +5,7 @@
 /// The caller limits the buffered bytes, using [`held`](Self::held).
 ///
 /// ```
-/// let mut events = mcp_aql_http::Events::default();
+/// let mut events = mcp_aql_client::http::Events::default();
 /// assert!(events.take(b"event: message\ndata: {\"id\"").is_empty());
 /// assert_eq!(events.beginning(), b" {\"id\"");
 /// assert_eq!(events.take(b":1}\n\ndata: 2\n\n"), [b"{\"id\":1}".to_vec(), b"2".to_vec()]);

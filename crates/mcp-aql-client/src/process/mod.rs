@@ -1,0 +1,127 @@
+//! Child processes, ended with all processes that they have started.
+//!
+//! [`Process::start`] gives a process its pipes and a process group of its own, which
+//! [`Process::end`] ends. Dropping the [`Process`] kills the group. [`StderrTail`] reads standard
+//! error and keeps its last lines.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use std::time::Duration;
+//!
+//! use mcp_aql_client::process::{Process, StderrTail};
+//! use tokio::process::Command;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> std::io::Result<()> {
+//! let stderr_tail = StderrTail::new(3, 200, str::to_owned);
+//! let (mut process, stdout, stdin) = Process::start(Command::new("cat"), None, &stderr_tail)?;
+//! drop((stdout, stdin));
+//! let status = process.end(Duration::from_secs(10)).await;
+//! # Ok(())
+//! # }
+//! ```
+
+#[cfg(unix)]
+mod descendants;
+#[cfg(unix)]
+mod group;
+#[cfg(not(unix))]
+mod group_unsupported;
+#[cfg(unix)]
+mod guard;
+#[cfg(target_os = "linux")]
+mod pidfd;
+#[cfg(all(unix, not(target_os = "linux")))]
+mod pidfd_unsupported;
+mod stderr_tail;
+
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+
+#[cfg(unix)]
+use group::ProcessGroup;
+#[cfg(not(unix))]
+use group_unsupported::ProcessGroup;
+pub use stderr_tail::StderrTail;
+
+/// The time that a process has to exit after it was asked to terminate.
+const TERMINATE_GRACE_PERIOD: Duration = Duration::from_millis(250);
+/// The time limit for the system to kill a process.
+const KILL_TIMEOUT: Duration = Duration::from_millis(150);
+
+/// A process and all processes that it has started. Dropping it kills them.
+#[derive(Debug)]
+pub struct Process {
+    // Dropped before the child is reaped, because until then its process id cannot be reused.
+    group: ProcessGroup,
+    child: Child,
+    /// Keeps the reader of standard error running.
+    _reads_stderr: oneshot::Sender<()>,
+}
+
+impl Process {
+    /// Starts the process with pipes for its standard input, output and error, and returns the
+    /// first two. `stderr_tail` reads the third.
+    ///
+    /// `mark` is the name of an environment variable that the process inherits to its descendants.
+    /// With it, descendants that leave the process group are ended as well, and if this program is
+    /// killed, a shell ends all of them. Both depend on `/proc`. Without a mark, only the process
+    /// group is ended.
+    ///
+    /// # Errors
+    /// When the program does not exist or cannot be started.
+    pub fn start(
+        mut command: Command,
+        mark: Option<&str>,
+        stderr_tail: &Arc<StderrTail>,
+    ) -> io::Result<(Self, ChildStdout, ChildStdin)> {
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        let (mut child, group) = ProcessGroup::spawn(command, mark)?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        let reads_stderr = stderr_tail.read_from(stderr);
+        Ok((Self { group, child, _reads_stderr: reads_stderr }, stdout, stdin))
+    }
+
+    /// Ends the process, whose standard input is already closed, and the processes that it left
+    /// behind. A process that does not exit within the grace period is asked to terminate, and is
+    /// killed 250 milliseconds later. Returns the exit status if the process exited on its own.
+    pub async fn end(&mut self, grace_period: Duration) -> Option<ExitStatus> {
+        self.group.find_descendants();
+        let by_itself = self.exit_status_within(grace_period).await;
+        let mut has_ended = by_itself.is_some();
+        if !has_ended {
+            self.group.terminate();
+            has_ended = self.exit_status_within(TERMINATE_GRACE_PERIOD).await.is_some();
+        }
+        self.group.kill();
+        if !has_ended {
+            // On systems without process groups.
+            let _ = self.child.start_kill();
+            let _ = self.exit_status_within(KILL_TIMEOUT).await;
+        }
+        by_itself
+    }
+
+    /// Waits until the process exits, and returns its exit status, or `None` after the time limit.
+    pub async fn exit_status_within(&mut self, limit: Duration) -> Option<ExitStatus> {
+        timeout(limit, self.child.wait()).await.ok()?.ok()
+    }
+
+    /// Kills all processes of the group, usually none after the process has exited.
+    pub fn kill_group(&mut self) {
+        self.group.kill();
+    }
+}

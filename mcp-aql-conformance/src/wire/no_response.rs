@@ -1,0 +1,55 @@
+//! The reasons why a request gets no response.
+
+use std::time::Duration;
+
+use super::limits::{MAX_UNREQUESTED, MAX_UNREQUESTED_BYTES};
+use crate::json_size::OBJECT_WEIGHT;
+
+/// Returned when a request gets no response.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoResponse {
+    /// The adapter cannot be started or reached.
+    #[error("the adapter cannot be reached: {0}")]
+    Unreachable(String),
+    /// The other side closed the connection.
+    #[error("the adapter closed the connection: {0}")]
+    Closed(String),
+    /// The response did not arrive within the time limit.
+    #[error("no answer within {} ms", .0.as_millis())]
+    TimedOut(Duration),
+    /// A message exceeds the maximum length.
+    #[error("a message of more than {0} bytes")]
+    TooLong(usize),
+    /// The adapter sends too many unrequested messages.
+    #[error(
+        "too many unrequested messages: more than {MAX_UNREQUESTED} or {MAX_UNREQUESTED_BYTES} \
+         bytes"
+    )]
+    Flooded,
+    /// A message has too many values.
+    #[error(
+        "a message with too many values: more than {0}, where an object counts as {OBJECT_WEIGHT}"
+    )]
+    TooMany(usize),
+    /// The HTTP server rejected the message.
+    #[error("HTTP status {0}{hint}", hint = hint(*.0))]
+    Status(u16),
+    /// The HTTP server redirects to another URL.
+    #[error(
+        "HTTP status {0}: a redirect to `{1}`, which is not followed; use that URL if you trust it"
+    )]
+    Redirected(u16, String),
+    /// The HTTP reply is not MCP.
+    #[error("the HTTP reply is not an MCP message: {0}")]
+    Unfit(String),
+}
+
+/// A hint for an HTTP status.
+const fn hint(status: u16) -> &'static str {
+    match status {
+        401 | 403 => ": set credentials with `--header` or `[headers]`",
+        404 | 405 => ": no MCP server was found at this path",
+        _ => "",
+    }
+}
