@@ -1,10 +1,30 @@
 //! Results of aggregates (REQ-AGG-04).
 
+use mcp_aql_protocol::ErrorCode;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::model::Table;
 use super::plan::{Aggregate, Function};
 use super::value::{Scalar, ValueKind};
+use crate::error::OperationError;
+use crate::text::clean;
+
+/// The maximum number of groups of an aggregate.
+pub(crate) const MAX_GROUPS: usize = 10_000;
+
+/// The error for a `group_by` with too many groups.
+pub(crate) fn too_many_groups(label: &str) -> OperationError {
+    let label = clean(label);
+    OperationError::new(
+        ErrorCode::ValidationInvalidValue,
+        format!(
+            "Parameter 'aggregate.{label}' makes more than {MAX_GROUPS} groups: filter first, or \
+             group by another field"
+        ),
+    )
+    .with_detail("param_name", format!("aggregate.{label}"))
+    .with_detail("limit", MAX_GROUPS)
+}
 
 /// The results of all aggregates by label: `data.aggregations`.
 #[derive(Debug, Clone, Default, PartialEq)]

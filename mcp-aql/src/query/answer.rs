@@ -78,7 +78,7 @@ impl Plan {
             page.cursors = Some(Arc::new(RowPlaces {
                 values,
                 seal: Arc::clone(&self.seal),
-                from_end: matches!(self.window, Window::Last { .. }),
+                from_end: self.window.is_from_end(),
             }));
         }
         page.parts = Some(Box::new(QueryParts {

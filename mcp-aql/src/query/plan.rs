@@ -211,4 +211,25 @@ impl Window {
             }
         }
     }
+
+    /// The number of rows to skip.
+    pub(crate) const fn offset(&self) -> usize {
+        match self {
+            Self::Offset { offset, .. } => *offset,
+            Self::First { .. } | Self::Last { .. } => 0,
+        }
+    }
+
+    /// The place after which, or before which, rows are wanted.
+    pub(crate) fn place(&self) -> Option<&[Scalar]> {
+        match self {
+            Self::First { after: place, .. } | Self::Last { before: place, .. } => place.as_deref(),
+            Self::Offset { .. } => None,
+        }
+    }
+
+    /// Whether the last rows are wanted, so that executors reverse the order.
+    pub(crate) const fn is_from_end(&self) -> bool {
+        matches!(self, Self::Last { .. })
+    }
 }

@@ -90,21 +90,6 @@ impl<T> TextMatcher<'_, T> {
     }
 }
 
-/// A condition that always or never holds.
-struct ConstantMatcher(bool);
-
-impl<T> Matcher<T> for ConstantMatcher {
-    fn matches(&self, _: &T) -> bool {
-        self.0
-    }
-
-    fn retain(&self, _: &[&T], selected: &mut Vec<u32>) {
-        if !self.0 {
-            selected.clear();
-        }
-    }
-}
-
 /// A group of conditions.
 struct GroupMatcher<T> {
     parts: Vec<Box<dyn Matcher<T>>>,
@@ -151,7 +136,8 @@ fn matcher<T: Resource>(filter: &Filter, model: &'static Model<T>) -> Box<dyn Ma
         Filter::Not(inner) => Box::new(NotMatcher(matcher(inner, model))),
         Filter::Field(place, test) => match model.at(*place) {
             Some((info, column)) => column.matcher(test, info),
-            None => Box::new(ConstantMatcher(false)),
+            // No alternative holds.
+            None => Box::new(GroupMatcher { parts: Vec::new(), all: false }),
         },
     }
 }

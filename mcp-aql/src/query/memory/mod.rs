@@ -7,11 +7,8 @@ mod top_rows;
 
 use std::borrow::Borrow;
 
-#[cfg(feature = "sql")]
-pub(crate) use summary::{MAX_GROUPS, too_many_groups};
-
 use super::model::Model;
-use super::plan::{Plan, Window};
+use super::plan::Plan;
 use super::resource::Resource;
 use super::value::Scalar;
 use crate::error::OperationError;
@@ -91,12 +88,7 @@ fn run_by<T: Resource, R: Borrow<T>>(
     rows: impl IntoIterator<Item = R>,
 ) -> Result<Found<R>, OperationError> {
     let order = Order::of(plan, model);
-    let (skipped, place) = match &plan.window {
-        Window::Offset { offset, .. } => (*offset, None),
-        Window::First { after: place, .. } | Window::Last { before: place, .. } => {
-            (0, place.as_deref())
-        }
-    };
+    let skipped = plan.window.offset();
     let wanted = if plan.items { plan.wanted().saturating_add(skipped) } else { 0 };
     let mut top_rows = TopRows::new(&order, wanted);
     let mut summary = Summary::of(plan, model);
@@ -119,8 +111,9 @@ fn run_by<T: Resource, R: Borrow<T>>(
         total += selected.len() as u64;
         summary.add(&seen, &selected)?;
         if wanted > 0 {
-            order.keep_behind(&seen, &mut selected, &mut scores, place);
-            order.keep_up_to(top_rows.worst(), &seen, &mut selected, &mut scores);
+            order.keep_behind(&seen, &mut selected, &mut scores, plan.window.place());
+            let worst = top_rows.worst().map(|(row, _)| row);
+            order.keep_up_to(worst, &seen, &mut selected, &mut scores);
             top_rows.offer(&mut block, &selected, &scores);
         }
         block.clear();

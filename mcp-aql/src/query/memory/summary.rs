@@ -1,8 +1,6 @@
 //! Computes aggregates in memory.
 
-use mcp_aql_protocol::ErrorCode;
-
-use super::super::aggregate::Aggregations;
+use super::super::aggregate::{Aggregations, MAX_GROUPS, of_no_rows, too_many_groups};
 use super::super::columns::Column;
 use super::super::field_info::FieldInfo;
 use super::super::grouping::{Groups, Sum};
@@ -11,23 +9,6 @@ use super::super::plan::{Aggregate, Function, Plan};
 use super::super::resource::Resource;
 use super::super::value::Scalar;
 use crate::error::OperationError;
-
-/// The maximum number of groups of an aggregate.
-pub(crate) const MAX_GROUPS: usize = 10_000;
-
-/// The error for a `group_by` with too many groups.
-pub(crate) fn too_many_groups(label: &str) -> OperationError {
-    let label = crate::text::clean(label);
-    OperationError::new(
-        ErrorCode::ValidationInvalidValue,
-        format!(
-            "Parameter 'aggregate.{label}' makes more than {MAX_GROUPS} groups: filter first, or \
-             group by another field"
-        ),
-    )
-    .with_detail("param_name", format!("aggregate.{label}"))
-    .with_detail("limit", MAX_GROUPS)
-}
 
 /// The running aggregates of a plan.
 pub(super) struct Summary<'a, T: 'static> {
@@ -143,7 +124,7 @@ impl<T> RunningFunction<T> {
     }
 
     fn value(&self, place: usize) -> Scalar {
-        let none = super::super::aggregate::of_no_rows(self.function);
+        let none = of_no_rows(self.function);
         match self.function {
             Function::Count => {
                 self.counts.get(place).map_or(none, |count| Scalar::Int((*count).into()))

@@ -1,12 +1,12 @@
 //! Selects the first rows of an order.
 
+use std::borrow::Borrow;
 use std::cmp::Ordering;
-use std::collections::BinaryHeap;
 
 use super::super::columns::{Column, row_at};
 use super::super::field_info::FieldInfo;
 use super::super::model::Model;
-use super::super::plan::{Plan, SortBy, Window};
+use super::super::plan::{Plan, SortBy, SortKey};
 use super::super::resource::Resource;
 use super::super::value::Scalar;
 
@@ -25,17 +25,14 @@ struct OrderKey<T: 'static> {
 
 impl<T: Resource> Order<T> {
     pub(super) fn of(plan: &Plan, model: &'static Model<T>) -> Self {
-        let key = |key: &super::super::plan::SortKey| OrderKey {
+        let key = |key: &SortKey| OrderKey {
             field: match key.by {
                 SortBy::Field(place) => model.at(place),
                 SortBy::Score => None,
             },
             descending: key.descending,
         };
-        Self {
-            keys: plan.sort.iter().map(key).collect(),
-            reversed: matches!(plan.window, Window::Last { .. }),
-        }
+        Self { keys: plan.sort.iter().map(key).collect(), reversed: plan.window.is_from_end() }
     }
 
     fn turned(&self, order: Ordering) -> Ordering {
@@ -139,49 +136,30 @@ fn retain(selected: &mut Vec<u32>, scores: &mut Vec<u32>, keep: impl Fn(u32, u32
 }
 
 /// The first rows of an order, up to the wanted number.
+///
+/// Rows are collected until there are twice as many as wanted. Then they are sorted, and the second half is
+/// dropped. A binary heap makes about as many comparisons, but needs an entry type with an order of its own.
 pub(super) struct TopRows<'a, R, T: 'static> {
     order: &'a Order<T>,
     wanted: usize,
-    heap: BinaryHeap<HeapEntry<'a, R, T>>,
+    /// The rows with their scores.
+    rows: Vec<(R, u32)>,
+    /// Whether the first wanted rows are sorted, so that no other row is needed that comes after them.
+    sorted: bool,
 }
 
-struct HeapEntry<'a, R, T: 'static> {
-    row: R,
-    score: u32,
-    order: &'a Order<T>,
-}
-
-impl<R: std::borrow::Borrow<T>, T: Resource> Ord for HeapEntry<'_, R, T> {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.order.compare((self.row.borrow(), self.score), (other.row.borrow(), other.score))
-    }
-}
-
-impl<R: std::borrow::Borrow<T>, T: Resource> PartialOrd for HeapEntry<'_, R, T> {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl<R: std::borrow::Borrow<T>, T: Resource> PartialEq for HeapEntry<'_, R, T> {
-    fn eq(&self, other: &Self) -> bool {
-        self.cmp(other).is_eq()
-    }
-}
-
-impl<R: std::borrow::Borrow<T>, T: Resource> Eq for HeapEntry<'_, R, T> {}
-
-impl<'a, R: std::borrow::Borrow<T>, T: Resource> TopRows<'a, R, T> {
-    pub(super) fn new(order: &'a Order<T>, wanted: usize) -> Self {
-        Self { order, wanted, heap: BinaryHeap::new() }
+impl<'a, R: Borrow<T>, T: Resource> TopRows<'a, R, T> {
+    pub(super) const fn new(order: &'a Order<T>, wanted: usize) -> Self {
+        Self { order, wanted, rows: Vec::new(), sorted: false }
     }
 
-    /// The last of the kept rows, once the wanted number is reached.
-    pub(super) fn worst(&self) -> Option<&T> {
-        self.heap.peek().filter(|_| self.heap.len() >= self.wanted).map(|entry| entry.row.borrow())
+    /// The last of the wanted rows so far, with its score, once more than these were found.
+    pub(super) fn worst(&self) -> Option<(&T, u32)> {
+        let (row, score) = self.rows.get(..self.wanted).filter(|_| self.sorted)?.last()?;
+        Some((row.borrow(), *score))
     }
 
-    /// Adds the selected rows of a block that are among the first.
+    /// Adds the selected rows of a block that may be among the first.
     pub(super) fn offer(&mut self, block: &mut Vec<R>, selected: &[u32], scores: &[u32]) {
         let Some(last) = selected.last() else { return };
         let mut rows = block.drain(..=*last as usize);
@@ -190,29 +168,27 @@ impl<'a, R: std::borrow::Borrow<T>, T: Resource> TopRows<'a, R, T> {
             let Some(row) = rows.nth((chosen - passed) as usize) else { break };
             passed = chosen + 1;
             let score = scores.get(index).copied().unwrap_or_default();
-            if self.takes(row.borrow(), score) {
-                self.push(row, score);
+            let is_before = |worst| self.order.compare((row.borrow(), score), worst).is_lt();
+            if self.worst().is_none_or(is_before) {
+                self.rows.push((row, score));
+                if self.rows.len() >= self.wanted.saturating_mul(2) {
+                    self.sort();
+                    self.sorted = true;
+                }
             }
         }
     }
 
-    fn takes(&self, row: &T, score: u32) -> bool {
-        self.heap.len() < self.wanted
-            || self.heap.peek().is_some_and(|worst| {
-                self.order.compare((row, score), (worst.row.borrow(), worst.score)).is_lt()
-            })
+    fn sort(&mut self) {
+        let compare = |(left, left_score): &(R, u32), (right, right_score): &(R, u32)| {
+            self.order.compare((left.borrow(), *left_score), (right.borrow(), *right_score))
+        };
+        self.rows.sort_by(compare);
+        self.rows.truncate(self.wanted);
     }
 
-    fn push(&mut self, row: R, score: u32) {
-        let entry = HeapEntry { row, score, order: self.order };
-        if self.heap.len() < self.wanted {
-            self.heap.push(entry);
-        } else if let Some(mut worst) = self.heap.peek_mut() {
-            *worst = entry;
-        }
-    }
-
-    pub(super) fn into_sorted(self) -> Vec<(R, u32)> {
-        self.heap.into_sorted_vec().into_iter().map(|entry| (entry.row, entry.score)).collect()
+    pub(super) fn into_sorted(mut self) -> Vec<(R, u32)> {
+        self.sort();
+        self.rows
     }
 }

@@ -6,7 +6,7 @@ use super::SqlError;
 use super::condition::joined;
 use super::context::Context;
 use super::dialect::{Dialect, Form, Operand, truth};
-use crate::query::plan::{Plan, SortBy, Window};
+use crate::query::plan::{Plan, SortBy};
 use crate::query::value::{Scalar, ValueKind};
 
 /// One sort key, in the direction of the search.
@@ -36,7 +36,7 @@ pub(super) fn keys(
     plan: &Plan,
     score: Option<&Expr>,
 ) -> Result<Vec<Key>, SqlError> {
-    let reversed = matches!(plan.window, Window::Last { .. });
+    let reversed = plan.window.is_from_end();
     let dialect = context.dialect();
     let key = |key: &crate::query::plan::SortKey| {
         let descending = key.descending != reversed;
@@ -66,14 +66,6 @@ pub(super) fn keys(
         })
     };
     plan.sort.iter().map(key).collect()
-}
-
-/// The place after which, or before which, rows are wanted.
-pub(super) fn place(plan: &Plan) -> Option<&[Scalar]> {
-    match &plan.window {
-        Window::First { after: place, .. } | Window::Last { before: place, .. } => place.as_deref(),
-        Window::Offset { .. } => None,
-    }
 }
 
 /// A range of the order, and the keys whose values differ in it.

@@ -12,7 +12,7 @@ use super::layout::{Columns, Layout};
 use super::order;
 use super::summary::SummaryStatement;
 use super::value::Statement;
-use crate::query::plan::{Plan, Window};
+use crate::query::plan::Plan;
 use crate::query::resource::Resource;
 
 /// The purpose of a statement.
@@ -173,7 +173,7 @@ impl StatementPlanner<'_> {
             select.exprs(listed(columns));
         }
         select.exprs(score.filter(|_| scored));
-        let ranges = match order::place(plan) {
+        let ranges = match plan.window.place() {
             Some(place) => order::behind(dialect, &order, place)
                 .into_iter()
                 .map(|range| (Some(range.condition), range.from))
@@ -187,10 +187,8 @@ impl StatementPlanner<'_> {
             }
             // An upper bound, which `Steps::next_statement` lowers.
             select.limit(bounded(plan.wanted()));
-            if let Window::Offset { offset, .. } = plan.window
-                && offset > 0
-            {
-                select.offset(bounded(offset));
+            if plan.window.offset() > 0 {
+                select.offset(bounded(plan.window.offset()));
             }
             self.add(Purpose::Rows, select, condition)?;
         }

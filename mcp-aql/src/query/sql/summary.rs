@@ -9,8 +9,7 @@ use super::context::{Context, Source, StoredForm};
 use super::dialect::{Dialect, Form, number};
 use super::stored_value::scalar;
 use super::value::SqlValue;
-use crate::query::aggregate::of_no_rows;
-use crate::query::memory::{MAX_GROUPS, too_many_groups};
+use crate::query::aggregate::{MAX_GROUPS, of_no_rows, too_many_groups};
 use crate::query::plan::{Aggregate, FieldIndex, Function};
 use crate::query::value::Scalar;
 
