@@ -125,7 +125,7 @@ impl ExecutionStore {
         }
     }
 
-    /// EndScope all executions of this adapter whose owner is gone. Returns the latest lease that is still held
+    /// Ends all executions of this adapter whose owner is gone. Returns the latest lease that is still held
     /// by another process.
     pub(crate) async fn sweep(
         &self,

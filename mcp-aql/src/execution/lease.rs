@@ -77,7 +77,7 @@ impl Core {
         }
     }
 
-    /// EndScope the executions of processes that are gone, once per process. Executions whose lease is still
+    /// Ends the executions of processes that are gone, once per process. Executions whose lease is still
     /// valid are checked again after it has expired.
     pub(super) async fn sweep(self: &Arc<Self>) {
         let sweep_done = self.sweep_done.get_or_try_init(|| async {

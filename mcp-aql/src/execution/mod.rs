@@ -143,7 +143,7 @@ impl Executions {
         self.core.slots.acquire(session, &self.core.options)
     }
 
-    /// EndScope the executions of earlier processes, in a task of its own.
+    /// Ends the executions of earlier processes, in a task of its own.
     pub(crate) fn recover(&self) {
         let core = Arc::clone(&self.core);
         tokio::spawn(async move { core.sweep().await });
@@ -161,22 +161,11 @@ impl Executions {
         let now = core.store.now();
         let id = execution_store::new_id(now)?;
         let secret = new.params.clone().filter(|_| new.secret);
+        let lease_until = after(now, core.options.lease);
         let mut record = ExecutionRecord {
-            adapter: core.store.adapter.clone(),
-            operation: new.operation.to_owned(),
-            status: Status::Pending,
-            attempt: 1,
             session: new.session.as_ref().map(|session| session.id().to_owned()),
-            started_at: None,
-            finished_at: None,
-            progress: None,
-            error: None,
-            result: None,
-            warnings: Vec::new(),
             params: new.params.filter(|_| !new.secret),
-            owner: core.owner.clone(),
-            lease_until: after(now, core.options.lease),
-            cancel_requested: false,
+            ..ExecutionRecord::pending(&core.store.adapter, new.operation, &core.owner, lease_until)
         };
         if new.starts_immediately {
             // Saves one write to the store.
@@ -270,7 +259,7 @@ impl Executions {
         options.grace + options.lease / 3 + FINAL_WRITE_TIMEOUT
     }
 
-    /// EndScope executions and waits until they have ended, or until the grace period is over.
+    /// Ends executions and waits until they have ended, or until the grace period is over.
     pub(crate) async fn end(&self, which: EndScope) {
         let core = &self.core;
         for live in core.running.all() {

@@ -101,23 +101,8 @@ impl World {
         };
         let mut world = Self { clock, processes: vec![process(0), process(1)] };
         let first = &mut world.processes[0];
-        let record = ExecutionRecord {
-            adapter: "beds".to_owned(),
-            operation: "execute_watering".to_owned(),
-            status: Status::Pending,
-            attempt: 1,
-            session: None,
-            started_at: None,
-            finished_at: None,
-            progress: None,
-            error: None,
-            result: None,
-            warnings: Vec::new(),
-            params: None,
-            owner: first.name.clone(),
-            lease_until: after(first.store.now(), LEASE),
-            cancel_requested: false,
-        };
+        let lease_until = after(first.store.now(), LEASE);
+        let record = ExecutionRecord::pending("beds", "execute_watering", &first.name, lease_until);
         ready(first.store.insert(ID, &record)).unwrap();
         first.runs = Some(Ownership { owner: first.name.clone(), attempt: 1 });
         world

@@ -71,6 +71,32 @@ pub(crate) enum Ending {
 pub(crate) struct InvalidTransition;
 
 impl ExecutionRecord {
+    /// The first attempt of an execution that has not started.
+    pub(crate) fn pending(
+        adapter: &str,
+        operation: &str,
+        owner: &str,
+        lease_until: DateTime<Utc>,
+    ) -> Self {
+        Self {
+            adapter: adapter.to_owned(),
+            operation: operation.to_owned(),
+            status: Status::Pending,
+            attempt: 1,
+            session: None,
+            started_at: None,
+            finished_at: None,
+            progress: None,
+            error: None,
+            result: None,
+            warnings: Vec::new(),
+            params: None,
+            owner: owner.to_owned(),
+            lease_until,
+            cancel_requested: false,
+        }
+    }
+
     fn step(&mut self, step: Transition) -> Result<(), InvalidTransition> {
         self.status = self.status.after(step).ok_or(InvalidTransition)?;
         Ok(())
@@ -89,7 +115,7 @@ impl ExecutionRecord {
         Ok(())
     }
 
-    /// EndScope the execution. A pending execution can be cancelled directly; other endings start it first.
+    /// Ends the execution. A pending execution can be cancelled directly; other endings start it first.
     pub(crate) fn finish(
         &mut self,
         ending: Ending,
@@ -144,7 +170,7 @@ impl ExecutionRecord {
         !self.status.is_final() && self.lease_until < now
     }
 
-    /// EndScope an execution whose process is gone. A pending execution is cancelled, because no other
+    /// Ends an execution whose process is gone. A pending execution is cancelled, because no other
     /// transition is allowed (REQ-LIF-02). A running one fails.
     pub(crate) fn abandon(&mut self, now: DateTime<Utc>) -> Result<(), InvalidTransition> {
         if self.status == Status::Pending {
@@ -171,23 +197,9 @@ mod tests {
     use super::*;
 
     fn record(now: DateTime<Utc>) -> ExecutionRecord {
-        ExecutionRecord {
-            adapter: "beds".to_owned(),
-            operation: "execute_watering".to_owned(),
-            status: Status::Pending,
-            attempt: 1,
-            session: None,
-            started_at: None,
-            finished_at: None,
-            progress: None,
-            error: None,
-            result: None,
-            warnings: Vec::new(),
-            params: Some(Map::new()),
-            owner: "p-1".to_owned(),
-            lease_until: after(now, Duration::from_secs(10)),
-            cancel_requested: false,
-        }
+        let lease_until = after(now, Duration::from_secs(10));
+        let record = ExecutionRecord::pending("beds", "execute_watering", "p-1", lease_until);
+        ExecutionRecord { params: Some(Map::new()), ..record }
     }
 
     #[test]

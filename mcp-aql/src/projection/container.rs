@@ -2,9 +2,11 @@
 //! (REQ-FLD-08).
 
 use std::fmt;
+// Ends the probe early: the value is a container.
+use std::fmt::Error as ContainerFound;
 
 use serde::ser::{
-    self, Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer,
+    Impossible, Serialize, SerializeSeq, SerializeTuple, SerializeTupleStruct, Serializer,
 };
 
 /// Whether a path can lead into the value: an object, a list with such an entry, or an empty list.
@@ -15,24 +17,6 @@ pub(super) fn is_container<V: Serialize + ?Sized>(value: &V) -> bool {
 }
 
 struct ContainerProbe;
-
-/// Ends the probe early: the value is a container.
-#[derive(Debug)]
-struct ContainerFound;
-
-impl fmt::Display for ContainerFound {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a container")
-    }
-}
-
-impl std::error::Error for ContainerFound {}
-
-impl ser::Error for ContainerFound {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
-    }
-}
 
 macro_rules! plain {
     ($($method:ident: $ty:ty),* $(,)?) => {

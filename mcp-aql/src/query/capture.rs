@@ -1,10 +1,11 @@
 //! Captures plain values of any `Serialize` type without an intermediate JSON value.
 
 use std::borrow::Cow;
-use std::fmt;
+// The error for a value that is not plain.
+use std::fmt::Error as NotPlain;
 
+use serde::Serialize;
 use serde::ser::{Impossible, SerializeSeq, SerializeTuple, Serializer};
-use serde::{Serialize, ser};
 
 use super::value::Scalar;
 
@@ -25,24 +26,6 @@ pub(crate) fn capture_one<V: Serialize + ?Sized>(value: &V) -> Option<Scalar> {
     match capture(value)? {
         CapturedValue::One(scalar) => Some(scalar),
         CapturedValue::Many(_) => None,
-    }
-}
-
-/// The error for a value that is not plain.
-#[derive(Debug)]
-pub(crate) struct NotPlain;
-
-impl fmt::Display for NotPlain {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("not a plain value")
-    }
-}
-
-impl std::error::Error for NotPlain {}
-
-impl ser::Error for NotPlain {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
     }
 }
 

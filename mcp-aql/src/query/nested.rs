@@ -110,21 +110,6 @@ impl<A: NestedAccess> Column<A::Row> for NestedColumn<A> {
         }
     }
 
-    fn keep(
-        &self,
-        rows: &[&A::Row],
-        selected: &mut Vec<u32>,
-        worst: &A::Row,
-        descending: bool,
-        reversed: bool,
-        info: &FieldInfo,
-    ) {
-        retain_rows(rows, selected, |row| {
-            let order = self.order(row, worst, descending, info);
-            if reversed { order.is_ge() } else { order.is_le() }
-        });
-    }
-
     fn scalar(&self, row: &A::Row, info: &FieldInfo) -> Scalar {
         A::get(row).map_or(Scalar::Null, |inner| self.column.scalar(inner, info))
     }

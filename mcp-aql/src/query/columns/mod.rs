@@ -70,7 +70,12 @@ pub trait Column<T>: Send + Sync {
         descending: bool,
         reversed: bool,
         info: &FieldInfo,
-    );
+    ) {
+        retain_rows(rows, selected, |row| {
+            let order = self.order(row, worst, descending, info);
+            if reversed { order.is_ge() } else { order.is_le() }
+        });
+    }
 
     /// The value of a row, if the field is not a list.
     fn scalar(&self, row: &T, info: &FieldInfo) -> Scalar;

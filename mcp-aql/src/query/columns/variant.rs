@@ -2,9 +2,10 @@
 //! the enum, so a result that was computed for a variant is reused without comparing names.
 //! Comparing names would cost an unpredictable branch.
 
-use std::fmt;
+// The error for a value that is not a unit variant.
+use std::fmt::Error as NotAVariant;
 
-use serde::ser::{self, Impossible, Serialize, Serializer};
+use serde::ser::{Impossible, Serialize, Serializer};
 
 use super::{Access, row_at};
 
@@ -87,24 +88,6 @@ impl<K: Copy> VariantCache<K> {
             *slot = Some(what);
         }
         what
-    }
-}
-
-/// The error for a value that is not a unit variant.
-#[derive(Debug)]
-struct NotAVariant;
-
-impl fmt::Display for NotAVariant {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("not a variant without fields")
-    }
-}
-
-impl std::error::Error for NotAVariant {}
-
-impl ser::Error for NotAVariant {
-    fn custom<T: fmt::Display>(_: T) -> Self {
-        Self
     }
 }
 

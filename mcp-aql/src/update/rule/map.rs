@@ -100,51 +100,37 @@ fn read_key<K: DeserializeOwned, M: DeserializeOwned>(
     only_key(map).ok_or_else(|| serde::de::Error::custom("not a key of the map"))
 }
 
-impl<K, V> MapLike for BTreeMap<K, V>
-where
-    K: DeserializeOwned + Ord + Clone + Send + Sync + 'static,
-{
-    type Key = K;
-    type Value = V;
+/// Implements the trait for a map of the standard library.
+macro_rules! map_like {
+    ($(impl[$($generics:tt)*] $map:ident<K, V $(, $hasher:ident)?>;)*) => {
+        $(impl<$($generics)*> MapLike for $map<K, V $(, $hasher)?> {
+            type Key = K;
+            type Value = V;
 
-    fn key(text: &str) -> Result<K, serde_json::Error> {
-        read_key(text, |map: BTreeMap<K, IgnoredAny>| map.into_keys().next())
-    }
+            fn key(text: &str) -> Result<K, serde_json::Error> {
+                read_key(text, |map: $map<K, IgnoredAny>| map.into_keys().next())
+            }
 
-    fn value_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.get_mut(key)
-    }
+            fn value_mut(&mut self, key: &K) -> Option<&mut V> {
+                self.get_mut(key)
+            }
 
-    fn put(&mut self, key: K, value: V) {
-        self.insert(key, value);
-    }
+            fn put(&mut self, key: K, value: V) {
+                self.insert(key, value);
+            }
 
-    fn take(&mut self, key: &K) {
-        self.remove(key);
-    }
+            fn take(&mut self, key: &K) {
+                self.remove(key);
+            }
+        })*
+    };
 }
 
-impl<K, V, S> MapLike for HashMap<K, V, S>
-where
-    K: DeserializeOwned + Eq + Hash + Clone + Send + Sync + 'static,
-    S: BuildHasher + Default,
-{
-    type Key = K;
-    type Value = V;
-
-    fn key(text: &str) -> Result<K, serde_json::Error> {
-        read_key(text, |map: HashMap<K, IgnoredAny>| map.into_keys().next())
-    }
-
-    fn value_mut(&mut self, key: &K) -> Option<&mut V> {
-        self.get_mut(key)
-    }
-
-    fn put(&mut self, key: K, value: V) {
-        self.insert(key, value);
-    }
-
-    fn take(&mut self, key: &K) {
-        self.remove(key);
-    }
+map_like! {
+    impl[K: DeserializeOwned + Ord + Clone + Send + Sync + 'static, V] BTreeMap<K, V>;
+    impl[
+        K: DeserializeOwned + Eq + Hash + Clone + Send + Sync + 'static,
+        V,
+        S: BuildHasher + Default
+    ] HashMap<K, V, S>;
 }
