@@ -1,7 +1,7 @@
 //! The operations on tasks.
 
 use mcp_aql::prelude::*;
-use mcp_aql::query::sql::Record;
+use mcp_aql::query::sql::SqlRecord;
 use mcp_aql::query::{RelationshipGraph, Selected};
 
 use crate::error::TaskError;
@@ -63,7 +63,7 @@ impl Tasks {
     async fn list_tasks(
         &self,
         #[query(backend = store::capabilities())] query: CollectionQuery<Task>,
-    ) -> Result<Page<Record<Task>>, TaskError> {
+    ) -> Result<Page<SqlRecord<Task>>, TaskError> {
         self.store.list(query).await
     }
 
@@ -79,7 +79,7 @@ impl Tasks {
     async fn search_tasks(
         &self,
         #[query(backend = store::capabilities())] query: CollectionQuery<Task>,
-    ) -> Result<Page<Record<Task>>, TaskError> {
+    ) -> Result<Page<SqlRecord<Task>>, TaskError> {
         self.store.list(query).await
     }
 

@@ -172,7 +172,7 @@ pub mod table {
         Outcome, ParamGroup, ParameterEntry,
     };
     pub use crate::spec::{
-        DangerSpec, DefaultSpec, ElementSpec, FieldSpec, InputSpec, LifecycleSpec, Merge,
+        DangerSpec, DefaultSpec, ElementSpec, InputFieldSpec, InputSpec, LifecycleSpec, Merge,
         ParameterSpec, ParameterType, ReturnsSpec, SharedState, StateSpec,
     };
     pub use crate::warning::Deprecation;

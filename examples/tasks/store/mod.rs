@@ -20,7 +20,7 @@ mod writer;
 
 use std::path::PathBuf;
 
-use mcp_aql::query::sql::Record;
+use mcp_aql::query::sql::SqlRecord;
 use mcp_aql::query::{CollectionQuery, CursorKey, Edge, EdgesAt, Element, RelationshipSource};
 use mcp_aql::{OperationError, Page};
 
@@ -66,7 +66,7 @@ impl TaskStore {
     pub(crate) async fn list(
         &self,
         query: CollectionQuery<Task>,
-    ) -> Result<Page<Record<Task>>, TaskError> {
+    ) -> Result<Page<SqlRecord<Task>>, TaskError> {
         self.readers.read(move |connection| query::run(connection, &query)).await
     }
 

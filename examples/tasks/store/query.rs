@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use mcp_aql::Page;
 use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
-use mcp_aql::query::sql::{Dialect, Record, SqlTable, SqlValue, Statement, Storage};
+use mcp_aql::query::sql::{Dialect, SqlRecord, SqlTable, SqlValue, Statement, Storage};
 use mcp_aql::query::{Capabilities, CollectionQuery};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params_from_iter};
@@ -45,7 +45,7 @@ pub(crate) fn capabilities() -> Capabilities {
 pub(super) fn run(
     connection: &Connection,
     query: &CollectionQuery<Task>,
-) -> Result<Page<Record<Task>>, TaskError> {
+) -> Result<Page<SqlRecord<Task>>, TaskError> {
     TASKS.run(query, |statement| Ok(execute(connection, statement)?))
 }
 

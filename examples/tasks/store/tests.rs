@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use mcp_aql::query::sql::Record;
+use mcp_aql::query::sql::SqlRecord;
 use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextControl};
 use mcp_aql::{ErrorCode, IfMatch, Page, Update};
 use serde_json::{Map, Value, json};
@@ -45,7 +45,7 @@ fn merge(input: Value) -> impl FnOnce(&mut Task) -> Result<(), mcp_aql::Operatio
 }
 
 /// Runs a query with these parameters.
-async fn list(store: &TaskStore, params: Value) -> Page<Record<Task>> {
+async fn list(store: &TaskStore, params: Value) -> Page<SqlRecord<Task>> {
     let key = CursorKey::new([7; 16]);
     let options = QueryOptions::new().text(TextControl::Optional).max_page_size(1_000);
     let Value::Object(params) = params else { panic!("{params}") };
@@ -54,7 +54,7 @@ async fn list(store: &TaskStore, params: Value) -> Page<Record<Task>> {
 }
 
 /// Returns the titles of a page.
-fn titles(page: &Page<Record<Task>>) -> Vec<String> {
+fn titles(page: &Page<SqlRecord<Task>>) -> Vec<String> {
     page.items.iter().map(|task| task.get("title").unwrap().as_str().unwrap().to_owned()).collect()
 }
 
@@ -256,7 +256,7 @@ async fn pages_neither_repeat_nor_skip_while_tasks_come_and_go() {
     store.create(titled("new")).await.unwrap();
     store.change(ids[0].clone(), merge(json!({"title": "changed"}))).await.unwrap();
 
-    let next = async |page: &Page<Record<Task>>| {
+    let next = async |page: &Page<SqlRecord<Task>>| {
         list(&store, json!({ "first": 4, "after": page.page_info.end_cursor })).await
     };
     let page = next(&page).await;

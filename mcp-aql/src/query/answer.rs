@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::aggregate::Aggregations;
-use super::plan::{Plan, Seal, Window};
+use super::plan::{PageWindow, Plan, Seal};
 use super::value::Scalar;
 use crate::paging::{Page, PageInfo, Pagination, QueryParts, RowCursors};
 use crate::projection::View;
@@ -43,29 +43,29 @@ impl Plan {
         let more = rows.len() > count;
         rows.truncate(count);
         let (next, previous) = match &self.window {
-            Window::First { after, .. } => (more, after.is_some()),
-            Window::Last { before, .. } => {
+            PageWindow::First { after, .. } => (more, after.is_some()),
+            PageWindow::Last { before, .. } => {
                 rows.reverse();
                 (before.is_some(), more)
             }
-            Window::Offset { offset, .. } => (more, *offset > 0),
+            PageWindow::Offset { offset, .. } => (more, *offset > 0),
         };
         let pagination = match self.window {
-            Window::Offset { count, offset, by_page: false } => Some(Pagination::Offset {
+            PageWindow::Offset { count, offset, by_page: false } => Some(Pagination::Offset {
                 limit: count,
                 offset,
                 returned: rows.len(),
                 total_items: total,
                 has_more: more,
             }),
-            Window::Offset { count, offset, by_page: true } => Some(Pagination::Page {
+            PageWindow::Offset { count, offset, by_page: true } => Some(Pagination::Page {
                 page: offset / count.max(1) + 1,
                 page_size: count,
                 total_items: total,
                 total_pages: total.map(|total| total.div_ceil(count.max(1) as u64)),
                 has_more: more,
             }),
-            Window::First { .. } | Window::Last { .. } => None,
+            PageWindow::First { .. } | PageWindow::Last { .. } => None,
         };
         let mut info = PageInfo::new(next, previous);
         if let (Some((_, start)), Some((_, end)), None) = (rows.first(), rows.last(), &pagination) {

@@ -29,7 +29,7 @@ pub struct Plan {
     /// Whether rows are included: no aggregate is requested, or `include_items` is set.
     pub items: bool,
     /// The part of the rows to return.
-    pub window: Window,
+    pub window: PageWindow,
     /// Whether to report the number of matching rows.
     pub count: bool,
     /// The controls that the reply reports as applied.
@@ -176,7 +176,7 @@ impl Function {
 /// The part of the ordered rows to return.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Window {
+pub enum PageWindow {
     /// The first rows, or those after a place.
     First {
         /// The maximum number of rows.
@@ -202,7 +202,7 @@ pub enum Window {
     },
 }
 
-impl Window {
+impl PageWindow {
     /// The maximum number of rows.
     pub const fn count(&self) -> usize {
         match self {

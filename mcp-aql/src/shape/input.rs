@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::compile::Compiler;
 use super::{FieldShape, Kind, MergeRules, ObjectShape, Rest, Shape, Shapes};
-use crate::spec::{FieldSpec, InputSpec, Merge, SchemaFn};
+use crate::spec::{InputFieldSpec, InputSpec, Merge, SchemaFn};
 
 impl Compiler {
     /// The shape of an UPDATE operation's `input`.
@@ -92,7 +92,11 @@ impl Compiler {
         }
     }
 
-    fn field(&mut self, field: &FieldSpec, schema_of: &mut dyn FnMut(SchemaFn) -> Value) -> Shape {
+    fn field(
+        &mut self,
+        field: &InputFieldSpec,
+        schema_of: &mut dyn FnMut(SchemaFn) -> Value,
+    ) -> Shape {
         let mut shape = self.merging(field.merge, field.parameter.schema, schema_of);
         self.constrain(&mut shape, field.parameter.constraints);
         shape.nullable = field.removable;

@@ -13,7 +13,7 @@ pub struct InputSpec {
     /// The JSON schema of the resource type, whose name introspection uses.
     pub schema: SchemaFn,
     /// The fields that may change, in declaration order.
-    pub fields: &'static [FieldSpec],
+    pub fields: &'static [InputFieldSpec],
     /// Fields that identify the resource: parameters beside `input`, never part of it (REQ-UPD-06).
     pub identifiers: &'static [&'static str],
     /// Fields that only the adapter writes, such as `created_at` or `_version`.
@@ -22,7 +22,7 @@ pub struct InputSpec {
 
 impl InputSpec {
     /// The table of the resource type `T`.
-    pub const fn of<T: JsonSchema>(fields: &'static [FieldSpec]) -> Self {
+    pub const fn of<T: JsonSchema>(fields: &'static [InputFieldSpec]) -> Self {
         Self {
             schema: SchemaGenerator::subschema_for::<T>,
             fields,
@@ -46,7 +46,7 @@ impl InputSpec {
     }
 
     /// The field of this name, if it may change.
-    pub fn field(&self, name: &str) -> Option<&'static FieldSpec> {
+    pub fn field(&self, name: &str) -> Option<&'static InputFieldSpec> {
         self.fields.iter().find(|field| field.parameter.name == name)
     }
 
@@ -59,7 +59,7 @@ impl InputSpec {
 /// One field that may change.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct FieldSpec {
+pub struct InputFieldSpec {
     /// Name, description, constraints and the schema of the type without its `Option`. `required`
     /// and `default` are not used.
     pub parameter: ParameterSpec,
@@ -72,7 +72,7 @@ pub struct FieldSpec {
     pub replaced_whole: bool,
 }
 
-impl FieldSpec {
+impl InputFieldSpec {
     /// A placeholder for array initialisation.
     pub(crate) const NONE: Self = Self {
         parameter: ParameterSpec::optional::<()>("", ""),

@@ -47,7 +47,7 @@ pub struct Update<T> {
 
 /// The change that an [`Update`] makes to a field.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Change<'a> {
+pub enum FieldChange<'a> {
     /// The field is absent from `input` and stays as it is.
     Keep,
     /// `null`: the field is removed.
@@ -128,11 +128,11 @@ impl<T> Update<T> {
     }
 
     /// The change of this top-level field.
-    pub fn change(&self, field: &str) -> Change<'_> {
+    pub fn change(&self, field: &str) -> FieldChange<'_> {
         match self.input.get(field) {
-            None => Change::Keep,
-            Some(Value::Null) => Change::Remove,
-            Some(value) => Change::Set(value),
+            None => FieldChange::Keep,
+            Some(Value::Null) => FieldChange::Remove,
+            Some(value) => FieldChange::Set(value),
         }
     }
 

@@ -3,12 +3,12 @@
 use super::UpdateInput;
 use super::rule::{ErasedSlot, Rule, Slot};
 use crate::constraint::Constraint;
-use crate::spec::FieldSpec;
+use crate::spec::InputFieldSpec;
 use crate::warning::Deprecation;
 
 /// An updatable field of the resource `T`: its table entry and its accessor.
 pub struct UpdateField<T: 'static> {
-    pub(super) spec: FieldSpec,
+    pub(super) spec: InputFieldSpec,
     pub(super) slot: &'static dyn ErasedSlot<T>,
 }
 
@@ -19,7 +19,7 @@ impl<T: 'static> UpdateField<T> {
         name: &'static str,
         description: &'static str,
     ) -> Self {
-        Self { spec: FieldSpec::of::<V, R>(name, description), slot }
+        Self { spec: InputFieldSpec::of::<V, R>(name, description), slot }
     }
 
     /// Sets the constraints on the value, beyond its type.
@@ -54,10 +54,10 @@ impl<T: 'static> UpdateField<T> {
 /// The table entries of the `N` fields of `T`.
 ///
 /// Does not compile unless `N` is the number of `T::FIELDS`.
-pub const fn specs<T: UpdateInput, const N: usize>() -> [FieldSpec; N] {
+pub const fn specs<T: UpdateInput, const N: usize>() -> [InputFieldSpec; N] {
     const { assert!(T::FIELDS.len() == N, "`N` is not the number of `FIELDS`") }
-    let mut specs = [FieldSpec::NONE; N];
-    let mut open: &mut [FieldSpec] = &mut specs;
+    let mut specs = [InputFieldSpec::NONE; N];
+    let mut open: &mut [InputFieldSpec] = &mut specs;
     let mut fields = T::FIELDS;
     while let ([spec, more_specs @ ..], [field, more_fields @ ..]) = (open, fields) {
         *spec = field.spec;

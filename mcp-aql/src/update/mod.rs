@@ -21,14 +21,14 @@ mod path;
 pub mod rule;
 mod rule_spec;
 
-pub use change::{Change, Update};
+pub use change::{FieldChange, Update};
 pub use field::{UpdateField, specs};
 pub use if_match::IfMatch;
 pub use json::merge_json;
 pub use path::Path;
 pub use rule::{ErasedSlot, Slot};
 
-pub use crate::spec::{ElementSpec, FieldSpec, InputSpec, Merge};
+pub use crate::spec::{ElementSpec, InputFieldSpec, InputSpec, Merge};
 
 use crate::error::OperationError;
 use crate::operation::Call;

@@ -4,9 +4,9 @@ use serde_json::Value;
 
 use super::Path;
 use super::rule::Rule;
-use crate::spec::{ElementSpec, FieldSpec, ParameterSpec};
+use crate::spec::{ElementSpec, InputFieldSpec, ParameterSpec};
 
-impl FieldSpec {
+impl InputFieldSpec {
     /// A field of type `V` that changes by the rule `R`.
     pub const fn of<V, R: Rule<V>>(name: &'static str, description: &'static str) -> Self {
         let mut parameter = ParameterSpec::optional::<()>(name, description);

@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use mcp_aql::constraint::{Bound, Constraint, Format};
-use mcp_aql::table::{FieldSpec, Merge};
+use mcp_aql::table::{InputFieldSpec, Merge};
 use mcp_aql::{Update, UpdateInput};
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
@@ -16,11 +16,11 @@ const fn table() -> mcp_aql::table::InputSpec {
 
 static TABLE: mcp_aql::table::InputSpec = table();
 
-fn field(name: &str) -> &'static FieldSpec {
+fn field(name: &str) -> &'static InputFieldSpec {
     TABLE.field(name).unwrap_or_else(|| panic!("no field `{name}`"))
 }
 
-fn schema(field: &FieldSpec) -> Value {
+fn schema(field: &InputFieldSpec) -> Value {
     (field.parameter.schema)(&mut SchemaGenerator::default()).to_value()
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use mcp_aql::Update;
-use mcp_aql::update::Change;
+use mcp_aql::update::FieldChange;
 use serde_json::json;
 
 use crate::resource::{Kind, Metadata, Origin, Place, Status, Task, merged, task};
@@ -167,9 +167,9 @@ fn an_update_says_what_it_changes() {
 
     assert!(update.contains("title") && !update.contains("tags"));
     assert_eq!(update.get("title"), Some(&json!("Bread")));
-    assert_eq!(update.change("tags"), Change::Keep);
-    assert_eq!(update.change("due_date"), Change::Remove);
-    assert_eq!(update.change("title"), Change::Set(&json!("Bread")));
+    assert_eq!(update.change("tags"), FieldChange::Keep);
+    assert_eq!(update.change("due_date"), FieldChange::Remove);
+    assert_eq!(update.change("title"), FieldChange::Set(&json!("Bread")));
     assert_eq!(update.to_merge_patch(), input);
     assert_eq!(serde_json::to_value(&update).unwrap(), input);
     assert_eq!(update.into_merge_patch(), input);

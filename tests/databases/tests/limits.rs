@@ -255,8 +255,8 @@ fn unexpected_database_values_are_internal_errors() {
 
 #[test]
 fn a_record_is_described_as_its_resource() {
-    use mcp_aql::query::sql::Record;
-    type Shown = Page<Record<Item>>;
+    use mcp_aql::query::sql::SqlRecord;
+    type Shown = Page<SqlRecord<Item>>;
     assert_eq!(<Shown as JsonSchema>::schema_name(), <Page<Item> as JsonSchema>::schema_name());
     assert_eq!(
         schemars::schema_for!(Shown).to_value(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use mcp_aql::Page;
-use mcp_aql::query::sql::{Dialect, Record, SqlTable};
+use mcp_aql::query::sql::{Dialect, SqlRecord, SqlTable};
 use mcp_aql_tests_databases::{Item, items, now, parse, postgres, sqlite, table};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -42,7 +42,7 @@ fn rows() -> Rows {
 fn walk(
     rows: &Rows,
     forwards: bool,
-    mut run: impl FnMut(&serde_json::Value) -> Page<Record<Item>>,
+    mut run: impl FnMut(&serde_json::Value) -> Page<SqlRecord<Item>>,
     mut meddle: impl FnMut(&Item, &Item),
 ) {
     let mut request = json!({

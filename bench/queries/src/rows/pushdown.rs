@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use mcp_aql::query::sql::{Dialect, Record, SqlTable, Storage};
+use mcp_aql::query::sql::{Dialect, SqlRecord, SqlTable, Storage};
 use mcp_aql::{CollectionQuery, Page};
 use mcp_aql_tests_databases::{postgres as postgres_glue, sqlite as sqlite_glue};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ fn run(
     setup: &Setup,
     large: &Large,
     (name, what): (&str, &str),
-    answer: impl Fn(&CollectionQuery<Sale>) -> Result<Page<Record<Sale>>>,
+    answer: impl Fn(&CollectionQuery<Sale>) -> Result<Page<SqlRecord<Sale>>>,
 ) -> Result<Outcome> {
     let mut params = json!({ "sort": { "field": "sold_at", "order": "desc" }, "first": PAGE });
     let first = uncounted(&params, &large.key)?;
@@ -45,7 +45,7 @@ fn run(
 }
 
 /// Returns the numbers of the sales on a page.
-fn numbers(page: &Page<Record<Sale>>) -> Result<Vec<u64>> {
+fn numbers(page: &Page<SqlRecord<Sale>>) -> Result<Vec<u64>> {
     let reply = serde_json::to_value(page)?;
     let items = reply.get("items").and_then(Value::as_array).ok_or("no items")?;
     Ok(items.iter().filter_map(|item| item.get("sale_id")?.as_u64()).collect())

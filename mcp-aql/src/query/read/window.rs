@@ -7,13 +7,13 @@ use crate::paging::{CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, re
 use crate::query::applied::Applied;
 use crate::query::cursor::unpack;
 use crate::query::entry::QueryParams;
-use crate::query::plan::{Seal, SortBy, SortKey, Window};
+use crate::query::plan::{PageWindow, Seal, SortBy, SortKey};
 use crate::query::value::{Scalar, ValueKind};
 use crate::warning::Warning;
 
 /// A parsed window.
 pub(super) struct ParsedWindow {
-    pub(super) window: Window,
+    pub(super) window: PageWindow,
     /// The controls of the call.
     pub(super) given: Vec<&'static str>,
     pub(super) applied: Applied,
@@ -65,7 +65,7 @@ pub(super) fn read(
     let styles = [&CURSOR_CONTROLS[..], &OFFSETS, &PAGES].map(|style| controls.has_any(style));
     if let Some(contradiction) = contradiction(&names, styles) {
         faults.paging(contradiction);
-        let window = Window::First { count: usual, after: None };
+        let window = PageWindow::First { count: usual, after: None };
         return ParsedWindow { window, given: Vec::new(), applied: Applied::default() };
     }
     let mut size =
@@ -84,24 +84,24 @@ pub(super) fn read(
         applied.limit = Some(count);
         let offset = controls.number("offset").unwrap_or_default();
         refuse_depth("offset", offset, faults);
-        Window::Offset { count, offset, by_page: false }
+        PageWindow::Offset { count, offset, by_page: false }
     } else if styles == [false, false, true] {
         let count = size("page_size").unwrap_or(usual).max(1);
         applied.page_size = Some(count);
         let page = controls.number("page").unwrap_or(1).max(1);
         let offset = (page - 1).saturating_mul(count);
         refuse_depth("page", offset, faults);
-        Window::Offset { count, offset, by_page: true }
+        PageWindow::Offset { count, offset, by_page: true }
     } else if controls.value("last").is_some() {
         let before = place("before");
         let count = size("last").unwrap_or(usual);
         applied.last = Some(count);
-        Window::Last { count, before }
+        PageWindow::Last { count, before }
     } else {
         let after = place("after");
         let count = size("first").unwrap_or(usual);
         applied.first = Some(count);
-        Window::First { count, after }
+        PageWindow::First { count, after }
     };
     ParsedWindow { window, given: names, applied }
 }

@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::SqlError;
-use super::record::Record;
+use super::record::SqlRecord;
 use crate::paging::Page;
 use crate::projection::{DisplayedRow, Selection, View};
 use crate::query::memory;
@@ -17,13 +17,13 @@ use crate::query::resource::Resource;
 /// The members of a whole row.
 pub(super) type Members = Map<String, Value>;
 
-type PageResult<T> = Result<Page<Record<T>>, SqlError>;
+type PageResult<T> = Result<Page<SqlRecord<T>>, SqlError>;
 
 /// The in-memory processing of rows, for types that support it.
 #[derive(Debug)]
 pub(super) struct InMemoryFinish<T: 'static> {
     /// Displays a row.
-    pub(super) show: fn(Members, &Arc<Selection>) -> Result<Record<T>, SqlError>,
+    pub(super) show: fn(Members, &Arc<Selection>) -> Result<SqlRecord<T>, SqlError>,
     /// Executes the whole plan in memory.
     pub(super) answer: fn(&Plan, Vec<Members>) -> PageResult<T>,
 }
@@ -44,16 +44,16 @@ fn read<T: DeserializeOwned>(members: Members) -> Result<T, SqlError> {
     serde_json::from_value(Value::Object(members)).map_err(SqlError::Row)
 }
 
-fn shown<T: Resource + Serialize>(row: &T, view: &View<T>) -> Result<Record<T>, SqlError> {
+fn shown<T: Resource + Serialize>(row: &T, view: &View<T>) -> Result<SqlRecord<T>, SqlError> {
     let json = serde_json::value::to_raw_value(&DisplayedRow { row, view: Some(view) })
         .map_err(SqlError::Row)?;
-    Ok(Record::shown(json))
+    Ok(SqlRecord::shown(json))
 }
 
 fn show<T: Resource + Serialize + DeserializeOwned>(
     members: Members,
     selection: &Arc<Selection>,
-) -> Result<Record<T>, SqlError> {
+) -> Result<SqlRecord<T>, SqlError> {
     shown(&read::<T>(members)?, &View::of(Arc::clone(selection)))
 }
 

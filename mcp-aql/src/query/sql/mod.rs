@@ -29,7 +29,7 @@ use serde::de::DeserializeOwned;
 pub use context::Now;
 pub use dialect::{Dialect, Storage};
 pub use error::SqlError;
-pub use record::Record;
+pub use record::SqlRecord;
 /// The builder for custom expressions.
 pub use sea_query;
 pub use steps::Steps;
@@ -250,7 +250,7 @@ impl<T: Resource> SqlTable<T> {
         &self,
         query: &CollectionQuery<T>,
         execute: impl FnMut(&Statement) -> Result<Vec<Vec<SqlValue>>, E>,
-    ) -> Result<Page<Record<T>>, E> {
+    ) -> Result<Page<SqlRecord<T>>, E> {
         self.query(query).run(execute)
     }
 
@@ -263,7 +263,7 @@ impl<T: Resource> SqlTable<T> {
         &self,
         query: &CollectionQuery<T>,
         execute: impl FnMut(Statement) -> F,
-    ) -> Result<Page<Record<T>>, E>
+    ) -> Result<Page<SqlRecord<T>>, E>
     where
         E: From<SqlError>,
         F: Future<Output = Result<Vec<Vec<SqlValue>>, E>>,
@@ -332,7 +332,7 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
     pub fn run<E: From<SqlError>>(
         self,
         mut execute: impl FnMut(&Statement) -> Result<Vec<Vec<SqlValue>>, E>,
-    ) -> Result<Page<Record<T>>, E> {
+    ) -> Result<Page<SqlRecord<T>>, E> {
         let mut steps = self.steps()?;
         while let Some(statement) = steps.next_statement() {
             steps.take(execute(&statement)?)?;
@@ -348,7 +348,7 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
     pub fn run_async<E, F>(
         self,
         mut execute: impl FnMut(Statement) -> F,
-    ) -> impl Future<Output = Result<Page<Record<T>>, E>>
+    ) -> impl Future<Output = Result<Page<SqlRecord<T>>, E>>
     where
         E: From<SqlError>,
         F: Future<Output = Result<Vec<Vec<SqlValue>>, E>>,

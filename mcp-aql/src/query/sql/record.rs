@@ -17,7 +17,7 @@ use super::value::SqlValue;
 /// A row of a table with the selected fields.
 ///
 /// Serializes like a `T` with the same fields, and introspection describes it as a `T`.
-pub struct Record<T> {
+pub struct SqlRecord<T> {
     content: Content,
     row: PhantomData<fn() -> T>,
 }
@@ -30,7 +30,7 @@ enum Content {
     Shown(Box<RawValue>),
 }
 
-impl<T> Record<T> {
+impl<T> SqlRecord<T> {
     const fn of(content: Content) -> Self {
         Self { content, row: PhantomData }
     }
@@ -69,19 +69,19 @@ impl<T> Record<T> {
     }
 }
 
-impl<T> Clone for Record<T> {
+impl<T> Clone for SqlRecord<T> {
     fn clone(&self) -> Self {
         Self::of(self.content.clone())
     }
 }
 
-impl<T> fmt::Debug for Record<T> {
+impl<T> fmt::Debug for SqlRecord<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Record").field(&self.to_json()).finish()
+        formatter.debug_tuple("SqlRecord").field(&self.to_json()).finish()
     }
 }
 
-impl<T> Serialize for Record<T> {
+impl<T> Serialize for SqlRecord<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match &self.content {
             Content::Cells { layout, cells, computed } => {
@@ -92,7 +92,7 @@ impl<T> Serialize for Record<T> {
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Record<T> {
+impl<T: JsonSchema> JsonSchema for SqlRecord<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }

@@ -7,7 +7,7 @@ use sea_query::Expr;
 use super::SqlError;
 use super::context::Context;
 use super::in_memory_finish::{InMemoryFinish, Members};
-use super::record::Record;
+use super::record::SqlRecord;
 use super::statements::{Purpose, Statements, WorkSplit};
 use super::stored_value::scalar;
 use super::summary::GroupValues;
@@ -25,11 +25,11 @@ use crate::query::value::Scalar;
 ///
 /// ```
 /// # use mcp_aql::Page;
-/// # use mcp_aql::query::sql::{Record, SqlError, SqlValue, Statement, Steps};
+/// # use mcp_aql::query::sql::{SqlRecord, SqlError, SqlValue, Statement, Steps};
 /// fn run<T: mcp_aql::query::Resource>(
 ///     mut steps: Steps<'_, T>,
 ///     mut execute: impl FnMut(&Statement) -> Vec<Vec<SqlValue>>,
-/// ) -> Result<Page<Record<T>>, SqlError> {
+/// ) -> Result<Page<SqlRecord<T>>, SqlError> {
 ///     while let Some(statement) = steps.next_statement() {
 ///         let rows = execute(&statement);
 ///         steps.take(rows)?;
@@ -44,7 +44,7 @@ pub struct Steps<'a, T: 'static> {
     statements: Statements,
     current: Option<Purpose>,
     finish: Option<InMemoryFinish<T>>,
-    rows: Vec<(Record<T>, Vec<Scalar>)>,
+    rows: Vec<(SqlRecord<T>, Vec<Scalar>)>,
     whole: Vec<Members>,
     total: Option<u64>,
     groups: Vec<(usize, GroupValues)>,
@@ -132,7 +132,7 @@ impl<'a, T: Resource> Steps<'a, T> {
             },
         });
         let values = values.collect::<Result<Vec<_>, _>>()?;
-        let record = Record::read(&self.statements.layout, &mut row)?;
+        let record = SqlRecord::read(&self.statements.layout, &mut row)?;
         match (self.statements.work, self.finish) {
             (WorkSplit::AllButShowing, Some(finish)) => {
                 let record = (finish.show)(record.into_members(), &self.plan.selection)?;
@@ -148,7 +148,7 @@ impl<'a, T: Resource> Steps<'a, T> {
     ///
     /// # Errors
     /// If statements were not executed, or processing in memory fails.
-    pub fn finish(mut self) -> Result<Page<Record<T>>, SqlError> {
+    pub fn finish(mut self) -> Result<Page<SqlRecord<T>>, SqlError> {
         if self.current.is_some() || !self.statements.queue.is_empty() {
             return Err(SqlError::Unfinished);
         }
