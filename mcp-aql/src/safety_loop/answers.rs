@@ -4,7 +4,8 @@ use super::agent_state::{AgentState, ExecutionStatus, Grant, PersonRequest};
 use super::code::same;
 use super::directive::{AgentNotification, NotificationType};
 use super::evaluator::Stage;
-use super::state_machine::{Effects, Env, Event, PAUSE, Rejection};
+use super::state_machine::PAUSE;
+use super::transition::{Effects, Env, Event, Rejection};
 use crate::human_channel::RequestKind;
 
 impl AgentState {

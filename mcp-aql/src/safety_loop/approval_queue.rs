@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::agent_state::{AgentState, ExecutionStatus, PersonRequest};
 use super::approvals::APPROVALS;
-use super::core::{AGENTS, PAGE_SIZE, SafetyCore, Target, read};
-use super::state_machine::Rejection;
+use super::core::{PAGE_SIZE, SafetyCore};
+use super::records::{AGENTS, Target, read};
+use super::transition::Rejection;
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
 use crate::future::BoxFuture;

@@ -8,13 +8,12 @@ use sha2::{Digest as _, Sha256};
 use super::action::hex;
 use super::agent_state::{AgentState, PersonRequest};
 use super::code::{RequestCredentials, same};
-use super::core::{
-    AGENTS, IDLE_TTL, INDEX, MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore, Target,
-    agent_change, answered, expected, indexed, read, readable, target, written,
-};
+use super::core::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
 use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
+use super::records::{IDLE_TTL, INDEX, Target, answered, expected, indexed, read, target, written};
 
-use super::state_machine::{Event, Rejection, displayed};
+use super::state_machine::displayed;
+use super::transition::{Event, Rejection};
 use crate::approvals::{ApprovalClaim, ApprovalRequest, Approvals};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
@@ -38,21 +37,7 @@ pub(super) struct Approval {
     /// The agents of the session that wait for the approval.
     pub(super) agents: Vec<String>,
     /// When a person approved the call.
-    approved_at: Option<DateTime<Utc>>,
-}
-
-/// The state of a call's request.
-#[cfg(feature = "cli")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ApprovalStatus {
-    /// The request is unanswered.
-    Open,
-    /// The call is approved.
-    Approved,
-    /// The call is denied.
-    Denied,
-    /// The request expired unanswered.
-    Expired,
+    pub(super) approved_at: Option<DateTime<Utc>>,
 }
 
 /// Returns the key under which a call's approval is stored.
@@ -69,7 +54,7 @@ fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
 /// The prefix of the subjects of notifications on approvals.
 const SUBJECT_PREFIX: &str = "approval ";
 
-fn subject(id: &str) -> String {
+pub(super) fn subject(id: &str) -> String {
     format!("{SUBJECT_PREFIX}{id}")
 }
 
@@ -127,20 +112,7 @@ impl SafetyCore {
             let now = self.now();
             let record = store.get(APPROVALS, &key).await?;
             let old = record.as_ref().map(read::<Approval>).transpose()?;
-            let metadata = NotificationMetadata {
-                operation: Some(pending.operation.to_owned()),
-                reason: pending.reasons.first().cloned(),
-                level: Some(pending.level.to_owned()),
-                verification_id: None,
-            };
-            let message =
-                format!("Operation '{}' waits for a person's approval", pending.operation);
-            let news = AgentNotification::new(
-                NotificationType::PermissionPending,
-                message,
-                Some(metadata),
-                now,
-            );
+            let news = waiting_notice(&pending, now);
             if let Some(known) = &old
                 && known.ask.is_open(now)
             {
@@ -152,52 +124,19 @@ impl SafetyCore {
             if let Some(known) = old.as_ref().filter(|old| self.is_valid(old, now)) {
                 return Ok(known.ask.id.clone());
             }
-            if self.has_too_many_waiting(store, &agents, old.as_ref()).await? {
-                let event = Event::new("CHALLENGE_ISSUED", "refused").reason("too many wait");
-                let agent = agents.first().map(String::as_str);
-                self.record(&event, agent, session, None, Some(pending.operation)).await;
-                let reason = "too many calls of this session wait for a person: repeat one of them, or \
-                              end the execution";
-                return Err(OperationError::permission_denied(reason)
-                    .with_detail("limit", MAX_WAITING_CALLS));
-            }
-            if self.is_request_limit_reached(now, session) {
-                let event =
-                    Event::new("CHALLENGE_ISSUED", "refused").reason("too many in a minute");
-                let agent = agents.first().map(String::as_str);
-                self.record(&event, agent, session, None, Some(pending.operation)).await;
-                return Err(super::rejection::error(Rejection::TooMany(60), "", now));
-            }
+            self.reject_excess(store, &pending, &agents, old.as_ref()).await?;
             let fresh = RequestCredentials::new()?;
-            let (action, warning) = displayed(pending.action);
-            let ask = PersonRequest {
-                id: fresh.id.clone(),
-                kind: RequestKind::Operation,
-                hash: fresh.hash.clone(),
-                action,
-                reasons: pending.reasons.iter().cloned().chain(warning).collect(),
-                expires_at: pending.expires_at,
-                closed: false,
-                tried: false,
-            };
-            let approval = Approval {
-                ask: ask.clone(),
-                operation: pending.operation.to_owned(),
-                params_hash: pending.params_hash.to_owned(),
-                session: session.map(str::to_owned),
-                agents: agents.clone(),
-                approved_at: None,
-            };
+            let approval = new_approval(&pending, &fresh, agents.clone());
+            let (id, code) = (fresh.id, fresh.code);
+            let target = Target::Approval { key: key.clone(), id: id.clone() };
             let mut changes = vec![change(&key, record.as_ref(), &approval)?];
-            changes
-                .extend(indexed(&ask, &Target::Approval { key: key.clone(), id: ask.id.clone() })?);
+            changes.extend(indexed(&approval.ask, &target)?);
             if store.write(changes).await? {
-                let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&ask.id);
+                let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&id);
                 let agent = agents.first().map(String::as_str);
                 self.record(&event, agent, session, None, Some(pending.operation)).await;
-                let id = ask.id.clone();
                 let asker = (agents.first().cloned(), session.map(str::to_owned));
-                self.present(ask, asker, fresh.code).await;
+                self.present(approval.ask, asker, code).await;
                 // Done last: a store failure at this point does not affect the request, and the next call repeats this.
                 let before = old.as_ref().map(|old| old.ask.id.as_str());
                 self.notify_agents(store, &key, &id, &agents, &news, before).await?;
@@ -205,6 +144,33 @@ impl SafetyCore {
             }
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Rejects a call if too many calls of its session wait for people, or were made in the last minute.
+    async fn reject_excess(
+        &self,
+        store: &dyn Store,
+        pending: &ApprovalRequest<'_>,
+        agents: &[String],
+        old: Option<&Approval>,
+    ) -> Result<(), OperationError> {
+        let now = self.now();
+        let session = pending.session.map(Session::id);
+        let (reason, error) = if self.has_too_many_waiting(store, agents, old).await? {
+            let reason = "too many calls of this session wait for a person: repeat one of them, or \
+                          end the execution";
+            let error = OperationError::permission_denied(reason);
+            ("too many wait", error.with_detail("limit", MAX_WAITING_CALLS))
+        } else if self.is_request_limit_reached(now, session) {
+            let error = super::rejection::error(Rejection::TooMany(60), "", now);
+            ("too many in a minute", error)
+        } else {
+            return Ok(());
+        };
+        let event = Event::new("CHALLENGE_ISSUED", "refused").reason(reason);
+        let agent = agents.first().map(String::as_str);
+        self.record(&event, agent, session, None, Some(pending.operation)).await;
+        Err(error)
     }
 
     /// Returns a person's approval of this call, if there is one. The first caller that writes the change uses it.
@@ -232,25 +198,6 @@ impl SafetyCore {
         let lasts = left > TimeDelta::zero()
             && left <= self.timeout + TimeDelta::seconds(MAX_CLOCK_DIFFERENCE_SECONDS);
         approval.approved_at.is_some() && lasts
-    }
-
-    /// Returns the state of the request with this id; `None` if it is not the request of a call.
-    #[cfg(feature = "cli")]
-    pub(crate) async fn approval_status(
-        &self,
-        id: &str,
-    ) -> Result<Option<ApprovalStatus>, OperationError> {
-        let Some(Target::Approval { key, .. }) = self.target_of_id(id).await? else {
-            return Ok(None);
-        };
-        let record = self.store().await?.get(APPROVALS, &key).await?;
-        let approval: Option<Approval> = record.as_ref().map(read).transpose()?;
-        Ok(Some(match approval.filter(|approval| approval.ask.id == id) {
-            None => ApprovalStatus::Denied,
-            Some(approval) if approval.approved_at.is_some() => ApprovalStatus::Approved,
-            Some(approval) if approval.ask.is_open(self.now()) => ApprovalStatus::Open,
-            Some(_) => ApprovalStatus::Expired,
-        }))
     }
 
     /// Applies an answer to the request of a call: by a code's hash, or by an operator if `hash` is `None`.
@@ -281,11 +228,7 @@ impl SafetyCore {
                     _ => Rejection::Invalid,
                 }));
             }
-            let (agents, operation) = (approval.agents.clone(), approval.operation.clone());
             approval.ask.closed = true;
-            let word = if approve { "approved" } else { "denied" };
-            let message = format!("A person has {word} operation '{operation}'");
-            let told = AgentNotification::new(NotificationType::Status, message, None, now);
             let change = if approve {
                 approval.approved_at = Some(now);
                 approval.ask.expires_at = now + self.timeout;
@@ -294,29 +237,41 @@ impl SafetyCore {
                 Change::remove(APPROVALS, key, expected(Some(&record)))
             };
             if store.write(vec![change, answered(id, now)?]).await? {
-                let (event, outcome) = if approve {
-                    ("CHALLENGE_VERIFIED", "confirmed")
-                } else {
-                    ("REQUEST_DENIED", "denied")
-                };
-                let event = Event::new(event, outcome).challenge(id).by(by);
-                let session = approval.session.as_deref();
-                let agent = agents.first().map(String::as_str);
-                self.record(&event, agent, session, None, Some(&operation)).await;
-                self.withdraw(id).await;
-                let tell = |state: &mut AgentState, _| {
-                    state.clear(&subject(id));
-                    state.notify("status", told.clone());
-                };
-                for agent in &agents {
-                    // The decision is stored: agents that cannot be notified now are notified with their next step.
-                    if let Err(error) = self.update_agent(store, agent, None, &tell).await {
-                        tracing::warn!(agent, %error, "cannot notify an agent of an answer yet");
-                    }
-                }
+                self.announce_answer(store, &approval, approve, by).await;
                 return Ok(Ok(()));
             }
             tokio::task::yield_now().await;
+        }
+    }
+
+    /// Records an answer, withdraws the request from the channels, and notifies the agents that wait for it.
+    async fn announce_answer(
+        &self,
+        store: &dyn Store,
+        approval: &Approval,
+        approve: bool,
+        by: &str,
+    ) {
+        let (id, operation) = (&approval.ask.id, &approval.operation);
+        let (word, event, outcome) = match approve {
+            true => ("approved", "CHALLENGE_VERIFIED", "confirmed"),
+            false => ("denied", "REQUEST_DENIED", "denied"),
+        };
+        let message = format!("A person has {word} operation '{operation}'");
+        let notice = AgentNotification::new(NotificationType::Status, message, None, self.now());
+        let event = Event::new(event, outcome).challenge(id).by(by);
+        let agent = approval.agents.first().map(String::as_str);
+        self.record(&event, agent, approval.session.as_deref(), None, Some(operation)).await;
+        self.withdraw(id).await;
+        let tell = |state: &mut AgentState, _| {
+            state.clear(&subject(id));
+            state.notify("status", notice.clone());
+        };
+        for agent in &approval.agents {
+            // The decision is stored: agents that cannot be notified now are notified with their next step.
+            if let Err(error) = self.update_agent(store, agent, None, &tell).await {
+                tracing::warn!(agent, %error, "cannot notify an agent of an answer yet");
+            }
         }
     }
 
@@ -355,66 +310,6 @@ impl SafetyCore {
         }
     }
 
-    /// Notifies agents of a call that waits.
-    async fn notify_agents(
-        &self,
-        store: &dyn Store,
-        key: &str,
-        id: &str,
-        agents: &[String],
-        news: &AgentNotification,
-        before: Option<&str>,
-    ) -> Result<(), StoreError> {
-        let tell = |state: &mut AgentState, waits: bool| {
-            if let Some(before) = before {
-                state.clear(&subject(before));
-            }
-            if waits && !state.queue.iter().any(|queued| queued.about == subject(id)) {
-                state.notify(&subject(id), news.clone());
-            }
-        };
-        for agent in agents {
-            self.update_agent(store, agent, Some((key, id)), &tell).await?;
-        }
-        Ok(())
-    }
-
-    /// Changes the record of an executing agent, separately for each agent, because agents that report
-    /// concurrently change their records often. Whether the call still waits is read after the agent's record, so
-    /// that an answer in the meantime is applied after this change.
-    async fn update_agent(
-        &self,
-        store: &dyn Store,
-        agent: &str,
-        waits: Option<(&str, &str)>,
-        change: &(dyn Fn(&mut AgentState, bool) + Sync),
-    ) -> Result<(), StoreError> {
-        loop {
-            let Some(record) = store.get(AGENTS, agent).await? else { return Ok(()) };
-            let Some(before) = readable::<AgentState>(&record) else { return Ok(()) };
-            let waits = match waits {
-                Some((key, id)) => {
-                    let approval = store.get(APPROVALS, key).await?;
-                    let approval = approval.as_ref().and_then(readable::<Approval>);
-                    approval.is_some_and(|it| it.ask.id == id && it.approved_at.is_none())
-                }
-                None => false,
-            };
-            let mut state = before.clone();
-            if state.live().is_some() {
-                change(&mut state, waits);
-            }
-            if state == before {
-                return Ok(());
-            }
-            let written = agent_change(agent, Some(&record), &state, self.now())?;
-            if store.write(vec![written]).await? {
-                return Ok(());
-            }
-            tokio::task::yield_now().await;
-        }
-    }
-
     /// Returns the subjects that an agent still waits for, although they were answered.
     pub(super) async fn answered(
         &self,
@@ -432,27 +327,6 @@ impl SafetyCore {
             }
         }
         Ok(answered)
-    }
-
-    /// Returns whether one of these agents has reached the limit of waiting calls, apart from the call to renew.
-    async fn has_too_many_waiting(
-        &self,
-        store: &dyn Store,
-        agents: &[String],
-        old: Option<&Approval>,
-    ) -> Result<bool, StoreError> {
-        for agent in agents {
-            let record = store.get(AGENTS, agent).await?;
-            let state = record.as_ref().and_then(readable::<AgentState>);
-            let Some(mut state) = state.filter(|state| state.live().is_some()) else { continue };
-            if let Some(old) = old {
-                state.clear(&subject(&old.ask.id));
-            }
-            if state.waiting() >= MAX_WAITING_CALLS {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     /// Returns the open approvals, and the keys of unreadable ones.
@@ -484,4 +358,43 @@ fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Cha
         kept = kept.group(OPEN);
     }
     Ok(Change::put(APPROVALS, key, expected(record), kept))
+}
+
+/// The notification of agents about a call that waits for a person.
+fn waiting_notice(pending: &ApprovalRequest<'_>, now: DateTime<Utc>) -> AgentNotification {
+    let metadata = NotificationMetadata {
+        operation: Some(pending.operation.to_owned()),
+        reason: pending.reasons.first().cloned(),
+        level: Some(pending.level.to_owned()),
+        verification_id: None,
+    };
+    let message = format!("Operation '{}' waits for a person's approval", pending.operation);
+    AgentNotification::new(NotificationType::PermissionPending, message, Some(metadata), now)
+}
+
+/// An unanswered approval of a call.
+fn new_approval(
+    pending: &ApprovalRequest<'_>,
+    fresh: &RequestCredentials,
+    agents: Vec<String>,
+) -> Approval {
+    let (action, warning) = displayed(pending.action);
+    let ask = PersonRequest {
+        id: fresh.id.clone(),
+        kind: RequestKind::Operation,
+        hash: fresh.hash.clone(),
+        action,
+        reasons: pending.reasons.iter().cloned().chain(warning).collect(),
+        expires_at: pending.expires_at,
+        closed: false,
+        tried: false,
+    };
+    Approval {
+        ask,
+        operation: pending.operation.to_owned(),
+        params_hash: pending.params_hash.to_owned(),
+        session: pending.session.map(|session| session.id().to_owned()),
+        agents,
+        approved_at: None,
+    }
 }

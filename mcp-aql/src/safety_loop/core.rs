@@ -1,46 +1,36 @@
 //! The running safety loop: applies transitions to the store, keeps leases, and shows requests to people.
 
+use super::records::{AGENTS, Target, agent_change, indexed, read, readable, target, written};
 use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
-use futures_util::FutureExt as _;
 use mcp_aql_protocol::DangerLevel;
-use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use super::action::{Action, normalize};
-use super::agent_state::{AgentState, PersonRequest};
+use super::agent_state::AgentState;
 use super::code::RequestCredentials;
 use super::directive::{AgentNotification, LoopMode};
 use super::presence::{LEASE_SECONDS, Presence};
 use super::recent_audit::RecentAudit;
 use super::request_limit::RequestLimit;
 use super::settings::{AgentPolicies, SafetyLoop};
-use super::state_machine::{Effects, Env, Event, Rejection};
+use super::transition::{Effects, Env, Event, Rejection};
 use crate::audit::AuditEntry;
 use crate::error::OperationError;
-use crate::human_channel::{Code, HumanChannel, HumanRequest};
+use crate::human_channel::{Code, HumanChannel};
 use crate::services::Services;
-use crate::store::{Change, Expected, NewRecord, Record, Store, StoreError};
+use crate::store::{Change, Expected, Record, Store, StoreError};
 use crate::sync::lock;
 
-/// The collection of agents, by their normalized names.
-pub(super) const AGENTS: &str = "safety_agents";
-/// The collection that maps requests to their targets: by `id …` and by `code …` with the code's hash. Keys
-/// `answered …` mark approvals that were answered.
-pub(super) const INDEX: &str = "safety_index";
 /// The collection of running processes.
 const PROCESSES: &str = "safety_processes";
 /// The tolerated difference between the clocks of machines that share a store, in seconds.
 pub(super) const MAX_CLOCK_DIFFERENCE_SECONDS: i64 = 12;
 /// The interval of a process's heartbeats.
 pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
-/// How long an inactive agent is kept.
-pub(super) const IDLE_TTL: TimeDelta = TimeDelta::days(1);
 /// The number of records in one listing.
 pub(super) const PAGE_SIZE: usize = 500;
 
@@ -57,8 +47,8 @@ pub(crate) struct SafetyCore {
     /// The id of this process.
     pub(super) me: String,
     /// The codes that this process has issued, which are not stored anywhere else.
-    codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
-    presented: Mutex<RequestLimit>,
+    pub(super) codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
+    pub(super) presented: Mutex<RequestLimit>,
     last_heartbeat: Mutex<Option<DateTime<Utc>>>,
     /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
@@ -66,34 +56,6 @@ pub(crate) struct SafetyCore {
     pub(crate) console: super::console_settings::ConsoleSettings,
     in_background: AtomicBool,
     pub(super) recent: RecentAudit,
-}
-
-/// The target of a request.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) enum Target {
-    Agent { agent: String, id: String },
-    Approval { key: String, id: String },
-}
-
-/// Parses a record's value.
-pub(super) fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
-    serde_json::from_str(&record.value)
-        .map_err(|error| StoreError::Unreadable(format!("record `{}`: {error}", record.key)))
-}
-
-/// Parses a record's value. An unreadable record is logged, and does not affect others.
-pub(super) fn readable<T: DeserializeOwned>(record: &Record) -> Option<T> {
-    read(record)
-        .inspect_err(|error| tracing::error!(%error, "a record of the safety loop cannot be read"))
-        .ok()
-}
-
-pub(super) fn written<T: Serialize>(value: &T) -> Result<NewRecord, StoreError> {
-    serde_json::to_string(value).map(NewRecord::new).map_err(StoreError::failed)
-}
-
-pub(super) fn expected(record: Option<&Record>) -> Expected {
-    record.map_or(Expected::Absent, |record| Expected::Version(record.version))
 }
 
 impl SafetyCore {
@@ -425,104 +387,6 @@ impl SafetyCore {
         self.services.audit.record(&entry).await;
     }
 
-    /// Shows a request to people. A slow channel does not delay the caller. If a channel fails, the audit log
-    /// records it, and the request stays unanswered there.
-    pub(super) async fn present(
-        &self,
-        ask: PersonRequest,
-        (agent, session): (Option<String>, Option<String>),
-        code: Code,
-    ) {
-        let now = self.now();
-        {
-            let mut codes = lock(&self.codes);
-            codes.retain(|_, (_, until)| now < *until);
-            codes.insert(ask.id.clone(), (code.clone(), ask.expires_at));
-        }
-        lock(&self.presented).note(session, now);
-        let request = Arc::new(HumanRequest {
-            id: ask.id,
-            kind: ask.kind,
-            agent,
-            action: ask.action,
-            reasons: ask.reasons,
-            code,
-            expires_at: ask.expires_at,
-        });
-        for channel in &self.channels {
-            let (channel, request) = (Arc::clone(channel), Arc::clone(&request));
-            let services = Arc::clone(&self.services);
-            spawn_unless_ready(async move {
-                match catch_panic(async { channel.present(&request).await }).await {
-                    Some(Ok(())) => return,
-                    Some(Err(error)) => {
-                        tracing::error!(channel = channel.name(), %error, "cannot show a request");
-                    }
-                    None => {
-                        tracing::error!(channel = channel.name(), "a channel panicked");
-                    }
-                }
-                let entry = AuditEntry {
-                    event: "CHALLENGE_NOT_SHOWN",
-                    outcome: "failed",
-                    reason: Some(&format!("channel '{}' cannot show it", channel.name())),
-                    agent: request.agent.as_deref(),
-                    challenge_id: Some(&request.id),
-                    ..AuditEntry::default()
-                };
-                services.audit.record(&entry).await;
-            })
-            .await;
-        }
-    }
-
-    /// Returns the names of the channels that can show a request now.
-    #[cfg(feature = "cli")]
-    pub(crate) fn channels_that_can_ask(&self) -> Vec<&str> {
-        let can = |channel: &&Arc<dyn HumanChannel>| can_present(&***channel);
-        self.channels.iter().filter(can).map(|channel| channel.name()).collect()
-    }
-
-    /// Returns whether any channel can show a request now.
-    pub(crate) fn can_ask(&self) -> bool {
-        self.channels.iter().any(|channel| can_present(&**channel))
-    }
-
-    /// Logs a warning for each channel that cannot show requests.
-    pub(crate) fn warn_of_channels(&self) {
-        for channel in self.channels.iter().filter(|channel| !can_present(&***channel)) {
-            let channel = channel.name();
-            tracing::warn!(channel, "this channel cannot show requests here");
-        }
-        if !self.channels.is_empty() && !self.can_ask() {
-            tracing::warn!(
-                "no channel reaches a person, so requests will stay unanswered. Start the adapter \
-                 where its channel works, or add an operator console or a command"
-            );
-        }
-    }
-
-    /// Withdraws a request from all channels.
-    pub(super) async fn withdraw(&self, id: &str) {
-        lock(&self.codes).remove(id);
-        for channel in &self.channels {
-            let (channel, id) = (Arc::clone(channel), id.to_owned());
-            spawn_unless_ready(async move {
-                if catch_panic(async { channel.withdraw(&id).await }).await.is_none() {
-                    tracing::error!(channel = channel.name(), "a channel panicked");
-                }
-            })
-            .await;
-        }
-    }
-
-    /// Returns the code of a request, if this process has issued it.
-    pub(super) fn known_code(&self, id: &str) -> Option<Code> {
-        let now = self.now();
-        let codes = lock(&self.codes);
-        codes.get(id).filter(|(_, until)| now < *until).map(|(code, _)| code.clone())
-    }
-
     /// Returns the target of the request with this id.
     pub(super) async fn target_of_id(&self, id: &str) -> Result<Option<Target>, StoreError> {
         target(self.store().await?, &format!("id {id}")).await
@@ -532,60 +396,4 @@ impl SafetyCore {
     pub(super) async fn target_of_code(&self, hash: &str) -> Result<Option<Target>, StoreError> {
         target(self.store().await?, &format!("code {hash}")).await
     }
-}
-
-pub(super) async fn target(store: &dyn Store, key: &str) -> Result<Option<Target>, StoreError> {
-    store.get(INDEX, key).await?.as_ref().map(read).transpose()
-}
-
-/// Returns the change that marks an approval as answered.
-pub(super) fn answered(id: &str, now: DateTime<Utc>) -> Result<Change, StoreError> {
-    let record = written(&true)?.expires_at(now + IDLE_TTL);
-    Ok(Change::put(INDEX, format!("answered {id}"), Expected::Any, record))
-}
-
-/// Returns whether a channel can show requests. A channel that panics cannot.
-fn can_present(channel: &dyn HumanChannel) -> bool {
-    std::panic::catch_unwind(AssertUnwindSafe(|| channel.can_present())).unwrap_or(false)
-}
-
-/// Runs foreign code and returns `None` if it panics.
-async fn catch_panic<T>(work: impl Future<Output = T>) -> Option<T> {
-    AssertUnwindSafe(work).catch_unwind().await.ok()
-}
-
-/// Starts a future, and spawns it as a task unless it completes immediately.
-async fn spawn_unless_ready(work: impl Future<Output = ()> + Send + 'static) {
-    let mut work = Box::pin(work);
-    if futures_util::poll!(&mut work).is_pending() {
-        match tokio::runtime::Handle::try_current() {
-            Ok(runtime) => drop(runtime.spawn(work)),
-            Err(_) => work.await,
-        }
-    }
-}
-
-/// Returns the change that stores an agent's state.
-pub(super) fn agent_change(
-    key: &str,
-    record: Option<&Record>,
-    state: &AgentState,
-    now: DateTime<Utc>,
-) -> Result<Change, StoreError> {
-    let group = state.group();
-    let mut kept = written(state)?.group(group);
-    if group == "idle" {
-        kept = kept.expires_at(now + IDLE_TTL);
-    }
-    Ok(Change::put(AGENTS, key, expected(record), kept))
-}
-
-/// Returns the changes that index a request by its id and code.
-pub(super) fn indexed(ask: &PersonRequest, target: &Target) -> Result<[Change; 2], StoreError> {
-    let until = ask.expires_at + IDLE_TTL;
-    let put = |key: String| {
-        let record = written(target)?.expires_at(until);
-        Ok::<_, StoreError>(Change::put(INDEX, key, Expected::Any, record))
-    };
-    Ok([put(format!("id {}", ask.id))?, put(format!("code {}", ask.hash))?])
 }

@@ -7,7 +7,8 @@ use super::directive::{
     StepOutcome,
 };
 use super::evaluator::{EvaluationInput, EvaluationResult, Ruling, Stage, evaluate};
-use super::state_machine::{Effects, Env, Event, PAUSE, Rejection, displayed, shortened};
+use super::state_machine::{PAUSE, displayed, shortened};
+use super::transition::{Effects, Env, Event, Rejection};
 use crate::human_channel::RequestKind;
 
 /// The factor of a pause whose request is unanswered.

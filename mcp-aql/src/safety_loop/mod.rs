@@ -14,9 +14,14 @@ mod agent_block_gate;
 mod agent_state;
 mod answers;
 mod approval_queue;
+#[cfg(feature = "cli")]
+mod approval_status;
 mod approvals;
+mod attempts;
 mod calls;
+mod channels;
 mod code;
+mod config_table;
 #[cfg(feature = "console")]
 mod console;
 #[cfg(feature = "console")]
@@ -31,22 +36,28 @@ mod operations;
 mod patterns;
 mod presence;
 mod recent_audit;
+mod records;
 mod rejection;
+mod replies;
 mod request_limit;
 mod retry_lockout;
 mod risk;
+mod risk_words;
+mod session_agents;
 mod settings;
 mod state_machine;
 #[cfg(test)]
 mod tests;
+mod transition;
+mod waiting_agents;
 
 pub use action::Action;
 pub(crate) use agent_block_gate::AgentBlockGate;
 pub use agent_state::ExecutionStatus;
 pub(crate) use approval_queue::ApprovalQueue;
 #[cfg(feature = "cli")]
-pub(crate) use approvals::ApprovalStatus;
-pub use calls::{AgentExecution, StepCount, StepReply, Verified};
+pub(crate) use approval_status::ApprovalStatus;
+pub(crate) use config_table::LoopTable;
 pub(crate) use core::SafetyCore;
 pub use directive::{
     AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
@@ -54,6 +65,7 @@ pub use directive::{
 };
 pub(crate) use operations::operations;
 pub(crate) use recent_audit::RecentAudit;
+pub use replies::{AgentExecution, StepCount, StepReply, Verified};
 pub use risk::{DefaultScorer, Risk, RiskScorer};
-pub(crate) use settings::{AgentPolicies, LoopTable};
+pub(crate) use settings::AgentPolicies;
 pub use settings::{AgentSettings, SafetyLoop};

@@ -6,9 +6,10 @@ use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Map, Value};
 
 use super::agent_state::ExecutionStatus;
-use super::calls::{AgentExecution, StepReply, StepReport, Verified};
+use super::calls::StepReport;
 use super::core::SafetyCore;
 use super::directive::StepOutcome;
+use super::replies::{AgentExecution, StepReply, Verified};
 use super::settings::SafetyLoop;
 use crate::constraint::{Constraint, EnumValue};
 use crate::error::OperationError;

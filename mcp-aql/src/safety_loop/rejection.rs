@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use mcp_aql_protocol::ErrorCode;
 
 use super::retry_lockout::WINDOW_SECONDS;
-use super::state_machine::Rejection;
+use super::transition::Rejection;
 use crate::clock;
 use crate::error::OperationError;
 

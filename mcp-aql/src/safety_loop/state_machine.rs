@@ -1,139 +1,16 @@
 //! The state machine of an agent: pure functions of its state, the time and an event. Every change of an agent
 //! is made here.
 
-use chrono::{DateTime, TimeDelta, Utc};
+use super::transition::{Effects, Env, Event, Rejection, Start};
 
 use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
-use super::directive::{AgentNotification, LoopMode};
-use super::evaluator::AgentPolicy;
+use super::directive::LoopMode;
 use super::presence::LEASE_SECONDS;
 use super::retry_lockout;
-use super::risk::RiskScorer;
 use crate::human_channel::RequestKind;
 
 /// The maximum number of requests that an agent may cause per minute.
 pub(super) const MAX_REQUESTS_PER_MINUTE: usize = 10;
-
-/// The inputs of a transition besides the state.
-pub(super) struct Env<'a> {
-    pub(super) now: DateTime<Utc>,
-    pub(super) mode: LoopMode,
-    /// The id of this process.
-    pub(super) me: &'a str,
-    /// Whether the process that holds the agent's session is running.
-    pub(super) owner_lives: bool,
-    /// The id of the next request and the hash of its code, if a request is made.
-    pub(super) fresh_id: &'a str,
-    pub(super) fresh_hash: &'a str,
-    /// Whether too many requests were shown for a session.
-    pub(super) request_limit_reached: &'a (dyn Fn(Option<&str>) -> bool + Sync),
-    pub(super) timeout: TimeDelta,
-    pub(super) max_attempts: usize,
-    /// Notifications of the blocks of other agents.
-    pub(super) blocks: &'a [AgentNotification],
-    /// The subjects that this agent no longer waits for.
-    pub(super) answered: &'a [String],
-    pub(super) policy: &'a AgentPolicy,
-    pub(super) scorer: &'a dyn RiskScorer,
-}
-
-/// The effects of a transition, applied once it is stored.
-#[derive(Debug, Default)]
-pub(super) struct Effects {
-    /// A new request. Its code is the one of `Env::fresh_hash`.
-    pub(super) present: Option<PersonRequest>,
-    /// The requests that can no longer be answered.
-    pub(super) closed: Vec<String>,
-    pub(super) audit: Vec<Event>,
-}
-
-/// An entry of the audit log.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) event: &'static str,
-    pub(super) outcome: &'static str,
-    pub(super) reason: Option<String>,
-    pub(super) challenge: Option<String>,
-    pub(super) by: Option<String>,
-    /// The caller's session, if it may differ from the session of the execution.
-    pub(super) caller: Option<Option<String>>,
-}
-
-impl Event {
-    pub(super) fn new(event: &'static str, outcome: &'static str) -> Self {
-        Self { event, outcome, reason: None, challenge: None, by: None, caller: None }
-    }
-
-    pub(super) fn reason(mut self, reason: &str) -> Self {
-        self.reason = Some(reason.to_owned());
-        self
-    }
-
-    pub(super) fn challenge(mut self, id: &str) -> Self {
-        self.challenge = Some(id.to_owned());
-        self
-    }
-
-    pub(super) fn by(mut self, by: &str) -> Self {
-        self.by = Some(by.to_owned());
-        self
-    }
-
-    /// Sets the session of the caller, who may have none.
-    pub(super) fn caller(mut self, session: Option<&str>) -> Self {
-        self.caller = Some(session.map(str::to_owned));
-        self
-    }
-}
-
-impl Effects {
-    pub(super) fn note(&mut self, event: Event) {
-        self.audit.push(event);
-    }
-}
-
-/// The reason for rejecting a transition.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Rejection {
-    /// The agent is blocked until a person lifts the block.
-    Blocked {
-        agent: String,
-        challenge: Option<String>,
-    },
-    /// The agent has no running or pending execution.
-    NotExecuting,
-    /// The execution belongs to another session. If that session's process is gone, the agent can be used again
-    /// after this number of seconds.
-    Elsewhere {
-        free_in: Option<u64>,
-    },
-    /// The agent executes with other parameters.
-    Busy,
-    /// The execution is pending.
-    Pending,
-    /// The code, challenge or request is unknown.
-    Invalid,
-    Expired {
-        at: DateTime<Utc>,
-    },
-    Used {
-        at: DateTime<Utc>,
-    },
-    /// The code belongs to a challenge.
-    WrongOperation,
-    /// Too many attempts or requests; the seconds to wait.
-    TooMany(u64),
-}
-
-/// The parameters of `execute_agent`.
-pub(super) struct Start<'a> {
-    pub(super) session: Option<&'a str>,
-    pub(super) execution_id: &'a str,
-    /// The hash of the agent's parameters.
-    pub(super) parameters: &'a str,
-    /// The text for the person.
-    pub(super) action: &'a str,
-}
 
 pub(super) const PAUSE: &str = "pause";
 
