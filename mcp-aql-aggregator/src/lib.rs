@@ -43,7 +43,6 @@ mod items;
 mod names;
 pub mod plain;
 pub mod rank;
-mod secret;
 mod text;
 mod upstream;
 mod variables;

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
+use mcp_aql_client::secrets::is_secret_name;
 use serde_json::Value;
 
 use super::filters::Filter;
-use crate::secret::sounds_secret;
 
 /// The arguments of a call, from the configuration or from discovery.
 #[derive(Debug, Clone, Default)]
@@ -75,7 +75,7 @@ impl PlaceholderSource {
 impl Template {
     fn secrets(&self, name: &str, found: &mut Vec<(String, String)>) {
         match self {
-            Self::Plain(value) if sounds_secret(name) => {
+            Self::Plain(value) if is_secret_name(name) => {
                 let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
                 found.push((name.to_owned(), text));
             }
@@ -84,7 +84,7 @@ impl Template {
                     Segment::Variable { raw, value } => {
                         Some((format!("{name} {raw}"), value.0.clone()))
                     }
-                    Segment::Literal(text) if sounds_secret(name) => {
+                    Segment::Literal(text) if is_secret_name(name) => {
                         Some((name.to_owned(), text.clone()))
                     }
                     Segment::Literal(_) | Segment::Placeholder(..) => None,

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
+use mcp_aql_client::secrets::is_secret_name;
 use serde::Serialize;
 use serde_json::Value;
 
 use super::Entry;
 use crate::ask::{CallDescription, NoPlan};
-use crate::secret::sounds_secret;
 use crate::upstream::{BreakerState, Latency, Phase, UpstreamState};
 
 /// A searched server with its state and call statistics.
@@ -203,7 +203,7 @@ fn hide_secrets(arguments: &mut Value) {
     match arguments {
         Value::Object(members) => {
             for (name, value) in members {
-                if sounds_secret(name) {
+                if is_secret_name(name) {
                     *value = "…".into();
                 } else {
                     hide_secrets(value);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use mcp_aql_client::process::{Process, StderrTail};
+use mcp_aql_client::secrets::PossibleSecret;
 use tokio::process::Command;
 use tokio::sync::Mutex as AsyncMutex;
 
@@ -12,7 +13,7 @@ use super::lines::{Lines, ProcessEnd};
 use super::target::{Link, Target, sealed::Transport};
 use super::{NoResponse, Tap};
 use crate::category::Mode;
-use crate::secrets::{self, Secrets, is_secret};
+use crate::secrets::{Secrets, certain};
 
 /// The number of kept lines of standard error, which explain why an adapter ended.
 const STDERR_LINES: usize = 3;
@@ -92,9 +93,10 @@ impl Transport for CommandTarget {
 
     fn secrets(&self) -> Vec<String> {
         let words: Vec<_> = self.arguments.iter().map(|word| word.to_string_lossy()).collect();
-        let mut found = secrets::of_words(words.iter().map(AsRef::as_ref));
-        let of_environment = self.environment.iter().filter(|(name, _)| is_secret(name));
-        found.extend(of_environment.map(|(_, value)| value.clone()));
+        let mut found = certain(PossibleSecret::of_command_line(words.iter().map(AsRef::as_ref)));
+        for (name, value) in &self.environment {
+            found.extend(certain(PossibleSecret::of_variable(name, value)));
+        }
         found
     }
 }

@@ -9,6 +9,7 @@ use mcp_aql_client::http::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, LOCATION, USER_AGENT,
 };
 use mcp_aql_client::http::{Client, Events, HttpError, Method, Reply, StatusCode, authorization};
+use mcp_aql_client::secrets::{PossibleSecret, percent_decoded};
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use url::Url;
@@ -19,7 +20,7 @@ use super::target::{Link, Outgoing, Target, sealed::Transport};
 use super::{NoResponse, Tap};
 use crate::category::Mode;
 use crate::config::ConfigError;
-use crate::secrets::{decoded, is_secret};
+use crate::secrets::certain;
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -54,8 +55,8 @@ pub struct UrlTarget {
     /// The URL without credentials.
     url: Url,
     headers: HeaderMap,
-    /// The secret of the URL's credentials.
-    secret: Option<String>,
+    /// The secrets of the URL.
+    secrets: Vec<String>,
 }
 
 impl fmt::Debug for UrlTarget {
@@ -74,16 +75,14 @@ impl UrlTarget {
         let mut parsed = Url::parse(url)
             .map_err(|error| ConfigError::Wrong(format!("the URL is invalid: {error}")))?;
         parsed.set_fragment(None);
-        // Without a password, the user name may be a token.
-        let secret = parsed.password().unwrap_or_else(|| parsed.username()).to_owned();
-        let secret = Some(secret).filter(|secret| !secret.is_empty());
+        let secrets = secrets_of(&parsed);
         let agent = concat!("mcp-aql-conformance/", env!("CARGO_PKG_VERSION"));
         let mut headers = HeaderMap::from_iter([(USER_AGENT, HeaderValue::from_static(agent))]);
         headers.extend(authorization(&mut parsed).map(|value| (AUTHORIZATION, value)));
         let client = Client::new(&parsed).map_err(|unusable| {
             ConfigError::Wrong(format!("the URL `{}` {unusable}", shown(&parsed)))
         })?;
-        Ok(Self { client, url: parsed, headers, secret })
+        Ok(Self { client, url: parsed, headers, secrets })
     }
 
     /// Sends this header with every request. It replaces another header of the same name.
@@ -130,22 +129,11 @@ impl Transport for UrlTarget {
     }
 
     fn secrets(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut add = |text: &str| found.extend([text.to_owned(), decoded(text)]);
-        add(self.secret.as_deref().unwrap_or_default());
-        let query = self.url.query().unwrap_or_default();
-        add(query);
-        for (name, value) in query.split('&').filter_map(|pair| pair.split_once('=')) {
-            // Short values such as `true` are too common to be masked.
-            if is_secret(name) || value.len() >= MIN_KEY_BYTES {
-                add(value);
+        let mut found = self.secrets.clone();
+        for (name, value) in &self.headers {
+            if let Ok(value) = value.to_str() {
+                found.extend(certain(PossibleSecret::of_header(name.as_str(), value)));
             }
-        }
-        let headers = self.headers.iter().filter(|(name, _)| is_secret(name.as_str()));
-        for value in headers.filter_map(|(_, value)| value.to_str().ok()) {
-            // The authentication scheme before the credentials is not secret.
-            found.extend(value.split_whitespace().next_back().map(str::to_owned));
-            found.push(value.to_owned());
         }
         found
     }
@@ -362,6 +350,19 @@ fn shown(url: &Url) -> String {
     let had_query = url.query().is_some();
     url.set_query(None);
     if had_query { format!("{url}?…") } else { url.into() }
+}
+
+/// The secrets in a URL: its credentials, its query, and values in the query.
+fn secrets_of(url: &Url) -> Vec<String> {
+    let query = url.query().unwrap_or_default();
+    // Other short values such as `true` are too common to be masked.
+    let values = query.split('&').filter_map(|pair| pair.split_once('='));
+    let long = values.map(|(_, value)| value).filter(|value| value.len() >= MIN_KEY_BYTES);
+    let mut found = certain(PossibleSecret::of_url(url.as_str()));
+    for text in long.chain([query]) {
+        found.extend([text.to_owned(), percent_decoded(text)]);
+    }
+    found
 }
 
 /// Reads the rest of a stream after the response for a short time.

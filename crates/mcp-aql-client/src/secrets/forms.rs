@@ -1,0 +1,106 @@
+//! The forms in which a secret may occur in a text.
+
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::alphabet::{self, Alphabet};
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use serde_json::Value;
+
+use super::names::is_common_value;
+
+/// The minimum length of a text that is masked inside longer texts, in bytes. Shorter texts occur
+/// in many words.
+pub(super) const MIN_SECRET_BYTES: usize = 4;
+/// The minimum length of an encoded form, in bytes; shorter ones occur by chance.
+const MIN_ENCODED_BYTES: usize = 8;
+const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// Returns the forms in which a text may occur: those of [`written_forms`], and in URLs, in
+/// hexadecimal digits, and in base64, also as a part of the encoded data.
+pub(super) fn forms(text: &str) -> Vec<String> {
+    let mut forms = written_forms(text);
+    for text in variants(text).filter(|text| text.len() >= MIN_SECRET_BYTES) {
+        forms.extend(url_forms(text));
+        forms.extend(digit_forms(text).into_iter().filter(|form| form.len() >= MIN_ENCODED_BYTES));
+    }
+    forms.sort_unstable();
+    forms.dedup();
+    forms
+}
+
+/// Returns the forms of a text without encoding it: unchanged, in JSON and nested JSON, joined into
+/// one line and line by line.
+pub(super) fn written_forms(text: &str) -> Vec<String> {
+    let mut forms = Vec::new();
+    for text in variants(text) {
+        let once = escaped(text);
+        forms.extend([text.to_owned(), escaped(&once), once]);
+        let mut parts = Vec::new();
+        if text.contains(char::is_whitespace) {
+            parts.push(text.split_whitespace().collect::<Vec<_>>().join(" "));
+        }
+        if text.contains('\n') {
+            parts.extend(text.lines().map(|line| line.trim().to_owned()));
+        }
+        forms.extend(parts.into_iter().filter(|part| !is_common_value(part)));
+    }
+    forms
+}
+
+/// Returns a text without surrounding blanks, and with them if there are any.
+fn variants(text: &str) -> impl Iterator<Item = &str> {
+    let trimmed = text.trim();
+    let is_blank = trimmed.is_empty();
+    [trimmed].into_iter().chain((trimmed != text).then_some(text)).filter(move |_| !is_blank)
+}
+
+fn url_forms(text: &str) -> Vec<String> {
+    let mut forms = Vec::new();
+    for set in [UNRESERVED, NON_ALPHANUMERIC] {
+        let encoded = utf8_percent_encode(text, set).to_string();
+        forms.extend([encoded.replace("%20", "+"), lower_escapes(&encoded), encoded]);
+    }
+    forms
+}
+
+fn digit_forms(text: &str) -> Vec<String> {
+    let mut digits = String::with_capacity(text.len() * 2);
+    for byte in text.bytes() {
+        // Writing to a `String` cannot fail.
+        let _ = write!(digits, "{byte:02x}");
+    }
+    let mut encoded = vec![digits.to_uppercase(), digits];
+    for alphabet in [&alphabet::STANDARD, &alphabet::URL_SAFE] {
+        encoded.extend((0..3).map(|offset| base64_core(text, offset, alphabet)));
+    }
+    encoded
+}
+
+/// Escapes a text as inside a JSON string.
+fn escaped(text: &str) -> String {
+    let quoted = Value::from(text).to_string();
+    quoted.get(1..quoted.len().saturating_sub(1)).unwrap_or_default().to_owned()
+}
+
+/// Returns percent-escapes with lower-case digits: `%2f`.
+fn lower_escapes(encoded: &str) -> String {
+    let mut lower = String::with_capacity(encoded.len());
+    let mut digits = 0_u8;
+    for each in encoded.chars() {
+        lower.push(if digits > 0 { each.to_ascii_lowercase() } else { each });
+        digits = if each == '%' { 2 } else { digits.saturating_sub(1) };
+    }
+    lower
+}
+
+/// Returns the base64 characters that a text determines if it starts at this byte of a group of
+/// three.
+fn base64_core(text: &str, offset: usize, alphabet: &Alphabet) -> String {
+    let bytes = [[0; 2].get(..offset).unwrap_or_default(), text.as_bytes()].concat();
+    let encoded = GeneralPurpose::new(alphabet, NO_PAD).encode(&bytes);
+    // A character encodes six bits. Those that also encode bits of other bytes are left out.
+    let (first, last) = ((offset * 8).div_ceil(6), bytes.len() * 8 / 6);
+    encoded.get(first..last).unwrap_or_default().to_owned()
+}
