@@ -200,81 +200,84 @@ impl TemplateParser<'_> {
                 }
                 Segment::Placeholder(source, filters) => (*source, filters),
             };
-            let with = |filter: Filter| {
-                let mut filters = filters.clone();
-                filters.push(filter);
-                place(source, &filters)
+            let context = PlaceholderContext {
+                is_sql,
+                role: meaning,
+                is_within: quotes % 2 == 1,
+                is_within_double: double_quotes % 2 == 1,
+                is_alone: segments.len() == 1,
             };
-            let is_within = quotes % 2 == 1;
-            match filters.last() {
-                Some(Filter::SqlString) if !is_within => self.fault(
-                    path,
-                    format!(
-                        "`sqlString` is only valid between single quotes: write '{}'",
-                        place(source, filters)
-                    ),
-                ),
-                Some(Filter::SqlString) => {}
-                _ if is_sql => {
-                    let filters: Vec<_> =
-                        filters.iter().filter(|it| **it != Filter::Raw).copied().collect();
-                    let quoted = [filters.as_slice(), &[Filter::SqlString]].concat();
-                    self.fault(
-                        path,
-                        format!(
-                            "a query in SQL could end its quotes: write '{}'",
-                            place(source, &quoted)
-                        ),
-                    );
-                }
-                Some(Filter::Raw) => {}
-                // A shell expands `$(…)` between double quotes, whatever stands around it there.
-                Some(Filter::ShellWord) if is_within || double_quotes % 2 == 1 => self.fault(
-                    path,
-                    format!(
-                        "`shellWord` adds quotes of its own, which end the quotes around it: write {} \
-                         without quotes around it",
-                        place(source, filters)
-                    ),
-                ),
-                _ if is_within && meaning == ArgumentRole::Command => self.fault(
-                    path,
-                    format!(
-                        "a query could end these quotes: write {} without quotes around it, or '{}' if \
-                         any text will do",
-                        with(Filter::ShellWord),
-                        with(Filter::Raw)
-                    ),
-                ),
-                _ if is_within => self.fault(
-                    path,
-                    format!(
-                        "a query could end these quotes: write '{}', or '{}' if this is not SQL",
-                        with(Filter::SqlString),
-                        with(Filter::Raw)
-                    ),
-                ),
-                Some(last) if meaning.is_safe_with(*last) => {}
-                None if meaning == ArgumentRole::Text && segments.len() == 1 => {}
-                _ => {
-                    let fits: Vec<_> =
-                        meaning.filters().iter().map(|it| format!("`{}`", with(*it))).collect();
-                    self.fault(
-                        path,
-                        format!(
-                            "a query could change the meaning of {}: write {}, or `{}` if any text will do",
-                            meaning.name(),
-                            fits.join(" or "),
-                            with(Filter::Raw),
-                        ),
-                    );
-                }
+            if let Some(problem) = context.problem(source, filters) {
+                self.fault(path, problem);
             }
         }
     }
 
     fn fault(&mut self, path: &str, message: impl Into<String>) {
         self.faults.push((path.to_owned(), message.into()));
+    }
+}
+
+/// The place of a placeholder in a string.
+struct PlaceholderContext {
+    is_sql: bool,
+    /// The role of the argument that contains the string.
+    role: ArgumentRole,
+    /// Whether the placeholder is within single quotes.
+    is_within: bool,
+    /// Whether the placeholder is within double quotes.
+    is_within_double: bool,
+    /// Whether the string has no other part.
+    is_alone: bool,
+}
+
+impl PlaceholderContext {
+    /// Returns the reason why the value of a placeholder could escape its context.
+    fn problem(&self, source: PlaceholderSource, filters: &[Filter]) -> Option<String> {
+        let with = |filter: Filter| place(source, &[filters, &[filter]].concat());
+        Some(match filters.last() {
+            Some(Filter::SqlString) if !self.is_within => format!(
+                "`sqlString` is only valid between single quotes: write '{}'",
+                place(source, filters)
+            ),
+            Some(Filter::SqlString) => return None,
+            _ if self.is_sql => {
+                let filters = filters.iter().filter(|it| **it != Filter::Raw).copied();
+                let quoted: Vec<_> = filters.chain([Filter::SqlString]).collect();
+                format!("a query in SQL could end its quotes: write '{}'", place(source, &quoted))
+            }
+            Some(Filter::Raw) => return None,
+            // A shell expands `$(…)` between double quotes, whatever stands around it there.
+            Some(Filter::ShellWord) if self.is_within || self.is_within_double => format!(
+                "`shellWord` adds quotes of its own, which end the quotes around it: write {} \
+                 without quotes around it",
+                place(source, filters)
+            ),
+            _ if self.is_within && self.role == ArgumentRole::Command => format!(
+                "a query could end these quotes: write {} without quotes around it, or '{}' if \
+                 any text will do",
+                with(Filter::ShellWord),
+                with(Filter::Raw)
+            ),
+            _ if self.is_within => format!(
+                "a query could end these quotes: write '{}', or '{}' if this is not SQL",
+                with(Filter::SqlString),
+                with(Filter::Raw)
+            ),
+            Some(last) if self.role.is_safe_with(*last) => return None,
+            None if self.role == ArgumentRole::Text && self.is_alone => return None,
+            _ => {
+                let role = self.role;
+                let fits: Vec<_> =
+                    role.filters().iter().map(|it| format!("`{}`", with(*it))).collect();
+                format!(
+                    "a query could change the meaning of {}: write {}, or `{}` if any text will do",
+                    role.name(),
+                    fits.join(" or "),
+                    with(Filter::Raw),
+                )
+            }
+        })
     }
 }
 

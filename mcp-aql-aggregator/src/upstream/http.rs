@@ -10,8 +10,8 @@ use mcp_aql_client::http::header::{
     LOCATION, USER_AGENT,
 };
 use mcp_aql_client::http::{
-    Client, ClientError, Events, HttpError, HttpErrorKind, Method, Reply, StatusCode,
-    authorization, is_local,
+    Client, ClientError, HttpError, HttpErrorKind, Method, Reply, StatusCode, authorization,
+    is_local,
 };
 use rmcp::RoleClient;
 use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, ServerJsonRpcMessage};
@@ -20,30 +20,29 @@ use tokio::sync::mpsc;
 use url::Url;
 
 use super::Failure;
-use super::message_filter::{Incoming, MessageFilter};
-use super::message_start::{MessageStart, message_start};
+use super::message_filter::MessageFilter;
 use super::stats::Stats;
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
-const METHOD: HeaderName = HeaderName::from_static("mcp-method");
-const NAME: HeaderName = HeaderName::from_static("mcp-name");
+pub(super) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(super) const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub(super) const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub(super) const NAME: HeaderName = HeaderName::from_static("mcp-name");
 /// The time for which a stream is read on after the answer, so that its connection can be reused.
-const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
+pub(super) const DRAIN_TIMEOUT: Duration = Duration::from_millis(50);
 /// The time limit for ending a session.
-const END_SESSION_TIMEOUT: Duration = Duration::from_millis(500);
+pub(super) const END_SESSION_TIMEOUT: Duration = Duration::from_millis(500);
 /// The time limit for delivering a notification or a reply.
-const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
+pub(super) const DELIVERY_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of redirects within the server.
-const MAX_REDIRECTS: usize = 3;
+pub(super) const MAX_REDIRECTS: usize = 3;
 /// The maximum number of concurrent replies to requests of the server.
-const MAX_REPLIES: usize = 8;
+pub(super) const MAX_REPLIES: usize = 8;
 
 /// A server reached over HTTP.
 #[derive(Debug, Clone)]
 pub(super) struct HttpServer {
-    client: Client,
-    headers: HeaderMap,
+    pub(super) client: Client,
+    pub(super) headers: HeaderMap,
 }
 
 impl HttpServer {
@@ -94,20 +93,20 @@ pub(super) struct HttpTransport {
     inbox: mpsc::UnboundedReceiver<ServerJsonRpcMessage>,
 }
 
-struct HttpSession {
-    server: HttpServer,
-    filter: Arc<MessageFilter>,
-    state: Mutex<SessionState>,
+pub(super) struct HttpSession {
+    pub(super) server: HttpServer,
+    pub(super) filter: Arc<MessageFilter>,
+    pub(super) state: Mutex<SessionState>,
     // The channel holds at most one message per pending request.
-    answers: mpsc::UnboundedSender<ServerJsonRpcMessage>,
-    replies: tokio::sync::Semaphore,
+    pub(super) answers: mpsc::UnboundedSender<ServerJsonRpcMessage>,
+    pub(super) replies: tokio::sync::Semaphore,
 }
 
-struct SessionState {
-    url: Url,
-    session: Option<HeaderValue>,
+pub(super) struct SessionState {
+    pub(super) url: Url,
+    pub(super) session: Option<HeaderValue>,
     /// Requests that are being sent or answered.
-    running: HashMap<i64, AbortHandle>,
+    pub(super) running: HashMap<i64, AbortHandle>,
 }
 
 impl HttpTransport {
@@ -204,11 +203,11 @@ fn described(message: &ClientJsonRpcMessage) -> Vec<(HeaderName, HeaderValue)> {
 }
 
 impl HttpSession {
-    fn state(&self) -> std::sync::MutexGuard<'_, SessionState> {
+    pub(super) fn state(&self) -> std::sync::MutexGuard<'_, SessionState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn headers(&self) -> HeaderMap {
+    pub(super) fn headers(&self) -> HeaderMap {
         let mut headers = self.server.headers.clone();
         if let Some(session) = &self.state().session {
             headers.insert(SESSION, session.clone());
@@ -224,7 +223,7 @@ impl HttpSession {
     }
 
     /// Sends a request and handles its answer, unless it is cancelled.
-    async fn ask(
+    pub(super) async fn ask(
         self: Arc<Self>,
         body: Vec<u8>,
         told: Vec<(HeaderName, HeaderValue)>,
@@ -248,7 +247,7 @@ impl HttpSession {
         answered
     }
 
-    async fn post(
+    pub(super) async fn post(
         self: &Arc<Self>,
         body: Vec<u8>,
         told: Vec<(HeaderName, HeaderValue)>,
@@ -271,7 +270,7 @@ impl HttpSession {
     }
 
     /// Converts an HTTP error to a failure and notes it.
-    fn failed(&self, error: &HttpError, asked: Option<i64>) -> Failure {
+    pub(super) fn failed(&self, error: &HttpError, asked: Option<i64>) -> Failure {
         self.filter.note_of(asked, &error.to_string());
         match error.kind() {
             HttpErrorKind::Certificate => Failure::Untrusted,
@@ -281,7 +280,7 @@ impl HttpSession {
     }
 
     /// Returns the URL that a reply redirects to within the server.
-    fn redirected(&self, from: &Url, reply: &Reply) -> Result<Option<Url>, Failure> {
+    pub(super) fn redirected(&self, from: &Url, reply: &Reply) -> Result<Option<Url>, Failure> {
         if !reply.status().is_redirection() {
             return Ok(None);
         }
@@ -301,163 +300,6 @@ impl HttpSession {
         self.state().url = to.clone();
         Ok(Some(to))
     }
-
-    async fn take(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
-        let status = reply.status();
-        if !status.is_success() {
-            self.filter.note_of(asked, &format!("HTTP status {status}"));
-        }
-        let had_session = self.state().session.is_some();
-        match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => return Err(Failure::Unauthorized),
-            StatusCode::TOO_MANY_REQUESTS => return Err(Failure::RateLimited),
-            StatusCode::REQUEST_TIMEOUT => return Err(Failure::ServerError),
-            _ if status.is_server_error() => return Err(Failure::ServerError),
-            StatusCode::NOT_FOUND if had_session => {
-                self.filter.expire();
-                return Err(Failure::Exited);
-            }
-            // Some servers answer so for an expired session, although 404 is correct.
-            StatusCode::BAD_REQUEST if had_session => return self.bad(reply, asked).await,
-            _ => {}
-        }
-        if let Some(session) = reply.headers().get(SESSION)
-            && status.is_success()
-        {
-            let mut session = session.clone();
-            session.set_sensitive(true);
-            self.state().session.get_or_insert(session);
-        }
-        let Some(id) = asked else {
-            return if status.is_success() { Ok(()) } else { Err(Failure::Protocol) };
-        };
-        match reply.content_type().as_str() {
-            "application/json" => self.whole(reply, id).await,
-            "text/event-stream" if status.is_success() => self.events(reply, id).await,
-            kind => {
-                self.filter
-                    .note_of(asked, &format!("HTTP status {status} with content of type '{kind}'"));
-                Err(Failure::Protocol)
-            }
-        }
-    }
-
-    /// Handles status 400, which may mean that the request is invalid or that the session has
-    /// expired.
-    async fn bad(self: &Arc<Self>, reply: Reply, asked: Option<i64>) -> Result<(), Failure> {
-        if let Some(id) = asked
-            && reply.content_type() == "application/json"
-        {
-            self.whole(reply, id).await?;
-            if !self.filter.waits_for(id) {
-                return Ok(());
-            }
-        }
-        if self.has_session().await {
-            return Err(Failure::Protocol);
-        }
-        self.filter.expire();
-        Err(Failure::Exited)
-    }
-
-    /// Returns whether the server still knows the session.
-    async fn has_session(&self) -> bool {
-        const PING: &[u8] = br#"{"jsonrpc":"2.0","id":"ping","method":"ping"}"#;
-        let url = self.state().url.clone();
-        let headers = self.headers();
-        let sent = self.server.client.send(&url, Method::POST, headers, PING.to_vec());
-        let answered = tokio::time::timeout(DELIVERY_TIMEOUT, sent).await;
-        matches!(answered, Ok(Ok(reply)) if reply.status().is_success())
-    }
-
-    /// Reads a body that is a single message.
-    async fn whole(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
-        let most = self.filter.max_bytes();
-        let length = reply.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
-        if length.and_then(|length| length.parse().ok()).is_some_and(|length: usize| length > most)
-        {
-            return self.too_large(id);
-        }
-        let mut body = Vec::new();
-        while let Some(chunk) =
-            reply.chunk().await.map_err(|error| self.failed(&error, Some(id)))?
-        {
-            Stats::count(&self.filter.stats.bytes_in, chunk.len());
-            if body.len() + chunk.len() > most {
-                return self.too_large(id);
-            }
-            body.extend_from_slice(&chunk);
-        }
-        self.message(&body);
-        Ok(())
-    }
-
-    /// Reads events, one message each, until the answer to this request.
-    async fn events(self: &Arc<Self>, mut reply: Reply, id: i64) -> Result<(), Failure> {
-        let most = self.filter.max_bytes();
-        let mut events = Events::default();
-        while let Some(chunk) =
-            reply.chunk().await.map_err(|error| self.failed(&error, Some(id)))?
-        {
-            Stats::count(&self.filter.stats.bytes_in, chunk.len());
-            for message in events.take(&chunk) {
-                match message_start(&message) {
-                    _ if message.len() <= most => self.message(&message),
-                    // A notification or request that is too large is skipped.
-                    MessageStart::Method => {}
-                    _ => return self.too_large(id),
-                }
-            }
-            if events.held() > most {
-                match message_start(events.beginning()) {
-                    MessageStart::Method => events.skip(),
-                    _ => return self.too_large(id),
-                }
-            }
-            if !self.filter.waits_for(id) {
-                tokio::spawn(rest(reply));
-                return Ok(());
-            }
-            if let Some(why) = self.filter.cause() {
-                return Err(why);
-            }
-        }
-        // The server closed the stream before it answered.
-        if self.filter.waits_for(id) { Err(Failure::Exited) } else { Ok(()) }
-    }
-
-    fn too_large(&self, id: i64) -> Result<(), Failure> {
-        if let Some(told) = self.filter.too_large(id) {
-            let _ = self.answers.send(told);
-        }
-        Ok(())
-    }
-
-    fn message(self: &Arc<Self>, text: &[u8]) {
-        match self.filter.incoming(text.trim_ascii()) {
-            Incoming::Answer(answer) => {
-                let _ = self.answers.send(*answer);
-            }
-            Incoming::Reply(reply) => {
-                let link = Arc::clone(self);
-                tokio::spawn(async move {
-                    // Limits the replies to a server that sends requests without end.
-                    let Ok(_permit) = link.replies.try_acquire() else { return };
-                    let _ =
-                        tokio::time::timeout(DELIVERY_TIMEOUT, link.post(reply, Vec::new(), None))
-                            .await;
-                });
-            }
-            Incoming::Nothing | Incoming::NotAMessage => {}
-        }
-    }
-}
-
-/// Reads the rest of a stream after the answer, for a short time.
-async fn rest(mut reply: Reply) {
-    let reading = async { while let Ok(Some(_)) = reply.chunk().await {} };
-    // A stream that stays open is closed by dropping it.
-    let _ = tokio::time::timeout(DRAIN_TIMEOUT, reading).await;
 }
 
 #[cfg(test)]

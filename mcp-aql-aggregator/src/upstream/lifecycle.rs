@@ -124,12 +124,12 @@ impl Shared {
                     // A server that exits occasionally is restarted at once; one that exits
                     // repeatedly is not. An expired session says nothing about the server.
                     let has_served = self.stats.calls.load(Relaxed) > served;
-                    if is_expired || has_held || has_served && pause == MIN_RESTART_PAUSE {
-                        if !is_expired {
-                            let server = &self.config.name;
-                            tracing::warn!(server, failure = %why, "restarting");
-                            pause = MIN_RESTART_PAUSE * 2;
-                        }
+                    if is_expired {
+                        continue;
+                    }
+                    if has_held || has_served && pause == MIN_RESTART_PAUSE {
+                        tracing::warn!(server = self.config.name, failure = %why, "restarting");
+                        pause = MIN_RESTART_PAUSE * 2;
                         continue;
                     }
                     why

@@ -8,10 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use rmcp::model::{
-    CallToolResult, ClientJsonRpcMessage, ClientNotification, ClientRequest, ContentBlock,
-    DiscoverResult, EmptyResult, ErrorCode, ErrorData, Implementation, InitializeResult,
-    ListToolsResult, MetaObject, NumberOrString, ProtocolVersion, RequestId, ServerCapabilities,
-    ServerJsonRpcMessage, ServerResult,
+    CallToolResult, ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData,
+    NumberOrString, ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,25 +24,25 @@ use crate::ask::display_name;
 
 /// The maximum message size until the server is ready, in bytes. Lists of tools with their schemas
 /// are longer than answers.
-const MAX_START_BYTES: usize = 4 << 20;
+pub(super) const MAX_START_BYTES: usize = 4 << 20;
 /// The maximum number of consecutive lines that are not messages. Some servers print a banner to
 /// standard output.
-const MAX_NON_PROTOCOL_LINES: usize = 200;
+pub(super) const MAX_NON_PROTOCOL_LINES: usize = 200;
 /// The note about such lines for the operator.
 pub(super) const NOT_MCP: &str = "what it writes to standard output is not MCP";
 /// The maximum length of the id of a server's request, in bytes. Requests with longer ids are not
 /// answered.
-const MAX_ID_BYTES: usize = 100;
+pub(super) const MAX_ID_BYTES: usize = 100;
 /// The error codes that replace an answer. Codes of servers are never passed on.
-const OF_SERVER: ErrorCode = ErrorCode(-32000);
-const UNFIT: ErrorCode = ErrorCode(1);
-const TOO_LARGE: ErrorCode = ErrorCode(2);
+pub(super) const OF_SERVER: ErrorCode = ErrorCode(-32000);
+pub(super) const UNFIT: ErrorCode = ErrorCode(1);
+pub(super) const TOO_LARGE: ErrorCode = ErrorCode(2);
 /// The member of `_meta` in which a decoded answer carries its size.
-const BYTES: &str = "bytes";
+pub(super) const BYTES: &str = "bytes";
 
 /// A pending request, which determines how its answer is decoded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum PendingRequest {
+pub(super) enum PendingRequest {
     Initialize,
     Discover,
     Tools,
@@ -55,7 +53,7 @@ enum PendingRequest {
 
 impl PendingRequest {
     /// Returns the name of the method, or of the tool.
-    fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         match self {
             Self::Initialize => "initialize",
             Self::Discover => "server/discover",
@@ -83,22 +81,22 @@ pub(super) enum Incoming {
 #[derive(Debug)]
 pub(super) struct MessageFilter {
     pub(super) stats: Arc<Stats>,
-    pending: Mutex<HashMap<i64, PendingRequest>>,
+    pub(super) pending: Mutex<HashMap<i64, PendingRequest>>,
     /// The maximum size of a message, in bytes.
-    max_bytes: AtomicUsize,
+    pub(super) max_bytes: AtomicUsize,
     /// The maximum size of an answer to a call, in bytes. Lists of tools may be longer.
-    max_call_bytes: AtomicUsize,
+    pub(super) max_call_bytes: AtomicUsize,
     /// The remaining size for all pages of a list of tools together, in bytes.
-    remaining_tool_bytes: AtomicUsize,
+    pub(super) remaining_tool_bytes: AtomicUsize,
     /// Whether the server announces changes of its tools.
-    announces_changes: AtomicBool,
-    non_protocol_lines: AtomicUsize,
-    had_message: AtomicBool,
-    cause: OnceLock<Failure>,
-    ended: CancellationToken,
+    pub(super) announces_changes: AtomicBool,
+    pub(super) non_protocol_lines: AtomicUsize,
+    pub(super) had_message: AtomicBool,
+    pub(super) cause: OnceLock<Failure>,
+    pub(super) ended: CancellationToken,
     /// Whether the session has expired, so that a new one would be served.
-    expired: AtomicBool,
-    version: OnceLock<ProtocolVersion>,
+    pub(super) expired: AtomicBool,
+    pub(super) version: OnceLock<ProtocolVersion>,
     /// Notified when the server's tools have changed.
     pub(super) changed: Notify,
 }
@@ -134,7 +132,7 @@ impl MessageFilter {
         })
     }
 
-    fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, PendingRequest>> {
+    pub(super) fn pending(&self) -> std::sync::MutexGuard<'_, HashMap<i64, PendingRequest>> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -182,13 +180,6 @@ impl MessageFilter {
         self.cause.get().copied()
     }
 
-    /// Records that the server no longer knows the session.
-    #[cfg(feature = "http")]
-    pub(super) fn expire(&self) {
-        self.expired.store(true, Relaxed);
-        self.end(Failure::Exited);
-    }
-
     pub(super) fn is_expired(&self) -> bool {
         self.expired.load(Relaxed)
     }
@@ -196,12 +187,6 @@ impl MessageFilter {
     /// Returns whether the server has sent only lines that are not messages.
     pub(super) fn has_only_non_protocol_lines(&self) -> bool {
         self.non_protocol_lines.load(Relaxed) > 0 && !self.had_message.load(Relaxed)
-    }
-
-    /// Returns the negotiated protocol version.
-    #[cfg(feature = "http")]
-    pub(super) fn version(&self) -> Option<&ProtocolVersion> {
-        self.version.get()
     }
 
     /// Encodes a message of the client, and returns its id if it is a request.
@@ -244,12 +229,6 @@ impl MessageFilter {
         self.pending().remove(&id);
     }
 
-    /// Returns whether a request is pending.
-    #[cfg(feature = "http")]
-    pub(super) fn waits_for(&self, id: i64) -> bool {
-        self.pending().contains_key(&id)
-    }
-
     /// Processes a message of the server.
     pub(super) fn incoming(&self, bytes: &[u8]) -> Incoming {
         let Ok(message) = serde_json::from_slice::<Envelope<'_>>(bytes) else {
@@ -290,7 +269,7 @@ impl MessageFilter {
         Some(self.oversized_error(id, &asked, self.max_bytes()))
     }
 
-    fn oversized_error(
+    pub(super) fn oversized_error(
         &self,
         id: i64,
         asked: &PendingRequest,
@@ -301,18 +280,8 @@ impl MessageFilter {
     }
 
     /// Records a problem for the operator.
-    fn note(&self, asked: &PendingRequest, what: &str) {
+    pub(super) fn note(&self, asked: &PendingRequest, what: &str) {
         self.stats.notes.add(&format!("{}: {what}", asked.name()));
-    }
-
-    /// Records a problem of a request that is still pending.
-    #[cfg(feature = "http")]
-    pub(super) fn note_of(&self, id: Option<i64>, what: &str) {
-        let asked = id.and_then(|id| self.pending().get(&id).cloned());
-        match asked {
-            Some(asked) => self.note(&asked, what),
-            None => self.stats.notes.add(what),
-        }
     }
 
     /// Returns the pending request if there is exactly one.
@@ -320,143 +289,6 @@ impl MessageFilter {
         let pending = self.pending();
         let mut ids = pending.keys();
         ids.next().copied().filter(|_| ids.next().is_none())
-    }
-
-    fn answer(&self, id: i64, result: Option<&RawValue>, error: Option<&RawValue>) -> Incoming {
-        let Some(asked) = self.pending().remove(&id) else {
-            Stats::count(&self.stats.late, 1);
-            return Incoming::Nothing;
-        };
-        let unfit = |what: &str| {
-            self.note(&asked, what);
-            fault(id, UNFIT)
-        };
-        let answer = match (result, error) {
-            (_, Some(error)) => self.refusal(id, &asked, error),
-            (Some(result), None) => match self.exceeds(&asked, result.get().len()) {
-                Some(most) => self.oversized_error(id, &asked, most),
-                None => match self.decode(&asked, result.get()) {
-                    Some(result) => ServerJsonRpcMessage::response(result, RequestId::Number(id)),
-                    None => unfit("the answer is not valid for this MCP method"),
-                },
-            },
-            (None, None) => unfit("the answer has neither a result nor an error"),
-        };
-        Incoming::Answer(Box::new(answer))
-    }
-
-    /// Returns the limit that an answer of this length exceeds.
-    fn exceeds(&self, asked: &PendingRequest, length: usize) -> Option<usize> {
-        match asked {
-            PendingRequest::Call(_) => {
-                let most = self.max_call_bytes.load(Relaxed);
-                // The check before decoding covers the whole message and allows more while tools
-                // are listed.
-                (length > most).then_some(most)
-            }
-            PendingRequest::Tools => {
-                let left = self.remaining_tool_bytes.load(Relaxed);
-                self.remaining_tool_bytes.store(left.saturating_sub(length), Relaxed);
-                (length > left).then_some(MAX_START_BYTES)
-            }
-            _ => None,
-        }
-    }
-
-    fn decode(&self, asked: &PendingRequest, result: &str) -> Option<ServerResult> {
-        Some(match asked {
-            PendingRequest::Initialize => {
-                let mut told: InitializeResult = serde_json::from_str(result).ok()?;
-                if !ProtocolVersion::KNOWN_VERSIONS.contains(&told.protocol_version) {
-                    return None;
-                }
-                let _ = self.version.set(told.protocol_version.clone());
-                self.set_capabilities(&told.capabilities);
-                // The client would log these fields.
-                told.server_info = Implementation::new("", "");
-                told.capabilities = ServerCapabilities::default();
-                told.instructions = None;
-                told.meta = None;
-                ServerResult::InitializeResult(told)
-            }
-            PendingRequest::Discover => {
-                let mut told: DiscoverResult = serde_json::from_str(result).ok()?;
-                let known =
-                    |version: &ProtocolVersion| ProtocolVersion::KNOWN_VERSIONS.contains(version);
-                told.supported_versions.retain(known);
-                self.set_capabilities(&told.capabilities);
-                told.capabilities = ServerCapabilities::default();
-                told.instructions = None;
-                told.meta = None;
-                ServerResult::DiscoverResult(told)
-            }
-            PendingRequest::Tools => {
-                let mut told: ListToolsResult = serde_json::from_str(result).ok()?;
-                // Fields that are never used are not kept.
-                for tool in &mut told.tools {
-                    tool.title = None;
-                    tool.output_schema = None;
-                    tool.icons = None;
-                    tool.meta = None;
-                }
-                told.meta = None;
-                ServerResult::ListToolsResult(told)
-            }
-            PendingRequest::Call(_) => {
-                let mut told = call_result(result)?;
-                if told.is_error == Some(true) {
-                    self.note_tool_error(asked, &told);
-                    told.content.clear();
-                    told.structured_content = None;
-                }
-                let mut meta = MetaObject::default();
-                // The size without the envelope does not depend on the id.
-                meta.insert(BYTES.to_owned(), result.len().into());
-                told.meta = Some(meta);
-                ServerResult::CallToolResult(told)
-            }
-            PendingRequest::Other => ServerResult::EmptyResult(EmptyResult {}),
-        })
-    }
-
-    fn set_capabilities(&self, capabilities: &ServerCapabilities) {
-        let tools = capabilities.tools.as_ref();
-        let tells = tools.is_some_and(|tools| tools.list_changed == Some(true));
-        self.announces_changes.store(tells, Relaxed);
-    }
-
-    /// Notes the text of a tool error.
-    fn note_tool_error(&self, asked: &PendingRequest, told: &CallToolResult) {
-        let text = told.content.iter().find_map(|block| block.as_text());
-        match (text, &told.structured_content) {
-            (Some(text), _) => self.note(asked, &text.text),
-            (None, Some(value)) => self.note(asked, &value.to_string()),
-            (None, None) => self.note(asked, "the tool reported an error without a text"),
-        }
-    }
-
-    /// Converts a server's error to one without its text. Version negotiation needs the data of the
-    /// original error.
-    fn refusal(&self, id: i64, asked: &PendingRequest, error: &RawValue) -> ServerJsonRpcMessage {
-        #[derive(Deserialize)]
-        struct ErrorBody {
-            code: i32,
-            message: Option<String>,
-            data: Option<Value>,
-        }
-        let Ok(told) = serde_json::from_str::<ErrorBody>(error.get()) else {
-            self.note(asked, "a JSON-RPC error without a code");
-            return fault(id, OF_SERVER);
-        };
-        let message = told.message.unwrap_or_default();
-        self.note(asked, &format!("JSON-RPC error {}: {message}", told.code));
-        if *asked == PendingRequest::Discover {
-            let is_of_version = ErrorCode(told.code) == ErrorCode::UNSUPPORTED_PROTOCOL_VERSION;
-            let data = told.data.filter(|_| is_of_version);
-            let error = ErrorData::new(ErrorCode(told.code), "", data);
-            return ServerJsonRpcMessage::error(error, Some(RequestId::Number(id)));
-        }
-        fault(id, OF_SERVER)
     }
 }
 
@@ -471,23 +303,8 @@ pub(super) fn failure_of(error: &ErrorData) -> Failure {
     if error.code == TOO_LARGE { Failure::TooLarge } else { Failure::Protocol }
 }
 
-fn fault(id: i64, code: ErrorCode) -> ServerJsonRpcMessage {
+pub(super) fn fault(id: i64, code: ErrorCode) -> ServerJsonRpcMessage {
     ServerJsonRpcMessage::error(ErrorData::new(code, "", None), Some(RequestId::Number(id)))
-}
-
-/// Decodes the result of a call. Blocks of unknown types are replaced, so that the others are kept.
-fn call_result(result: &str) -> Option<CallToolResult> {
-    if let Ok(told) = serde_json::from_str(result) {
-        return Some(told);
-    }
-    let mut told: Value = serde_json::from_str(result).ok()?;
-    for block in told.get_mut("content")?.as_array_mut()? {
-        if serde_json::from_value::<ContentBlock>(block.clone()).is_err() {
-            // An image counts as left out.
-            *block = serde_json::to_value(ContentBlock::image("", "")).ok()?;
-        }
-    }
-    serde_json::from_value(told).ok()
 }
 
 /// Returns the request that a notification cancels.
@@ -567,7 +384,9 @@ mod tests {
         let found = answer(&filter, text);
         assert!(!format!("{found:?}").contains("s3cret"));
         let ServerJsonRpcMessage::Response(response) = found else { panic!() };
-        let ServerResult::CallToolResult(mut result) = response.result else { panic!() };
+        let rmcp::model::ServerResult::CallToolResult(mut result) = response.result else {
+            panic!()
+        };
         assert_eq!(result.is_error, Some(true));
         let envelope = r#"{"result":,"jsonrpc":"2.0","id":8}"#;
         assert_eq!(bytes_of(&mut result), text.len() - envelope.len());

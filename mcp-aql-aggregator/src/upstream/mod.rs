@@ -1,11 +1,16 @@
 //! The upstream servers: each is started in the background, kept running, restarted when it exits,
 //! protected by a circuit breaker, and called according to its plan.
 
+mod answer_decoding;
 mod breaker;
 mod connection;
 mod failure;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "http")]
+mod http_filter;
+#[cfg(feature = "http")]
+mod http_replies;
 mod lifecycle;
 mod line_transport;
 mod message_filter;
@@ -13,6 +18,7 @@ mod message_start;
 mod notes;
 mod process;
 mod query;
+mod query_attempt;
 mod route;
 mod secrets;
 mod stats;

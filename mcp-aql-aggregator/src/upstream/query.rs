@@ -1,9 +1,8 @@
 //! Queries a server: waits until it is ready, makes the calls of its plan, and reports the outcome
 //! to the breaker.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use chrono::Utc;
@@ -12,12 +11,10 @@ use rmcp::model::{CallToolRequestParams, CallToolResponse, CallToolResult, Reque
 use rmcp::service::ServiceError;
 use tokio::time::{Instant, timeout_at};
 
-use super::breaker::BreakerPermit;
 use super::connection::{self, LiveConnection};
+use super::query_attempt::{AttemptFailure, CallFailure, Liveness, QueryAttempt};
 use super::stats::Stats;
-use super::{
-    Answers, CallAnswer, FailedCall, Failure, Route, RunState, Shared, message_filter, route,
-};
+use super::{Answers, CallAnswer, Failure, Route, RunState, Shared, message_filter, route};
 use crate::ask::{PlannedCall, display_name};
 use crate::items::{is_empty_answer, is_failure};
 
@@ -88,7 +85,7 @@ impl Shared {
     }
 
     /// Returns the time limit of the server within the deadline of a query.
-    fn whole_limit(&self) -> Duration {
+    pub(super) fn whole_limit(&self) -> Duration {
         self.limit().min(self.settings.deadline)
     }
 
@@ -250,136 +247,6 @@ struct CallContext<'a> {
     attempt: &'a QueryAttempt<'a>,
     path: String,
     label: String,
-}
-
-/// One query's use of a server: its time limit, and its report to the breaker.
-struct QueryAttempt<'s> {
-    shared: &'s Shared,
-    /// The breaker's permission; `None` after the outcome was reported.
-    pass: Option<BreakerPermit<'s>>,
-    begun: Instant,
-    until: Instant,
-    /// The time from the start to the deadline.
-    limit: Duration,
-    /// The time spent waiting for the server to become ready.
-    waited: Mutex<Duration>,
-    /// The time at which the first call was sent.
-    sent: OnceLock<Instant>,
-    is_answered: AtomicBool,
-}
-
-impl<'s> QueryAttempt<'s> {
-    fn new(shared: &'s Shared, pass: BreakerPermit<'s>, begun: Instant, until: Instant) -> Self {
-        Self {
-            shared,
-            pass: Some(pass),
-            begun,
-            until,
-            limit: until.saturating_duration_since(begun),
-            waited: Mutex::default(),
-            sent: OnceLock::new(),
-            is_answered: AtomicBool::new(false),
-        }
-    }
-
-    fn waited(&self) -> Duration {
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn has_waited(&self, more: Duration) {
-        *self.waited.lock().unwrap_or_else(PoisonError::into_inner) += more;
-    }
-
-    /// Returns what a failed call that took this long says about the server.
-    fn liveness(&self, failure: Failure, took: Duration) -> Liveness {
-        let whole = self.shared.whole_limit();
-        let is = |true_of: bool| if true_of { Liveness::Failing } else { Liveness::Alive };
-        match failure {
-            // Waiting for the start or for other calls may have left the server almost no time.
-            Failure::Timeout(_) if took * 10 < whole * 9 => Liveness::Unknown,
-            // A server that refuses a call is alive, unless it takes as long as a dead one.
-            _ => is(failure.is_of_server() || took * 2 >= whole),
-        }
-    }
-
-    fn settle(mut self, liveness: Liveness, failure: Option<Failure>) {
-        self.report(liveness, failure);
-    }
-
-    fn report(&mut self, liveness: Liveness, failure: Option<Failure>) {
-        let Some(pass) = self.pass.take() else { return };
-        match liveness {
-            Liveness::Unknown => {}
-            Liveness::Alive => pass.succeeded(),
-            Liveness::Failing => {
-                if pass.failed() {
-                    let why = failure.map_or_else(|| "given up".to_owned(), |it| it.to_string());
-                    let server = &self.shared.config.name;
-                    tracing::warn!(parent: &self.shared.span, server, failure = why, "circuit open");
-                    self.shared.doubted.notify_one();
-                }
-            }
-        }
-    }
-}
-
-impl Drop for QueryAttempt<'_> {
-    /// Reports a query that the caller abandoned. Otherwise clients that never wait longer would
-    /// query a dead server forever.
-    fn drop(&mut self) {
-        let waited = self.sent.get().map(Instant::elapsed).unwrap_or_default();
-        if waited * 2 >= self.shared.whole_limit() && !self.is_answered.load(Relaxed) {
-            self.report(Liveness::Failing, None);
-        }
-    }
-}
-
-/// The conclusion about the server from the outcome of a query.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Liveness {
-    /// The server was not called, or not for long.
-    Unknown,
-    Alive,
-    Failing,
-}
-
-/// A call that failed.
-#[derive(Debug)]
-struct CallFailure {
-    tool: String,
-    failure: Failure,
-    liveness: Liveness,
-}
-
-impl CallFailure {
-    fn to_failed_call(&self) -> FailedCall {
-        FailedCall { tool: display_name(&self.tool), failure: self.failure }
-    }
-}
-
-/// The reason why a query has no answer.
-#[derive(Debug)]
-struct AttemptFailure {
-    failure: Failure,
-    liveness: Liveness,
-    /// Whether a new session may succeed.
-    is_expired: bool,
-}
-
-impl AttemptFailure {
-    const fn not_called(failure: Failure) -> Self {
-        Self { failure, liveness: Liveness::Unknown, is_expired: false }
-    }
-
-    /// Summarizes calls that all failed by the worst of them.
-    fn of(failed: &[CallFailure], has_ended: bool, is_expired: bool) -> Self {
-        let worst = failed.iter().find(|call| call.liveness == Liveness::Failing);
-        let Some(told) = worst.or(failed.first()) else {
-            return Self::not_called(Failure::NoQueryTool);
-        };
-        let liveness = if has_ended { Liveness::Failing } else { told.liveness };
-        Self { failure: told.failure, liveness, is_expired }
-    }
 }
 
 /// Makes a call and returns the server's answer, or the failure in a fixed wording.

@@ -199,8 +199,13 @@ fn normalize_class(characters: &mut std::str::Chars<'_>) -> Result<String, Strin
     class.extend(images);
     class.push_str(if has_dash { "-]" } else { "]" });
     *characters = behind.get(1..).unwrap_or_default().chars();
+    Ok(alternatives(class, longer))
+}
+
+/// A class with the alternatives of several characters.
+fn alternatives(class: String, longer: BTreeSet<String>) -> String {
     if longer.is_empty() {
-        return Ok(class);
+        return class;
     }
     let mut alternatives = format!("{{{class}");
     for image in longer {
@@ -213,7 +218,7 @@ fn normalize_class(characters: &mut std::str::Chars<'_>) -> Result<String, Strin
         }
     }
     alternatives.push('}');
-    Ok(alternatives)
+    alternatives
 }
 
 /// The characters and ranges of a class, and whether it ends with a `-` that is a character of it.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::agent_state::{AgentState, ExecutionStatus, PersonRequest};
+use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
 use super::approvals::APPROVALS;
 use super::core::{PAGE_SIZE, SafetyCore};
 use super::records::{AGENTS, Target, read};
@@ -115,18 +115,7 @@ impl ApprovalQueue {
                     overview.more_agents = true;
                     continue;
                 }
-                overview.agents.push(AgentView {
-                    agent: agent.to_owned(),
-                    execution_id: execution.id.clone(),
-                    status: execution.status.as_str().to_owned(),
-                    steps: execution.steps,
-                    last_action: execution.last_action.clone(),
-                    directive: execution
-                        .directive
-                        .as_ref()
-                        .and_then(|directive| serde_json::to_value(directive).ok()),
-                    started_at: execution.started_at.unwrap_or(execution.made_at),
-                });
+                overview.agents.push(agent_view(agent, execution));
             }
         }
         let (approvals, strange) = self.0.open_approvals().await?;
@@ -136,6 +125,21 @@ impl ApprovalQueue {
             overview.requests.push(self.request(&approval.ask, agent));
         }
         Ok(overview)
+    }
+}
+
+fn agent_view(agent: &str, execution: &Execution) -> AgentView {
+    AgentView {
+        agent: agent.to_owned(),
+        execution_id: execution.id.clone(),
+        status: execution.status.as_str().to_owned(),
+        steps: execution.steps,
+        last_action: execution.last_action.clone(),
+        directive: execution
+            .directive
+            .as_ref()
+            .and_then(|directive| serde_json::to_value(directive).ok()),
+        started_at: execution.started_at.unwrap_or(execution.made_at),
     }
 }
 

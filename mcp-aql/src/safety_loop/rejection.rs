@@ -14,38 +14,10 @@ const REDACTED: &str = "[redacted]";
 /// Returns the error for the caller of an operation (choice G-03).
 pub(super) fn error(refusal: Rejection, agent: &str, now: DateTime<Utc>) -> OperationError {
     match refusal {
-        Rejection::Blocked { agent, challenge } => {
-            let error = denied(
-                match &challenge {
-                    Some(_) => {
-                        "The agent is blocked until a person verifies; ask for the code of the \
-                         challenge in the details and send it with verify_challenge"
-                    }
-                    None => {
-                        "The agent is blocked until a person lifts the block; \
-                         record_execution_step asks for a new challenge"
-                    }
-                },
-                "blocked",
-            )
-            .with_detail("agent", agent);
-            match challenge {
-                Some(id) => error.with_detail("challenge_id", id),
-                None => error,
-            }
-        }
+        Rejection::Blocked { agent, challenge } => blocked(&agent, challenge),
         Rejection::NotExecuting => OperationError::not_found("execution", agent)
             .with_detail("hint", "the agent has none: call execute_agent first"),
-        Rejection::Elsewhere { free_in: None } => denied(
-            "The agent executes in another session, and only that session may continue it",
-            "other_session",
-        ),
-        Rejection::Elsewhere { free_in: Some(seconds) } => denied(
-            "The agent executes in a session of another process, and only that session may continue it; if \
-             the process has ended, try again after the time in the details",
-            "other_session",
-        )
-        .with_detail("retry_after_seconds", seconds),
+        Rejection::Elsewhere { free_in } => elsewhere(free_in),
         Rejection::Busy => denied(
             "The agent executes with other parameters; call complete_execution or abort_execution \
              first",
@@ -89,6 +61,39 @@ pub(super) fn error(refusal: Rejection, agent: &str, now: DateTime<Utc>) -> Oper
                 .with_detail("window", "minute")
                 .with_detail("resets_at", clock::text(now + chrono::TimeDelta::seconds(wait)))
         }
+    }
+}
+
+fn blocked(agent: &str, challenge: Option<String>) -> OperationError {
+    let help = match &challenge {
+        Some(_) => {
+            "The agent is blocked until a person verifies; ask for the code of the \
+             challenge in the details and send it with verify_challenge"
+        }
+        None => {
+            "The agent is blocked until a person lifts the block; \
+             record_execution_step asks for a new challenge"
+        }
+    };
+    let error = denied(help, "blocked").with_detail("agent", agent);
+    match challenge {
+        Some(id) => error.with_detail("challenge_id", id),
+        None => error,
+    }
+}
+
+fn elsewhere(free_in: Option<u64>) -> OperationError {
+    match free_in {
+        None => denied(
+            "The agent executes in another session, and only that session may continue it",
+            "other_session",
+        ),
+        Some(seconds) => denied(
+            "The agent executes in a session of another process, and only that session may continue it; if \
+             the process has ended, try again after the time in the details",
+            "other_session",
+        )
+        .with_detail("retry_after_seconds", seconds),
     }
 }
 

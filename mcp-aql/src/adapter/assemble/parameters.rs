@@ -41,21 +41,8 @@ pub(super) fn parameters(
                 continue;
             }
         };
-        for parameter in specs {
-            let schema = types.input(parameter.schema);
-            let mut shape = compiler.schema(&schema);
-            compiler.constrain(&mut shape, parameter.constraints);
-            shape.sensitive = parameter.sensitive;
-            parameters.push(Parameter {
-                name: Arc::from(parameter.name),
-                spec: *parameter,
-                shape,
-                default: default_of(spec.name, parameter, problems),
-                input: None,
-                description: None,
-                type_name: None,
-            });
-        }
+        let own = specs.iter().map(|own| parameter(spec.name, own, types, compiler, problems));
+        parameters.extend(own);
     }
     if has_input != (spec.category == SemanticCategory::Update) {
         problems.push(if has_input {
@@ -64,9 +51,37 @@ pub(super) fn parameters(
             format!("operation `{}` is UPDATE and takes no `input: Update<…>`", spec.name)
         });
     }
+    check_names(spec.name, &parameters, problems);
+    parameters
+}
+
+/// A parameter of its own.
+fn parameter(
+    operation: &str,
+    spec: &ParameterSpec,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+) -> Parameter {
+    let schema = types.input(spec.schema);
+    let mut shape = compiler.schema(&schema);
+    compiler.constrain(&mut shape, spec.constraints);
+    shape.sensitive = spec.sensitive;
+    Parameter {
+        name: Arc::from(spec.name),
+        spec: *spec,
+        shape,
+        default: default_of(operation, spec, problems),
+        input: None,
+        description: None,
+        type_name: None,
+    }
+}
+
+/// Checks that the names of an operation's parameters are valid and different.
+fn check_names(operation: &str, parameters: &[Parameter], problems: &mut Vec<String>) {
     for (index, parameter) in parameters.iter().enumerate() {
         let name = &parameter.name;
-        let operation = spec.name;
         let earlier = parameters.get(..index).unwrap_or_default();
         if earlier.iter().any(|other| other.name == *name) {
             problems.push(format!("operation `{operation}` has two parameters called `{name}`"));
@@ -76,7 +91,6 @@ pub(super) fn parameters(
                 .push(format!("operation `{operation}`: parameter name `{name}` is not allowed"));
         }
     }
-    parameters
 }
 
 fn input_parameter(
