@@ -148,10 +148,6 @@ pub(crate) trait Service: Send + Sync {
     fn begin(&self) {}
 
     /// Starts what runs beside an adapter that serves by itself. Dropping the returned value stops it.
-    #[cfg_attr(
-        not(any(feature = "stdio", feature = "http")),
-        expect(dead_code, reason = "only transports serve")
-    )]
     fn start(&self) -> BoxFuture<'_, Result<Option<Box<dyn Any + Send>>>> {
         Box::pin(std::future::ready(Ok(None)))
     }

@@ -70,8 +70,8 @@ mod console;
 mod error;
 mod execution;
 #[cfg_attr(
-    not(all(feature = "limits", feature = "safety")),
-    expect(dead_code, reason = "an extension that uses it is switched off")
+    not(all(feature = "limits", feature = "safety", any(feature = "stdio", feature = "http"))),
+    expect(dead_code, reason = "an extension or a transport that uses it is switched off")
 )]
 mod extension;
 #[cfg_attr(

@@ -5,6 +5,7 @@ mod discover;
 mod fill;
 mod filters;
 mod parse;
+mod placeholder_context;
 mod schema;
 mod template;
 #[cfg(test)]

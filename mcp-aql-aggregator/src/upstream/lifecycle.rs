@@ -117,8 +117,7 @@ impl Shared {
                     if self.closing.is_cancelled() {
                         return;
                     }
-                    let has_held = since.elapsed() >= STABLE_AFTER;
-                    if has_held {
+                    if since.elapsed() >= STABLE_AFTER {
                         pause = MIN_RESTART_PAUSE;
                     }
                     // A server that exits occasionally is restarted at once; one that exits
@@ -127,7 +126,8 @@ impl Shared {
                     if is_expired {
                         continue;
                     }
-                    if has_held || has_served && pause == MIN_RESTART_PAUSE {
+                    if pause == MIN_RESTART_PAUSE && (has_served || since.elapsed() >= STABLE_AFTER)
+                    {
                         tracing::warn!(server = self.config.name, failure = %why, "restarting");
                         pause = MIN_RESTART_PAUSE * 2;
                         continue;
@@ -142,9 +142,8 @@ impl Shared {
             // The last lines of standard error should be available with the status.
             self.stderr_tail.wait_until_read().await;
             self.set(RunState::Failed(failure));
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = self.closing.cancelled() => return,
+            if self.closing.run_until_cancelled(tokio::time::sleep(pause)).await.is_none() {
+                return;
             }
             pause = (pause * 2).min(MAX_RESTART_PAUSE);
         }

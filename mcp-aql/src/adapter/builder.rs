@@ -264,10 +264,6 @@ impl AdapterBuilder {
     }
 
     /// Adds an extension. It replaces one of the same type.
-    #[cfg_attr(
-        not(any(feature = "safety", feature = "limits")),
-        expect(dead_code, reason = "no extension is available")
-    )]
     pub(crate) fn extension(mut self, extension: impl Extension + 'static) -> Self {
         self.settings.extend(Box::new(extension));
         self

@@ -20,10 +20,6 @@ impl Adapter {
     }
 
     /// The value that an extension has added.
-    #[cfg_attr(
-        not(feature = "safety"),
-        expect(dead_code, reason = "only the safety loop adds a value")
-    )]
     pub(crate) fn extension_value<T: Send + Sync + 'static>(&self) -> Option<&T> {
         self.inner.values.get()
     }
@@ -31,24 +27,6 @@ impl Adapter {
     /// The JSON text of `params` of a sample call of an operation.
     pub(crate) fn sample(&self, operation: &str) -> Option<&str> {
         self.inner.pipeline.catalog.sample(operation)
-    }
-}
-
-#[cfg(feature = "cli")]
-impl Adapter {
-    /// The rendered introspection.
-    pub(crate) fn introspection(&self) -> &crate::introspection::Introspection {
-        &self.inner.pipeline.catalog.introspection
-    }
-
-    /// The full entry of an operation, as JSON text.
-    pub(crate) fn operation_details(&self, operation: &str) -> Option<&str> {
-        crate::introspection::Source::in_full(&self.inner.pipeline.catalog, operation)
-    }
-
-    /// The executions.
-    pub(crate) fn execution_table(&self) -> &crate::execution::Executions {
-        &self.inner.pipeline.executions
     }
 }
 

@@ -1,12 +1,26 @@
 //! The adapter: all operations, called in the same process or through a transport.
 
 mod assemble;
+#[cfg_attr(
+    not(any(feature = "safety", feature = "limits")),
+    expect(dead_code, reason = "no extension is available")
+)]
 mod builder;
+#[cfg(feature = "cli")]
+mod command_line;
 mod config;
+#[cfg_attr(
+    not(feature = "safety"),
+    expect(dead_code, reason = "only the safety loop adds a value")
+)]
 mod internals;
 mod parts;
 #[cfg(feature = "limits")]
 mod rate_limits;
+#[cfg_attr(
+    not(any(feature = "stdio", feature = "http")),
+    expect(dead_code, reason = "only transports start services")
+)]
 mod serving;
 mod settings;
 

@@ -1,11 +1,9 @@
 //! The start and the end of serving clients.
 
-#[cfg(any(feature = "stdio", feature = "http"))]
 use std::any::Any;
 
 use super::Adapter;
 use crate::execution::EndScope;
-#[cfg(any(feature = "stdio", feature = "http"))]
 use crate::main_error::Result;
 
 impl Adapter {
@@ -28,7 +26,6 @@ impl Adapter {
 
     /// Starts what extensions run beside the adapter, such as the operator console. Dropping the returned values
     /// stops it.
-    #[cfg(any(feature = "stdio", feature = "http"))]
     pub(crate) async fn start_services(&self) -> Result<Vec<Box<dyn Any + Send>>> {
         let mut running = Vec::new();
         for service in &self.inner.services {

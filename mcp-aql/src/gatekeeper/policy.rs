@@ -48,7 +48,7 @@ pub struct Policy {
     pub(super) permission: Permission,
     pub(super) conditions: Vec<Condition>,
     pub(super) session: Option<Duration>,
-    pub(super) by_operator: bool,
+    pub(crate) by_operator: bool,
     pub(super) reason: Option<String>,
     /// Set if the policy comes from a file that can only make an adapter stricter.
     pub(super) from_project: bool,
@@ -101,14 +101,6 @@ impl Policy {
     #[must_use]
     pub fn for_session(mut self, time: Duration) -> Self {
         self.session = Some(time);
-        self
-    }
-
-    /// Requires the confirmation of a person, through a channel that the caller cannot reach.
-    #[cfg(feature = "safety")]
-    #[must_use]
-    pub fn by_operator(mut self) -> Self {
-        self.by_operator = true;
         self
     }
 

@@ -210,13 +210,11 @@ impl Context {
     }
 
     /// Adds to the usage that this call reports.
-    #[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits count usage"))]
     pub(crate) fn add_usage(&self, usage: super::Usage) {
         lock(&self.call.usage).add(usage);
     }
 
     /// The memory for limits that wrapped APIs report.
-    #[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits are reported"))]
     pub(crate) fn upstream(&self) -> Option<&dyn super::UpstreamMemory> {
         self.upstream.as_deref()
     }

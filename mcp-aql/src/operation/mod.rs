@@ -2,6 +2,7 @@
 
 mod arguments;
 mod composite;
+#[cfg_attr(not(feature = "limits"), expect(dead_code, reason = "only limits count usage"))]
 mod context;
 mod execution;
 mod extensions;

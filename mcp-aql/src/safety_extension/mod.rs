@@ -17,6 +17,7 @@ use crate::extension::{
     StartedExtension,
 };
 use crate::future::BoxFuture;
+use crate::gatekeeper::Policy;
 use crate::human_channel::Operator;
 use crate::main_error::Result;
 use crate::safety_loop::{
@@ -36,6 +37,15 @@ impl AdapterBuilder {
     /// a [`MemoryStore`](crate::store::MemoryStore).
     pub fn safety_loop(self, safety_loop: SafetyLoop) -> Self {
         self.extension(safety_loop)
+    }
+}
+
+impl Policy {
+    /// Requires the confirmation of a person, through a channel that the caller cannot reach.
+    #[must_use]
+    pub fn by_operator(mut self) -> Self {
+        self.by_operator = true;
+        self
     }
 }
 

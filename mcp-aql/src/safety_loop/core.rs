@@ -52,7 +52,6 @@ pub(crate) struct SafetyCore {
     last_heartbeat: Mutex<Option<DateTime<Utc>>>,
     /// Whether the executions of processes that are gone were ended.
     swept: AtomicBool,
-    #[cfg(feature = "console")]
     pub(crate) console: super::console_settings::ConsoleSettings,
     in_background: AtomicBool,
     pub(super) recent: RecentAudit,
@@ -78,7 +77,6 @@ impl SafetyCore {
             presented: Mutex::default(),
             last_heartbeat: Mutex::default(),
             swept: AtomicBool::new(false),
-            #[cfg(feature = "console")]
             console: settings.console.clone(),
             in_background: AtomicBool::new(false),
             recent,

@@ -26,6 +26,13 @@ mod config_table;
 mod console;
 #[cfg(feature = "console")]
 mod console_settings;
+#[cfg(not(feature = "console"))]
+#[path = "without_console_settings.rs"]
+mod console_settings;
+#[cfg_attr(
+    not(feature = "console"),
+    expect(dead_code, reason = "only the console reads its settings")
+)]
 mod core;
 mod directive;
 mod evaluation;

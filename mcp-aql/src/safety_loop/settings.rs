@@ -201,7 +201,6 @@ pub struct SafetyLoop {
     pub(super) timeout: Duration,
     pub(super) attempts: usize,
     pub(super) channels: Vec<Arc<dyn HumanChannel>>,
-    #[cfg(feature = "console")]
     pub(super) console: super::console_settings::ConsoleSettings,
 }
 
@@ -222,7 +221,6 @@ impl SafetyLoop {
             timeout: DEFAULT_TIMEOUT,
             attempts: DEFAULT_ATTEMPTS,
             channels: Vec::new(),
-            #[cfg(feature = "console")]
             console: super::console_settings::ConsoleSettings::default(),
         }
     }

@@ -8,11 +8,8 @@ use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::Value;
 
-use super::names::is_common_value;
+use super::names::{MIN_SECRET_BYTES, is_common_value};
 
-/// The minimum length of a text that is masked inside longer texts, in bytes. Shorter texts occur
-/// in many words.
-pub(super) const MIN_SECRET_BYTES: usize = 4;
 /// The minimum length of an encoded form, in bytes; shorter ones occur by chance.
 const MIN_ENCODED_BYTES: usize = 8;
 const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');

@@ -7,8 +7,8 @@ use std::fmt;
 use aho_corasick::AhoCorasick;
 use serde_json::Value;
 
-use super::forms::{MIN_SECRET_BYTES, forms, written_forms};
-use super::names::is_common_value;
+use super::forms::{forms, written_forms};
+use super::names::{MIN_SECRET_BYTES, is_common_value};
 
 /// The replacement of a secret.
 const MASK: &str = "***";

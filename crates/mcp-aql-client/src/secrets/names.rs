@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::forms::MIN_SECRET_BYTES;
-
+/// The minimum length of a text that is masked inside longer texts, in bytes. Shorter texts occur
+/// in many words.
+pub(super) const MIN_SECRET_BYTES: usize = 4;
 /// Parts of names of secrets, in lower case and without `_` and `-`.
 const PARTS: [&str; 13] = [
     "key",

@@ -1,0 +1,150 @@
+//! Determines whether the value of a placeholder could escape its context.
+
+use super::discover;
+use super::filters::Filter;
+use super::template::{PlaceholderSource, Segment, place};
+
+/// The place of a placeholder in a string.
+pub(super) struct PlaceholderContext {
+    pub(super) is_sql: bool,
+    /// The role of the argument that contains the string.
+    pub(super) role: ArgumentRole,
+    /// Whether the placeholder is within single quotes.
+    pub(super) is_within: bool,
+    /// Whether the placeholder is within double quotes.
+    pub(super) is_within_double: bool,
+    /// Whether the string has no other part.
+    pub(super) is_alone: bool,
+}
+
+impl PlaceholderContext {
+    /// Returns the reason why the value of a placeholder could escape its context.
+    pub(super) fn problem(&self, source: PlaceholderSource, filters: &[Filter]) -> Option<String> {
+        let with = |filter: Filter| place(source, &[filters, &[filter]].concat());
+        Some(match filters.last() {
+            Some(Filter::SqlString) if !self.is_within => format!(
+                "`sqlString` is only valid between single quotes: write '{}'",
+                place(source, filters)
+            ),
+            Some(Filter::SqlString) => return None,
+            _ if self.is_sql => {
+                let filters = filters.iter().filter(|it| **it != Filter::Raw).copied();
+                let quoted: Vec<_> = filters.chain([Filter::SqlString]).collect();
+                format!("a query in SQL could end its quotes: write '{}'", place(source, &quoted))
+            }
+            Some(Filter::Raw) => return None,
+            // A shell expands `$(…)` between double quotes, whatever stands around it there.
+            Some(Filter::ShellWord) if self.is_within || self.is_within_double => format!(
+                "`shellWord` adds quotes of its own, which end the quotes around it: write {} \
+                 without quotes around it",
+                place(source, filters)
+            ),
+            _ if self.is_within && self.role == ArgumentRole::Command => format!(
+                "a query could end these quotes: write {} without quotes around it, or '{}' if \
+                 any text will do",
+                with(Filter::ShellWord),
+                with(Filter::Raw)
+            ),
+            _ if self.is_within => format!(
+                "a query could end these quotes: write '{}', or '{}' if this is not SQL",
+                with(Filter::SqlString),
+                with(Filter::Raw)
+            ),
+            Some(last) if self.role.is_safe_with(*last) => return None,
+            None if self.role == ArgumentRole::Text && self.is_alone => return None,
+            _ => {
+                let role = self.role;
+                let fits: Vec<_> =
+                    role.filters().iter().map(|it| format!("`{}`", with(*it))).collect();
+                format!(
+                    "a query could change the meaning of {}: write {}, or `{}` if any text will do",
+                    role.name(),
+                    fits.join(" or "),
+                    with(Filter::Raw),
+                )
+            }
+        })
+    }
+}
+
+/// The role of an argument for the tool, as far as its name and its text show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum ArgumentRole {
+    /// Code to be executed.
+    Command,
+    Url,
+    Path,
+    Text,
+}
+
+impl ArgumentRole {
+    pub(super) fn of(name: &str, segments: &[Segment]) -> Self {
+        const COMMANDS: [&str; 12] = [
+            "bash",
+            "cmd",
+            "code",
+            "command",
+            "commandline",
+            "executable",
+            "exec",
+            "program",
+            "script",
+            "shell",
+            "sql",
+            "statement",
+        ];
+        const URLS: [&str; 6] = ["endpoint", "href", "link", "uri", "url", "urn"];
+        const PATHS: [&str; 11] = [
+            "cwd",
+            "dir",
+            "directory",
+            "file",
+            "filename",
+            "filepath",
+            "folder",
+            "path",
+            "pathname",
+            "root",
+            "workdir",
+        ];
+        let has_scheme = segments
+            .iter()
+            .any(|segment| matches!(segment, Segment::Literal(text) if text.contains("://")));
+        let words = discover::words(name);
+        // The last word decides, as in `repo_path`, `urls` and `fileName`, but not in
+        // `file_pattern`.
+        let mut words = words.iter().rev().map(|word| word.strip_suffix('s').unwrap_or(word));
+        let word = words.next().map(|last| if last == "name" { words.next() } else { Some(last) });
+        let word = word.flatten().unwrap_or_default();
+        match word {
+            _ if COMMANDS.contains(&word) => Self::Command,
+            _ if has_scheme || URLS.contains(&word) => Self::Url,
+            _ if PATHS.contains(&word) => Self::Path,
+            _ => Self::Text,
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Command => "this command",
+            Self::Url => "this URL",
+            Self::Path => "this path",
+            Self::Text => "the text around it",
+        }
+    }
+
+    /// Returns the filters to suggest.
+    pub(super) const fn filters(self) -> &'static [Filter] {
+        match self {
+            Self::Command => &[Filter::ShellWord],
+            Self::Url => &[Filter::PathSegment],
+            Self::Path => &[Filter::PathSegment, Filter::Glob],
+            Self::Text => &[Filter::PathSegment, Filter::ShellWord, Filter::Regex],
+        }
+    }
+
+    /// Returns whether a text cannot escape its context after this filter was the last one applied.
+    pub(super) fn is_safe_with(self, last: Filter) -> bool {
+        self == Self::Text || self.filters().contains(&last)
+    }
+}
