@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
+use mcp_aql::Limits;
 use mcp_aql::prelude::*;
 use mcp_aql::transport::{CallScope, Endpoint};
-use mcp_aql::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};

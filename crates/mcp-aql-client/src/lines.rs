@@ -32,11 +32,11 @@ pub enum LineEvent<'l> {
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// let mut lines = LineReader::new(&b"one\ntwo, which is long\nthr"[..]);
+/// let mut lines = LineReader::new(&b"one\ntwo, which is long\nthree"[..]);
 /// assert_eq!(lines.next(|| 10).await, LineEvent::Line(b"one"));
 /// assert_eq!(lines.next(|| 10).await, LineEvent::OversizedStart(b"two, which is long"));
 /// assert_eq!(lines.next(|| 10).await, LineEvent::OversizedEnd(b"two, which is long"));
-/// assert_eq!(lines.next(|| 10).await, LineEvent::End(b"thr"));
+/// assert_eq!(lines.next(|| 10).await, LineEvent::End(b"three"));
 /// # }
 /// ```
 #[derive(Debug)]
