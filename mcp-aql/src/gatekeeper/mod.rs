@@ -1,6 +1,7 @@
 //! The gates before an operation, in this order: blocked agents, trust and policies, the limit on
-//! executions, rate limits and quotas, confirmation. A call that passes them receives a [`Permit`], and no
-//! operation runs without one.
+//! executions, rate limits and quotas, confirmation. Operations only run if all gates admit the call.
+//!
+//! [`Policy`] and [`Trust`] configure them.
 
 mod adapter_info;
 mod call_tokens;

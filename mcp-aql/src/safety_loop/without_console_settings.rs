@@ -2,4 +2,4 @@
 
 /// The settings of the operator console, which does not exist.
 #[derive(Clone, Default)]
-pub(crate) struct ConsoleSettings;
+pub(crate) struct ConsoleSettings {}
