@@ -25,12 +25,9 @@ use crate::tightening::Tightening;
 /// applies the configuration to its own copy of the settings, and then starts it.
 ///
 /// All problems are added to `problems`, so that they are reported together.
-pub(crate) trait Extension: fmt::Debug + Send + Sync {
+pub(crate) trait Extension: Any + fmt::Debug + Send + Sync {
     /// Copies the settings.
     fn copy(&self) -> Box<dyn Extension>;
-
-    /// The settings as their own type.
-    fn as_any(&self) -> &dyn Any;
 
     /// The tables of the configuration file that belong to this extension.
     fn tables(&self) -> &'static [&'static str];

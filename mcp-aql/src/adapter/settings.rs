@@ -1,5 +1,6 @@
 //! The settings of an adapter.
 
+use std::any::Any;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -71,8 +72,9 @@ impl Default for Settings {
 impl Settings {
     /// Adds an extension. It replaces one of the same type.
     pub(super) fn extend(&mut self, extension: Box<dyn Extension>) {
-        let id = extension.as_any().type_id();
-        self.extensions.retain(|known| known.as_any().type_id() != id);
+        let type_of = |extension: &dyn Any| extension.type_id();
+        let own = type_of(&*extension);
+        self.extensions.retain(|known| type_of(&**known) != own);
         self.extensions.push(extension);
     }
 }

@@ -2,10 +2,9 @@
 
 use super::Pipeline;
 use super::validate::ValidCall;
-use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::execution::{ExecutionSlot, LimitReached};
-use crate::gatekeeper::{GateRequest, PermissionPlan, Permit};
+use crate::gatekeeper::{GateRequest, Permit, RetryCall};
 use crate::operation::{Context, ExecutionCall, Handler};
 use crate::request::Credentials;
 
@@ -15,13 +14,6 @@ pub(super) struct AdmittedCall<'a> {
     pub(super) permit: Permit,
     /// The place for the execution that the call begins.
     pub(super) slot: Option<ExecutionSlot>,
-}
-
-/// The call of `retry_execution` that makes a call again.
-#[derive(Clone, Copy)]
-pub(super) struct RetryCall<'a> {
-    pub(super) permission: &'a PermissionPlan,
-    pub(super) arguments: &'a [Argument],
 }
 
 impl Pipeline {
@@ -55,7 +47,7 @@ impl Pipeline {
                 _ => &call.credentials,
             },
             context,
-            retry: retry.map(|retry| (retry.permission, retry.arguments)),
+            retry,
             full: slot.as_ref().and_then(|slot| slot.as_ref().err().copied()),
         };
         let permit = self.gatekeeper.admit(request).await?;

@@ -8,12 +8,12 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::Value;
 
 use super::Pipeline;
-use super::admit::{AdmittedCall, RetryCall};
+use super::admit::AdmittedCall;
 use super::route::Routed;
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::execution::{ExecutionRecord, ExecutionState, PAGE_SIZES, Status};
-use crate::gatekeeper::GatedOperation;
+use crate::gatekeeper::{GatedOperation, RetryCall};
 use crate::operation::{
     Context, Envelope, ExecutionCall, Handler, OperationReturn, Outcome, Payload,
 };

@@ -97,10 +97,10 @@ impl Pipeline {
         let states = Arc::clone(&self.states);
         let envelope = operation.envelope.clone();
         let concurrency = Arc::clone(&self.concurrency);
-        let (usage, upstream) = (self.usage.clone(), self.upstream.clone());
-        let context = context.of(operation.spec.name);
+        let usage = self.usage.clone();
+        let context = context.clone();
         Box::new(move |execution: ExecutionContext, begin: Begin| {
-            let context = context.of_execution(execution.clone()).remembering(upstream);
+            let context = context.of_execution(execution.clone());
             let call = Call {
                 arguments: valid.arguments.into_iter(),
                 context: context.clone(),

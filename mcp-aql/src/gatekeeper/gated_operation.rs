@@ -1,8 +1,9 @@
 //! An operation with the gates before its calls.
 
 use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 
-use super::PermissionPlan;
+use super::{Gate, PermissionPlan};
 use crate::operation::RegisteredOperation;
 
 /// A registered operation with the gates before its calls.
@@ -15,10 +16,10 @@ pub(crate) struct GatedOperation {
 }
 
 /// The gates that examine the calls of an operation.
-#[derive(Debug, Clone, Default)]
+#[derive(Default)]
 pub(crate) struct OperationGates {
-    /// The indexes of the gates, in their order.
-    pub(super) gates: Vec<usize>,
+    /// The gates, in their order.
+    pub(super) gates: Vec<Arc<dyn Gate>>,
     /// Whether a gate reads the arguments of calls.
     pub(crate) read_arguments: bool,
 }

@@ -37,7 +37,7 @@ pub(crate) use gated_operation::{GatedOperation, OperationGates};
 pub(crate) use permission_plan::PermissionPlan;
 pub(crate) use policy::PolicyTable;
 pub use policy::{Condition, Permission, Policy};
-pub(crate) use request::GateRequest;
+pub(crate) use request::{GateRequest, RetryCall};
 pub(crate) use settings::{GateSettings, GateTable, delta};
 pub(crate) use token::TokenClaim;
 pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
@@ -79,10 +79,10 @@ impl Gatekeeper {
     /// Determines which gates examine the calls of an operation.
     pub(crate) fn plan(&self, operation: &GatedOperation) -> OperationGates {
         let mut plan = OperationGates::default();
-        for (index, gate) in self.gates.iter().enumerate() {
+        for gate in &self.gates {
             let calls = gate.plan(operation);
             if calls != GatePlan::Never {
-                plan.gates.push(index);
+                plan.gates.push(Arc::clone(gate));
             }
             plan.read_arguments |= calls == GatePlan::ByArguments;
         }
@@ -91,24 +91,19 @@ impl Gatekeeper {
 
     /// Admits a call or returns the error of the gate that stops it (REQ-GATE-01, REQ-GATE-03).
     pub(crate) async fn admit(&self, request: GateRequest<'_>) -> Result<Permit, OperationError> {
-        // The operation of a retry is examined by all gates, because the retry may require a confirmation.
-        let all: Vec<usize>;
         let planned = match request.retry {
             None => &request.operation.gates.gates,
-            Some(_) => {
-                all = (0..self.gates.len()).collect();
-                &all
-            }
+            // The retry may require a confirmation, whatever the operation requires.
+            Some(_) => &self.gates,
         };
-        let concerns =
-            |index: &&usize| self.gates.get(**index).is_some_and(|gate| gate.concerns(&request));
-        if !planned.iter().any(|index| concerns(&index)) {
+        let concerned: Vec<_> = planned.iter().filter(|gate| gate.concerns(&request)).collect();
+        if concerned.is_empty() {
             return Ok(Permit::default());
         }
         // Boxed, so that the future of a call that no gate stops stays small.
         Box::pin(async {
             let mut tickets = Vec::new();
-            for gate in planned.iter().filter(concerns).filter_map(|index| self.gates.get(*index)) {
+            for gate in concerned {
                 tickets.extend(gate.admit(request).await?);
             }
             self.commit(tickets).await
@@ -117,8 +112,10 @@ impl Gatekeeper {
     }
 
     /// Commits the tickets of a call: one write of the store uses up all of them or none (REQ-TOK-10).
-    async fn commit(&self, tickets: Vec<Box<dyn Ticket + '_>>) -> Result<Permit, OperationError> {
-        let mut tickets = tickets;
+    async fn commit(
+        &self,
+        mut tickets: Vec<Box<dyn Ticket + '_>>,
+    ) -> Result<Permit, OperationError> {
         match self.write(&mut tickets).await {
             Ok(()) => {
                 // The tickets of earlier gates refer to a call that later gates have confirmed.

@@ -25,9 +25,16 @@ pub(crate) struct GateRequest<'a> {
     pub(crate) context: &'a Context,
     /// The retry that makes this call again. If the retry requires a confirmation, this call does too: one
     /// request can carry only one token, and the token is for the operation that runs.
-    pub(crate) retry: Option<(&'a PermissionPlan, &'a [Argument])>,
+    pub(crate) retry: Option<RetryCall<'a>>,
     /// Set if the limit on executions is reached.
     pub(crate) full: Option<LimitReached>,
+}
+
+/// A call of `retry_execution`, which makes another call again.
+#[derive(Clone, Copy)]
+pub(crate) struct RetryCall<'a> {
+    pub(crate) permission: &'a PermissionPlan,
+    pub(crate) arguments: &'a [Argument],
 }
 
 /// The ids in an audit entry of a gate.
@@ -64,7 +71,7 @@ impl<'a> GateRequest<'a> {
     pub(super) fn decision(&self) -> Decision<'a> {
         let own = self.operation.permission.decide(self.arguments);
         match (self.retry, &self.operation.handler) {
-            (Some((retry, arguments)), _) => own.combined_with_retry(retry.decide(arguments)),
+            (Some(retry), _) => own.combined_with_retry(retry.permission.decide(retry.arguments)),
             (None, Handler::Execution(ExecutionCall::Retry)) => own.without_confirmation(),
             (None, _) => own,
         }

@@ -1,6 +1,5 @@
 //! Rate limits as an extension of an adapter.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use super::settings::LimitTables;
@@ -19,10 +18,6 @@ pub(crate) struct LimitsExtension(pub(crate) Option<RateLimits>);
 impl Extension for LimitsExtension {
     fn copy(&self) -> Box<dyn Extension> {
         Box::new(self.clone())
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
     }
 
     fn tables(&self) -> &'static [&'static str] {

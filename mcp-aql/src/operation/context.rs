@@ -101,7 +101,7 @@ impl Context {
     pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
         let CallScope { session, label, extensions, .. } = self.scope().clone();
         let scope = CallScope { session, label, extensions, ..CallScope::default() };
-        Self::with(self.operation, scope, Some(execution))
+        Self::with(self.operation, scope, Some(execution)).remembering(self.upstream.clone())
     }
 
     fn with(

@@ -74,10 +74,6 @@ impl Extension for SafetyLoop {
         Box::new(self.clone())
     }
 
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
     fn tables(&self) -> &'static [&'static str] {
         &["safety_loop"]
     }

@@ -57,14 +57,11 @@ fn check_keys(
 ) -> Result<Vec<String>, toml_edit::de::Error> {
     let of_extensions = extensions.iter().flat_map(|extension| extension.tables());
     let known: Vec<_> = KEYS.iter().chain(of_extensions).copied().collect();
-    let optional: Vec<_> = EXTENSION_TABLES.iter().map(|(table, _)| *table).collect();
-    let keys = RootKeys { known: &known, optional: &optional, found: Vec::new() };
-    let found = keys.check(text)?;
-    let methods = EXTENSION_TABLES.iter().filter(|(table, _)| found.contains(table));
-    let problems = methods.map(|(table, method)| {
+    let keys = RootKeys { known: &known, optional: EXTENSION_TABLES, found: Vec::new() };
+    let problems = keys.check(text)?.into_iter().map(|table| {
         format!(
             "`{table}` is configured, and the adapter has no extension that reads it: add \
-             `.{method}(…)`, or remove the table"
+             `.{table}(…)`, or remove the table"
         )
     });
     Ok(problems.collect())
@@ -122,8 +119,8 @@ pub(super) const KEYS: &[&str] = &[
     "gatekeeper",
 ];
 
-/// The tables of extensions that only the builder can add, with the method that does so.
-const EXTENSION_TABLES: &[(&str, &str)] = &[("safety_loop", "safety_loop")];
+/// The tables of extensions that only a method of the builder adds, which has the same name.
+const EXTENSION_TABLES: &[&str] = &["safety_loop"];
 
 /// The reasons why a configuration file cannot be used.
 #[derive(Debug, thiserror::Error)]
