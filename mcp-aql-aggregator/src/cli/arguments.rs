@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand};
 use mcp_aql_aggregator::plain::{MAX_RESULTS, MIN_RESULTS};
+
+use super::face::Face;
+use super::http::HttpArgs;
 
 /// One query over many MCP servers, one ranked answer
 #[derive(Debug, Parser)]
@@ -43,7 +46,6 @@ pub(crate) enum Command {
         /// The interface that clients see
         #[arg(long, value_enum, default_value_t = Face::Plain)]
         face: Face,
-        #[cfg(feature = "http")]
         #[command(flatten)]
         http: HttpArgs,
     },
@@ -81,42 +83,6 @@ pub(crate) struct ConfigArgs {
     /// The servers: a client's own mcpServers, with an aggregator section beside it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: PathBuf,
-}
-
-/// The interface that clients see.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Face {
-    /// The tool mcp__proxy__aggregator__query
-    Plain,
-    /// An MCP-AQL adapter: search_servers, list_servers, get_server
-    McpAql,
-}
-
-/// Options for serving over HTTP.
-#[cfg(feature = "http")]
-#[derive(Debug, Args)]
-pub(crate) struct HttpArgs {
-    /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) http: Option<std::net::SocketAddr>,
-    /// Also accept requests to this host
-    #[arg(long, value_name = "HOST", requires = "http")]
-    allow_host: Vec<String>,
-    /// Also accept requests from pages of this origin: scheme, host and port
-    #[arg(long, value_name = "ORIGIN", requires = "http")]
-    allow_origin: Vec<String>,
-    /// Allow an address that other machines can reach
-    #[arg(long, requires = "http")]
-    allow_remote: bool,
-}
-
-#[cfg(feature = "http")]
-impl HttpArgs {
-    pub(crate) fn options(self) -> mcp_aql::HttpOptions {
-        let options = mcp_aql::HttpOptions::new().allow_remote(self.allow_remote);
-        let options = self.allow_host.into_iter().fold(options, mcp_aql::HttpOptions::allow_host);
-        self.allow_origin.into_iter().fold(options, mcp_aql::HttpOptions::allow_origin)
-    }
 }
 
 fn results(text: &str) -> Result<usize, String> {

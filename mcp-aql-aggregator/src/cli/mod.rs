@@ -2,8 +2,19 @@
 
 mod arguments;
 mod check;
+mod face;
+#[cfg(feature = "http")]
+mod http;
+#[cfg(not(feature = "http"))]
+#[path = "without_http.rs"]
+mod http;
 mod output;
 mod serve;
+#[cfg(unix)]
+mod signals;
+#[cfg(not(unix))]
+#[path = "without_signals.rs"]
+mod signals;
 mod table;
 
 use std::process::ExitCode;
@@ -13,6 +24,7 @@ use clap::Parser as _;
 use mcp_aql_aggregator::{Aggregator, Config, Query, QueryError, ServerStatus};
 
 use arguments::{Arguments, Command, ConfigArgs};
+use signals::shutdown_signal;
 
 /// The delay after which servers that are still starting are reported.
 const STARTING_REPORT_DELAY: Duration = Duration::from_secs(2);
@@ -71,15 +83,9 @@ fn run(command: Command) -> Result<Outcome, String> {
 
 async fn work(command: Command) -> Result<Outcome, String> {
     match command {
-        #[cfg(feature = "http")]
         Command::Serve { configured, face, http } => {
             let stop = shutdown_signal();
             serve::serve(&start(&configured)?, face, http, stop).await
-        }
-        #[cfg(not(feature = "http"))]
-        Command::Serve { configured, face } => {
-            let stop = shutdown_signal();
-            serve::serve(&start(&configured)?, face, stop).await
         }
         Command::Query { configured, text, max_results, servers, json } => {
             let mut query = Query::new(text);
@@ -160,43 +166,4 @@ async fn report_slow_start<T>(aggregator: &Aggregator, work: impl Future<Output 
         output::print_message(&format!("still starting: {}", starting.join(", ")));
     }
     work.await
-}
-
-/// Waits for Ctrl-C or a termination signal. The handlers are installed by the call itself, not by
-/// the first poll, so that a signal during start-up also ends the servers.
-fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        let on_signal = |kind| {
-            let heard = signal(kind);
-            async move {
-                match heard {
-                    Ok(mut signal) => {
-                        signal.recv().await;
-                    }
-                    // Without a handler the signal keeps its default action.
-                    Err(_) => std::future::pending().await,
-                }
-            }
-        };
-        let interrupted = on_signal(SignalKind::interrupt());
-        let terminated = on_signal(SignalKind::terminate());
-        // The terminal was closed.
-        let hung_up = on_signal(SignalKind::hangup());
-        async move {
-            tokio::select! {
-                () = interrupted => {}
-                () = terminated => {}
-                () = hung_up => {}
-            }
-        }
-    }
-    #[cfg(not(unix))]
-    async {
-        if tokio::signal::ctrl_c().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
 }

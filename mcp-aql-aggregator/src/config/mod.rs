@@ -9,6 +9,11 @@ mod servers;
 mod settings;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "http")]
+mod url;
+#[cfg(not(feature = "http"))]
+#[path = "without_url.rs"]
+mod url;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

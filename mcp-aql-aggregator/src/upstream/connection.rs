@@ -17,6 +17,7 @@ use rmcp::service::{
 use rmcp::transport::Transport;
 use tokio::time::{Instant, timeout};
 
+use super::http::{HttpServer, HttpTransport};
 use super::line_transport::LineTransport;
 use super::message_filter::{self, MessageFilter};
 use super::process::{EXIT_GRACE_PERIOD, Start};
@@ -121,18 +122,15 @@ impl Connection {
                 *process = Some(started);
                 handshake(shared, LineTransport::new(stdout, stdin, Arc::clone(filter))).await
             }
-            #[cfg(feature = "http")]
             How::Http { url, headers } => {
                 let allowed = &shared.settings.allow_http_hosts;
                 let may_be_plain =
                     |host: &str| allowed.iter().any(|allowed| allowed.eq_ignore_ascii_case(host));
                 let note = |cause: &str| shared.note(cause);
-                let (server, url) = super::http::HttpServer::new(url, headers, may_be_plain, note)?;
-                let http = super::http::HttpTransport::new(server, url, Arc::clone(filter));
-                handshake(shared, http).await
+                let (server, url) = HttpServer::new(url, headers, may_be_plain, note)?;
+                let transport = HttpTransport::new(server, url, Arc::clone(filter));
+                handshake(shared, transport).await
             }
-            #[cfg(not(feature = "http"))]
-            How::Http { .. } => Err(Failure::FailedToStart),
         }
     }
 

@@ -7,7 +7,6 @@ use std::time::Duration;
 /// message may contain a password or address the model that reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "some only occur over HTTP"))]
 pub(crate) enum Failure {
     /// The server did not answer within this time.
     Timeout(Duration),

@@ -4,8 +4,12 @@
 mod answer_decoding;
 mod breaker;
 mod connection;
+#[cfg_attr(not(feature = "http"), expect(dead_code, reason = "some only occur over HTTP"))]
 mod failure;
 #[cfg(feature = "http")]
+mod http;
+#[cfg(not(feature = "http"))]
+#[path = "without_http.rs"]
 mod http;
 #[cfg(feature = "http")]
 mod http_filter;

@@ -1,0 +1,27 @@
+//! Stands in for serving over HTTP if the feature `http` is off.
+
+use clap::Args;
+use mcp_aql_aggregator::Aggregator;
+
+use super::face::Face;
+
+/// No options.
+#[derive(Debug, Args)]
+pub(crate) struct HttpArgs {}
+
+impl HttpArgs {
+    /// Returns `false`: there is no option for HTTP.
+    pub(super) const fn is_requested(&self) -> bool {
+        false
+    }
+
+    /// Serves nothing.
+    pub(super) async fn serve(
+        self,
+        _: &Aggregator,
+        _: Face,
+        _: impl Future<Output = ()>,
+    ) -> Result<(), String> {
+        Ok(())
+    }
+}

@@ -1,0 +1,10 @@
+//! The end of the command on systems without the signals of Unix.
+
+/// Waits for Ctrl-C.
+pub(super) fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
+    async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
