@@ -3,9 +3,9 @@
 
     scripts/aggregator.py [--write] [COMMAND]      default: target/release/mcp-aql-aggregator
 
-The servers are those of mcp-aql-aggregator/examples/servers.json: five from npm, four from PyPI, and
+The servers are those of crates/mcp-aql-aggregator/examples/servers.json: five from npm, four from PyPI, and
 examples/tasks, which is expected beside COMMAND and queried as an MCP-AQL adapter. Eight answer queries, two offer
-nothing that can be queried. Their content is artificial: mcp-aql-aggregator/examples/pages and the data below. The
+nothing that can be queried. Their content is artificial: crates/mcp-aql-aggregator/examples/pages and the data below. The
 clients are MCP's SDK for Python, over standard input and output and over HTTP, and the Inspector's command line.
 
 Exits with 1 at the first failed check. One check compares the book's output, without times, with the current one.
@@ -37,7 +37,7 @@ import pypi
 import sdk
 
 ROOT = Path(__file__).resolve().parent.parent
-EXAMPLES = ROOT / "mcp-aql-aggregator" / "examples"
+EXAMPLES = ROOT / "crates" / "mcp-aql-aggregator" / "examples"
 CHAPTER = ROOT / "book" / "src" / "aggregator.md"
 CLIENT = Path(__file__).with_name("sdk_client.py")
 BLOCK = re.compile(r"(?<=<!-- transcript -->\n).*?(?=<!-- /transcript -->)", re.DOTALL)

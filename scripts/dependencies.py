@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # Used by the expansions of macros, or for their features only.
 USED_UNSEEN = {"schemars"}
 
-# mcp-aql and its own crates, which no other server contains.
-OWN = {"mcp-aql", "mcp-aql-derive", "mcp-aql-protocol", "mcp-aql-text"}
+# The names of mcp-aql and its own crates, which no other server contains, start with this.
+OWN = "mcp-aql"
 # The maximum number of further crates that the default features may add to those of an rmcp server on standard input
 # and output.
 MAX_ADDED = 25
@@ -50,7 +50,7 @@ def added():
     """Returns the third-party crates that the same server needs with mcp-aql but not with plain rmcp."""
     with tempfile.TemporaryDirectory() as scratch:
         ours, peer = (crates(peers.make(Path(scratch) / side, side)) for side in ("ours", "peer"))
-    return sorted(crate for crate in ours - peer if crate.split()[0] not in OWN)
+    return sorted(crate for crate in ours - peer if not crate.startswith(OWN))
 
 
 def main():

@@ -17,7 +17,7 @@ from xml.sax.saxutils import escape
 
 ROOT = Path(__file__).resolve().parent.parent
 IMAGES = ROOT / "book/src/images"
-STAGES = ROOT / "mcp-aql/src/call"
+STAGES = ROOT / "crates/mcp-aql-core/src/call"
 
 # Sizes in pixels.
 BOX_WIDTH, BOX_HEIGHT = 196, 44

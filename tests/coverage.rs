@@ -20,16 +20,7 @@ const AREAS: [&str; 30] = [
 ];
 
 /// The directories that are searched for tests.
-const SOURCES: [&str; 8] = [
-    "crates",
-    "tests",
-    "mcp-aql/src",
-    "mcp-aql/tests",
-    "mcp-aql-aggregator",
-    "mcp-aql-derive",
-    "mcp-aql-conformance",
-    "examples",
-];
+const SOURCES: [&str; 5] = ["crates", "tests", "mcp-aql/tests", "mcp-aql-derive", "examples"];
 
 /// The number of requirements.
 const TOTAL: usize = 404;
@@ -226,7 +217,7 @@ fn problems(
     }
     for (path, text) in sources {
         // The checks of the conformance runner name their requirements in code.
-        let cited = match path.starts_with("mcp-aql-conformance/") {
+        let cited = match path.starts_with("crates/mcp-aql-conformance/") {
             true => citations(text),
             false => citations(&comments(&text.lines().collect::<Vec<_>>())),
         };
@@ -316,7 +307,7 @@ fn every_rule_of_the_page_is_checked() {
         assert!(found.iter().any(|problem| problem.contains(said)), "{said}: {found:?}");
     }
     let sources = BTreeMap::from([(
-        "mcp-aql-conformance/src/checks/a.rs".to_owned(),
+        "crates/mcp-aql-conformance/src/checks/a.rs".to_owned(),
         "requirements: &[\"REQ-RQ-98\"]".to_owned(),
     )]);
     let found = problems("", &requirements, &tests(), &sources);

@@ -1,5 +1,7 @@
 //! The adapter of the MCP tests as a program, to be driven from outside.
 
+use mcp_aql::cli::RunAdapter as _;
+
 #[path = "../tests/support/adapter.rs"]
 #[allow(missing_docs, unreachable_pub, dead_code, reason = "shared with the tests")]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "the fixture of tests")]

@@ -38,12 +38,15 @@ mod query {
 }
 
 #[cfg(not(feature = "limits"))]
+pub use limits::{ReportUsage, WithRateLimits};
+
+#[cfg(not(feature = "limits"))]
 mod limits {
     use std::future::{Ready, ready};
 
-    use crate::adapter::AdapterBuilder;
-    use crate::error::OperationError;
-    use crate::operation::Context;
+    use crate::AdapterBuilder;
+    use crate::Context;
+    use crate::OperationError;
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
@@ -53,19 +56,23 @@ mod limits {
     )]
     pub trait LimitsFeature {}
 
-    impl AdapterBuilder {
+    /// Stands in for the methods of the feature.
+    pub trait WithRateLimits: Sized {
         #[doc(hidden)]
-        pub fn rate_limits<L: LimitsFeature>(self, _limits: L) -> Self {
+        fn rate_limits<L: LimitsFeature>(self, _limits: L) -> Self {
             self
         }
     }
 
-    impl Context {
+    impl WithRateLimits for AdapterBuilder {}
+
+    /// Stands in for the methods of the feature.
+    pub trait ReportUsage {
         #[doc(hidden)]
-        pub fn report_usage<U: LimitsFeature>(&self, _usage: U) {}
+        fn report_usage<U: LimitsFeature>(&self, _usage: U) {}
 
         #[doc(hidden)]
-        pub fn upstream_answered(
+        fn upstream_answered(
             &self,
             _status: u16,
             _headers: &[(&str, &str)],
@@ -76,12 +83,17 @@ mod limits {
             ready(Ok(()))
         }
     }
+
+    impl ReportUsage for Context {}
 }
 
 #[cfg(not(feature = "safety"))]
+pub use safety::{ByOperator, OperatorAccess, WithSafetyLoop};
+
+#[cfg(not(feature = "safety"))]
 mod safety {
-    use crate::adapter::{Adapter, AdapterBuilder};
-    use crate::gatekeeper::Policy;
+    use crate::Policy;
+    use crate::{Adapter, AdapterBuilder};
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
@@ -91,16 +103,20 @@ mod safety {
     )]
     pub trait SafetyFeature {}
 
-    impl AdapterBuilder {
+    /// Stands in for the methods of the feature.
+    pub trait WithSafetyLoop: Sized {
         #[doc(hidden)]
-        pub fn safety_loop<S: SafetyFeature>(self, _safety_loop: S) -> Self {
+        fn safety_loop<S: SafetyFeature>(self, _safety_loop: S) -> Self {
             self
         }
     }
 
-    impl Adapter {
+    impl WithSafetyLoop for AdapterBuilder {}
+
+    /// Stands in for the methods of the feature.
+    pub trait OperatorAccess {
         #[doc(hidden)]
-        pub fn operator<O>(&self) -> Option<O>
+        fn operator<O>(&self) -> Option<O>
         where
             for<'a> &'a (): SafetyFeature,
         {
@@ -108,45 +124,32 @@ mod safety {
         }
     }
 
-    impl Policy {
+    impl OperatorAccess for Adapter {}
+
+    /// Stands in for the methods of the feature.
+    pub trait ByOperator: Sized {
         #[doc(hidden)]
         #[must_use]
-        pub fn by_operator(self) -> Self
+        fn by_operator(self) -> Self
         where
             for<'a> &'a (): SafetyFeature,
         {
             self
         }
     }
+
+    impl ByOperator for Policy {}
 }
 
-#[cfg(all(feature = "safety", not(feature = "console")))]
-mod console {
-    use crate::safety_loop::SafetyLoop;
-
-    /// The bound of every stand-in. No type implements it.
-    #[diagnostic::on_unimplemented(
-        message = "the feature `console` of `mcp-aql` is off, and this needs it",
-        label = "needs the feature `console`",
-        note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"console\"] }}` in Cargo.toml, with the features that are there already"
-    )]
-    pub trait ConsoleFeature {}
-
-    impl SafetyLoop {
-        #[doc(hidden)]
-        #[must_use]
-        pub fn console<O: ConsoleFeature>(self, _options: O) -> Self {
-            self
-        }
-    }
-}
+#[cfg(not(feature = "http"))]
+pub use http::ServeHttp;
 
 #[cfg(not(feature = "http"))]
 mod http {
     use std::future::{Ready, ready};
 
-    use crate::adapter::Adapter;
-    use crate::main_error::Result;
+    use crate::Adapter;
+    use crate::Result;
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
@@ -156,17 +159,18 @@ mod http {
     )]
     pub trait HttpFeature {}
 
-    impl Adapter {
+    /// Stands in for the methods of the feature.
+    pub trait ServeHttp {
         #[doc(hidden)]
-        pub fn router<O: HttpFeature>(&self, _options: &O) {}
+        fn router<O: HttpFeature>(&self, _options: &O) {}
 
         #[doc(hidden)]
-        pub fn serve_http<A, O: HttpFeature>(&self, _address: A, _options: O) -> Ready<Result> {
+        fn serve_http<A, O: HttpFeature>(&self, _address: A, _options: O) -> Ready<Result> {
             ready(Ok(()))
         }
 
         #[doc(hidden)]
-        pub fn serve_listener<L, O: HttpFeature, S>(
+        fn serve_listener<L, O: HttpFeature, S>(
             &self,
             _listener: L,
             _options: O,
@@ -175,14 +179,19 @@ mod http {
             ready(Ok(()))
         }
     }
+
+    impl ServeHttp for Adapter {}
 }
+
+#[cfg(not(feature = "stdio"))]
+pub use stdio::ServeStdio;
 
 #[cfg(not(feature = "stdio"))]
 mod stdio {
     use std::future::{Ready, ready};
 
-    use crate::adapter::Adapter;
-    use crate::main_error::Result;
+    use crate::Adapter;
+    use crate::Result;
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
@@ -192,24 +201,30 @@ mod stdio {
     )]
     pub trait StdioFeature {}
 
-    impl Adapter {
+    /// Stands in for the methods of the feature.
+    pub trait ServeStdio {
         #[doc(hidden)]
-        pub fn serve_stdio(&self) -> Ready<Result>
+        fn serve_stdio(&self) -> Ready<Result>
         where
             for<'a> &'a (): StdioFeature,
         {
             ready(Ok(()))
         }
     }
+
+    impl ServeStdio for Adapter {}
 }
+
+#[cfg(not(feature = "cli"))]
+pub use cli::RunAdapter;
 
 #[cfg(not(feature = "cli"))]
 mod cli {
     use std::future::{Ready, ready};
     use std::process::ExitCode;
 
-    use crate::adapter::Adapter;
-    use crate::main_error::Result;
+    use crate::Adapter;
+    use crate::Result;
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
@@ -219,9 +234,10 @@ mod cli {
     )]
     pub trait CliFeature {}
 
-    impl Adapter {
+    /// Stands in for the methods of the feature.
+    pub trait RunAdapter {
         #[doc(hidden)]
-        pub fn run(&self) -> Ready<Result>
+        fn run(&self) -> Ready<Result>
         where
             for<'a> &'a (): CliFeature,
         {
@@ -229,7 +245,7 @@ mod cli {
         }
 
         #[doc(hidden)]
-        pub fn run_with_args<A>(&self, _args: A) -> Ready<Result<ExitCode>>
+        fn run_with_args<A>(&self, _args: A) -> Ready<Result<ExitCode>>
         where
             for<'a> &'a (): CliFeature,
         {
@@ -237,8 +253,10 @@ mod cli {
         }
 
         #[doc(hidden)]
-        pub fn run_command<O: CliFeature>(&self, _options: O) -> Ready<Result> {
+        fn run_command<O: CliFeature>(&self, _options: O) -> Ready<Result> {
             ready(Ok(()))
         }
     }
+
+    impl RunAdapter for Adapter {}
 }

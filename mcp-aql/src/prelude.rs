@@ -1,5 +1,27 @@
 //! The usual imports of an adapter: `use mcp_aql::prelude::*;`.
+//!
+//! The traits add methods to the types of the other imports: `Adapter::run`, `Adapter::serve` and so on.
 
+#[cfg(feature = "cli")]
+pub use mcp_aql_cli::command::RunAdapter;
+#[cfg(feature = "safety")]
+pub use mcp_aql_safety::{ByOperator, WithSafetyLoop, operator::OperatorAccess};
+#[cfg(feature = "http")]
+pub use mcp_aql_server::ServeHttp;
+#[cfg(feature = "stdio")]
+pub use mcp_aql_server::ServeStdio;
+pub use mcp_aql_server::ServeStream;
+pub use schemars::JsonSchema;
+
+#[cfg(not(all(
+    feature = "cli",
+    feature = "http",
+    feature = "limits",
+    feature = "query",
+    feature = "safety",
+    feature = "stdio"
+)))]
+pub use crate::missing_feature::*;
 pub use crate::query::PageInfo;
 pub use crate::query::RelationshipGraph;
 pub use crate::{
@@ -7,4 +29,3 @@ pub use crate::{
     OperationError, OrInternal, Page, ParamGroup, RelationshipQuery, Resource, Session, Severity,
     State, Update, UpdateInput, Warning, computed_fields, operation, operations,
 };
-pub use schemars::JsonSchema;

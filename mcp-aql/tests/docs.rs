@@ -403,8 +403,8 @@ fn the_page_loads_nothing() {
     }
     assert!(attributes.iter().any(|(tag, _, value)| tag == "a" && value.starts_with("https://")));
     for (name, own) in [
-        ("page.css", include_str!("../src/docs/html/page.css")),
-        ("page.js", include_str!("../src/docs/html/page.js")),
+        ("page.css", include_str!("../../crates/mcp-aql-cli/src/docs/html/page.css")),
+        ("page.js", include_str!("../../crates/mcp-aql-cli/src/docs/html/page.js")),
     ] {
         for load in ["http:", "https:", "@import", "url(", "fetch(", "import(", "import ", "</"] {
             assert!(!own.contains(load), "{name}: {load}");

@@ -12,6 +12,7 @@ mod support;
 
 use std::time::Duration;
 
+use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{Adapter, Limits};
 use proptest::prelude::*;
 use serde_json::{Value, json};

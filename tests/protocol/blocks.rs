@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use mcp_aql::operator::MemoryChannel;
+use mcp_aql::operator::OperatorAccess as _;
+use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::safety_loop::{LoopMode, SafetyLoop};
 use mcp_aql::store::MemoryStore;
 use mcp_aql::table::{LifecycleSpec, Method, OperationSpec, ReturnsSpec};

@@ -7,9 +7,12 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use mcp_aql::audit::AuditSink;
+use mcp_aql::gatekeeper::ByOperator as _;
 use mcp_aql::gatekeeper::Condition;
 use mcp_aql::operator::MemoryChannel;
+use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::safety_loop::SafetyLoop;
+use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
 use mcp_aql::table::{
     DangerSpec, DefaultSpec, Method, OperationSpec, ParameterEntry, ParameterSpec,

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::operator::{MemoryChannel, Operator, RequestKind};
+use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::safety_loop::{Action, LoopMode, Risk, RiskTolerance, SafetyLoop};
 use mcp_aql::store::{MemoryStore, Store};
 use mcp_aql::testing::Client;

@@ -2,6 +2,7 @@
 
 use mcp_aql::Adapter;
 use mcp_aql::operator::MemoryChannel;
+use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::safety_loop::{LoopMode, SafetyLoop};
 use mcp_aql::store::MemoryStore;
 use mcp_aql_bench::rows::Outcome;

@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use mcp_aql::transport::CallScope;
+use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{Adapter, SemanticCategory};
 use rmcp::ServiceExt as _;
 use serde::Serialize;

@@ -1,5 +1,6 @@
 //! A client that keeps the received texts.
 
+use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{Adapter, EndpointMode};
 use rmcp::ServiceExt as _;
 use serde::Deserialize;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use mcp_aql::transport::ServeHttp as _;
 use mcp_aql::{Error, HttpOptions};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::SafetyLoop;
+use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
 use mcp_aql::{BoxFuture, HttpOptions};
 use serde_json::{Value, json};

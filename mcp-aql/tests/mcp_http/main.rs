@@ -23,6 +23,7 @@ mod support;
 use std::net::SocketAddr;
 
 use mcp_aql::HttpOptions;
+use mcp_aql::transport::ServeHttp as _;
 use rmcp::ServiceExt as _;
 use rmcp::model::{CallToolRequestParams, CallToolResult};
 use rmcp::service::{RoleClient, RunningService};

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::store::{SqliteStore, Store};
+use mcp_aql::transport::ServeStdio as _;
 use mcp_aql_tests_databases::gated::{self, Folder, LEASE};
 use serde_json::Value;
 use tokio::time::{sleep, timeout};

@@ -1,5 +1,6 @@
 //! A proxy between the adapter and its client, which forwards messages line by line or changes them.
 
+use mcp_aql::transport::ServeStream as _;
 use std::collections::HashMap;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};

@@ -5,6 +5,7 @@
     reason = "a test that cannot go on panics, in its helpers too"
 )]
 
+use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{AdapterBuilder, Limits};
 use mcp_aql_conformance::{Category, MemoryTarget, Report, Runner, Settings};
 use mcp_aql_conformance_tests::{Garden, GardenOptions, found, garden};

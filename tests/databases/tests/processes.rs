@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql_tests_databases::gated::{self, Folder, LEASE, MAX_UPDATES_PER_MINUTE};
 use mcp_aql_tests_databases::postgres;
 use serde_json::{Value, json};

@@ -5,13 +5,20 @@ use std::path::Path;
 
 /// The crates whose dependencies are checked, each with its folder. A crate may only depend on
 /// crates above it in this list.
-pub const CRATES: [(&str, &str); 6] = [
-    ("mcp-aql-text", "mcp-aql-text"),
+pub const CRATES: [(&str, &str); 13] = [
+    ("mcp-aql-protocol", "crates/mcp-aql-protocol"),
+    ("mcp-aql-text", "crates/mcp-aql-text"),
     ("mcp-aql-client", "crates/mcp-aql-client"),
     ("mcp-aql-derive", "mcp-aql-derive"),
-    ("mcp-aql-conformance", "mcp-aql-conformance"),
+    ("mcp-aql-conformance", "crates/mcp-aql-conformance"),
+    ("mcp-aql-core", "crates/mcp-aql-core"),
+    ("mcp-aql-query", "crates/mcp-aql-query"),
+    ("mcp-aql-stores", "crates/mcp-aql-stores"),
+    ("mcp-aql-server", "crates/mcp-aql-server"),
+    ("mcp-aql-safety", "crates/mcp-aql-safety"),
+    ("mcp-aql-cli", "crates/mcp-aql-cli"),
     ("mcp-aql", "mcp-aql"),
-    ("mcp-aql-aggregator", "mcp-aql-aggregator"),
+    ("mcp-aql-aggregator", "crates/mcp-aql-aggregator"),
 ];
 
 /// Returns the dependencies of each crate of [`CRATES`] among them, without dev-dependencies.

@@ -29,20 +29,24 @@ pub struct Module {
     pub attributes: Vec<Attribute>,
 }
 
-/// Reads the library of the package in `folder`, or its program if it has no library.
+/// Reads the library and the program of the package in `folder`.
 ///
 /// # Panics
 /// Panics if a source file is missing or is not valid Rust. The compiler rejects such a workspace too.
-#[expect(clippy::panic, reason = "a test tool stops at sources that the compiler rejects as well")]
 pub fn read_crate(workspace: &Path, folder: &str) -> Crate {
-    let source = ["src/lib.rs", "src/main.rs", "lib.rs", "main.rs"]
+    let sources = ["src/lib.rs", "src/main.rs", "lib.rs", "main.rs"]
         .into_iter()
         .map(|file| Path::new(folder).join(file))
-        .find(|file| workspace.join(file).exists())
-        .unwrap_or_else(|| panic!("{folder} has neither a library nor a program"));
+        .filter(|file| workspace.join(file).exists());
     let mut modules = Vec::new();
-    let directory = source.parent().map(Path::to_owned).unwrap_or_default();
-    read_file(workspace, &source, &directory, Vec::new(), true, &mut modules);
+    for source in sources {
+        let directory = source.parent().map(Path::to_owned).unwrap_or_default();
+        // The program beside a library is a module of its own.
+        let path = if modules.is_empty() { Vec::new() } else { vec!["main".to_owned()] };
+        let is_public = path.is_empty();
+        read_file(workspace, &source, &directory, path, is_public, &mut modules);
+    }
+    assert!(!modules.is_empty(), "{folder} has neither a library nor a program");
     Crate { name: folder.rsplit('/').next().unwrap_or(folder).to_owned(), modules }
 }
 

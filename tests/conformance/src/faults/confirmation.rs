@@ -135,7 +135,8 @@ pub(super) const FAULTS: &[Fault] = &[
     Fault {
         name: "one-token-for-all-beds",
         check: "confirmation.other_params",
-        neighbours: &["sessions.meta_identity"],
+        // A token whose session has just ended is refused for its session until it is revoked.
+        neighbours: &["sessions.meta_identity", "sessions.tokens_end"],
         tamper: Tamper::Body(|arguments, body| {
             if calls(arguments, "delete_bed") && fails_with(body, "TOKEN_SCOPE_MISMATCH") {
                 *body = done(arguments);

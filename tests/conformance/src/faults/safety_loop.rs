@@ -2,6 +2,7 @@
 
 use mcp_aql::operator::MemoryChannel;
 use mcp_aql::safety_loop::SafetyLoop;
+use mcp_aql::safety_loop::WithSafetyLoop as _;
 use serde_json::{Value, json};
 
 use super::{Fault, Tamper, asks_for, calls, entry, fails_with, succeeds};

@@ -1,0 +1,47 @@
+//! The aggregator as an MCP server with one tool, `mcp__proxy__aggregator__query`.
+
+#[cfg(feature = "http")]
+mod http;
+mod input;
+mod query_tool;
+mod schema;
+
+use std::io;
+
+use mcp_aql_server::{serve_tools, serve_tools_stdio};
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use crate::engine::Aggregator;
+pub use crate::engine::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
+#[cfg(feature = "http")]
+pub use http::serve_listener;
+use query_tool::QueryTool;
+
+/// The tool's name, defined by the contract.
+pub const TOOL: &str = "mcp__proxy__aggregator__query";
+/// The maximum size of a client's message, in bytes. It holds the longest query with every
+/// character written as two escapes, and leaves ample room for the rest of a message.
+const MAX_MESSAGE_BYTES: usize = 1 << 20;
+
+/// Serves one client on standard input and output until the client disconnects.
+///
+/// From then on, only MCP messages may be written to standard output.
+///
+/// # Errors
+/// When the MCP connection fails.
+pub async fn serve_stdio(aggregator: &Aggregator) -> io::Result<()> {
+    serve_tools_stdio(QueryTool::new(aggregator.clone())).await.map_err(io::Error::other)
+}
+
+/// Serves one client over any stream until the client disconnects.
+///
+/// # Errors
+/// When the MCP connection fails.
+pub async fn serve<R, W>(aggregator: &Aggregator, read: R, write: W) -> io::Result<()>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let tool = QueryTool::new(aggregator.clone());
+    serve_tools(tool, read, write).await.map_err(io::Error::other)
+}

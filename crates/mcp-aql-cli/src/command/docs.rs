@@ -1,0 +1,69 @@
+//! The command `docs`: writes the adapter's reference pages.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use super::Exit;
+use crate::docs;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::{Error, Result};
+
+/// The output format of the reference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[non_exhaustive]
+pub enum DocsFormat {
+    /// For a code host: reference.md
+    #[value(alias = "md")]
+    Markdown,
+    /// A page for browsers that loads nothing else: index.html
+    Html,
+}
+
+impl DocsFormat {
+    /// The default file name. It differs from README.md, so that `--out .` never overwrites a
+    /// project's own.
+    const fn file(self) -> &'static str {
+        match self {
+            Self::Markdown => "reference.md",
+            Self::Html => "index.html",
+        }
+    }
+
+    fn render(self, adapter: &Adapter) -> String {
+        match self {
+            Self::Markdown => docs::markdown(adapter),
+            Self::Html => docs::html(adapter),
+        }
+    }
+}
+
+/// Writes the adapter's reference into a directory, or prints it.
+pub(super) fn run(
+    adapter: &Adapter,
+    format: DocsFormat,
+    out: Option<&Path>,
+    json: bool,
+) -> Result<Exit> {
+    if json {
+        return Err(Error::Usage(
+            "`docs` writes Markdown or HTML: for JSON use `introspect`".to_owned(),
+        ));
+    }
+    let text = format.render(adapter);
+    let Some(out) = out else {
+        std::io::stdout().write_all(text.as_bytes())?;
+        return Ok(Exit::Success);
+    };
+    let refused = |path: &Path, error: std::io::Error| {
+        Error::other(format!("cannot write '{}': {error}", path.display()))
+    };
+    if out.exists() && !out.is_dir() {
+        let out = out.display();
+        return Err(Error::Usage(format!("--out {out}: that is a file; name a directory")));
+    }
+    std::fs::create_dir_all(out).map_err(|error| refused(out, error))?;
+    let file = out.join(format.file());
+    std::fs::write(&file, text).map_err(|error| refused(&file, error))?;
+    writeln!(std::io::stdout(), "{}", file.display())?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,106 @@
+//! The HTTP options of the command `serve`.
+
+use std::io::Write as _;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use clap::builder::RangedI64ValueParser;
+use tokio::net::TcpListener;
+
+use super::Exit;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::Result;
+use mcp_aql_server::{HttpOptions, ServeHttp as _, ServeStdio as _};
+
+/// The options for serving MCP over HTTP.
+#[derive(Debug, Clone, clap::Args)]
+#[non_exhaustive]
+pub struct Http {
+    /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
+    #[arg(long, value_name = "ADDRESS")]
+    pub http: Option<SocketAddr>,
+    /// Also answer requests to this host
+    #[arg(long, value_name = "HOST", requires = "http")]
+    pub allow_host: Vec<String>,
+    /// Also answer pages of this origin: scheme, host and port
+    #[arg(long, value_name = "ORIGIN", requires = "http")]
+    pub allow_origin: Vec<String>,
+    /// Listen on an address that other machines reach
+    #[arg(long, requires = "http")]
+    pub allow_remote: bool,
+    /// Keep no sessions
+    #[arg(long, requires = "http")]
+    pub stateless: bool,
+    /// Keep at most this many sessions; further clients get 503
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "http",
+        conflicts_with = "stateless",
+        default_value_t = HttpOptions::DEFAULT_MAX_SESSIONS,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
+    )]
+    pub max_sessions: usize,
+    /// Close a client that sends or reads nothing for this long
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "http",
+        default_value_t = HttpOptions::DEFAULT_CLIENT_TIMEOUT_SECONDS,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<u64>::new().range(1..=86_400),
+    )]
+    pub client_timeout: u64,
+    /// Keep at most this many connections; a further one closes the one that is idle for longest
+    #[arg(
+        long,
+        value_name = "N",
+        requires = "http",
+        default_value_t = HttpOptions::DEFAULT_MAX_CONNECTIONS,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
+    )]
+    pub max_connections: usize,
+    /// Hold at most this much of incomplete requests; beyond it the oldest gets 503
+    #[arg(
+        long,
+        value_name = "MIB",
+        requires = "http",
+        default_value_t = HttpOptions::DEFAULT_MAX_INFLIGHT_MIB,
+        allow_negative_numbers = true,
+        value_parser = RangedI64ValueParser::<usize>::new().range(1..=1_000_000),
+    )]
+    pub max_inflight: usize,
+}
+
+impl Http {
+    pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
+        match self.http {
+            Some(address) => serve(adapter, address, self.options()).await,
+            None => adapter.serve_stdio().await.map(|()| Exit::Success),
+        }
+    }
+
+    fn options(self) -> HttpOptions {
+        let options = HttpOptions::new()
+            .allow_remote(self.allow_remote)
+            .sessions(!self.stateless)
+            .max_sessions(self.max_sessions)
+            .client_timeout(Duration::from_secs(self.client_timeout))
+            .max_connections(self.max_connections)
+            .max_inflight_bytes(self.max_inflight.saturating_mul(1 << 20));
+        let options = self.allow_host.into_iter().fold(options, HttpOptions::allow_host);
+        self.allow_origin.into_iter().fold(options, HttpOptions::allow_origin)
+    }
+}
+
+async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> Result<Exit> {
+    options.check(address.ip())?;
+    let listener = TcpListener::bind(address).await?;
+    let address = listener.local_addr()?;
+    // Printed after binding: with port 0, the system chooses the port.
+    let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
+    adapter.serve_listener(listener, options, mcp_aql_server::stop::told_to_stop()).await?;
+    Ok(Exit::Success)
+}

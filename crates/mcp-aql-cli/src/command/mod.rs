@@ -1,0 +1,382 @@
+//! An adapter's command line: serving, calling, introspection, reference pages, client
+//! configuration.
+//!
+//! [`Adapter::run`] is all that most adapters need. An adapter with flags of its own adds these
+//! commands to its own parser:
+//!
+//! ```no_run
+//! use std::path::PathBuf;
+//! use mcp_aql::{Adapter, cli::{RunAdapter as _, clap::{self, Parser}}};
+//!
+//! /// Keeps tasks in a file.
+//! #[derive(Parser)]
+//! struct Args {
+//!     /// Where the tasks are kept.
+//!     #[arg(long, default_value = "tasks.db")]
+//!     db: PathBuf,
+//!     #[command(flatten)]
+//!     mcp: mcp_aql::cli::Options,
+//! }
+//!
+//! # async fn example() -> mcp_aql::Result<()> {
+//! let args = Args::parse();
+//! let adapter = Adapter::builder("tasks").build()?;
+//! adapter.run_command_of::<Args>(args.mcp).await
+//! # }
+//! ```
+//!
+//! A parser can also include the commands without the options: `#[command(subcommand)] command:
+//! Option<mcp_aql::cli::Command>`.
+
+mod answer;
+mod call;
+mod client_config;
+mod docs;
+#[cfg_attr(not(feature = "http"), path = "no_http.rs")]
+mod http;
+mod introspect;
+mod log;
+mod prompt;
+mod render;
+mod request;
+#[cfg_attr(not(feature = "safety"), path = "without_safety.rs")]
+mod safety;
+
+use std::ffi::OsString;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub use clap;
+use clap::{Args as _, CommandFactory, FromArgMatches as _};
+use clap_complete::Shell;
+
+pub use client_config::Client;
+pub use docs::DocsFormat;
+pub use http::Http;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_server::ServeStdio as _;
+use render::Output;
+
+/// The options of every adapter's command line.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[non_exhaustive]
+pub struct Options {
+    /// Read this configuration file in place of the user's mcp-aql.toml
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Print JSON on a terminal too
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Without a command: serve MCP on standard input and output
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+impl From<Option<Command>> for Options {
+    fn from(command: Option<Command>) -> Self {
+        Self { command, ..Self::default() }
+    }
+}
+
+impl Options {
+    /// Runs the commands that need no adapter, which is `completions`, and returns whether it ran
+    /// one. Call it first if building the adapter opens files: a shell that loads completions
+    /// should not open them.
+    ///
+    /// ```no_run
+    /// # use mcp_aql::cli::clap::{self, Parser};
+    /// # #[derive(Parser)]
+    /// # struct Args { #[command(flatten)] mcp: mcp_aql::cli::Options }
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// let args = Args::parse();
+    /// if args.mcp.answer_alone::<Args>()? {
+    ///     return Ok(());
+    /// }
+    /// # Ok(()) }
+    /// ```
+    ///
+    /// # Errors
+    /// When standard output cannot be written to.
+    pub fn answer_alone<P: CommandFactory>(&self) -> Result<bool> {
+        match self.command {
+            Some(Command::Completions { shell }) => completions(shell, P::command()).map(|_| true),
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The commands of an adapter.
+#[derive(Debug, Clone, clap::Subcommand)]
+#[non_exhaustive]
+pub enum Command {
+    /// Serve MCP: on standard input and output, or over HTTP
+    Serve {
+        /// Flags that go with `--http`
+        #[command(flatten)]
+        http: Http,
+    },
+    /// Run one operation and print its result
+    Call {
+        /// The operation
+        operation: String,
+        /// Its parameters as a JSON object, or - to read them from standard input
+        params: Option<String>,
+        /// One parameter; may be repeated
+        #[arg(long = "param", short = 'p', value_name = "NAME=VALUE")]
+        param: Vec<String>,
+        /// Agree to a dangerous operation without being asked
+        #[arg(long, short = 'y')]
+        yes: bool,
+    },
+    /// Show operations and types
+    Introspect {
+        /// The query to run
+        #[arg(index = 1, default_value = "operations", value_parser = introspect::QueryParser::common())]
+        query: String,
+        /// One of them, in full
+        // The places are said: clap puts an argument that is changed later behind the others.
+        #[arg(index = 2)]
+        name: Option<String>,
+    },
+    /// Write reference pages of the adapter
+    Docs {
+        /// In which form
+        #[arg(long, value_enum, default_value_t = DocsFormat::Markdown)]
+        format: DocsFormat,
+        /// Into this directory, made if it is missing; without it the page is printed
+        #[arg(long, value_name = "DIR")]
+        out: Option<PathBuf>,
+    },
+    /// Print what a client needs to know to start this adapter
+    Config {
+        /// The client
+        client: Client,
+    },
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// The outcome of a command, which determines the exit code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Exit {
+    Success,
+    /// The operation answered `success: false` or did not run, or the name does not exist.
+    Failure,
+    /// The arguments are invalid.
+    Usage,
+}
+
+impl Exit {
+    const fn code(self) -> u8 {
+        match self {
+            Self::Success => 0,
+            Self::Failure => 1,
+            Self::Usage => 2,
+        }
+    }
+
+    /// Ends the process, unless the command succeeded.
+    fn exit_process(self) {
+        if self != Self::Success {
+            std::process::exit(self.code().into());
+        }
+    }
+}
+
+/// Runs the command line of an adapter.
+pub trait RunAdapter {
+    /// Runs the adapter's own command line with the process's arguments. With none, the adapter
+    /// serves MCP on standard input and output.
+    ///
+    /// Ends the process with code 1 if `call` did not succeed or was not confirmed, or if
+    /// `introspect` does not find the name, and with code 2 if the arguments are invalid.
+    ///
+    /// # Errors
+    /// Any error that keeps the command from running, such as an invalid configuration file or an
+    /// address that is in use.
+    fn run(&self) -> impl Future<Output = Result> + Send;
+
+    /// Runs the command line with these arguments, the program's name first. Returns the exit code
+    /// instead of ending the process.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    fn run_with_args<A>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+    ) -> impl Future<Output = Result<ExitCode>> + Send
+    where
+        A: Into<OsString>;
+
+    /// Runs a command that the author's own parser has parsed: [`Options`], or `Option<Command>`.
+    /// See [`cli`](crate::command).
+    ///
+    /// Its completions cover the adapter's commands only. [`run_command_of`](Self::run_command_of)
+    /// also covers the author's flags.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), which also documents the exit codes.
+    fn run_command(&self, options: impl Into<Options>) -> impl Future<Output = Result> + Send;
+
+    /// Runs a command as [`run_command`](Self::run_command) does, with the author's parser for
+    /// completions.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), which also documents the exit codes.
+    fn run_command_of<P: CommandFactory>(
+        &self,
+        options: impl Into<Options>,
+    ) -> impl Future<Output = Result> + Send;
+}
+
+impl RunAdapter for Adapter {
+    async fn run(&self) -> Result {
+        run_arguments(self, std::env::args_os().collect()).await?.exit_process();
+        Ok(())
+    }
+
+    fn run_with_args<A>(
+        &self,
+        args: impl IntoIterator<Item = A>,
+    ) -> impl Future<Output = Result<ExitCode>> + Send
+    where
+        A: Into<OsString>,
+    {
+        let outcome = run_arguments(self, args.into_iter().map(Into::into).collect());
+        async { Ok(ExitCode::from(outcome.await?.code())) }
+    }
+
+    fn run_command(&self, options: impl Into<Options>) -> impl Future<Output = Result> + Send {
+        let outcome = run_options(self, options.into(), parser(self));
+        async {
+            outcome.await?.exit_process();
+            Ok(())
+        }
+    }
+
+    fn run_command_of<P: CommandFactory>(
+        &self,
+        options: impl Into<Options>,
+    ) -> impl Future<Output = Result> + Send {
+        let outcome = run_options(self, options.into(), P::command());
+        async {
+            outcome.await?.exit_process();
+            Ok(())
+        }
+    }
+}
+
+fn run_arguments(adapter: &Adapter, args: Vec<OsString>) -> BoxFuture<'_, Result<Exit>> {
+    erased(parse_and_run(adapter, args))
+}
+
+fn run_options(
+    adapter: &Adapter,
+    options: Options,
+    parser: clap::Command,
+) -> BoxFuture<'_, Result<Exit>> {
+    erased(run_parsed(adapter, options, parser))
+}
+
+async fn parse_and_run(adapter: &Adapter, args: Vec<OsString>) -> Result<Exit> {
+    let matches = parser(adapter).try_get_matches_from(args);
+    match matches.and_then(|matches| Options::from_arg_matches(&matches)) {
+        Ok(options) => run_options(adapter, options, parser(adapter)).await,
+        Err(error) => {
+            // Help and version are not errors, and go to standard output.
+            error.print()?;
+            Ok(if error.use_stderr() { Exit::Usage } else { Exit::Success })
+        }
+    }
+}
+
+async fn run_parsed(adapter: &Adapter, options: Options, parser: clap::Command) -> Result<Exit> {
+    log::to_stderr();
+    let configured;
+    let adapter = match &options.config {
+        Some(file) => {
+            configured = adapter.with_config_file(file)?;
+            &configured
+        }
+        None => adapter,
+    };
+    adapter.log_notices();
+    let parser = introspect::with_adapter_queries(parser, adapter);
+    let output = Output::new(options.json);
+    let exit = match options.command {
+        None => {
+            if std::io::stdin().is_terminal() {
+                print_start_hint(adapter);
+            }
+            adapter.serve_stdio().await.map(|()| Exit::Success)
+        }
+        Some(Command::Serve { http }) => http.serve(adapter).await,
+        Some(Command::Call { operation, params, param, yes }) => {
+            let args = call::CallArgs { operation, params, named: param, yes };
+            call::run(adapter, &output, &prompt::TerminalPrompt::default(), args).await
+        }
+        Some(Command::Introspect { query, name }) => {
+            introspect::run(adapter, &output, &query, name.as_deref()).await
+        }
+        Some(Command::Docs { format, out }) => {
+            docs::run(adapter, format, out.as_deref(), options.json)
+        }
+        Some(Command::Config { client }) => {
+            client_config::run(adapter, client, &parser).map(|()| Exit::Success)
+        }
+        Some(Command::Completions { shell }) => completions(shell, parser),
+    };
+    match exit {
+        Err(Error::Usage(message)) => {
+            render::problem(&message);
+            Ok(Exit::Usage)
+        }
+        // The reader closed the pipe and needs no more output.
+        Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+            Ok(Exit::Success)
+        }
+        other => other,
+    }
+}
+
+/// The command line of an adapter without flags of its own.
+fn parser(adapter: &Adapter) -> clap::Command {
+    let parser = Options::augment_args(clap::Command::new(adapter.name().to_owned()))
+        .version(adapter.version().to_owned())
+        .about(format!("The {} adapter, an MCP server that speaks MCP-AQL", adapter.name()));
+    introspect::with_adapter_queries(parser, adapter)
+}
+
+fn completions(shell: Shell, mut parser: clap::Command) -> Result<Exit> {
+    let name = program().unwrap_or_else(|| parser.get_name().to_owned());
+    let mut text = Vec::new();
+    clap_complete::generate(shell, &mut parser, name, &mut text);
+    std::io::stdout().write_all(&text)?;
+    Ok(Exit::Success)
+}
+
+/// The program's name, as it was invoked.
+fn program() -> Option<String> {
+    let path = PathBuf::from(std::env::args_os().next()?);
+    Some(path.file_stem()?.to_string_lossy().into_owned())
+}
+
+/// Prints a hint for a person who started an MCP server by hand.
+fn print_start_hint(adapter: &Adapter) {
+    let program = program().unwrap_or_else(|| adapter.name().to_owned());
+    let _ = writeln!(
+        std::io::stderr(),
+        "This is an MCP server. It waits for a client's messages on standard input; Ctrl-D ends it.\n\
+         \n  {program} introspect      shows its operations\
+         \n  {program} call OPERATION  runs one\
+         \n  {program} config claude   prints what a client needs\
+         \n  {program} --help          shows all commands\n"
+    );
+}

@@ -1,0 +1,88 @@
+//! The person at the terminal: prints questions and reads answers.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::Mutex;
+
+use tokio::sync::oneshot;
+
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::main_error::Result;
+use mcp_aql_core::sync::lock;
+
+/// A person who reads lines and answers questions.
+pub(super) trait Prompt: Sync {
+    /// Whether a person can answer, that is whether standard input is a terminal.
+    fn is_interactive(&self) -> bool;
+
+    /// Prints a line, whether or not a person is present: logs are read later.
+    fn print_line(&self, line: &str) -> Result;
+
+    /// Asks a question and returns the line of the answer, which is empty without a prompt.
+    ///
+    /// If the future is dropped before the answer, the next call receives that answer.
+    fn read_answer<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>>;
+}
+
+/// The person at standard input and standard error. Standard output is reserved for the result.
+#[derive(Default)]
+pub(super) struct TerminalPrompt {
+    /// A pending read whose question was dropped before its answer.
+    awaited: Mutex<Option<oneshot::Receiver<std::io::Result<String>>>>,
+}
+
+impl TerminalPrompt {
+    /// Reads the next line of standard input. A thread of its own reads it: the runtime would wait
+    /// for a thread of its pool when it shuts down.
+    fn next_line(&self) -> std::io::Result<oneshot::Receiver<std::io::Result<String>>> {
+        let mut awaited = lock(&self.awaited);
+        if let Some(line) = awaited.take() {
+            return Ok(line);
+        }
+        let (done, line) = oneshot::channel();
+        std::thread::Builder::new().name("answer".to_owned()).spawn(move || {
+            let mut said = String::new();
+            let read = std::io::stdin().read_line(&mut said).map(|_| said);
+            // The receiver may be gone.
+            let _ = done.send(read);
+        })?;
+        Ok(line)
+    }
+}
+
+/// Keeps the pending read if the answer has not arrived yet.
+struct Waiting<'a> {
+    prompt: &'a TerminalPrompt,
+    line: Option<oneshot::Receiver<std::io::Result<String>>>,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let mut awaited = lock(&self.prompt.awaited);
+        *awaited = self.line.take();
+    }
+}
+
+impl Prompt for TerminalPrompt {
+    fn is_interactive(&self) -> bool {
+        std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    fn print_line(&self, line: &str) -> Result {
+        Ok(writeln!(std::io::stderr(), "{line}")?)
+    }
+
+    fn read_answer<'a>(&'a self, question: &'a str) -> BoxFuture<'a, Result<String>> {
+        Box::pin(async move {
+            let mut terminal = std::io::stderr();
+            write!(terminal, "{question} ")?;
+            terminal.flush()?;
+            let mut waiting = Waiting { prompt: self, line: Some(self.next_line()?) };
+            let said = match &mut waiting.line {
+                Some(line) => line.await,
+                None => Ok(Ok(String::new())),
+            };
+            waiting.line = None;
+            Ok(said.unwrap_or_else(|_| Ok(String::new()))?)
+        })
+    }
+}

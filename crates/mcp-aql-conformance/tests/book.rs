@@ -1,0 +1,46 @@
+//! Checks that the configuration file in the book is valid and shows every key.
+
+#![expect(clippy::expect_used, clippy::panic, reason = "a test that cannot go on panics")]
+
+use mcp_aql_conformance::File;
+
+fn chapter() -> String {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../book/src/conformance.md");
+    std::fs::read_to_string(file).expect("the chapter exists")
+}
+
+fn parse(text: &str) -> Result<File, String> {
+    File::parse(text, |name| Some(format!("the variable {name}")))
+        .map_err(|error| error.to_string())
+}
+
+/// The keys of a table, as the error about an unknown one lists them.
+fn keys(table: &str) -> Vec<String> {
+    let Err(complaint) = parse(&format!("{table}\nno_such_key = 1")) else {
+        panic!("{table}: an unknown key is accepted");
+    };
+    let keys = complaint.split_once("expected").map(|(_, keys)| keys).expect("it lists the keys");
+    let keys: Vec<_> = keys.split('`').skip(1).step_by(2).map(str::to_owned).collect();
+    assert!(!keys.is_empty(), "{complaint}");
+    keys
+}
+
+#[test]
+fn the_configuration_in_the_book_has_every_key() {
+    let chapter = chapter();
+    let toml = chapter.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
+    let toml = toml.expect("the chapter shows a configuration file");
+    let file = parse(toml).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(file.values.get("api_key"), Some(&"the variable BILLING_TEST_KEY".into()));
+    assert_eq!(file.skip.len(), 2);
+    for table in ["", "[limits]", "[resources.x]", "[[skip]]\nreason = 'x'", "[modes.single]"] {
+        for key in keys(table) {
+            let is_shown = toml.lines().any(|line| {
+                let line = line.trim_start_matches('[');
+                line.strip_prefix(key.as_str())
+                    .is_some_and(|rest| rest.starts_with([' ', '=', '.', ']']))
+            });
+            assert!(is_shown, "`{key}` of `{table}` is not in the book");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Checks of the parts, the settings and the operations of an adapter.
+
+use std::collections::HashSet;
+
+use mcp_aql_protocol::{RESERVED_OPERATIONS, is_public_name, nearest_name};
+
+use crate::adapter::{Parts, Settings};
+use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
+use crate::router::{EndpointProfile, Entry};
+use crate::shape::{Faults, Path, Shapes};
+use crate::spec::ParameterSpec;
+
+/// The advice for operations that a person must confirm.
+const CHANNEL_ADVICE: &str = "add `.safety_loop(…)` with a `.channel(…)` (cargo feature `safety`)";
+
+/// Checks the parts and the settings of the builder.
+pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) {
+    if parts.name.trim().is_empty() {
+        problems.push("the adapter has no name: write `Adapter::builder(\"…\")`".to_owned());
+    }
+    for state in &parts.doubled_states {
+        problems.push(format!("two states of type `{state}`: wrap one in a type of its own"));
+    }
+    if let Err(faults) = settings.limits.check() {
+        problems.extend(faults.iter().map(ToString::to_string));
+    }
+    problems.extend(settings.executions.problems());
+    settings.gate.check(problems);
+    if settings.max_concurrent_requests == Some(0) {
+        problems.push("`max_concurrent_requests` is 0: nothing could ever run".to_owned());
+    }
+    let prefix = &settings.tool_prefix;
+    let body = prefix.strip_suffix('_');
+    let plain = |text: &str| {
+        !text.is_empty()
+            && text
+                .bytes()
+                .all(|each| each.is_ascii_lowercase() || each.is_ascii_digit() || each == b'_')
+    };
+    if !prefix.is_empty() && !body.is_some_and(plain) {
+        problems.push(format!(
+            "tool prefix `{prefix}` must have lower-case letters, digits and underscores and end in \
+             an underscore, as in `github_`"
+        ));
+    }
+}
+
+/// Returns the selected profile, and checks the profiles.
+pub(super) fn chosen_profile(
+    parts: &Parts,
+    settings: &Settings,
+    problems: &mut Vec<String>,
+) -> EndpointProfile {
+    let found = parts.profiles.iter().find(|profile| profile.name() == settings.profile);
+    let chosen = found.cloned().unwrap_or_else(|| {
+        let known: Vec<_> = parts.profiles.iter().map(EndpointProfile::name).collect();
+        problems.push(format!(
+            "endpoint profile `{}` is not known: write one of {}",
+            settings.profile,
+            known.join(", ")
+        ));
+        EndpointProfile::crude()
+    });
+    problems.extend(chosen.problems());
+    if parts.profiles.iter().filter(|profile| profile.is_crude()).count() > 1 {
+        problems.push("profile name `crude` is the standard one's: choose another".to_owned());
+    }
+    chosen
+}
+
+/// Checks a name. The macros check names too, but tables may be written by hand (REQ-CLS-06, REQ-CLS-10).
+pub(super) fn check_name(
+    spec: &OperationSpec,
+    built_in: bool,
+    names: &mut HashSet<&'static str>,
+    problems: &mut Vec<String>,
+) {
+    let name: &'static str = spec.name;
+    if !is_public_name(name) {
+        problems.push(format!("operation name `{name}` is not snake_case"));
+    }
+    if !built_in && RESERVED_OPERATIONS.contains(&name) {
+        problems.push(format!("operation name `{name}` is reserved by the protocol"));
+    } else if !names.insert(name) {
+        problems.push(format!("two operations are called `{name}`: rename one"));
+    }
+    if spec.description.trim().is_empty() {
+        problems.push(format!("operation `{name}` has no description"));
+    }
+}
+
+/// Checks that the shared state of an operation is registered.
+pub(super) fn check_state(spec: &OperationSpec, parts: &Parts, problems: &mut Vec<String>) {
+    for state in spec.states {
+        if let Some(problem) = parts.states.problem_of(state) {
+            problems.push(format!("operation `{}` {problem}", spec.name));
+        }
+    }
+}
+
+/// Checks the name of an operation's result.
+pub(super) fn check_data_key(spec: &OperationSpec, problems: &mut Vec<String>) {
+    if let DataKey::Named(key) = spec.data_key
+        && !is_public_name(key)
+    {
+        problems.push(format!("operation `{}`: key `{key}` is not snake_case", spec.name));
+    }
+}
+
+/// Checks that the replacements of deprecated operations and parameters exist.
+pub(super) fn check_replacements(entries: &[Entry], problems: &mut Vec<String>) {
+    let operations = || entries.iter().map(|entry| entry.operation.spec.name);
+    for Entry { operation, .. } in entries {
+        let spec = &operation.spec;
+        if let Some(name) = spec.deprecated.and_then(|it| it.replacement)
+            && (name == spec.name || !operations().any(|other| other == name))
+        {
+            let others = operations().filter(|other| *other != spec.name);
+            problems.push(format!(
+                "operation `{}` is deprecated: its replacement `{name}` is not another operation of this adapter{}",
+                spec.name,
+                did_you_mean(name, others)
+            ));
+        }
+        // The replacement of a parameter of a deprecated operation may be a parameter of the other
+        // operation.
+        if spec.deprecated.is_some() {
+            continue;
+        }
+        let parameters: Vec<_> = operation.parameters.iter().map(|it| &*it.name).collect();
+        for parameter in &operation.parameters {
+            check_replacement(spec, &parameter.spec, &parameters, problems);
+        }
+    }
+}
+
+/// Checks that the replacement of a deprecated parameter is another parameter of its operation.
+fn check_replacement(
+    operation: &OperationSpec,
+    parameter: &ParameterSpec,
+    known: &[&str],
+    problems: &mut Vec<String>,
+) {
+    let Some(name) = parameter.deprecated.and_then(|it| it.replacement) else { return };
+    let others = || known.iter().copied().filter(|other| *other != parameter.name);
+    if !others().any(|other| other == name) {
+        problems.push(format!(
+            "operation `{}`: parameter `{}` is deprecated, and its replacement `{name}` is not another parameter{}",
+            operation.name,
+            parameter.name,
+            did_you_mean(name, others())
+        ));
+    }
+}
+
+/// The end of a sentence about an unknown name.
+fn did_you_mean<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    nearest_name(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// Checks that there is a channel to a person if operations require confirmation by a person.
+pub(super) fn check_people(entries: &[Entry], settings: &Settings, problems: &mut Vec<String>) {
+    if settings.extensions.iter().any(|extension| extension.reaches_people()) {
+        return;
+    }
+    for entry in entries {
+        let spec = &entry.operation.spec;
+        if spec.danger.requires_reauth {
+            problems.push(format!(
+                "operation `{}`: `requires_reauth` has a person confirm, and none can be reached: {CHANNEL_ADVICE}",
+                spec.name
+            ));
+        }
+    }
+    for operation in settings.gate.operator_confirmed_operations() {
+        problems.push(format!(
+            "the policy for `{operation}` has a person confirm, and none can be reached: {CHANNEL_ADVICE}"
+        ));
+    }
+}
+
+/// The operations that policies may name.
+pub(super) fn policy_targets(
+    entries: &[Entry],
+) -> impl Iterator<Item = (&OperationSpec, &[Parameter])> + Clone {
+    entries
+        .iter()
+        .filter(|entry| !RESERVED_OPERATIONS.contains(&entry.operation.spec.name))
+        .map(|entry| (&entry.operation.spec, entry.operation.parameters.as_slice()))
+}
+
+/// Checks the defaults of an operation's parameters.
+pub(super) fn check_defaults(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+    problems: &mut Vec<String>,
+) {
+    for parameter in &operation.parameters {
+        let Some(default) = &parameter.default else { continue };
+        let mut faults = Faults::default();
+        parameter.shape.check(default, Path::Root(&parameter.name), shapes, &mut faults);
+        if !faults.is_empty() || !parameter.accepts(default) {
+            problems.push(format!(
+                "operation `{}`: the default of `{}` breaks the parameter's own type or constraints",
+                operation.name, parameter.name
+            ));
+        }
+    }
+}

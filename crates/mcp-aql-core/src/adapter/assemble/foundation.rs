@@ -1,0 +1,80 @@
+//! The services of an adapter, and its started extensions.
+
+use std::sync::Arc;
+
+use crate::adapter::{Parts, Settings};
+use crate::audit::{Audit, AuditFile, AuditStore};
+use crate::extension::StartedExtension;
+use crate::file_access::{ForbiddenAccess, exposures};
+use crate::gatekeeper::Trust;
+use crate::services::Services;
+use crate::store::Ready;
+use crate::{store::MemoryStore, store::Store};
+
+/// The services on which the stages of a call depend.
+pub(super) struct Foundation {
+    pub(super) services: Arc<Services>,
+    pub(super) extensions: Vec<Box<dyn StartedExtension>>,
+}
+
+impl Foundation {
+    /// Opens the store and the audit log, and starts the extensions.
+    pub(super) fn new(parts: &Parts, settings: &mut Settings, problems: &mut Vec<String>) -> Self {
+        let prepared: Vec<_> =
+            settings.extensions.iter().map(|extension| extension.prepare(problems)).collect();
+        let store = store(parts, settings, problems);
+        let ready = Arc::default();
+        let mut audit = audit(parts, settings, (&store, &ready), problems);
+        audit.sinks.extend(prepared.iter().filter_map(|extension| extension.audit_sink()));
+        let services = Arc::new(Services::new(store, settings.time.clone(), audit).sharing(ready));
+        let extensions = prepared.into_iter().map(|extension| extension.start(&services)).collect();
+        Self { services, extensions }
+    }
+}
+
+/// The store for the state of gates, executions and extensions.
+fn store(parts: &Parts, settings: &Settings, problems: &mut Vec<String>) -> Arc<dyn Store> {
+    if let Some(store) = &parts.store {
+        return Arc::clone(store);
+    }
+    let mut extensions = settings.extensions.iter();
+    extensions
+        .find_map(|extension| extension.default_store(&parts.name, problems))
+        .unwrap_or_else(|| Arc::new(MemoryStore::default()))
+}
+
+/// The audit log with its sinks.
+fn audit(
+    parts: &Parts,
+    settings: &mut Settings,
+    (store, ready): (&Arc<dyn Store>, &Arc<Ready>),
+    problems: &mut Vec<String>,
+) -> Audit {
+    let mut sinks = parts.audit_sinks.clone();
+    if let Some(path) = &settings.audit_log {
+        match AuditFile::open(path) {
+            Ok(file) => {
+                sinks.push(Arc::new(file));
+                let found = exposures(path, ForbiddenAccess::Write).into_iter();
+                settings.notices.extend(
+                    found.map(|it| format!("the audit log is not safe from other users: {it}")),
+                );
+            }
+            Err(error) => problems
+                .push(format!("the audit log `{}` cannot be opened: {error}", path.display())),
+        }
+    }
+    let time = settings.time.clone();
+    if settings.audit_in_store {
+        let (store, ready) = (Arc::clone(store), Arc::clone(ready));
+        sinks.push(Arc::new(AuditStore::new(store, ready, time.clone(), settings.audit_keep)));
+    } else if settings.audit_keep.is_some() {
+        problems.push(
+            "`audit_keep` is about the audit log in the store, and there is none: add \
+             `.audit_in_store(true)`"
+                .to_owned(),
+        );
+    }
+    let trust = settings.gate.trust.as_ref().map(Trust::level).unwrap_or_default();
+    Audit { adapter: parts.name.clone(), trust, time, sinks }
+}

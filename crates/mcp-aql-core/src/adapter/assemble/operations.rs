@@ -1,0 +1,211 @@
+//! The registered operations of an adapter, with the types that they refer to.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use mcp_aql_protocol::SemanticCategory;
+
+use super::checks::{
+    check_data_key, check_defaults, check_name, check_people, check_replacements, check_state,
+    policy_targets,
+};
+use super::examples::examples;
+use super::introspection::returns_of_introspect;
+use super::parameters::parameters;
+use crate::adapter::{Parts, Settings};
+use crate::catalog::Description;
+use crate::execution::{self, ExecutionState};
+use crate::extension::{ExtensionOperation, StartedExtension};
+use crate::further_query::FurtherQueries;
+use crate::gatekeeper::{self, GatedOperation, OperationGates, PermissionPlan};
+use crate::introspection::{self, TypeRegistry};
+use crate::operation::{Composites, DataKey, Handler, OperationSpec, Plain, RegisteredOperation};
+use crate::router::{EndpointProfile, Entry, Family};
+use crate::shape::{Compiler, Members, Shapes};
+use crate::spec::ReturnsSpec;
+
+/// The operations of an adapter while it is built.
+pub(super) struct Operations {
+    pub(super) entries: Vec<Entry>,
+    /// The descriptions of their results, in the same order.
+    pub(super) returns: Vec<Members>,
+    /// The number of operations that come before those of the author.
+    pub(super) built_ins: usize,
+    types: TypeRegistry,
+    compiler: Compiler,
+}
+
+/// The operations with their compiled shapes and their descriptions.
+pub(super) struct DescribedOperations {
+    pub(super) entries: Vec<Entry>,
+    pub(super) shapes: Shapes,
+    pub(super) descriptions: Vec<Description>,
+    /// The full entries of all types, by name.
+    pub(super) types: BTreeMap<String, Members>,
+}
+
+impl Operations {
+    /// Registers `introspect`, the reserved operations, those of the author, and those on executions.
+    pub(super) fn register(
+        parts: &Parts,
+        settings: &Settings,
+        profile: &EndpointProfile,
+        extensions: &[Box<dyn StartedExtension>],
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let reserved: Vec<_> =
+            extensions.iter().flat_map(|extension| extension.operations()).collect();
+        let mut registered = Self {
+            entries: Vec::new(),
+            returns: Vec::new(),
+            built_ins: 1 + reserved.len(),
+            types: TypeRegistry::default(),
+            compiler: Compiler::default(),
+        };
+        let mut names = HashSet::new();
+        let introspect = std::iter::once((introspection::SPEC, Handler::Introspect));
+        let on_executions = execution::built_in(&parts.operations);
+        let own = parts.operations.iter().cloned().chain(on_executions);
+        let built_in = introspect.map(plain_operation).chain(reserved);
+        for (place, added) in built_in.chain(own.map(plain_operation)).enumerate() {
+            let is_built_in = place < registered.built_ins;
+            let spec = added.spec;
+            check_name(&spec, is_built_in, &mut names, problems);
+            let family =
+                family_of(&spec, &added.handler, parts, profile).unwrap_or_else(|problem| {
+                    problems.push(format!("operation `{}`: {problem}", spec.name));
+                    0
+                });
+            check_state(&spec, parts, problems);
+            let endpoint = profile.families().get(family).map_or("", Family::name);
+            let operation = registered.operation(added, endpoint, settings, problems);
+            check_data_key(&spec, problems);
+            let permission = if is_built_in {
+                PermissionPlan::open()
+            } else {
+                PermissionPlan::new(&spec, &operation.parameters, &settings.gate, problems)
+            };
+            let gate_note = gatekeeper::gate_note(&operation.handler, &permission);
+            let registered_operation = RegisteredOperation { gate_note, ..operation };
+            let gates = OperationGates::default();
+            let operation = GatedOperation { registered: registered_operation, permission, gates };
+            registered.entries.push(Entry { operation, family });
+        }
+        registered
+    }
+
+    /// Prepares an operation for validation, and adds the description of its result.
+    fn operation(
+        &mut self,
+        added: ExtensionOperation,
+        endpoint: &str,
+        settings: &Settings,
+        problems: &mut Vec<String>,
+    ) -> RegisteredOperation {
+        let ExtensionOperation { spec, handler, note, rename_params } = added;
+        let Self { types, compiler, .. } = self;
+        let mut composites = Composites::default();
+        let key = &settings.cursor_key;
+        let parameters = parameters(&spec, types, compiler, (&mut composites, key), problems);
+        let (envelope, mut info) = types.returns(spec.returns.schema(), spec.data_key, compiler);
+        if spec.lifecycle.is_some() {
+            info = returns_of_execution(&spec, &info, types, compiler, problems);
+        }
+        self.returns.push(info);
+        RegisteredOperation {
+            spec,
+            name: Arc::from(spec.name),
+            endpoint: Arc::from(endpoint),
+            parameters,
+            envelope,
+            gate_note: None,
+            handler,
+            note,
+            rename_params,
+            composites,
+        }
+    }
+
+    /// Adds the further queries to the table of `introspect`, and describes its result.
+    pub(super) fn publish(&mut self, queries: &FurtherQueries) {
+        if let Some(introspect) = self.entries.first_mut() {
+            introspection::publish(&mut introspect.operation, queries);
+        }
+        returns_of_introspect(self.returns.first_mut(), queries);
+    }
+
+    /// Checks the relations between operations, policies and channels.
+    pub(super) fn check(&self, settings: &mut Settings, problems: &mut Vec<String>) {
+        check_replacements(&self.entries, problems);
+        settings.gate.check_policies(policy_targets(&self.entries), problems);
+        check_people(&self.entries, settings, problems);
+    }
+
+    /// Compiles the shapes of all types, and checks defaults and examples with them.
+    pub(super) fn describe(self, problems: &mut Vec<String>) -> DescribedOperations {
+        let Self { mut entries, returns, mut types, mut compiler, .. } = self;
+        let mut shapes = types.shapes(&mut compiler);
+        let parameters = entries.iter_mut().flat_map(|entry| &mut entry.operation.parameters);
+        compiler.overlay_resources(&mut shapes, parameters.map(|parameter| &mut parameter.shape));
+        shapes.shrink_to_fit();
+        problems.append(&mut compiler.problems);
+        problems.extend(types.taken_inputs(&compiler));
+        let mut descriptions = Vec::new();
+        for (entry, returns) in entries.iter().zip(returns) {
+            check_defaults(&entry.operation, &shapes, problems);
+            let (examples, sample) = examples(&entry.operation, &shapes, problems);
+            descriptions.push(Description { returns, examples, sample });
+        }
+        let (types, clashes) = types.finish(&shapes);
+        problems.extend(clashes);
+        DescribedOperations { entries, shapes, descriptions, types }
+    }
+}
+
+/// An operation without the additions of extensions.
+fn plain_operation((spec, handler): (OperationSpec, Handler)) -> ExtensionOperation {
+    ExtensionOperation { spec, handler, note: None, rename_params: None }
+}
+
+/// The endpoint family of an operation, by its index in the profile.
+fn family_of(
+    spec: &OperationSpec,
+    handler: &Handler,
+    parts: &Parts,
+    profile: &EndpointProfile,
+) -> Result<usize, String> {
+    match handler {
+        Handler::Introspect => profile.introspect_family(),
+        Handler::Function(_) => profile.family_of(spec.category, spec.endpoint),
+        // A profile may lack a family for the category of these operations. They then belong to the family of the
+        // first operation with a lifecycle.
+        Handler::Execution(_) => profile.family_of(spec.category, None).or_else(|problem| {
+            let mut begun = parts.operations.iter().filter(|(it, _)| it.lifecycle.is_some());
+            let (begun, _) = begun.next().ok_or(problem)?;
+            profile.family_of(begun.category, begun.endpoint)
+        }),
+    }
+}
+
+/// The reply to a call that begins an execution is the execution's state, which contains the function's
+/// result.
+fn returns_of_execution(
+    spec: &OperationSpec,
+    own: &Members,
+    types: &mut TypeRegistry,
+    compiler: &mut Compiler,
+    problems: &mut Vec<String>,
+) -> Members {
+    if spec.category != SemanticCategory::Execute {
+        problems.push(format!(
+            "operation `{}` has a lifecycle and is {}: only EXECUTE operations run as executions",
+            spec.name,
+            spec.category.as_str()
+        ));
+    }
+    let schema = ReturnsSpec::of::<ExecutionState, Plain>().schema();
+    let (_, mut state) = types.returns(schema, DataKey::Bare, compiler);
+    let name = own.text("name").unwrap_or("any");
+    state.put("description", format!("As data; once completed, its result holds the {name}."));
+    state
+}

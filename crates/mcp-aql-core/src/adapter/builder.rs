@@ -1,0 +1,358 @@
+//! The builder of adapters.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_aql_protocol::Limits;
+
+use super::BuildError;
+use super::assemble::assemble;
+use super::config::{self, ConfigSource};
+use super::parts::Parts;
+use super::{Adapter, Settings};
+use crate::audit::AuditSink;
+use crate::clock::TimeSource;
+use crate::concurrency::Concurrency;
+use crate::execution::ExecutionOptions;
+use crate::extension::Extension;
+use crate::gatekeeper::{self, Policy, Trust};
+use crate::operation::OperationSpec;
+use crate::operation::{Handler, Operation, Operations, StateMap};
+use crate::router::{EndpointMode, EndpointProfile};
+use crate::spec::SharedState;
+use crate::store::Store;
+
+/// Builds an adapter. [`build`](Self::build) reports all problems at once.
+///
+/// The user's configuration file and the environment override the builder. The file is
+/// `mcp-aql/NAME/mcp-aql.toml`, with the adapter's name, in `$XDG_CONFIG_HOME` or `~/.config`; on macOS in
+/// `~/Library/Application Support`, on Windows in `%APPDATA%`. An `mcp-aql.toml` in the working directory
+/// can only make the adapter stricter, because it may belong to a cloned project.
+#[must_use = "an adapter exists after `build()`"]
+pub struct AdapterBuilder {
+    name: String,
+    version: String,
+    instructions: Option<String>,
+    operations: Vec<(OperationSpec, Handler)>,
+    states: StateMap,
+    doubled_states: Vec<&'static str>,
+    profiles: Vec<EndpointProfile>,
+    store: Option<Arc<dyn Store>>,
+    audit_sinks: Vec<Arc<dyn AuditSink>>,
+    settings: Settings,
+    source: ConfigSource,
+}
+
+impl AdapterBuilder {
+    pub(super) fn new(name: String) -> Self {
+        Self {
+            name,
+            version: "0.0.0".to_owned(),
+            instructions: None,
+            operations: Vec::new(),
+            states: StateMap::default(),
+            doubled_states: Vec::new(),
+            profiles: vec![EndpointProfile::crude()],
+            store: None,
+            audit_sinks: Vec::new(),
+            settings: Settings { extensions: available_extensions(), ..Settings::default() },
+            source: ConfigSource::default(),
+        }
+    }
+
+    /// Sets the adapter's own version, which clients see: `.version(env!("CARGO_PKG_VERSION"))`.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = version.into();
+        self
+    }
+
+    /// Sets the text that a model should read before its first call. The general instructions for MCP-AQL
+    /// precede it.
+    pub fn instructions(mut self, text: impl Into<String>) -> Self {
+        self.instructions = Some(text.into());
+        self
+    }
+
+    /// Adds the operations of a type: the methods of its `#[operations]` block, and of the blocks that it
+    /// lists.
+    pub fn operations<T: Operations>(mut self, receiver: T) -> Self {
+        let receiver = Arc::new(receiver);
+        for method in T::OPERATIONS.iter().chain(T::FURTHER.iter().copied().flatten()) {
+            self.operations.push((method.spec, Handler::of(Arc::clone(&receiver), method)));
+        }
+        self
+    }
+
+    /// Adds an operation that is a free function: `.operation(get_server_time {})`.
+    pub fn operation<O: Operation>(mut self, _operation: O) -> Self {
+        let method = O::OPERATION;
+        self.operations.push((method.spec, Handler::of(Arc::new(()), &method)));
+        self
+    }
+
+    /// Adds shared state, which operations take as `State<T>`. There can be one state of each type.
+    pub fn state<T: SharedState>(mut self, state: T) -> Self {
+        if !self.states.insert(state) {
+            self.doubled_states.push(std::any::type_name::<T>());
+        }
+        self
+    }
+
+    /// Sets the offered tools. Default: [`EndpointMode::Semantic`] (REQ-EPT-12).
+    pub fn mode(mut self, mode: EndpointMode) -> Self {
+        self.settings.mode = mode;
+        self
+    }
+
+    /// Adds a profile of endpoint families and uses it, unless the configuration selects another one.
+    /// Default: CRUDE, which stays available as `crude`.
+    pub fn profile(mut self, profile: EndpointProfile) -> Self {
+        self.settings.profile = profile.name().to_owned();
+        self.profiles.retain(|known| known.is_crude() || known.name() != profile.name());
+        self.profiles.push(profile);
+        self
+    }
+
+    /// Sets a prefix of all tool names, such as `github_`, so that a client can use several adapters. A
+    /// prefix has lower-case letters, digits and underscores, and ends with an underscore (REQ-MCP-18).
+    pub fn tool_prefix(mut self, prefix: impl Into<String>) -> Self {
+        self.settings.tool_prefix = prefix.into();
+        self
+    }
+
+    /// Sets the payload limits.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.settings.limits = limits;
+        self
+    }
+
+    /// Sets whether batches (`operations: […]`) are accepted. Default: on.
+    pub fn batch(mut self, on: bool) -> Self {
+        self.settings.batch = on;
+        self
+    }
+
+    /// Sets whether unknown parameters are refused. Default: on. If off, they cause warnings instead, which
+    /// is meant for development only (REQ-UNK-06).
+    pub fn strict_mode(mut self, on: bool) -> Self {
+        self.settings.strict = on;
+        self
+    }
+
+    /// Sets whether `taskId` is accepted for `task_id`. Default: off (REQ-RQ-05).
+    pub fn camel_case_aliases(mut self, on: bool) -> Self {
+        self.settings.camel_case_aliases = on;
+        self
+    }
+
+    /// Sets whether replies are sent as MCP structured content as well as text. Default: off, because it
+    /// doubles the size of replies.
+    pub fn structured_content(mut self, on: bool) -> Self {
+        self.settings.structured_content = on;
+        self
+    }
+
+    /// Sets whether the details of failures contain the session's id. Default: on (REQ-SES-06).
+    pub fn session_id_in_errors(mut self, on: bool) -> Self {
+        self.settings.session_id_in_errors = on;
+        self
+    }
+
+    /// Sets which calls may run concurrently. Default: [`Concurrency::FullyConcurrent`] (REQ-CON-01).
+    ///
+    /// An execution counts as a call for as long as it runs. Operations on executions, such as
+    /// `get_execution`, never wait.
+    pub fn concurrency(mut self, category: Concurrency) -> Self {
+        self.settings.concurrency = category;
+        self
+    }
+
+    /// Sets the maximum number of concurrent calls; further calls wait. Default: unlimited.
+    ///
+    /// An execution counts for as long as it runs, and is `pending` before that.
+    pub fn max_concurrent_requests(mut self, count: usize) -> Self {
+        self.settings.max_concurrent_requests = Some(count);
+        self
+    }
+
+    /// Sets the time limit of an operation, including the functions of executions. Default: unlimited.
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.settings.time_limit = Some(limit);
+        self
+    }
+
+    /// Sets the store for tokens, counters, executions and blocks. Default: in memory, until the process
+    /// ends; with a safety loop, a file with the adapter's name in the user's state directory, because
+    /// blocks must outlive the process (REQ-OOB-09).
+    pub fn store(mut self, store: impl Store) -> Self {
+        self.store = Some(Arc::new(store));
+        self
+    }
+
+    /// Sets the source of the time. Default: the system's clock.
+    pub fn time_source(mut self, time: TimeSource) -> Self {
+        self.settings.time = time;
+        self
+    }
+
+    /// Sets the options of executions, which are calls of operations with a lifecycle.
+    pub fn executions(mut self, options: ExecutionOptions) -> Self {
+        self.settings.executions = options;
+        self
+    }
+
+    /// Adds a rule of the gatekeeper. Rules of the configuration file are added to these (REQ-GATE-04,
+    /// REQ-GATE-05).
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.settings.gate.policies.push(policy);
+        self
+    }
+
+    /// Sets the trust level of the adapter, which activates the matrix of trust and danger. Without it,
+    /// calls of operations that are `destructive` or more dangerous require confirmation (REQ-DNG-06,
+    /// REQ-DNG-13).
+    pub fn trust(mut self, trust: Trust) -> Self {
+        self.settings.gate.trust = Some(trust);
+        self
+    }
+
+    /// Sets the lifetime of a confirmation token: 1 second to 15 minutes, and at most 5 minutes for
+    /// `forbidden` operations. Default: 5 minutes, and 2 minutes for `forbidden` operations (REQ-TOK-08).
+    pub fn confirmation_ttl(mut self, ttl: Duration) -> Self {
+        self.settings.gate.confirmation_ttl = Some(gatekeeper::delta(ttl));
+        self
+    }
+
+    /// Sets how long a confirmation token is still accepted after its expiry, to allow for clock
+    /// differences: up to 300 seconds. Default: 30 seconds. Zero disables the tolerance (REQ-TOK-09).
+    pub fn clock_skew_tolerance(mut self, tolerance: Duration) -> Self {
+        self.settings.gate.skew = gatekeeper::delta(tolerance);
+        self
+    }
+
+    /// Sets the maximum number of confirmation tokens per session and minute. A session may send a quarter
+    /// as many invalid tokens. Further calls fail with `RATE_LIMIT_EXCEEDED`. Default: 120 (REQ-TOK-17).
+    pub fn confirmations_per_minute(mut self, count: usize) -> Self {
+        self.settings.gate.per_minute = count;
+        self
+    }
+
+    /// Appends the audit log to this file, which is created if it does not exist.
+    pub fn audit_log(mut self, path: impl Into<PathBuf>) -> Self {
+        self.settings.audit_log = Some(path.into());
+        self
+    }
+
+    /// Sets whether the store keeps the audit log too. Entries are kept for ever, unless
+    /// [`audit_keep`](Self::audit_keep) sets a time. A store in memory grows with the log.
+    pub fn audit_in_store(mut self, on: bool) -> Self {
+        self.settings.audit_in_store = on;
+        self
+    }
+
+    /// Sets how long the store keeps an entry of the audit log. Default: for ever (REQ-GATE-09).
+    pub fn audit_keep(mut self, keep: Duration) -> Self {
+        self.settings.audit_keep = Some(gatekeeper::delta(keep));
+        self
+    }
+
+    /// Sends the lines of the audit log to this sink, in addition to `tracing`.
+    pub fn audit_sink(mut self, sink: impl AuditSink) -> Self {
+        self.audit_sinks.push(Arc::new(sink));
+        self
+    }
+
+    /// Adds an extension. It replaces one of the same type.
+    #[doc(hidden)]
+    pub fn extension(mut self, extension: impl Extension + 'static) -> Self {
+        self.settings.extend(Box::new(extension));
+        self
+    }
+
+    /// Sets the secret of cursors. Cursors of an earlier run or of another process with the same secret
+    /// stay valid. Default: a random secret (REQ-PAG-10).
+    pub fn cursor_key(mut self, key: crate::paging::CursorKey) -> Self {
+        self.settings.cursor_key = key;
+        self
+    }
+
+    /// Reads this configuration file, which must exist, instead of the user's file and of `mcp-aql.toml` in
+    /// the working directory. It may change every setting, so only the operator should be able to write to
+    /// it.
+    pub fn config_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.source = ConfigSource::File(path.into());
+        self
+    }
+
+    /// Reads no configuration file, neither the user's nor one in the working directory. The environment
+    /// still overrides the builder.
+    pub fn without_config_file(mut self) -> Self {
+        self.source = ConfigSource::Environment;
+        self
+    }
+
+    /// Reads neither a configuration file nor the environment.
+    pub fn without_config(mut self) -> Self {
+        self.source = ConfigSource::None;
+        self
+    }
+
+    /// Checks all settings and builds the adapter.
+    ///
+    /// # Errors
+    /// All problems at once: names that clash, unknown families, missing state, limits outside of
+    /// their ranges, a bad prefix, invalid examples, a faulty configuration.
+    pub fn build(self) -> Result<Adapter, BuildError> {
+        let parts = Arc::new(Parts {
+            name: self.name,
+            version: self.version,
+            instructions: self.instructions,
+            operations: self.operations,
+            states: Arc::new(self.states),
+            doubled_states: self.doubled_states,
+            profiles: self.profiles,
+            store: self.store,
+            audit_sinks: self.audit_sinks,
+            settings: self.settings,
+        });
+        build(parts, &self.source)
+    }
+}
+
+/// The extensions that the configuration file can enable.
+fn available_extensions() -> Vec<Box<dyn Extension>> {
+    vec![
+        #[cfg(feature = "limits")]
+        Box::new(crate::limits::LimitsExtension::default()),
+    ]
+}
+
+fn build(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {
+    let mut problems = Vec::new();
+    let settings = config::resolve(parts.settings.clone(), &parts.name, source, &mut problems);
+    let adapter = assemble(parts, settings, problems)?;
+    adapter.log_notices();
+    Ok(adapter)
+}
+
+impl Adapter {
+    /// Builds the same adapter with this configuration file, see [`AdapterBuilder::config_file`].
+    ///
+    /// # Errors
+    /// As [`AdapterBuilder::build`].
+    pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
+        build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
+    }
+
+    /// Builds the same adapter with the tools of another mode, with services of its own, and with enough
+    /// confirmation tokens for the conformance runner.
+    #[doc(hidden)]
+    pub fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
+        /// A run of five minutes uses fewer tokens, with any number of operations.
+        const PER_MINUTE: usize = 1_000_000;
+        let mut settings = Settings { mode, ..self.inner.settings.clone() };
+        settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);
+        assemble(Arc::clone(&self.inner.parts), settings, Vec::new())
+    }
+}

@@ -1,0 +1,21 @@
+//! Access to the parts of an adapter for its command line.
+
+use super::Adapter;
+
+#[doc(hidden)]
+impl Adapter {
+    /// The rendered introspection.
+    pub fn introspection(&self) -> &crate::introspection::Introspection {
+        &self.inner.pipeline.catalog.introspection
+    }
+
+    /// The full entry of an operation, as JSON text.
+    pub fn operation_details(&self, operation: &str) -> Option<&str> {
+        crate::introspection::Source::in_full(&self.inner.pipeline.catalog, operation)
+    }
+
+    /// The executions.
+    pub fn execution_table(&self) -> &crate::execution::Executions {
+        &self.inner.pipeline.executions
+    }
+}

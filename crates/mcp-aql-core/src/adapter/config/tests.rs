@@ -1,0 +1,220 @@
+//! Tests of configuration files and of the environment.
+
+use super::file::{CoreTables, KEYS};
+use super::test_util::{apply, malformed, project, shown};
+use super::*;
+
+#[test]
+fn each_key_is_known() {
+    let shown = format!("{:?}", CoreTables::default());
+    for key in KEYS {
+        assert!(shown.contains(&format!("{key}: ")), "{key}: {shown}");
+    }
+    let fields = shown.matches(": ").count();
+    assert!(fields >= KEYS.len(), "{shown}");
+}
+
+#[test]
+fn environment_beats_file_beats_builder() {
+    // REQ-MCP-17, REQ-EPT-10, REQ-EPT-11
+    let mut settings = Settings { tool_prefix: "builder_".to_owned(), ..Settings::default() };
+    let mut problems = Vec::new();
+    apply(
+        &mut settings,
+        "tool_prefix = 'file_'\nendpoint_mode = 'single'\n[limits]\nmax_nesting_depth = 16",
+        &mut problems,
+    );
+    assert_eq!((settings.tool_prefix.as_str(), settings.mode), ("file_", EndpointMode::Single));
+    assert_eq!(settings.limits.max_nesting_depth, 16);
+    let variable = |name: &str| match name {
+        "MCP_AQL_TOOL_PREFIX" => Some("env_".to_owned()),
+        "MCP_AQL_ENDPOINT_MODE" => Some("all".to_owned()),
+        _ => None,
+    };
+    apply_environment(&mut settings, variable, &mut problems);
+    assert_eq!((settings.tool_prefix.as_str(), settings.mode), ("env_", EndpointMode::All));
+    assert_eq!(problems, Vec::<String>::new());
+}
+
+/// All settings that a file could loosen, with the keys in the notice.
+const LOOSE: &[(&str, &str)] = &[
+    ("strict_mode = false", "strict_mode"),
+    ("audit_log = '/home/ada/.bashrc'", "audit_log"),
+    ("[limits]\nmax_request_size = 99000000", "limits.max_request_size"),
+    ("[limits]\nmax_response_size = 99000000", "limits.max_response_size"),
+    ("[limits]\nmax_string_length = 99000000", "limits.max_string_length"),
+    ("[limits]\nmax_array_elements = 99000", "limits.max_array_elements"),
+    ("[limits]\nmax_nesting_depth = 99", "limits.max_nesting_depth"),
+    ("[limits]\nmax_batch_operations = 999", "limits.max_batch_operations"),
+    ("[executions]\nwait_seconds = 99", "executions.wait_seconds"),
+    ("[executions]\ngrace_seconds = 99", "executions.grace_seconds"),
+    ("[executions]\nlease_seconds = 99", "executions.lease_seconds"),
+    ("[executions]\nkeep_seconds = 1", "executions.keep_seconds"),
+    ("[executions]\nmax_running = 99999", "executions.max_running"),
+    ("[executions]\nmax_running_per_session = 99999", "executions.max_running_per_session"),
+    ("[gatekeeper]\nconfirmation_ttl_seconds = 200", "gatekeeper.confirmation_ttl_seconds"),
+    ("[gatekeeper]\nclock_skew_tolerance_seconds = 300", "gatekeeper.clock_skew_tolerance_seconds"),
+    ("[gatekeeper]\nconfirmations_per_minute = 9999", "gatekeeper.confirmations_per_minute"),
+    ("[gatekeeper.trust]\nlevel = 'certified'", "gatekeeper.trust"),
+    (
+        "[[gatekeeper.policies]]\noperation = 'delete_*'\npermission = 'allow'",
+        "gatekeeper.policies: allow delete_*",
+    ),
+    #[cfg(feature = "limits")]
+    ("[rate_limits]\nrequests_per_minute = 61", "limit global:minute"),
+    #[cfg(feature = "limits")]
+    (
+        "[[api_limits]]\nscope = 'global'\nlimit = 60\nwindow = 'minute'\nburst = 9",
+        "limit global:minute",
+    ),
+    #[cfg(feature = "limits")]
+    ("[[quotas]]\nmetric = 'cost_per_month'\nhard_stop = 11", "quota cost_per_month"),
+    #[cfg(feature = "limits")]
+    ("[cost]\nper_call = 0.0", "cost"),
+];
+
+/// Settings in which everything is restricted.
+fn strict() -> Settings {
+    let mut settings = Settings::default();
+    settings.gate.trust = Some(crate::Trust::new(crate::TrustLevel::Validated));
+    #[cfg(feature = "limits")]
+    {
+        use crate::limits::{ApiLimit, CostModel, LimitsExtension, Metric, Quota, RateLimits};
+        settings.extend(Box::new(LimitsExtension(Some(
+            RateLimits::new()
+                .limit(ApiLimit::global(60).burst(8))
+                .quota(Quota::new(Metric::CostPerMonth).hard_stop(10))
+                .cost(CostModel::PerCall(0.1)),
+        ))));
+    }
+    settings
+}
+
+#[test]
+fn a_file_in_the_working_directory_loosens_nothing_and_is_named() {
+    // REQ-GATE-03
+    for (text, key) in LOOSE {
+        let mut settings = strict();
+        assert_eq!(project(&mut settings, text), Vec::<String>::new());
+        let mut expected = strict();
+        project(&mut expected, "");
+        assert_eq!(shown(&settings), shown(&expected), "{text}");
+        let notice = settings.notices.last().unwrap();
+        assert!(notice.contains(&format!("`{key}`")), "{key}: {notice}");
+        // The operator's own file can change all of that.
+        let mut settings = strict();
+        apply(&mut settings, text, &mut Vec::new());
+        assert_ne!(shown(&settings), shown(&strict()), "{text}");
+    }
+}
+
+#[test]
+fn a_file_in_the_working_directory_makes_stricter_what_it_can() {
+    // REQ-GATE-03
+    for text in [
+        "[limits]\nmax_request_size = 2048",
+        "[executions]\nmax_running = 1",
+        "[gatekeeper]\nconfirmation_ttl_seconds = 60\nclock_skew_tolerance_seconds = 0",
+        "[gatekeeper]\nconfirmations_per_minute = 5",
+        "[gatekeeper.trust]\nlevel = 'untested'",
+        "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'deny'",
+        "[[gatekeeper.policies]]\noperation = 'a'\npermission = 'confirm'",
+        #[cfg(feature = "limits")]
+        "[rate_limits]\nrequests_per_minute = 5",
+        #[cfg(feature = "limits")]
+        "[[api_limits]]\nscope = 'endpoint'\nendpoint = 'read'\nlimit = 60\nwindow = 'hour'",
+        #[cfg(feature = "limits")]
+        "[[quotas]]\nmetric = 'cost_per_month'\nwarn = 5\nhard_stop = 9",
+    ] {
+        let mut settings = strict();
+        assert_eq!(project(&mut settings, text), Vec::<String>::new());
+        assert_ne!(shown(&settings), shown(&strict()), "{text}");
+        let notice = settings.notices.last().unwrap();
+        assert!(notice.contains("applied"), "{text}: {notice}");
+    }
+    let mut settings = Settings { strict: false, ..Settings::default() };
+    let names = "strict_mode = true\nendpoint_mode = 'single'\ntool_prefix = 'a_'";
+    assert_eq!(project(&mut settings, names), Vec::<String>::new());
+    assert!(settings.strict && settings.mode == EndpointMode::Single);
+    assert_eq!(settings.tool_prefix, "a_");
+}
+
+#[test]
+fn the_users_file_comes_before_that_of_the_working_directory() {
+    // REQ-EPT-10, REQ-GATE-03
+    let folder = std::env::temp_dir().join(crate::vocab::new_id("config"));
+    std::fs::create_dir_all(folder.join("user")).unwrap();
+    let (user, project) = (folder.join("user").join(FILE_NAME), folder.join(FILE_NAME));
+    let found = |user: &Path, project: &Path| {
+        let (mut settings, mut problems) = (Settings::default(), Vec::new());
+        find(&mut settings, Some(user), project, &mut problems);
+        (settings, problems)
+    };
+    let (settings, problems) = found(&user, &project);
+    assert_eq!((settings.notices.len(), problems.len()), (0, 0));
+    let limits = |depth: u8| format!("strict_mode = false\n[limits]\nmax_nesting_depth = {depth}");
+    std::fs::write(&user, limits(20)).unwrap();
+    std::fs::write(&project, limits(30)).unwrap();
+    let (settings, problems) = found(&user, &project);
+    assert_eq!(problems, Vec::<String>::new());
+    assert_eq!((settings.strict, settings.limits.max_nesting_depth), (false, 20));
+    // If the adapter is started in the user's directory, the file is the user's.
+    let (settings, _) = found(&user, &user);
+    assert!(!settings.notices.iter().any(|it| it.contains("working directory")));
+    std::fs::write(&project, "colour = 'red'").unwrap();
+    let (_, problems) = found(&user, &project);
+    assert!(problems[0].contains("colour"), "{problems:?}");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn the_file_sets_how_executions_are_kept() {
+    let mut settings = Settings::default();
+    apply(
+        &mut settings,
+        "[executions]\nwait_seconds = 1\ngrace_seconds = 2\nlease_seconds = 3\nkeep_seconds = 90\n\
+         max_running = 4\nmax_running_per_session = 3",
+        &mut Vec::new(),
+    );
+    let expected = crate::ExecutionOptions::new()
+        .wait(Duration::from_secs(1))
+        .grace(Duration::from_secs(2))
+        .lease(Duration::from_secs(3))
+        .keep(Duration::from_secs(90))
+        .max_running(4)
+        .max_running_per_session(3);
+    assert_eq!(settings.executions, expected);
+    assert!(malformed("[executions]\nwait = 1", Settings::default()).contains("`wait`"));
+}
+
+#[test]
+fn a_name_that_is_nearly_right_is_told_with_the_right_one() {
+    for (text, near) in [
+        ("endpoint_mod = 'single'", "`endpoint_mode`"),
+        ("[limits]\nmax_request_sice = 1", "`max_request_size`"),
+        ("[executions]\nwait_second = 1", "`wait_seconds`"),
+        ("[gatekeper]", "`gatekeeper`"),
+        ("[[gatekeeper.policies]]\noperatoin = 'x'", "`operation`"),
+        ("[[gatekeeper.policies]]\noperation = 'x'\npermission = 'confirn'", "`confirm`"),
+        (
+            "[[gatekeeper.policies]]\noperation = 'x'\npermission = 'deny'\n\
+             when = [{ parameter = 'a', equal = 1 }]",
+            "`equals`",
+        ),
+    ] {
+        let told = malformed(text, Settings::default());
+        assert!(told.ends_with(&format!(". Did you mean {near}?")), "{told}");
+    }
+    let told = malformed("colour = 'red'", Settings::default());
+    assert!(!told.contains("Did you mean"), "{told}");
+}
+
+#[test]
+fn faults_are_told_and_nothing_is_ignored() {
+    let mut settings = Settings::default();
+    let mut problems = Vec::new();
+    let variable = |name: &str| (name == "MCP_AQL_ENDPOINT_MODE").then(|| "both".to_owned());
+    apply_environment(&mut settings, variable, &mut problems);
+    assert!(problems[0].contains("`both` is not known"), "{problems:?}");
+    assert!(malformed("endpoint_mod = 'single'", Settings::default()).contains("`endpoint_mod`"));
+}

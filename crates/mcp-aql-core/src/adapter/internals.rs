@@ -1,0 +1,48 @@
+//! Access to the parts of an adapter for the rest of the crate.
+
+use super::{Adapter, Parts, Settings};
+use crate::router::Registry;
+
+#[doc(hidden)]
+impl Adapter {
+    /// The parts that were passed to the builder.
+    pub fn parts(&self) -> &Parts {
+        &self.inner.parts
+    }
+
+    /// The settings in use.
+    pub fn settings(&self) -> &Settings {
+        &self.inner.settings
+    }
+
+    /// The registered operations.
+    pub fn registry(&self) -> &Registry {
+        &self.inner.pipeline.catalog.registry
+    }
+
+    /// The value that an extension has added.
+    pub fn extension_value<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.inner.values.get()
+    }
+
+    /// The JSON text of `params` of a sample call of an operation.
+    pub fn sample(&self, operation: &str) -> Option<&str> {
+        self.inner.pipeline.catalog.sample(operation)
+    }
+}
+
+#[cfg(test)]
+impl Adapter {
+    /// Adds a further query to `introspect`.
+    pub(crate) fn with_further_query(
+        self,
+        query: impl crate::further_query::FurtherQuery + 'static,
+    ) -> Self {
+        let mut inner = std::sync::Arc::into_inner(self.inner).unwrap();
+        let catalog = &mut inner.pipeline.catalog;
+        catalog.introspection.further.push(Box::new(query));
+        let introspect = &mut catalog.registry.entries.first_mut().unwrap().operation;
+        crate::introspection::publish(introspect, &catalog.introspection.further);
+        Self { inner: std::sync::Arc::new(inner) }
+    }
+}

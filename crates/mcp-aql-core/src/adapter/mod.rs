@@ -1,0 +1,227 @@
+//! The adapter: all operations, called in the same process or through a transport.
+
+mod assemble;
+mod builder;
+mod command_line;
+mod config;
+mod internals;
+mod parts;
+#[cfg(feature = "limits")]
+mod rate_limits;
+mod serving;
+mod settings;
+
+use std::sync::{Arc, Once};
+
+use mcp_aql_protocol::Limits;
+use serde_json::{Map, Value};
+
+pub use builder::AdapterBuilder;
+#[cfg(any(test, feature = "test-util"))]
+pub use config::test_util as config_test_util;
+pub use parts::Parts;
+pub use settings::Settings;
+
+use crate::build_error::BuildError;
+use crate::call::Pipeline;
+use crate::error::OperationError;
+use crate::extension::Service;
+use crate::future::{BoxFuture, erased};
+use crate::operation::{CallScope, Extensions, OperationSpec};
+use crate::request::Arguments;
+use crate::response::{OperationResult, Reply};
+use crate::router::{Endpoint, EndpointMode, EndpointProfile};
+
+/// An MCP-AQL adapter: operations with everything that the protocol requires around them.
+///
+/// It is cheap to clone. Clones share operations and state.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use serde_json::json;
+///
+/// /// Double a number.
+/// #[operation(category = "READ", rationale = "it computes and stores nothing")]
+/// fn double(
+///     /// The number.
+///     #[param(maximum = 1000)]
+///     number: i64,
+/// ) -> i64 {
+///     number * 2
+/// }
+///
+/// # fn main() -> mcp_aql::Result<()> {
+/// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+/// let adapter = Adapter::builder("numbers").operation(double {}).build()?;
+/// let result = adapter.call("double", json!({ "number": 21 })).await;
+/// assert_eq!(result.data(), 42);
+///
+/// let result = adapter.call("double", json!({ "nubmer": 21 })).await;
+/// assert_eq!(result.code(), Some("VALIDATION_MISSING_PARAM"));
+/// # Ok(()) }) }
+/// ```
+#[derive(Clone)]
+pub struct Adapter {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    parts: Arc<Parts>,
+    settings: Settings,
+    pipeline: Pipeline,
+    /// Completed once the notices of the settings are in the log.
+    notices_logged: Once,
+    /// The values of extensions.
+    values: Extensions,
+    /// The work of extensions while the adapter serves clients.
+    services: Vec<Box<dyn Service>>,
+}
+
+impl Adapter {
+    /// Starts a builder of an adapter with this name, which clients see as the server's name.
+    pub fn builder(name: impl Into<String>) -> AdapterBuilder {
+        AdapterBuilder::new(name.into())
+    }
+
+    /// Calls an operation in this process with all checks of a client's call. There is no session, and any
+    /// endpoint is right.
+    ///
+    /// `params` is the `params` object of a request. Other values are refused.
+    pub async fn call(&self, operation: &str, params: Value) -> OperationResult {
+        let mut arguments = Map::new();
+        arguments.insert("operation".to_owned(), operation.into());
+        arguments.insert("params".to_owned(), params);
+        let reply = self.handle(Endpoint::Unified, arguments, CallScope::default()).await;
+        OperationResult::from_json(&reply.text)
+    }
+
+    /// Handles a whole request from a transport: the unchanged tool arguments, the endpoint that received
+    /// them, and the caller.
+    ///
+    /// It never fails: the reply contains every error (REQ-RQ-08).
+    pub fn handle(
+        &self,
+        endpoint: Endpoint,
+        arguments: Map<String, Value>,
+        scope: CallScope,
+    ) -> impl Future<Output = Reply> + Send + '_ {
+        self.handle_arguments(endpoint, arguments.into(), scope)
+    }
+
+    /// Like [`handle`](Self::handle), with the faults that were found when the arguments were read.
+    #[doc(hidden)]
+    pub fn handle_arguments(
+        &self,
+        endpoint: Endpoint,
+        arguments: Arguments,
+        scope: CallScope,
+    ) -> BoxFuture<'_, Reply> {
+        erased(self.inner.pipeline.handle(endpoint, arguments, scope))
+    }
+
+    /// Like [`handle`](Self::handle), for a transport that has the tool arguments as bytes. Invalid UTF-8
+    /// and lone surrogates fail with `VALIDATION_INVALID_ENCODING` and their position (REQ-ENC-01).
+    /// Requests beyond the size limit are not parsed. Repeated members and numbers beyond 64 bits, which a
+    /// map could not represent, are refused as well.
+    ///
+    /// ```
+    /// # use mcp_aql::transport::{CallScope, Endpoint};
+    /// # use mcp_aql::{Adapter, ErrorCode};
+    /// # fn main() -> mcp_aql::Result<()> {
+    /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
+    /// let adapter = Adapter::builder("empty").build()?;
+    /// let arguments = br#"{"operation":"introspect","params":{"query":"\ud800"}}"#;
+    /// let reply = adapter.handle_bytes(Endpoint::Unified, arguments, CallScope::default()).await;
+    /// assert_eq!(reply.code, Some(ErrorCode::ValidationInvalidEncoding));
+    /// # Ok(()) }) }
+    /// ```
+    pub async fn handle_bytes(
+        &self,
+        endpoint: Endpoint,
+        arguments: &[u8],
+        scope: CallScope,
+    ) -> Reply {
+        match self.inner.pipeline.parse(arguments) {
+            Ok(arguments) => self.handle_arguments(endpoint, arguments, scope).await,
+            Err(error) => self.refuse(error, &scope),
+        }
+    }
+
+    /// The reply to a request that could not be read.
+    #[doc(hidden)]
+    pub fn refuse(&self, error: OperationError, scope: &CallScope) -> Reply {
+        self.inner.pipeline.reply_to_unreadable(error, scope)
+    }
+
+    /// Revokes an unused confirmation token. Returns whether it existed (REQ-TOK-12).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the store fails.
+    pub async fn revoke_confirmation(&self, token: &str) -> Result<bool, OperationError> {
+        self.inner.pipeline.gatekeeper.revoke(token).await
+    }
+
+    /// Revokes all confirmation tokens of this adapter, for example after a change of its configuration,
+    /// and what was [confirmed for a session](crate::Policy::for_session) with this adapter and its clones
+    /// (REQ-TOK-12).
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the store fails.
+    pub async fn revoke_confirmations(&self) -> Result<(), OperationError> {
+        self.inner.pipeline.gatekeeper.revoke_all().await
+    }
+
+    /// The adapter's name.
+    pub fn name(&self) -> &str {
+        &self.inner.parts.name
+    }
+
+    /// The adapter's own version.
+    pub fn version(&self) -> &str {
+        &self.inner.parts.version
+    }
+
+    /// The offered tools.
+    pub fn mode(&self) -> EndpointMode {
+        self.inner.settings.mode
+    }
+
+    /// The profile of endpoint families in use.
+    pub fn profile(&self) -> &EndpointProfile {
+        &self.registry().profile
+    }
+
+    /// Logs the notices of the settings once, when the log exists. The command line sets up its log after
+    /// the adapter is built.
+    #[doc(hidden)]
+    pub fn log_notices(&self) {
+        if !tracing::enabled!(tracing::Level::WARN) {
+            return;
+        }
+        self.inner.notices_logged.call_once(|| {
+            for notice in &self.inner.settings.notices {
+                tracing::warn!("{notice}");
+            }
+        });
+    }
+
+    /// The limits in use.
+    pub fn limits(&self) -> &Limits {
+        &self.inner.settings.limits
+    }
+
+    /// The tables of all operations, starting with `introspect`.
+    pub fn operations(&self) -> impl Iterator<Item = &OperationSpec> {
+        self.registry().entries.iter().map(|entry| &entry.operation.spec)
+    }
+}
+
+impl std::fmt::Debug for Adapter {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Adapter")
+            .field("name", &self.name())
+            .field("operations", &self.registry().entries.len())
+            .finish_non_exhaustive()
+    }
+}

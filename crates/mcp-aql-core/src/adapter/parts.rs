@@ -1,0 +1,27 @@
+//! The parts of an adapter before any configuration.
+
+use std::sync::Arc;
+
+use super::settings::Settings;
+use crate::audit::AuditSink;
+use crate::operation::{Handler, OperationSpec, StateMap};
+use crate::router::EndpointProfile;
+use crate::store::Store;
+
+/// The parts of an adapter as passed to the builder.
+pub struct Parts {
+    /// The name of the adapter.
+    pub name: String,
+    pub(crate) version: String,
+    /// The instructions for models, after the general ones.
+    pub instructions: Option<String>,
+    pub(crate) operations: Vec<(OperationSpec, Handler)>,
+    pub(crate) states: Arc<StateMap>,
+    pub(crate) doubled_states: Vec<&'static str>,
+    pub(crate) profiles: Vec<EndpointProfile>,
+    /// The store; `None` selects a suitable one.
+    pub(crate) store: Option<Arc<dyn Store>>,
+    pub(crate) audit_sinks: Vec<Arc<dyn AuditSink>>,
+    /// The settings of the builder.
+    pub(crate) settings: Settings,
+}

@@ -1,0 +1,62 @@
+//! The start and the end of serving clients.
+
+use std::any::Any;
+
+use super::Adapter;
+use crate::execution::EndScope;
+use crate::main_error::Result;
+
+impl Adapter {
+    /// Whether the adapter has operations that run as executions.
+    pub(crate) fn has_executions(&self) -> bool {
+        self.operations().any(|spec| spec.lifecycle.is_some())
+    }
+
+    /// Called when serving begins: logs the notices of the settings, begins the work of extensions, and ends
+    /// executions of an earlier process that crashed.
+    #[doc(hidden)]
+    pub fn begin_to_serve(&self) {
+        self.log_notices();
+        for service in &self.inner.services {
+            service.begin();
+        }
+        if self.has_executions() {
+            self.inner.pipeline.executions.recover();
+        }
+    }
+
+    /// Starts what extensions run beside the adapter, such as the operator console. Dropping the returned values
+    /// stops it.
+    #[doc(hidden)]
+    pub async fn start_services(&self) -> Result<Vec<Box<dyn Any + Send>>> {
+        let mut running = Vec::new();
+        for service in &self.inner.services {
+            running.extend(service.start().await?);
+        }
+        Ok(running)
+    }
+
+    /// Ends these executions, and waits until the work of ended sessions is complete.
+    #[doc(hidden)]
+    pub async fn end_executions_of(&self, which: EndScope) {
+        let pipeline = &self.inner.pipeline;
+        pipeline.executions.end(which).await;
+        pipeline.services.session_ends.completed().await;
+    }
+
+    /// Stops all executions and waits until they have ended, at most for the grace period of
+    /// [`ExecutionOptions`](crate::ExecutionOptions) and a short time for the store.
+    ///
+    /// It also ends sessions with confirmation tokens or agents: their tokens are revoked, their agents are
+    /// stopped, and the audit log has both when this function returns. It waits at most ten seconds for
+    /// that.
+    ///
+    /// The serving functions call it for their clients when they end. Call it before the process ends if
+    /// you only use [`call`](Self::call), or if you embed `Adapter::router`.
+    ///
+    /// Source: REQ-LIF-10, REQ-SES-02, REQ-TOK-12.
+    pub async fn end_executions(&self) {
+        self.inner.pipeline.services.session_ends.end_sessions();
+        self.end_executions_of(EndScope::All).await;
+    }
+}

@@ -1,0 +1,84 @@
+//! The settings of an adapter.
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use mcp_aql_protocol::Limits;
+
+use crate::clock::TimeSource;
+use crate::concurrency::Concurrency;
+use crate::execution::ExecutionOptions;
+use crate::extension::Extension;
+use crate::gatekeeper::GateSettings;
+use crate::router::EndpointMode;
+
+/// All settings of an adapter: from the builder, then the configuration file, then the environment.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Whether there is one tool for each endpoint family, one for all, or both.
+    pub mode: EndpointMode,
+    /// The profile's name.
+    pub(crate) profile: String,
+    pub(crate) tool_prefix: String,
+    pub(crate) limits: Limits,
+    /// Whether clients can send several operations in one call.
+    pub batch: bool,
+    /// Whether unknown parameters are errors.
+    pub strict: bool,
+    pub(crate) camel_case_aliases: bool,
+    /// Whether replies also contain structured content.
+    pub structured_content: bool,
+    pub(crate) session_id_in_errors: bool,
+    pub(crate) concurrency: Concurrency,
+    pub(crate) max_concurrent_requests: Option<usize>,
+    pub(crate) time_limit: Option<Duration>,
+    pub(crate) time: TimeSource,
+    pub(crate) executions: ExecutionOptions,
+    pub(crate) gate: GateSettings,
+    pub(crate) extensions: Vec<Box<dyn Extension>>,
+    pub(crate) audit_log: Option<PathBuf>,
+    pub(crate) audit_in_store: bool,
+    pub(crate) audit_keep: Option<chrono::TimeDelta>,
+    pub(crate) cursor_key: crate::paging::CursorKey,
+    /// Notices about configuration files and environment for the operator, logged when the adapter starts.
+    pub(crate) notices: Vec<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: EndpointMode::default(),
+            profile: "crude".to_owned(),
+            tool_prefix: String::new(),
+            limits: Limits::default(),
+            batch: true,
+            strict: true,
+            camel_case_aliases: false,
+            structured_content: false,
+            session_id_in_errors: true,
+            concurrency: Concurrency::default(),
+            max_concurrent_requests: None,
+            time_limit: None,
+            time: TimeSource::default(),
+            executions: ExecutionOptions::default(),
+            gate: GateSettings::default(),
+            extensions: Vec::new(),
+            audit_log: None,
+            audit_in_store: false,
+            audit_keep: None,
+            cursor_key: crate::paging::CursorKey::random(),
+            notices: Vec::new(),
+        }
+    }
+}
+
+impl Settings {
+    /// Adds an extension. It replaces one of the same type.
+    pub(super) fn extend(&mut self, extension: Box<dyn Extension>) {
+        let type_of = |extension: &dyn Any| extension.type_id();
+        let own = type_of(&*extension);
+        self.extensions.retain(|known| type_of(&**known) != own);
+        self.extensions.push(extension);
+    }
+}

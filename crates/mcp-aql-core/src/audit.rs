@@ -1,0 +1,405 @@
+//! The audit log: JSON lines that record each call, the decision of the gates and the reason for it.
+//!
+//! Every entry is a `tracing` event of the target [`TARGET`] whose field `entry` is one line of JSON,
+//! and a line in each [`AuditSink`]. Secrets, and parameters that are marked `sensitive`, are masked
+//! before an entry reaches this module.
+//!
+//! Source: REQ-GATE-09, REQ-DNG-09, REQ-TOK-16.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::TrustLevel;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::oneshot;
+
+use crate::clock::{TimeSource, later};
+use crate::file_access::private_file;
+use crate::future::BoxFuture;
+use crate::sync::lock;
+use crate::{
+    store::Change, store::Expected, store::NewRecord, store::Ready, store::Store, store::StoreError,
+};
+
+/// The outcomes that REQ-GATE-09 defines.
+const GATE_RESULTS: [&str; 3] = ["allowed", "denied", "confirmed"];
+
+/// The target of the audit log's `tracing` events.
+pub const TARGET: &str = "mcp_aql::audit";
+
+/// A destination for the audit log's lines, besides `tracing`.
+pub trait AuditSink: Send + Sync + 'static {
+    /// Appends a line. The line has no trailing line break.
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>>;
+}
+
+impl<S: AuditSink + ?Sized> AuditSink for Arc<S> {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
+        (**self).append(line)
+    }
+}
+
+/// An audit event. Fields that do not apply to the event are omitted.
+#[derive(Debug, Default, Serialize)]
+pub struct AuditEntry<'a> {
+    /// `OPERATION_DENIED`, `TOKEN_ISSUED`, …
+    pub event: &'a str,
+    /// The operation of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub operation: Option<&'a str>,
+    /// The endpoint family of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub endpoint: Option<&'a str>,
+    /// The danger level of the operation, from 0 to 4.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub danger_level: Option<u8>,
+    /// `allowed`, `denied` or `confirmed` for gates, `success` or `failure` for tokens, and the result of a
+    /// challenge.
+    pub outcome: &'a str,
+    /// The reason of the outcome.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<&'a str>,
+    /// The error code for which a token was rejected (REQ-TOK-16).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure_reason: Option<&'a str>,
+    /// The identifier of the confirmation token, which is not the token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub token_id: Option<&'a str>,
+    /// The session of the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<&'a str>,
+    /// The agent that executes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<&'a str>,
+    /// The execution.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub execution_id: Option<&'a str>,
+    /// The challenge or approval request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub challenge_id: Option<&'a str>,
+    /// The channel of the person who decided, if a person did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by: Option<&'a str>,
+    /// The parameters, with secrets masked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub params: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct AuditLine<'a> {
+    timestamp: String,
+    adapter_name: &'a str,
+    adapter_trust: TrustLevel,
+    #[serde(flatten)]
+    entry: &'a AuditEntry<'a>,
+    /// The outcome under the name that gatekeeper events use (REQ-GATE-09).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result: Option<&'a str>,
+}
+
+/// Writes the audit log of one adapter.
+pub struct Audit {
+    /// The name of the adapter.
+    pub adapter: String,
+    /// The trust level of the adapter.
+    pub trust: TrustLevel,
+    /// The clock.
+    pub time: TimeSource,
+    /// The receivers of the entries.
+    pub sinks: Vec<Arc<dyn AuditSink>>,
+}
+
+impl Audit {
+    /// Returns whether the log has a reader: a sink, or a subscriber for its target.
+    pub(crate) fn is_read(&self) -> bool {
+        !self.sinks.is_empty() || tracing::enabled!(target: TARGET, tracing::Level::INFO)
+    }
+
+    /// Appends an entry.
+    pub async fn record(&self, entry: &AuditEntry<'_>) {
+        if !self.is_read() {
+            return;
+        }
+        let line = AuditLine {
+            timestamp: crate::clock::text(self.time.now()),
+            adapter_name: &self.adapter,
+            adapter_trust: self.trust,
+            entry,
+            result: Some(entry.outcome).filter(|outcome| GATE_RESULTS.contains(outcome)),
+        };
+        let line = match serde_json::to_string(&line) {
+            Ok(line) => line,
+            Err(error) => return tracing::error!(%error, "cannot serialize an audit entry"),
+        };
+        tracing::info!(target: TARGET, entry = %line);
+        for sink in &self.sinks {
+            if let Err(error) = sink.append(&line).await {
+                tracing::error!(%error, entry = %line, "cannot write to the audit log");
+            }
+        }
+    }
+}
+
+/// An append-only file, written by a thread of its own so that a slow disk does not block the threads of
+/// the runtime. They block only when [`MAX_QUEUED_LINES`](Self::MAX_QUEUED_LINES) lines are already
+/// queued. An append completes when its line has been written to the file.
+pub(crate) struct AuditFile {
+    /// The queue of lines. `None` once the file is being dropped.
+    lines: Option<SyncSender<Line>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// A line in the queue.
+struct Line {
+    text: String,
+    /// Receives the outcome of the write. The receiver may be gone.
+    written: oneshot::Sender<io::Result<()>>,
+}
+
+impl AuditFile {
+    /// The maximum number of lines that wait for the disk. Appending another line blocks the calling
+    /// thread until the queue has space: no entry is lost, and memory use is bounded.
+    const MAX_QUEUED_LINES: usize = 1_024;
+
+    /// Opens the file, or creates it so that only its owner can read it.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        Self::to(private_file().append(true).create(true).open(path)?)
+    }
+
+    fn to(file: impl Write + Send + 'static) -> io::Result<Self> {
+        let (lines, waiting) = sync_channel(Self::MAX_QUEUED_LINES);
+        let thread = std::thread::Builder::new()
+            .name("mcp-aql-audit".to_owned())
+            .spawn(move || write_all(file, &waiting))?;
+        Ok(Self { lines: Some(lines), thread: Some(thread) })
+    }
+}
+
+/// Writes lines in their order until the log is dropped and its queue is empty.
+fn write_all(mut file: impl Write, waiting: &Receiver<Line>) {
+    let mut lost = 0_u64;
+    while let Ok(Line { text, written }) = waiting.recv() {
+        // One write per line, so that lines of several processes do not mix. A failed write may have left
+        // part of a line in the file: the next line starts on a new one.
+        let start = if lost > 0 { "\n" } else { "" };
+        let outcome = file.write_all(format!("{start}{text}\n").as_bytes());
+        match &outcome {
+            Ok(()) if lost > 0 => {
+                tracing::error!(
+                    lost,
+                    "the audit log can be written again; some entries are missing"
+                );
+                lost = 0;
+            }
+            Ok(()) => {}
+            Err(_) => lost += 1,
+        }
+        if let Err(Err(error)) = written.send(outcome) {
+            // The caller no longer waits for the outcome.
+            tracing::error!(%error, entry = %text, "cannot write to the audit log");
+        }
+    }
+}
+
+impl AuditSink for AuditFile {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
+        let ended = || io::Error::other("the audit log's thread has ended");
+        let (written, outcome) = oneshot::channel();
+        // Queued here and not in the future, so that the entry is written even if the caller drops the
+        // future. Blocks while the queue is full.
+        let sent = match &self.lines {
+            Some(lines) => lines.send(Line { text: line.to_owned(), written }).map_err(|_| ended()),
+            None => Err(ended()),
+        };
+        Box::pin(async move {
+            sent?;
+            outcome.await.map_err(|_| ended())?
+        })
+    }
+}
+
+impl Drop for AuditFile {
+    /// Waits until all queued lines are written.
+    fn drop(&mut self) {
+        self.lines = None;
+        if let Some(thread) = self.thread.take()
+            && thread.join().is_err()
+        {
+            tracing::error!("the audit log's thread panicked");
+        }
+    }
+}
+
+/// The collection of the store that holds the audit log.
+pub(crate) const COLLECTION: &str = "audit";
+
+/// Writes audit entries to the adapter's store, under keys that sort by time.
+pub(crate) struct AuditStore {
+    store: Arc<dyn Store>,
+    ready: Arc<Ready>,
+    time: TimeSource,
+    /// How long entries are kept; `None` keeps them forever.
+    keep: Option<TimeDelta>,
+    /// When the store was last asked to purge expired records.
+    purged: Mutex<Option<DateTime<Utc>>>,
+}
+
+impl AuditStore {
+    pub(crate) fn new(
+        store: Arc<dyn Store>,
+        ready: Arc<Ready>,
+        time: TimeSource,
+        keep: Option<TimeDelta>,
+    ) -> Self {
+        Self { store, ready, time, keep, purged: Mutex::default() }
+    }
+
+    async fn write(&self, line: &str, now: DateTime<Utc>) -> Result<(), StoreError> {
+        // This entry may be the first use of the store.
+        self.ready.get_or_try_init(|| self.store.prepare()).await?;
+        let micros = now.timestamp_micros();
+        let key = format!("{micros:020}-{}", uuid::Uuid::new_v4().simple());
+        let mut record = NewRecord::new(line);
+        record.expires_at = self.keep.map(|keep| later(now, keep));
+        self.store.write(vec![Change::put(COLLECTION, key, Expected::Absent, record)]).await?;
+        if self.is_purge_due(now) {
+            self.store.purge(now).await?;
+        }
+        Ok(())
+    }
+
+    /// Returns whether expired entries are due to be purged, and records the time if so.
+    fn is_purge_due(&self, now: DateTime<Utc>) -> bool {
+        const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
+        let mut purged = lock(&self.purged);
+        let due = self.keep.is_some()
+            && purged.is_none_or(|at| at > now || later(at, PURGE_INTERVAL) <= now);
+        if due {
+            *purged = Some(now);
+        }
+        due
+    }
+}
+
+impl AuditSink for AuditStore {
+    fn append<'a>(&'a self, line: &'a str) -> BoxFuture<'a, io::Result<()>> {
+        let now = self.time.now();
+        Box::pin(async move { self.write(line, now).await.map_err(io::Error::other) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_entry_is_one_line_with_what_happened() {
+        // REQ-GATE-09, REQ-DNG-09, REQ-DNG-15
+        let folder = std::env::temp_dir().join(crate::vocab::new_id("audit"));
+        let file = AuditFile::open(&folder).unwrap();
+        let at = "2031-05-06T07:00:00Z".parse().unwrap();
+        let audit = Audit {
+            adapter: "beds".to_owned(),
+            trust: TrustLevel::Validated,
+            time: TimeSource::new(move || at),
+            sinks: vec![Arc::new(file)],
+        };
+        for outcome in ["denied", "allowed"] {
+            let entry = AuditEntry {
+                event: "OPERATION_DENIED",
+                operation: Some("delete_bed"),
+                endpoint: Some("delete"),
+                danger_level: Some(2),
+                outcome,
+                reason: Some("line\nbreak"),
+                ..AuditEntry::default()
+            };
+            audit.record(&entry).await;
+        }
+        let text = std::fs::read_to_string(&folder).unwrap();
+        std::fs::remove_file(&folder).unwrap();
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(
+            lines[0],
+            serde_json::json!({
+                "timestamp": "2031-05-06T07:00:00.000Z", "adapter_name": "beds",
+                "adapter_trust": "validated", "event": "OPERATION_DENIED",
+                "operation": "delete_bed", "endpoint": "delete", "danger_level": 2,
+                "outcome": "denied", "reason": "line\nbreak", "result": "denied",
+            })
+        );
+    }
+
+    /// A slow disk that can be full.
+    #[derive(Clone, Default)]
+    struct Disk {
+        text: Arc<Mutex<String>>,
+        full: Arc<AtomicBool>,
+        /// While this is locked, writes block.
+        busy: Arc<Mutex<()>>,
+    }
+
+    impl Write for Disk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let _waited = self.busy.lock().unwrap();
+            let mut text = self.text.lock().unwrap();
+            if !self.full.load(Ordering::Relaxed) {
+                text.push_str(std::str::from_utf8(bytes).unwrap());
+                return Ok(bytes.len());
+            }
+            // The disk has space for part of a line.
+            if text.ends_with('\n') {
+                text.push_str(std::str::from_utf8(&bytes[..4]).unwrap());
+                return Ok(4);
+            }
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_is_told_and_spoils_no_other_line() {
+        // REQ-GATE-09
+        let disk = Disk::default();
+        let file = AuditFile::to(disk.clone()).unwrap();
+        file.append("first").await.unwrap();
+        disk.full.store(true, Ordering::Relaxed);
+        let error = file.append("second").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        file.append("third").await.unwrap_err();
+        disk.full.store(false, Ordering::Relaxed);
+        file.append("fourth").await.unwrap();
+        file.append("fifth").await.unwrap();
+        assert_eq!(*disk.text.lock().unwrap(), "first\nseco\nfourth\nfifth\n");
+    }
+
+    #[tokio::test]
+    async fn a_slow_disk_keeps_no_thread_and_loses_nothing() {
+        // REQ-GATE-09
+        let disk = Disk::default();
+        let file = AuditFile::to(disk.clone()).unwrap();
+        let busy = disk.busy.lock().unwrap();
+        let waits = file.append("0");
+        for number in 1..500 {
+            // The caller does not wait for the outcome.
+            drop(file.append(&number.to_string()));
+        }
+        drop(busy);
+        waits.await.unwrap();
+        drop(file);
+        let expected: String = (0..500).map(|number| format!("{number}\n")).collect();
+        assert_eq!(*disk.text.lock().unwrap(), expected);
+    }
+}

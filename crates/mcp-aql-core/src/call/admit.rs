@@ -1,0 +1,58 @@
+//! Admit: takes a call through the gates, and reserves what running it will use up.
+
+use super::Pipeline;
+use super::validate::ValidCall;
+use crate::error::OperationError;
+use crate::execution::{ExecutionSlot, LimitReached};
+use crate::gatekeeper::{GateRequest, Permit, RetryCall};
+use crate::operation::{Context, ExecutionCall, Handler};
+use crate::request::Credentials;
+
+/// A call that all gates have admitted.
+pub(super) struct AdmittedCall<'a> {
+    pub(super) call: ValidCall<'a>,
+    pub(super) permit: Permit,
+    /// The place for the execution that the call begins.
+    pub(super) slot: Option<ExecutionSlot>,
+}
+
+impl Pipeline {
+    /// Takes a call through the gates (REQ-GATE-01).
+    pub(super) async fn admit<'a>(
+        &self,
+        call: ValidCall<'a>,
+        context: &Context,
+    ) -> Result<AdmittedCall<'a>, OperationError> {
+        self.admit_retry(call, context, None).await
+    }
+
+    /// Takes a call through the gates. If a retry makes it again, the confirmation of the retry is required too.
+    pub(super) async fn admit_retry<'a>(
+        &self,
+        call: ValidCall<'a>,
+        context: &Context,
+        retry: Option<RetryCall<'_>>,
+    ) -> Result<AdmittedCall<'a>, OperationError> {
+        let operation = call.operation;
+        // A missing place for the execution is found before tokens or quotas are used up.
+        let slot = operation.spec.lifecycle.map(|_| self.executions.slot(context.session()));
+        let none = Credentials::default();
+        let request = GateRequest {
+            operation,
+            permission: &operation.permission,
+            arguments: &call.valid.arguments,
+            shapes: &self.catalog.shapes,
+            // A retry makes another call, whose gates need the tokens.
+            credentials: match operation.handler {
+                Handler::Execution(ExecutionCall::Retry) => &none,
+                _ => &call.credentials,
+            },
+            context,
+            retry,
+            full: slot.as_ref().and_then(|slot| slot.as_ref().err().copied()),
+        };
+        let permit = self.gatekeeper.admit(request, &operation.gates).await?;
+        let slot = slot.transpose().map_err(LimitReached::error)?;
+        Ok(AdmittedCall { call, permit, slot })
+    }
+}

@@ -1,0 +1,332 @@
+//! The error of an operation: code, message and details for the client, cause for the log.
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::fmt;
+
+use mcp_aql_protocol::ErrorCode;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::text::screened;
+
+/// The error of an operation: a code, a message and details for the client, and a cause that only
+/// the log records.
+///
+/// ```
+/// use mcp_aql::{ErrorCode, OperationError};
+///
+/// let error = OperationError::not_found("task", "t-7");
+/// assert_eq!(error.code(), ErrorCode::NotFoundResource);
+/// assert_eq!(error.message(), "Resource 'task' not found: 't-7'");
+/// assert_eq!(error.details()["resource_id"], "t-7");
+/// ```
+///
+/// Source: MCP-AQL §5.1, §5.3 (REQ-ERR-01, REQ-RSP-03, REQ-RSP-04).
+pub struct OperationError(Box<Inner>);
+
+struct Inner {
+    code: ErrorCode,
+    message: Cow<'static, str>,
+    details: Map<String, Value>,
+    cause: Option<Box<dyn Error + Send + Sync>>,
+}
+
+impl OperationError {
+    /// Creates an error with a code and a message for the client.
+    ///
+    /// The message should name the failure, the parameter, the expected value and the remedy. Put
+    /// dynamic values in single quotes (REQ-ERR-03, REQ-ERR-05).
+    pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self(Box::new(Inner { code, message: message.into(), details: Map::new(), cause: None }))
+    }
+
+    /// The resource does not exist (`NOT_FOUND_RESOURCE`).
+    pub fn not_found(resource_type: &str, resource_id: impl fmt::Display) -> Self {
+        let (resource_type, id) = (echo(resource_type), echo(&resource_id.to_string()));
+        let message = screened(format!("Resource '{resource_type}' not found: '{id}'"), || {
+            format!("Resource '{resource_type}' not found")
+        });
+        Self::new(ErrorCode::NotFoundResource, message)
+            .with_detail("resource_type", resource_type)
+            .with_detail("resource_id", id)
+    }
+
+    /// The resource exists already (`CONFLICT_ALREADY_EXISTS`).
+    pub fn already_exists(resource_type: &str, resource_id: impl fmt::Display) -> Self {
+        let (resource_type, id) = (echo(resource_type), echo(&resource_id.to_string()));
+        let message =
+            screened(format!("Resource '{resource_type}' already exists: '{id}'"), || {
+                format!("Resource '{resource_type}' already exists")
+            });
+        Self::new(ErrorCode::ConflictAlreadyExists, message)
+            .with_detail("resource_type", resource_type)
+            .with_detail("resource_id", id)
+    }
+
+    /// The resource changed since the caller read it (`CONFLICT_VERSION_MISMATCH`, REQ-CON-03).
+    pub fn version_mismatch(expected: impl fmt::Display, actual: impl fmt::Display) -> Self {
+        let (expected, actual) = (echo(&expected.to_string()), echo(&actual.to_string()));
+        let next = "Read the resource again, then send the change once more with its new version";
+        let message = screened(
+            format!(
+                "Version mismatch: 'if_match' is '{expected}', the resource is '{actual}'. {next}"
+            ),
+            || format!("Version mismatch: the resource has another version. {next}"),
+        );
+        Self::new(ErrorCode::ConflictVersionMismatch, message)
+            .with_detail("expected_version", expected)
+            .with_detail("actual_version", actual)
+    }
+
+    /// The caller lacks the permission (`PERMISSION_DENIED`).
+    pub fn permission_denied(reason: impl fmt::Display) -> Self {
+        let reason = reason.to_string();
+        let message = screened(format!("Permission denied: '{reason}'"), || {
+            "Permission denied: see 'reason' in the details".to_owned()
+        });
+        Self::new(ErrorCode::PermissionDenied, message).with_detail("reason", reason)
+    }
+
+    /// The value of a parameter is invalid (`VALIDATION_INVALID_VALUE`).
+    ///
+    /// `expectation` ends the sentence "Parameter 'x' …", as in `must lie in the future`.
+    pub fn invalid_value(param_name: &str, expectation: impl fmt::Display) -> Self {
+        let expectation = expectation.to_string();
+        let message = screened(format!("Parameter '{param_name}' {expectation}"), || {
+            screened(
+                format!("Parameter '{param_name}' is not accepted: see 'expected' in the details"),
+                || "A parameter is not accepted: see 'expected' in the details".to_owned(),
+            )
+        });
+        Self::new(ErrorCode::ValidationInvalidValue, message)
+            .with_detail("param_name", param_name)
+            .with_detail("expected", expectation)
+    }
+
+    /// A parameter has the wrong type (`VALIDATION_INVALID_TYPE`).
+    pub fn invalid_type(param_name: &str, expected_type: &str, actual_type: &str) -> Self {
+        Self::new(
+            ErrorCode::ValidationInvalidType,
+            format!("Parameter '{param_name}' expected '{expected_type}', got '{actual_type}'"),
+        )
+        .with_detail("param_name", param_name)
+        .with_detail("expected_type", expected_type)
+        .with_detail("actual_type", actual_type)
+    }
+
+    /// A value that satisfies the table's constraints but that its type rejects
+    /// (`VALIDATION_INVALID_VALUE`). The client does not see serde's message, which may name Rust
+    /// types (REQ-ERR-04).
+    #[doc(hidden)]
+    pub fn refused_by_type(param_name: &str, cause: &serde_json::Error) -> Self {
+        // The log does not record serde's message, which may quote a secret value.
+        tracing::debug!(parameter = param_name, kind = ?cause.classify(), "a type rejected its value");
+        Self::new(
+            ErrorCode::ValidationInvalidValue,
+            format!(
+                "Parameter '{param_name}' is rejected by its type. Use introspect to see its form"
+            ),
+        )
+        .with_detail("param_name", param_name)
+    }
+
+    /// Too many calls (`RATE_LIMIT_EXCEEDED`). The caller may retry after `retry_after_seconds`.
+    pub fn rate_limited(retry_after_seconds: u64) -> Self {
+        Self::new(ErrorCode::RateLimitExceeded, "API rate limit exceeded")
+            .with_detail("retry_after_seconds", retry_after_seconds)
+    }
+
+    /// The adapter failed (`INTERNAL_ERROR`). The client receives a correlation id, the log records
+    /// the cause.
+    ///
+    /// ```
+    /// use mcp_aql::OperationError;
+    ///
+    /// let error = OperationError::internal(std::io::Error::other("disk on fire in /var/lib"));
+    /// assert!(!error.message().contains("disk"));
+    /// assert!(error.details().contains_key("correlation_id"));
+    /// ```
+    pub fn internal(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        let id = crate::vocab::new_id("e");
+        let mut error = Self::new(
+            ErrorCode::InternalError,
+            format!("Internal error: 'the adapter failed; its log has the cause under {id}'"),
+        )
+        .with_detail("correlation_id", id);
+        error.0.cause = Some(cause.into());
+        error
+    }
+
+    /// Converts an HTTP status of a wrapped API (REQ-ERR-08). A status below 400 is not an error
+    /// and becomes `INTERNAL_ERROR`.
+    ///
+    /// `upstream_message` is the API's own message. Leave it empty if it may contain secrets.
+    pub fn from_http_status(status: u16, upstream_message: &str) -> Self {
+        let code = ErrorCode::from_http_status(status).unwrap_or(ErrorCode::InternalError);
+        let plain = || format!("The API answered with HTTP status {status}");
+        if upstream_message.is_empty() {
+            return Self::new(code, plain()).with_detail("http_status", status);
+        }
+        let full = format!("The API answered with HTTP status {status}: '{upstream_message}'");
+        Self::new(code, screened(full, plain))
+            .with_detail("http_status", status)
+            .with_detail("upstream_error", upstream_message)
+    }
+
+    /// Adds a detail for the client. Values are JSON of any shape.
+    #[must_use]
+    pub fn with_detail(mut self, key: &str, value: impl Into<Value>) -> Self {
+        self.0.details.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// Sets the cause for the log. The client never sees it.
+    #[must_use]
+    pub fn with_cause(mut self, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.cause = Some(cause.into());
+        self
+    }
+
+    /// The error code of the protocol.
+    pub fn code(&self) -> ErrorCode {
+        self.0.code
+    }
+
+    /// The message for the client.
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    /// The details for the client, by name.
+    pub fn details(&self) -> &Map<String, Value> {
+        &self.0.details
+    }
+
+    /// The cause for the log.
+    pub fn cause(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.0.cause.as_deref()
+    }
+
+    /// A shortened form of this error, for a reply without room for the whole.
+    pub(crate) fn shortened(&self) -> Self {
+        Self::new(self.0.code, echo(&self.0.message))
+    }
+
+    /// Drops the details: introspection and batch-level failures carry none (REQ-INT-28, REQ-BAT-06).
+    pub(crate) fn without_details(mut self) -> Self {
+        self.0.details = Map::new();
+        self
+    }
+}
+
+/// An error that converts into an [`OperationError`] wherever `?` meets one.
+///
+/// `#[derive(OperationError)]` writes `From` for an adapter's types, which has the same effect.
+/// This trait exists for its compile error: where `?` meets an error without a conversion, the
+/// compiler names the remedy.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not convert into `OperationError`",
+    label = "write `.or_internal()?`: the log gets the error as the cause, the caller does not",
+    note = "for an error type of your own write `#[derive(OperationError)]` above it"
+)]
+pub trait IntoOperationError {
+    /// Converts the error.
+    fn into_operation_error(self) -> OperationError;
+}
+
+impl<E: IntoOperationError> From<E> for OperationError {
+    fn from(error: E) -> Self {
+        error.into_operation_error()
+    }
+}
+
+/// Shortens a caller's text, to repeat it in a reply.
+pub(crate) fn echo(text: &str) -> String {
+    const MAX_ECHO_CHARS: usize = 200;
+    let mut short: String = text.chars().take(MAX_ECHO_CHARS).collect();
+    if text.chars().nth(MAX_ECHO_CHARS).is_some() {
+        short.push('…');
+    }
+    short
+}
+
+impl Serialize for OperationError {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::SerializeStruct;
+        let details = &self.0.details;
+        let mut error =
+            serializer.serialize_struct("error", if details.is_empty() { 2 } else { 3 })?;
+        error.serialize_field("code", &self.0.code)?;
+        error.serialize_field("message", &self.0.message)?;
+        if !details.is_empty() {
+            error.serialize_field("details", details)?;
+        }
+        error.end()
+    }
+}
+
+impl fmt::Display for OperationError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}: {}", self.0.code, self.0.message)
+    }
+}
+
+impl fmt::Debug for OperationError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("OperationError")
+            .field("code", &self.0.code)
+            .field("message", &self.0.message)
+            .field("details", &self.0.details)
+            .field("cause", &self.0.cause)
+            .finish()
+    }
+}
+
+impl Error for OperationError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.0.cause.as_deref().map(|cause| cause as _)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::leaks_internals;
+
+    #[test]
+    fn constructors_are_free_of_leak_patterns() {
+        // REQ-CNF-09, REQ-ERR-04
+        for error in [
+            OperationError::not_found("task", "t-1"),
+            OperationError::already_exists("task", "t-1"),
+            OperationError::version_mismatch(1, 2),
+            OperationError::permission_denied("read only"),
+            OperationError::invalid_value("due_date", "must lie in the future"),
+            OperationError::invalid_type("title", "string", "number"),
+            OperationError::rate_limited(3),
+            OperationError::internal("boom at /src/main.rs:1"),
+            OperationError::from_http_status(404, ""),
+            OperationError::from_http_status(500, "oops"),
+        ] {
+            assert!(!leaks_internals(error.message()), "{}", error.message());
+        }
+    }
+
+    #[test]
+    fn the_cause_stays_out_of_the_reply() {
+        // REQ-ERR-04, REQ-ERR-05
+        let error = OperationError::internal("secret cause");
+        assert!(!serde_json::to_string(&error).unwrap().contains("secret"));
+        assert_eq!(error.source().map(ToString::to_string).as_deref(), Some("secret cause"));
+    }
+
+    #[test]
+    fn the_error_object_has_no_other_members() {
+        // REQ-RSP-03, REQ-RSP-04
+        let error = OperationError::new(ErrorCode::PermissionDenied, "no");
+        let json = serde_json::to_string(&error).unwrap();
+        assert_eq!(json, r#"{"code":"PERMISSION_DENIED","message":"no"}"#);
+    }
+}

@@ -1,0 +1,276 @@
+//! The records of executions in the store, changed with optimistic concurrency.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::Value;
+
+use super::record::ExecutionRecord;
+use super::status::Status;
+use crate::audit::AuditEntry;
+use crate::clock::after;
+use crate::services::Services;
+use crate::{store::Change, store::Expected, store::NewRecord, store::Record, store::StoreError};
+
+/// The collection of the store that holds the executions.
+const COLLECTION: &str = "executions";
+/// The number of records read at a time.
+const READ_BATCH_SIZE: usize = 256;
+
+/// The records of executions. A change applies only to the version that it read.
+pub(crate) struct ExecutionStore {
+    pub(crate) services: Arc<Services>,
+    pub(crate) adapter: String,
+    pub(crate) keep: Duration,
+}
+
+/// The outcome of a change to a record.
+pub(crate) enum RecordUpdate<T> {
+    /// Write the changed record.
+    Write(T),
+    /// Discard the change.
+    Leave(T),
+}
+
+/// Returns whether this process runs an attempt of an execution.
+pub(crate) type RunsHere<'a> = &'a (dyn Fn(&str, u32) -> bool + Send + Sync);
+
+impl ExecutionStore {
+    pub(crate) fn now(&self) -> DateTime<Utc> {
+        self.services.time.now()
+    }
+
+    /// Adds a record.
+    pub(crate) async fn insert(
+        &self,
+        id: &str,
+        record: &ExecutionRecord,
+    ) -> Result<(), StoreError> {
+        let change = Change::put(COLLECTION, id, Expected::Absent, self.new_record(record)?);
+        match self.services.store().await?.write(vec![change]).await? {
+            true => Ok(()),
+            false => Err(StoreError::Unreadable("an execution id was generated twice".to_owned())),
+        }
+    }
+
+    /// Returns an execution of this adapter. If its owner is gone, the execution has ended.
+    pub(crate) async fn get(
+        &self,
+        id: &str,
+        runs_here: RunsHere<'_>,
+    ) -> Result<Option<ExecutionRecord>, StoreError> {
+        let found = self.services.store().await?.get(COLLECTION, id).await?;
+        match found {
+            Some(found) => self.end_if_orphaned(found, runs_here).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Changes a record. Returns `None` if this adapter has no such record.
+    pub(crate) async fn update<T>(
+        &self,
+        id: &str,
+        mut change: impl FnMut(&mut ExecutionRecord, DateTime<Utc>) -> RecordUpdate<T> + Send,
+    ) -> Result<Option<T>, StoreError> {
+        let store = self.services.store().await?;
+        loop {
+            let Some(found) = store.get(COLLECTION, id).await? else { return Ok(None) };
+            let mut record = read(&found)?;
+            if record.adapter != self.adapter {
+                return Ok(None);
+            }
+            let outcome = match change(&mut record, self.now()) {
+                RecordUpdate::Leave(outcome) => return Ok(Some(outcome)),
+                RecordUpdate::Write(outcome) => outcome,
+            };
+            let expected = Expected::Version(found.version);
+            let change = Change::put(COLLECTION, id, expected, self.new_record(&record)?);
+            if store.write(vec![change]).await? {
+                return Ok(Some(outcome));
+            }
+            // Another writer changed the record first: read it again.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Visits the executions of a session, or those without one, after the key `after`, newest first,
+    /// until `visit` breaks.
+    pub(crate) async fn visit(
+        &self,
+        session: Option<&str>,
+        after: Option<&str>,
+        mut visit: impl FnMut(String, ExecutionRecord) -> ControlFlow<()> + Send,
+        runs_here: RunsHere<'_>,
+    ) -> Result<(), StoreError> {
+        let group = self.group(session);
+        let mut after = after.map(str::to_owned);
+        loop {
+            let store = self.services.store().await?;
+            let chunk =
+                store.list(COLLECTION, Some(&group), after.as_deref(), READ_BATCH_SIZE).await?;
+            let last = chunk.len() < READ_BATCH_SIZE;
+            after = chunk.last().map(|record| record.key.clone());
+            for found in chunk {
+                let id = found.key.clone();
+                let Some(record) = self.end_if_orphaned(found, runs_here).await? else { continue };
+                if visit(id, record).is_break() {
+                    return Ok(());
+                }
+            }
+            if last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Ends all executions of this adapter whose owner is gone. Returns the latest lease that is still held
+    /// by another process.
+    pub(crate) async fn sweep(
+        &self,
+        runs_here: RunsHere<'_>,
+    ) -> Result<Option<DateTime<Utc>>, StoreError> {
+        let store = self.services.store().await?;
+        let (mut after, mut until) = (None::<String>, None::<DateTime<Utc>>);
+        loop {
+            let chunk = store.list(COLLECTION, None, after.as_deref(), READ_BATCH_SIZE).await?;
+            let last = chunk.len() < READ_BATCH_SIZE;
+            after = chunk.last().map(|record| record.key.clone());
+            for found in chunk {
+                let id = found.key.clone();
+                let record = match read(&found) {
+                    Ok(record) if record.adapter == self.adapter => record,
+                    Ok(_) => continue,
+                    Err(error) => {
+                        tracing::error!(%error, execution = id, "cannot read an execution's record");
+                        continue;
+                    }
+                };
+                let ours = runs_here(&id, record.attempt);
+                if !record.status.is_final() && !ours && !record.is_orphaned(self.now()) {
+                    until = until.max(Some(record.lease_until));
+                }
+                self.end_if_orphaned(found, runs_here).await?;
+            }
+            if last {
+                return Ok(until);
+            }
+        }
+    }
+
+    /// Returns a record as readers see it: an expired one is gone, and one whose owner is gone has ended.
+    async fn end_if_orphaned(
+        &self,
+        found: Record,
+        runs_here: RunsHere<'_>,
+    ) -> Result<Option<ExecutionRecord>, StoreError> {
+        let record = read(&found)?;
+        let now = self.now();
+        if record.adapter != self.adapter || found.expires_at.is_some_and(|at| at < now) {
+            return Ok(None);
+        }
+        // After the machine was suspended, this process's own leases look expired until they are renewed.
+        if !record.is_orphaned(now) || runs_here(&found.key, record.attempt) {
+            return Ok(Some(record));
+        }
+        let ended = self.update(&found.key, |record, now| {
+            let ended = record.is_orphaned(now) && record.abandon(now).is_ok();
+            let outcome = (record.clone(), ended);
+            if ended { RecordUpdate::Write(outcome) } else { RecordUpdate::Leave(outcome) }
+        });
+        let Some((record, ended)) = ended.await? else { return Ok(None) };
+        if ended {
+            let owner = &*record.owner;
+            tracing::warn!(execution = found.key, owner, "an execution has lost its owner");
+            let event = match record.status {
+                Status::Cancelled => "EXECUTION_CANCELLED",
+                _ => "EXECUTION_FAILED",
+            };
+            self.audit(event, &found.key, &record, (Some("interrupted"), None)).await;
+        }
+        Ok(Some(record))
+    }
+
+    /// Writes a change of an execution's state to the audit log (REQ-LIF-11).
+    pub(crate) async fn audit(
+        &self,
+        event: &str,
+        id: &str,
+        record: &ExecutionRecord,
+        (reason, params): (Option<&str>, Option<Value>),
+    ) {
+        let entry = AuditEntry {
+            event,
+            operation: Some(&record.operation),
+            outcome: record.status.as_str(),
+            reason,
+            params,
+            session: record.session.as_deref(),
+            execution_id: Some(id),
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
+    }
+
+    fn new_record(&self, record: &ExecutionRecord) -> Result<NewRecord, StoreError> {
+        let text = serde_json::to_string(record).map_err(StoreError::failed)?;
+        let kept = NewRecord::new(text).group(self.group(record.session.as_deref()));
+        Ok(match record.finished_at.filter(|_| record.status.is_final()) {
+            Some(at) => kept.expires_at(after(at, self.keep)),
+            None => kept,
+        })
+    }
+
+    /// The group under which the executions of a session are listed.
+    fn group(&self, session: Option<&str>) -> String {
+        format!("{}/{}", self.adapter, session.unwrap_or("-"))
+    }
+}
+
+fn read(found: &Record) -> Result<ExecutionRecord, StoreError> {
+    serde_json::from_str(&found.value).map_err(StoreError::failed)
+}
+
+/// Generates an id: the time, encoded so that newer ids sort first, and 128 random bits.
+pub(crate) fn new_id(now: DateTime<Utc>) -> Result<String, StoreError> {
+    /// 45 bits of milliseconds are enough for a thousand years.
+    const TIME_BITS: u32 = 45;
+    let mut random = [0; 16];
+    getrandom::fill(&mut random).map_err(|error| StoreError::failed(error.to_string()))?;
+    let last = (1_u64 << TIME_BITS) - 1;
+    let remaining = last.saturating_sub(u64::try_from(now.timestamp_millis()).unwrap_or_default());
+    let time = base32(u128::from(remaining), TIME_BITS);
+    Ok(format!("exec_{time}{}", base32(u128::from_be_bytes(random), u128::BITS)))
+}
+
+/// Encodes a number in digits and letters that sort by value. Letters that look like digits are not used.
+fn base32(value: u128, bits: u32) -> String {
+    const DIGITS: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+    (0..bits.div_ceil(5))
+        .rev()
+        .map(|place| {
+            let digit = usize::try_from((value >> (place * 5)) & 31).unwrap_or_default();
+            DIGITS.get(digit).copied().map_or('0', char::from)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_random_and_newer_ones_come_first() {
+        // REQ-LIF-04
+        let now = Utc::now();
+        let (old, new) =
+            (new_id(now).unwrap(), new_id(after(now, Duration::from_secs(1))).unwrap());
+        assert_eq!((old.len(), new.len()), (40, 40));
+        assert!(new < old, "{new} {old}");
+        assert_ne!(new_id(now).unwrap().split_off(14), old.clone().split_off(14));
+        assert_eq!(base32(0, 10), "00");
+        assert_eq!(base32(1023, 10), "zz");
+        assert_eq!(base32(u128::MAX, 128), format!("7{}", "z".repeat(25)));
+    }
+}

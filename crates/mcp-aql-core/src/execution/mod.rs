@@ -1,0 +1,340 @@
+//! Executions: long-running operations. A call begins an execution and returns its state. A record in
+//! the store holds the state, and a task in the process that owns the execution runs it to its end.
+//!
+//! The state machine is in `status` and `record`, which depend on neither the store nor the clock.
+//! `execution_store` applies each change to the version that it read, so that two processes cannot
+//! both make the same transition. An owner renews its lease periodically. When the lease has expired,
+//! the owner counts as gone, and any process that notices it ends the execution. An owner that lost
+//! its lease finds the record changed, and stops.
+//!
+//! Source: MCP-AQL §8.4 (REQ-LIF-01 to REQ-LIF-11).
+
+mod execution_slot;
+mod execution_store;
+mod lease;
+mod operations;
+mod options;
+mod payload;
+#[cfg(test)]
+mod properties;
+mod record;
+mod running;
+mod sensitive_params;
+mod state;
+mod status;
+mod task;
+#[cfg(test)]
+mod tests;
+mod wait;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use serde_json::{Map, Value};
+use tokio::sync::{Mutex, OnceCell};
+use tokio_util::sync::CancellationToken;
+use tracing::Instrument as _;
+
+use crate::clock::after;
+use execution_slot::ExecutionSlots;
+pub(crate) use execution_slot::{ExecutionSlot, LimitReached};
+use execution_store::{ExecutionStore, RecordUpdate};
+pub(crate) use operations::{PAGE_SIZES, built_in};
+pub use options::ExecutionOptions;
+pub(crate) use record::ExecutionRecord;
+use record::Ownership;
+use running::{RunningExecution, RunningExecutions, StopReason};
+use sensitive_params::SensitiveParams;
+pub(crate) use state::ExecutionState;
+pub(crate) use status::Status;
+pub(crate) use task::{Begin, Work};
+
+use crate::services::Services;
+use crate::session::Session;
+use crate::store::StoreError;
+
+/// The time that ending executions may take in addition to the grace period, for writes to the store.
+const FINAL_WRITE_TIMEOUT: Duration = Duration::from_secs(2);
+/// The minimum time between two purges of expired records.
+const PURGE_INTERVAL: Duration = Duration::from_secs(10 * 60);
+
+/// The executions of an adapter. Dropping it stops those that run.
+pub struct Executions {
+    core: Arc<Core>,
+}
+
+/// State shared by the tasks of executions. It outlives the adapter until they are done.
+pub(crate) struct Core {
+    pub(crate) store: ExecutionStore,
+    pub(crate) options: ExecutionOptions,
+    /// The id of this adapter in this process.
+    owner: String,
+    pub(crate) running: RunningExecutions,
+    pub(crate) sensitive_params: SensitiveParams,
+    slots: Arc<ExecutionSlots>,
+    /// Cancelled when the adapter is dropped.
+    pub(crate) stopping: CancellationToken,
+    /// Set once the executions of earlier processes have been ended.
+    sweep_done: OnceCell<()>,
+    purged: Mutex<Option<DateTime<Utc>>>,
+}
+
+/// A call that begins an execution.
+pub(crate) struct NewExecution<'a> {
+    pub(crate) operation: &'a str,
+    pub(crate) session: Option<Session>,
+    pub(crate) slot: ExecutionSlot,
+    /// The parameters for a retry, if the operation can be retried.
+    pub(crate) params: Option<Map<String, Value>>,
+    /// Whether the parameters are too sensitive for the store.
+    pub(crate) secret: bool,
+    /// Whether the execution starts without waiting in a queue.
+    pub(crate) starts_immediately: bool,
+    /// The parameters for the audit log, with sensitive_params masked.
+    pub(crate) audit_params: Option<Value>,
+}
+
+/// The executions to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndScope {
+    /// Those whose session has ended. They have been stopped already.
+    EndedSessions,
+    /// Those whose session has ended, and those without a session.
+    EndedAndSessionless,
+    /// All executions.
+    All,
+}
+
+impl EndScope {
+    fn includes(self, live: &RunningExecution) -> bool {
+        match &live.session {
+            _ if self == Self::All => true,
+            None => self != Self::EndedSessions,
+            Some(session) => session.has_ended(),
+        }
+    }
+}
+
+impl Executions {
+    pub(crate) fn new(services: Arc<Services>, adapter: String, options: ExecutionOptions) -> Self {
+        let store = ExecutionStore { services, adapter, keep: options.keep };
+        let core = Core {
+            store,
+            options,
+            owner: crate::vocab::new_id("p"),
+            running: RunningExecutions::default(),
+            sensitive_params: SensitiveParams::default(),
+            slots: Arc::default(),
+            stopping: CancellationToken::new(),
+            sweep_done: OnceCell::new(),
+            purged: Mutex::default(),
+        };
+        Self { core: Arc::new(core) }
+    }
+
+    pub(crate) fn options(&self) -> &ExecutionOptions {
+        &self.core.options
+    }
+
+    /// Acquires a slot for an execution of this session.
+    pub(crate) fn slot(&self, session: Option<&Session>) -> Result<ExecutionSlot, LimitReached> {
+        self.core.slots.acquire(session, &self.core.options)
+    }
+
+    /// Ends the executions of earlier processes, in a task of its own.
+    pub(crate) fn recover(&self) {
+        let core = Arc::clone(&self.core);
+        tokio::spawn(async move { core.sweep().await });
+    }
+
+    /// Begins an execution and returns its id.
+    pub(crate) async fn begin(
+        &self,
+        new: NewExecution<'_>,
+        work: Work,
+    ) -> Result<String, StoreError> {
+        let core = &self.core;
+        core.sweep().await;
+        core.purge().await;
+        let now = core.store.now();
+        let id = execution_store::new_id(now)?;
+        let secret = new.params.clone().filter(|_| new.secret);
+        let lease_until = after(now, core.options.lease);
+        let mut record = ExecutionRecord {
+            session: new.session.as_ref().map(|session| session.id().to_owned()),
+            params: new.params.filter(|_| !new.secret),
+            ..ExecutionRecord::pending(&core.store.adapter, new.operation, &core.owner, lease_until)
+        };
+        if new.starts_immediately {
+            // Saves one write to the store.
+            let _ = record.start(now);
+        }
+        core.store.insert(&id, &record).await?;
+        if let Some(params) = secret {
+            core.sensitive_params.keep(&id, params, now);
+        }
+        core.run(id.clone(), &record, (new.session, new.slot), work);
+        core.store.audit("EXECUTION_STARTED", &id, &record, (None, new.audit_params)).await;
+        Ok(id)
+    }
+
+    /// Retries a failed attempt. Returns `false` if the execution is no longer at that attempt, or has not
+    /// failed.
+    pub(crate) async fn start_retry(
+        &self,
+        id: &str,
+        attempt: u32,
+        (session, slot): (Option<Session>, ExecutionSlot),
+        work: Work,
+    ) -> Result<bool, StoreError> {
+        let core = &self.core;
+        let session_id = session.as_ref().map(|session| session.id().to_owned());
+        let retried = core.store.update(id, |record, now| {
+            let same = record.attempt == attempt;
+            let lease = core.options.lease;
+            if same && record.retry(&core.owner, session_id.clone(), now, lease).is_ok() {
+                RecordUpdate::Write(Some(record.clone()))
+            } else {
+                RecordUpdate::Leave(None)
+            }
+        });
+        let Some(Some(record)) = retried.await? else { return Ok(false) };
+        core.run(id.to_owned(), &record, (session, slot), work);
+        core.store.audit("EXECUTION_RETRIED", id, &record, (None, None)).await;
+        Ok(true)
+    }
+
+    /// Returns the current state of an execution.
+    pub async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {
+        self.core.sweep().await;
+        self.core.get(id).await
+    }
+
+    /// Visits the executions of a session, or those without one, after the key `after`, newest first,
+    /// until `visit` breaks.
+    pub(crate) async fn visit(
+        &self,
+        session: Option<&Session>,
+        after: Option<&str>,
+        mut visit: impl FnMut(String, ExecutionRecord) -> ControlFlow<()> + Send,
+    ) -> Result<(), StoreError> {
+        let core = &self.core;
+        core.sweep().await;
+        let runs_here = |id: &str, attempt| core.running.runs_attempt(id, attempt);
+        let session = session.map(Session::id);
+        let visit = |id: String, mut record: ExecutionRecord| {
+            core.add_latest_progress(&id, &mut record);
+            visit(id, record)
+        };
+        core.store.visit(session, after, visit, &runs_here).await
+    }
+
+    /// Returns the parameters for a retry of this execution, if this process knows them.
+    pub(crate) fn params(&self, id: &str, record: &ExecutionRecord) -> Option<Map<String, Value>> {
+        record.params.clone().or_else(|| self.core.sensitive_params.get(id))
+    }
+
+    /// Requests an execution to stop, in any process. Returns `false` if it has already ended.
+    pub(crate) async fn request_stop(&self, id: &str) -> Result<bool, StoreError> {
+        let core = &self.core;
+        let asked = core.store.update(id, |record, _| {
+            if record.status.is_final() {
+                return RecordUpdate::Leave(false);
+            }
+            record.cancel_requested = true;
+            RecordUpdate::Write(true)
+        });
+        let asked = asked.await? == Some(true);
+        if asked && let Some(live) = core.running.get(id) {
+            live.request_stop(StopReason::Requested);
+        }
+        Ok(asked)
+    }
+
+    /// The maximum time that a stopping execution takes to end, in any process.
+    pub(crate) fn stop_timeout(&self) -> Duration {
+        let options = &self.core.options;
+        options.grace + options.lease / 3 + FINAL_WRITE_TIMEOUT
+    }
+
+    /// Ends executions and waits until they have ended, or until the grace period is over.
+    pub(crate) async fn end(&self, which: EndScope) {
+        let core = &self.core;
+        for live in core.running.all() {
+            if which != EndScope::EndedSessions && which.includes(&live) {
+                live.request_stop(StopReason::AdapterStopped);
+            }
+        }
+        let gone = core.running.wait_until_gone(|live| which.includes(live));
+        if tokio::time::timeout(core.options.grace + FINAL_WRITE_TIMEOUT, gone).await.is_err() {
+            tracing::warn!("timed out ending executions: some are still running");
+        }
+    }
+}
+
+impl Drop for Executions {
+    fn drop(&mut self) {
+        self.core.stopping.cancel();
+    }
+}
+
+impl Core {
+    /// Starts the task of an execution whose record names this process as its owner.
+    fn run(
+        self: &Arc<Self>,
+        id: String,
+        record: &ExecutionRecord,
+        (session, slot): (Option<Session>, ExecutionSlot),
+        work: Work,
+    ) {
+        let ownership = Ownership { owner: self.owner.clone(), attempt: record.attempt };
+        let span = tracing::info_span!(
+            "execution",
+            id,
+            operation = record.operation,
+            attempt = record.attempt
+        );
+        let live = Arc::new(RunningExecution::new(id, ownership, session, record.status));
+        if self.running.add(Arc::clone(&live)) {
+            tokio::spawn(lease::renew_leases(Arc::clone(self)));
+        }
+        tokio::spawn(task::supervise(Arc::clone(self), live, slot, work).instrument(span));
+    }
+
+    pub(crate) async fn get(&self, id: &str) -> Result<Option<ExecutionRecord>, StoreError> {
+        let runs_here = |id: &str, attempt| self.running.runs_attempt(id, attempt);
+        let mut found = self.store.get(id, &runs_here).await?;
+        if let Some(record) = &mut found {
+            self.add_latest_progress(id, record);
+        }
+        Ok(found)
+    }
+
+    /// Adds the latest progress, which is not written to the store at every step.
+    fn add_latest_progress(&self, id: &str, record: &mut ExecutionRecord) {
+        if record.status.is_final() {
+            return;
+        }
+        if let Some(live) = self.running.get(id).filter(|live| record.is_held_by(&live.ownership)) {
+            record.progress = live.progress();
+        }
+    }
+
+    /// Purges expired records, at most once per [`PURGE_INTERVAL`].
+    async fn purge(&self) {
+        let now = self.store.now();
+        {
+            let mut purged = self.purged.lock().await;
+            if purged.is_some_and(|at| at <= now && after(at, PURGE_INTERVAL) > now) {
+                return;
+            }
+            *purged = Some(now);
+        }
+        let purged = async { self.store.services.store().await?.purge(now).await };
+        if let Err(error) = purged.await {
+            tracing::warn!(%error, "cannot purge expired executions");
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Tests of executions in two processes that share a store.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::{Limits, TrustLevel};
+use tokio::time::{Instant, sleep};
+
+use super::execution_store::RecordUpdate;
+use super::*;
+use crate::audit::Audit;
+use crate::clock::TimeSource;
+use crate::operation::{
+    CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, Payload,
+};
+use crate::vocab::ReplyLimits;
+use crate::{store::MemoryStore, store::Store};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+/// A wall clock that follows tokio's paused clock.
+fn time() -> TimeSource {
+    let epoch: DateTime<Utc> = "2031-05-06T07:00:00Z".parse().unwrap();
+    let start = Instant::now();
+    TimeSource::new(move || epoch + TimeDelta::from_std(start.elapsed()).unwrap())
+}
+
+fn process(store: &Arc<MemoryStore>, time: &TimeSource) -> Executions {
+    let audit = Audit {
+        adapter: "beds".to_owned(),
+        trust: TrustLevel::Untested,
+        time: time.clone(),
+        sinks: Vec::new(),
+    };
+    let store: Arc<dyn Store> = Arc::<MemoryStore>::clone(store);
+    let services = Arc::new(Services::new(store, time.clone(), audit));
+    Executions::new(services, "beds".to_owned(), ExecutionOptions::new())
+}
+
+fn new<'a>(process: &Executions, operation: &'a str) -> NewExecution<'a> {
+    NewExecution {
+        operation,
+        session: None,
+        slot: process.slot(None).unwrap(),
+        params: Some(Map::new()),
+        secret: false,
+        starts_immediately: false,
+        audit_params: None,
+    }
+}
+
+fn works<F>(function: impl FnOnce(ExecutionContext) -> F + Send + 'static) -> Work
+where
+    F: Future<Output = Outcome> + Send + 'static,
+{
+    Box::new(move |execution, begin| {
+        Box::pin(async move {
+            begin.mark_started().await?;
+            function(execution).await
+        })
+    })
+}
+
+fn seven() -> Outcome {
+    7_u8.write(Payload::new(Envelope::Bare, ReplyLimits::new(&Limits::default())))
+}
+
+async fn status(executions: &Executions, id: &str) -> Status {
+    executions.get(id).await.unwrap().unwrap().status
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_lease_is_renewed_as_long_as_it_runs() {
+    // REQ-LIF-02
+    let (store, time) = (Arc::default(), time());
+    let (here, there) = (process(&store, &time), process(&store, &time));
+    let work = works(|_| async {
+        sleep(1_000 * SECOND).await;
+        seven()
+    });
+    let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
+    for _ in 0..99 {
+        sleep(10 * SECOND).await;
+        assert_eq!(status(&there, &id).await, Status::Running);
+    }
+    sleep(11 * SECOND).await;
+    let record = there.get(&id).await.unwrap().unwrap();
+    assert_eq!((record.status, record.result.unwrap().get()), (Status::Completed, "7"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_process_may_stop_it() {
+    // REQ-LIF-02, REQ-LIF-08
+    let (store, time) = (Arc::default(), time());
+    let (here, there) = (process(&store, &time), process(&store, &time));
+    let work = works(|execution| async move {
+        execution.progress(1.0, 4.0, "north").await;
+        execution.cancelled().await;
+        seven()
+    });
+    let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
+    sleep(SECOND).await;
+    assert!(there.request_stop(&id).await.unwrap());
+    let context = Context::new(CallScope::default());
+    there.wait(&id, &context, there.stop_timeout()).await.unwrap();
+    let record = there.get(&id).await.unwrap().unwrap();
+    assert_eq!(record.status, Status::Cancelled);
+    assert_eq!(record.progress.unwrap().ratio(), Some(0.25), "the last progress is kept");
+    assert!(!there.request_stop(&id).await.unwrap());
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_was_taken_for_gone_stops_and_writes_nothing() {
+    // REQ-LIF-03
+    let (store, time) = (Arc::default(), time());
+    let (here, there) = (process(&store, &time), process(&store, &time));
+    let finished = Arc::new(AtomicBool::new(false));
+    let work = works({
+        let finished = Arc::clone(&finished);
+        |_| async move {
+            sleep(60 * SECOND).await;
+            finished.store(true, Ordering::SeqCst);
+            seven()
+        }
+    });
+    let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
+    sleep(SECOND).await;
+    // Simulates a process that was suspended.
+    let slept = here.core.store.update(&id, |record, now| {
+        record.lease_until = now - TimeDelta::seconds(1);
+        RecordUpdate::Write(())
+    });
+    slept.await.unwrap();
+    let record = there.get(&id).await.unwrap().unwrap();
+    assert_eq!(record.status, Status::Failed);
+    assert_eq!(record.error.unwrap().details()["reason"], "interrupted");
+    let work = works(|_| async { seven() });
+    assert!(there.start_retry(&id, 1, (None, there.slot(None).unwrap()), work).await.unwrap());
+    sleep(100 * SECOND).await;
+    assert!(!finished.load(Ordering::SeqCst), "the first attempt went on");
+    let record = here.get(&id).await.unwrap().unwrap();
+    assert_eq!((record.status, record.attempt), (Status::Completed, 2));
+    assert!(here.core.running.all().is_empty());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_crash_left_behind_ends_without_a_reader() {
+    // REQ-LIF-10
+    let (store, time) = (Arc::default(), time());
+    let (here, there) = (process(&store, &time), process(&store, &time));
+    let work = works(|_| async {
+        sleep(1_000 * SECOND).await;
+        seven()
+    });
+    let id = here.begin(new(&here, "execute_watering"), work).await.unwrap();
+    sleep(SECOND).await;
+    // Simulates a crash: the tasks are gone, and the record stays as it was.
+    for live in here.core.running.all() {
+        live.fenced.cancel();
+    }
+    there.recover();
+    sleep(5 * SECOND).await;
+    let raw = async || {
+        let read = there.core.store.update(&id, |record, _| RecordUpdate::Leave(record.status));
+        read.await.unwrap().unwrap()
+    };
+    assert_eq!(raw().await, Status::Running, "its lease still stands");
+    sleep(10 * SECOND).await;
+    assert_eq!(raw().await, Status::Failed);
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_end_of_the_adapter_is_the_end_of_what_runs() {
+    // REQ-LIF-10
+    let (store, time) = (Arc::default(), time());
+    let (here, there) = (process(&store, &time), process(&store, &time));
+    let forever = || works(|_| std::future::pending());
+    let id = here.begin(new(&here, "execute_watering"), forever()).await.unwrap();
+    sleep(SECOND).await;
+    let begun = Instant::now();
+    here.end(EndScope::EndedSessions).await;
+    assert_eq!(status(&here, &id).await, Status::Running, "it has no session");
+    here.end(EndScope::All).await;
+    assert_eq!(begun.elapsed(), 5 * SECOND, "the grace period");
+    assert_eq!(status(&there, &id).await, Status::Cancelled);
+
+    let id = here.begin(new(&here, "execute_watering"), forever()).await.unwrap();
+    sleep(SECOND).await;
+    drop(here);
+    sleep(6 * SECOND).await;
+    assert_eq!(status(&there, &id).await, Status::Cancelled);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_over_is_forgotten_after_its_time() {
+    // REQ-LIF-04
+    let (store, time) = (Arc::default(), time());
+    let here = process(&store, &time);
+    let done = || works(|_| async { seven() });
+    let id = here.begin(new(&here, "execute_watering"), done()).await.unwrap();
+    sleep(23 * 3_600 * SECOND).await;
+    assert_eq!(status(&here, &id).await, Status::Completed);
+    sleep(2 * 3_600 * SECOND).await;
+    assert!(here.get(&id).await.unwrap().is_none());
+    here.begin(new(&here, "execute_watering"), done()).await.unwrap();
+    let store: &MemoryStore = &store;
+    let kept = Store::list(store, "executions", None, None, 9).await.unwrap();
+    assert_eq!(kept.len(), 1, "the old one is gone for good");
+}

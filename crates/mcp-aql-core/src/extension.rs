@@ -1,0 +1,157 @@
+//! The extension point of adapters: a capability with its own settings, operations, gates and introspection
+//! queries.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::approvals::Approvals;
+use crate::audit::AuditSink;
+use crate::further_query::FurtherQueries;
+use crate::future::BoxFuture;
+use crate::gatekeeper::{CallTokens, Gate};
+use crate::main_error::Result;
+use crate::operation::{
+    Extensions, Handler, OperationSpec, RenameParams, UpstreamMemory, UsageRecorder,
+};
+use crate::router::{EndpointProfile, Entry};
+use crate::services::Services;
+use crate::store::Store;
+use crate::tightening::Tightening;
+
+/// The settings of a capability that plugs into an adapter, such as rate limits. Each adapter that is built
+/// applies the configuration to its own copy of the settings, and then starts it.
+///
+/// All problems are added to `problems`, so that they are reported together.
+pub trait Extension: Any + fmt::Debug + Send + Sync {
+    /// Copies the settings.
+    fn copy(&self) -> Box<dyn Extension>;
+
+    /// The tables of the configuration file that belong to this extension.
+    fn tables(&self) -> &'static [&'static str];
+
+    /// Applies the tables of a file that belongs to the operator. The file may be malformed.
+    fn apply(&mut self, file: &str, problems: &mut Vec<String>)
+    -> Result<(), toml_edit::de::Error>;
+
+    /// Applies the tables of a file in the working directory, which can only make an adapter stricter.
+    fn tighten(
+        &mut self,
+        file: &str,
+        tightening: &mut Tightening,
+        problems: &mut Vec<String>,
+    ) -> Result<(), toml_edit::de::Error>;
+
+    /// Applies environment variables. Adds notices for the operator.
+    fn apply_environment(
+        &mut self,
+        _variable: &dyn Fn(&str) -> Option<String>,
+        _notices: &mut Vec<String>,
+        _problems: &mut Vec<String>,
+    ) {
+    }
+
+    /// The store that an adapter of this name uses if none is set; `None` if a store in memory suffices.
+    fn default_store(&self, _adapter: &str, _problems: &mut Vec<String>) -> Option<Arc<dyn Store>> {
+        None
+    }
+
+    /// Whether the extension has a channel to people, who can confirm calls.
+    fn reaches_people(&self) -> bool {
+        false
+    }
+
+    /// Checks the settings and compiles them.
+    fn prepare(&self, problems: &mut Vec<String>) -> Box<dyn PreparedExtension>;
+}
+
+impl Clone for Box<dyn Extension> {
+    fn clone(&self) -> Self {
+        (**self).copy()
+    }
+}
+
+/// An extension before the services exist that it uses.
+pub trait PreparedExtension {
+    /// A receiver of audit entries.
+    fn audit_sink(&self) -> Option<Arc<dyn AuditSink>> {
+        None
+    }
+
+    /// Starts the extension.
+    fn start(self: Box<Self>, services: &Arc<Services>) -> Box<dyn StartedExtension>;
+}
+
+/// A started extension of one adapter.
+pub trait StartedExtension {
+    /// The operations that the extension adds, which are reserved by the protocol.
+    fn operations(&self) -> Vec<ExtensionOperation> {
+        Vec::new()
+    }
+
+    /// Adds the parts of the extension to the adapter, whose operations are registered.
+    fn connect(
+        self: Box<Self>,
+        adapter: &RegisteredAdapter<'_>,
+        parts: &mut ExtensionParts,
+        problems: &mut Vec<String>,
+    );
+}
+
+/// An operation that an extension adds.
+pub struct ExtensionOperation {
+    /// The table of the operation.
+    pub spec: OperationSpec,
+    /// The function of the operation.
+    pub handler: Handler,
+    /// A note for the description.
+    pub note: Option<String>,
+    /// Replaces other names of parameters that the protocol allows.
+    pub rename_params: Option<RenameParams>,
+}
+
+/// The parts of an adapter that an extension may need once all operations are registered.
+pub struct RegisteredAdapter<'a> {
+    /// All operations: the built-in ones, then those of the author and those on executions.
+    pub entries: &'a [Entry],
+    /// The number of built-in operations.
+    pub built_ins: usize,
+    /// The endpoint families.
+    pub profile: &'a EndpointProfile,
+    /// Issues and checks the tokens of calls.
+    pub tokens: &'a Arc<CallTokens>,
+}
+
+/// The parts that extensions add to an adapter.
+#[derive(Default)]
+pub struct ExtensionParts {
+    /// Gates, which are sorted by their stage.
+    pub gates: Vec<Arc<dyn Gate>>,
+    /// The approvals of people.
+    pub approvals: Option<Arc<dyn Approvals>>,
+    /// Introspection queries.
+    pub queries: FurtherQueries,
+    /// Capabilities for introspection.
+    pub capabilities: Map<String, Value>,
+    /// Counts the usage that operations report.
+    pub usage: Option<Arc<dyn UsageRecorder>>,
+    /// Stores the limits that wrapped APIs report.
+    pub upstream: Option<Arc<dyn UpstreamMemory>>,
+    /// Values for the code of the extension that has an adapter.
+    pub values: Extensions,
+    /// The work beside a serving adapter.
+    pub services: Vec<Box<dyn Service>>,
+}
+
+/// The work of an extension while its adapter serves clients.
+pub trait Service: Send + Sync {
+    /// Called when an adapter begins to serve clients, before their first call.
+    fn begin(&self) {}
+
+    /// Starts what runs beside an adapter that serves by itself. Dropping the returned value stops it.
+    fn start(&self) -> BoxFuture<'_, Result<Option<Box<dyn Any + Send>>>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+}

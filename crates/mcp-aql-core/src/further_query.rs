@@ -1,0 +1,24 @@
+//! The trait of further introspection queries.
+
+use serde_json::Value;
+
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+
+/// A query that `introspect` answers besides `operations` and `types`, added by a feature (choice
+/// C-35). The set of queries is fixed when the adapter is built.
+pub trait FurtherQuery: Send + Sync {
+    /// The value of the parameter `query`.
+    fn query(&self) -> &'static str;
+
+    /// Whether the parameter `name` can select one entry of the answer.
+    fn takes_name(&self) -> bool {
+        false
+    }
+
+    /// Returns the members of `data`.
+    fn answer<'a>(&'a self, name: Option<&'a str>) -> BoxFuture<'a, Result<Value, OperationError>>;
+}
+
+/// The further queries of an adapter.
+pub type FurtherQueries = Vec<Box<dyn FurtherQuery>>;

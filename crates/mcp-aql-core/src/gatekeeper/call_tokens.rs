@@ -1,0 +1,141 @@
+//! The tokens of calls: issues them, checks them, and rejects callers that guess.
+
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::ErrorCode;
+
+use super::request::{AuditIds, GateRequest};
+use super::token::{
+    IssuedToken, TokenClaim, TokenKind, TokenScope, TokenStore, Validity, audit_id,
+};
+use super::token_issue::TokenIssuer;
+use super::{GateSettings, params_hash};
+use crate::audit::Audit;
+use crate::error::OperationError;
+use crate::services::Services;
+use crate::store::Change;
+
+/// How long the token of a paused quota is valid (REQ-TOK-08).
+const CONTINUE_VALIDITY: Validity =
+    Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
+
+/// Issues and checks the tokens of calls.
+pub struct CallTokens {
+    services: Arc<Services>,
+    tokens: TokenStore,
+    issuer: TokenIssuer,
+}
+
+impl CallTokens {
+    pub(crate) fn new(services: Arc<Services>, settings: &GateSettings) -> Self {
+        let (skew, per_minute) = (settings.skew, settings.per_minute);
+        let tokens = TokenStore::new(Arc::clone(&services), skew);
+        let issuer = TokenIssuer::new(Arc::clone(&services), tokens.clone(), per_minute);
+        Self { services, tokens, issuer }
+    }
+
+    fn audit(&self) -> &Audit {
+        &self.services.audit
+    }
+
+    /// The confirmations that sessions have granted.
+    pub(super) fn issuer(&self) -> &TokenIssuer {
+        &self.issuer
+    }
+
+    /// Issues a token for the call. If the caller has requested too many, the denial is audited.
+    pub(super) async fn issue(
+        &self,
+        request: GateRequest<'_>,
+        scope: TokenScope<'_>,
+        validity: Validity,
+    ) -> Result<IssuedToken, OperationError> {
+        let issued = self.issuer.issue(request.context, scope, validity).await;
+        if let Err(error) = &issued
+            && error.code() == ErrorCode::RateLimitExceeded
+        {
+            request.audit_denied(self.audit(), error.code().as_str()).await;
+        }
+        issued
+    }
+
+    /// Issues a token with which the call may run although a quota pauses. Returns it with its expiry
+    /// (REQ-RATE-07).
+    pub async fn issue_quota_token(
+        &self,
+        request: GateRequest<'_>,
+    ) -> Result<(String, DateTime<Utc>), OperationError> {
+        let hash = params_hash::params_hash(request.arguments);
+        let scope = request.scope(TokenKind::QuotaContinue, &hash);
+        let issued = self.issue(request, scope, CONTINUE_VALIDITY).await?;
+        Ok((issued.token, issued.expires_at))
+    }
+
+    /// Claims the token of a paused quota.
+    pub async fn claim_quota_token(
+        &self,
+        request: GateRequest<'_>,
+        token: &str,
+    ) -> Result<TokenClaim, OperationError> {
+        let hash = params_hash::params_hash(request.arguments);
+        self.claim(request, token, request.scope(TokenKind::QuotaContinue, &hash)).await
+    }
+
+    /// Claims a token: if it is valid, the claim holds the change that consumes it (REQ-TOK-07). Every token,
+    /// valid or not, is rejected from a caller that has failed too often.
+    pub(super) async fn claim(
+        &self,
+        request: GateRequest<'_>,
+        token: &str,
+        scope: TokenScope<'_>,
+    ) -> Result<TokenClaim, OperationError> {
+        if let Err(error) = self.issuer.may_fail(request.context) {
+            self.tokens.reject(token, scope, error.code()).await;
+            self.audit_rejected(request, token, error.code()).await;
+            return Err(error);
+        }
+        match self.tokens.claim(token, scope).await {
+            Ok(claim) => Ok(claim),
+            Err(error) => {
+                // Only these two errors can be guesses. An expired or used token reveals nothing, so concurrent
+                // retries with one token all get the same error.
+                if matches!(error.code(), ErrorCode::TokenInvalid | ErrorCode::TokenScopeMismatch) {
+                    self.issuer.failed(request.context);
+                }
+                self.audit_rejected(request, token, error.code()).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Records that a token was consumed.
+    pub async fn audit_claimed(&self, claim: &TokenClaim) {
+        self.tokens.audit_claimed(claim).await;
+    }
+
+    /// Records that a call is denied because of its token.
+    async fn audit_rejected(&self, request: GateRequest<'_>, token: &str, code: ErrorCode) {
+        let id = audit_id(token);
+        let ids = AuditIds { token: Some(&id), challenge: None };
+        let reason = Some(code.as_str());
+        request.audit_with(self.audit(), "OPERATION_DENIED", "denied", reason, ids).await;
+    }
+
+    /// Writes the changes of all tickets of a call in one transaction. Returns `false` if one of them
+    /// conflicts with another write.
+    pub(super) async fn write(&self, changes: Vec<Change>) -> Result<bool, OperationError> {
+        Ok(self.services.store_for_call().await?.write(changes).await?)
+    }
+
+    /// Revokes a confirmation token.
+    pub(super) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
+        self.tokens.revoke(token).await
+    }
+
+    /// Revokes all confirmation tokens of the adapter, and all confirmations of sessions.
+    pub(super) async fn revoke_all(&self) -> Result<(), OperationError> {
+        self.issuer.revoke_grants();
+        self.tokens.revoke_all().await
+    }
+}

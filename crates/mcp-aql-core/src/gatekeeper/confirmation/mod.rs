@@ -1,0 +1,249 @@
+//! The gate of confirmations: a call that requires one carries a token, or a person has approved it.
+
+mod ticket;
+
+use std::sync::Arc;
+
+use chrono::TimeDelta;
+use mcp_aql_protocol::{DangerLevel, ErrorCode};
+
+use super::PermissionPlan;
+use super::call_tokens::CallTokens;
+use super::gate::{Gate, GatePlan, GateStage, Ticket};
+use super::permission_plan::Decision;
+use super::request::{AuditIds, GateRequest};
+use super::token::{TokenKind, Validity};
+use super::{confirmation_message, params_hash, settings};
+use crate::approvals::{ApprovalRequest, Approvals};
+use crate::clock;
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::operation::RegisteredOperation;
+use crate::redact::redacted;
+use crate::services::Services;
+use ticket::{ConfirmationTicket, Proof};
+
+/// Requires a confirmation of calls whose trust, danger or policies ask for one.
+pub(super) struct ConfirmationGate {
+    pub(super) services: Arc<Services>,
+    pub(super) tokens: Arc<CallTokens>,
+    /// The lifetime of a confirmation, if the settings have one.
+    pub(super) ttl: Option<TimeDelta>,
+    /// The approvals by people, if the adapter has a safety loop.
+    pub(super) approvals: Option<Arc<dyn Approvals>>,
+}
+
+/// A confirmation that a call requires.
+pub(super) struct RequiredConfirmation<'a> {
+    /// How long a confirmation is valid for further calls of the operation. `None` limits it to this call.
+    pub(super) session: Option<TimeDelta>,
+    /// The reason that a policy states.
+    pub(super) reason: Option<&'a str>,
+    /// The indexes of the policies that require the confirmation.
+    pub(super) policies: Vec<usize>,
+    /// The hash of the canonical parameters.
+    pub(super) hash: String,
+}
+
+impl Gate for ConfirmationGate {
+    fn stage(&self) -> GateStage {
+        GateStage::Confirmation
+    }
+
+    fn plan(&self, _: &RegisteredOperation, permission: &PermissionPlan) -> GatePlan {
+        match permission.may_ask() {
+            true => GatePlan::ByArguments,
+            false => GatePlan::Never,
+        }
+    }
+
+    fn concerns(&self, request: &GateRequest<'_>) -> bool {
+        request.requires_confirmation()
+    }
+
+    fn admit<'a>(
+        &'a self,
+        request: GateRequest<'a>,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Ticket + 'a>>, OperationError>> {
+        Box::pin(async move {
+            let Decision::Confirm { session, by_operator, reason, policies } = request.decision()
+            else {
+                return Ok(None);
+            };
+            let person = self.approver_for(request, by_operator).await?;
+            let granted = session.is_some()
+                && self.tokens.issuer().is_granted(
+                    request.context,
+                    request.name(),
+                    (&policies, person.is_some()),
+                );
+            if granted {
+                let (audit, reason) = (&self.services.audit, Some("confirmed in this session"));
+                request.audit(audit, "OPERATION_ALLOWED", "confirmed", reason).await;
+                return Ok(None);
+            }
+            let hash = params_hash::params_hash(request.arguments);
+            let required = RequiredConfirmation { session, reason, policies, hash };
+            let ticket = match person {
+                Some(person) => self.require_approval(request, required, person).await?,
+                None => self.require_token(request, required).await?,
+            };
+            Ok(Some(Box::new(ticket) as _))
+        })
+    }
+}
+
+impl ConfirmationGate {
+    /// Returns the approvals if a person must confirm the call, not the caller. The operation or a policy can
+    /// require this, and it applies while an agent executes in the session, because an agent must not confirm its
+    /// own calls (REQ-AUT-16, REQ-GATE-10).
+    async fn approver_for(
+        &self,
+        request: GateRequest<'_>,
+        by_operator: bool,
+    ) -> Result<Option<&dyn Approvals>, OperationError> {
+        let Some(approvals) = self.approvals.as_deref() else { return Ok(None) };
+        let asks = by_operator
+            || request.operation.spec.danger.requires_reauth
+            || approvals.supervises(request.session()).await?;
+        Ok(asks.then_some(approvals))
+    }
+
+    /// Checks whether a person has approved this call, and requests an approval if not.
+    async fn require_approval<'a>(
+        &'a self,
+        request: GateRequest<'a>,
+        required: RequiredConfirmation<'a>,
+        person: &'a dyn Approvals,
+    ) -> Result<ConfirmationTicket<'a>, OperationError> {
+        match person.approval(request.name(), &required.hash, request.session()).await? {
+            Some(claim) => {
+                let proof = Proof::Approval { person, claim };
+                Ok(ConfirmationTicket::new(self, request, required, proof))
+            }
+            None => Err(self.approval_error(request, &required, person).await),
+        }
+    }
+
+    /// Checks the token of the call, and requires one if the call has none.
+    async fn require_token<'a>(
+        &'a self,
+        request: GateRequest<'a>,
+        required: RequiredConfirmation<'a>,
+    ) -> Result<ConfirmationTicket<'a>, OperationError> {
+        let Some(token) = &request.credentials.confirmation else {
+            return Err(self.confirmation_error(request, &required).await);
+        };
+        let scope = request.scope(TokenKind::Confirmation, &required.hash);
+        let claim = self.tokens.claim(request, token, scope).await?;
+        Ok(ConfirmationTicket::new(self, request, required, Proof::Token { token, claim }))
+    }
+
+    /// Requests a person's approval of the call. Returns the error for the caller.
+    pub(super) async fn approval_error(
+        &self,
+        request: GateRequest<'_>,
+        required: &RequiredConfirmation<'_>,
+        person: &dyn Approvals,
+    ) -> OperationError {
+        let (operation, level) = (request.operation, request.danger());
+        let spec = &operation.spec;
+        let params = redacted(&operation.parameters, request.arguments, request.shapes);
+        let reasons = spec.danger.reasons.iter().copied().chain(required.reason);
+        let message = message(request);
+        let expires_at = clock::later(self.services.time.now(), self.ttl(level));
+        let action = format!("{} {params}", spec.name);
+        let asked = person.request_approval(ApprovalRequest {
+            operation: spec.name,
+            params_hash: &required.hash,
+            session: request.session(),
+            action: &action,
+            reasons: message.iter().cloned().chain(reasons.clone().map(str::to_owned)).collect(),
+            level: level.as_str(),
+            expires_at,
+        });
+        let id = match asked.await {
+            Ok(id) => id,
+            Err(error) => return error,
+        };
+        let ids = AuditIds { challenge: Some(&id), token: None };
+        let reason = Some("requires a person's approval");
+        let audit = &self.services.audit;
+        request.audit_with(audit, "CONFIRMATION_REQUIRED", "denied", reason, ids).await;
+        let error = OperationError::permission_denied(if person.can_ask() {
+            "a person must approve this call and has been asked. Make the same call again after \
+             the approval"
+        } else {
+            "a person must approve this call, but no channel of this adapter reaches a person at the moment. \
+             Inform the user"
+        })
+        .with_detail("operation", spec.name)
+        .with_detail("danger_level", level.as_str())
+        .with_detail("request_id", id)
+        .with_detail("expires_at", clock::text(expires_at));
+        with_reasons(error, reasons.collect(), message)
+    }
+
+    /// Issues a token and returns the error that asks the caller to confirm with it (REQ-TOK-06).
+    async fn confirmation_error(
+        &self,
+        request: GateRequest<'_>,
+        required: &RequiredConfirmation<'_>,
+    ) -> OperationError {
+        let danger = &request.operation.spec.danger;
+        let level = request.danger();
+        let seconds = danger.cooldown_seconds.unwrap_or_default();
+        let validity =
+            Validity { ttl: self.ttl(level), cooldown: TimeDelta::seconds(seconds.into()) };
+        let scope = request.scope(TokenKind::Confirmation, &required.hash);
+        let issued = match self.tokens.issue(request, scope, validity).await {
+            Ok(issued) => issued,
+            Err(error) => return error,
+        };
+        let ids = AuditIds { token: Some(&issued.id), challenge: None };
+        let audit = &self.services.audit;
+        request.audit_with(audit, "CONFIRMATION_REQUIRED", "denied", required.reason, ids).await;
+        let error = OperationError::new(
+            ErrorCode::ConfirmationRequired,
+            "This operation requires confirmation. Once the user agrees, make the same call with \
+             'confirmation_token' as '_confirmation' in its params",
+        )
+        .with_detail("operation", request.name())
+        .with_detail("danger_level", level.as_str())
+        .with_detail("confirmation_token", issued.token)
+        .with_detail("expires_at", clock::text(issued.expires_at));
+        let reasons = danger.reasons.iter().copied().chain(required.reason).collect();
+        let error = with_reasons(error, reasons, message(request));
+        if seconds > 0 { error.with_detail("cooldown_seconds", seconds) } else { error }
+    }
+
+    /// Returns how long a confirmation of this level is valid (REQ-TOK-08).
+    fn ttl(&self, level: DangerLevel) -> TimeDelta {
+        let (usual, maximum) = settings::ttl(level);
+        self.ttl.unwrap_or(usual).min(maximum)
+    }
+}
+
+/// The confirmation message of the operation with the values of the call.
+fn message(request: GateRequest<'_>) -> Option<String> {
+    let message = request.operation.spec.danger.confirmation_message;
+    let GateRequest { operation, arguments, shapes, .. } = request;
+    message.map(|message| {
+        confirmation_message::fill(message, &operation.parameters, arguments, shapes)
+    })
+}
+
+/// Adds the reasons for a confirmation and its message to an error.
+fn with_reasons(
+    mut error: OperationError,
+    reasons: Vec<&str>,
+    message: Option<String>,
+) -> OperationError {
+    if !reasons.is_empty() {
+        error = error.with_detail("reasons", reasons);
+    }
+    match message {
+        Some(message) => error.with_detail("confirmation_message", message),
+        None => error,
+    }
+}

@@ -1,0 +1,46 @@
+//! The gate of the limit on executions.
+
+use std::sync::Arc;
+
+use super::PermissionPlan;
+use super::gate::{Gate, GatePlan, GateStage, Ticket};
+use super::request::GateRequest;
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::operation::RegisteredOperation;
+use crate::services::Services;
+
+/// Rejects calls that would begin an execution when the limit on executions is reached, before tokens and
+/// places in limits are used up.
+pub(super) struct ExecutionLimitGate {
+    pub(super) services: Arc<Services>,
+}
+
+impl Gate for ExecutionLimitGate {
+    fn stage(&self) -> GateStage {
+        GateStage::Capacity
+    }
+
+    fn plan(&self, operation: &RegisteredOperation, _: &PermissionPlan) -> GatePlan {
+        match operation.spec.lifecycle {
+            Some(_) => GatePlan::Always,
+            None => GatePlan::Never,
+        }
+    }
+
+    fn concerns(&self, request: &GateRequest<'_>) -> bool {
+        request.full.is_some()
+    }
+
+    fn admit<'a>(
+        &'a self,
+        request: GateRequest<'a>,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Ticket + 'a>>, OperationError>> {
+        Box::pin(async move {
+            let Some(full) = request.full else { return Ok(None) };
+            let reason = "the limit on executions is reached";
+            request.audit_denied(&self.services.audit, reason).await;
+            Err(full.error())
+        })
+    }
+}

@@ -1,0 +1,39 @@
+//! An operation with the gates before its calls.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use super::{Gate, PermissionPlan};
+use crate::operation::RegisteredOperation;
+
+/// A registered operation with the gates before its calls.
+pub struct GatedOperation {
+    pub(crate) registered: RegisteredOperation,
+    /// What trust, danger and policies decide on its calls.
+    pub permission: PermissionPlan,
+    /// The gates that examine its calls. No gate does until the adapter has determined them.
+    pub(crate) gates: OperationGates,
+}
+
+/// The gates that examine the calls of an operation.
+#[derive(Default)]
+pub struct OperationGates {
+    /// The gates, in their order.
+    pub(super) gates: Vec<Arc<dyn Gate>>,
+    /// Whether a gate reads the arguments of calls.
+    pub(crate) read_arguments: bool,
+}
+
+impl Deref for GatedOperation {
+    type Target = RegisteredOperation;
+
+    fn deref(&self) -> &RegisteredOperation {
+        &self.registered
+    }
+}
+
+impl DerefMut for GatedOperation {
+    fn deref_mut(&mut self) -> &mut RegisteredOperation {
+        &mut self.registered
+    }
+}

@@ -1,0 +1,168 @@
+//! The gates before an operation, in this order: blocked agents, trust and policies, the limit on
+//! executions, rate limits and quotas, confirmation. Operations only run if all gates admit the call.
+//!
+//! [`Policy`] and [`Trust`] configure them.
+
+mod adapter_info;
+mod call_tokens;
+mod confirmation;
+mod confirmation_message;
+mod execution_limit_gate;
+mod gate;
+mod gated_operation;
+mod params_hash;
+mod permission_gate;
+mod permission_plan;
+mod policy;
+mod request;
+mod settings;
+mod token;
+mod token_issue;
+mod trust;
+mod trust_matrix;
+
+use std::sync::Arc;
+
+use crate::approvals::Approvals;
+use crate::error::OperationError;
+use crate::services::Services;
+use confirmation::ConfirmationGate;
+use execution_limit_gate::ExecutionLimitGate;
+use permission_gate::PermissionGate;
+
+pub(crate) use adapter_info::{AdapterInfo, DangerQuery, gate_note};
+pub use call_tokens::CallTokens;
+pub use gate::{Gate, GatePlan, GateStage, Permit, Reservation, Ticket};
+pub use gated_operation::{GatedOperation, OperationGates};
+pub use permission_plan::PermissionPlan;
+pub(crate) use policy::PolicyTable;
+pub use policy::{Condition, Permission, Policy};
+pub use request::{GateRequest, RetryCall};
+pub(crate) use settings::{GateSettings, GateTable, delta};
+pub use token::{IssuedToken, TokenClaim};
+pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
+
+/// The gates of an adapter.
+pub(crate) struct Gatekeeper {
+    /// The gates in their order.
+    gates: Vec<Arc<dyn Gate>>,
+    tokens: Arc<CallTokens>,
+}
+
+impl Gatekeeper {
+    /// Creates the gates of the core, and adds those of the extensions.
+    pub(crate) fn new(
+        services: &Arc<Services>,
+        settings: &GateSettings,
+        tokens: Arc<CallTokens>,
+        approvals: Option<Arc<dyn Approvals>>,
+        added: impl IntoIterator<Item = Arc<dyn Gate>>,
+    ) -> Self {
+        let services = || Arc::clone(services);
+        let trust = settings.trust.as_ref().map(Trust::level);
+        let confirmation = ConfirmationGate {
+            services: services(),
+            tokens: Arc::clone(&tokens),
+            ttl: settings.confirmation_ttl,
+            approvals,
+        };
+        let mut gates: Vec<Arc<dyn Gate>> = vec![
+            Arc::new(PermissionGate { services: services(), trust }),
+            Arc::new(ExecutionLimitGate { services: services() }),
+            Arc::new(confirmation),
+        ];
+        gates.extend(added);
+        gates.sort_by_key(|gate| gate.stage());
+        Self { gates, tokens }
+    }
+
+    /// Determines which gates examine the calls of an operation.
+    pub(crate) fn plan(&self, operation: &GatedOperation) -> OperationGates {
+        let mut plan = OperationGates::default();
+        for gate in &self.gates {
+            let calls = gate.plan(operation, &operation.permission);
+            if calls != GatePlan::Never {
+                plan.gates.push(Arc::clone(gate));
+            }
+            plan.read_arguments |= calls == GatePlan::ByArguments;
+        }
+        plan
+    }
+
+    /// Admits a call or returns the error of the gate that stops it (REQ-GATE-01, REQ-GATE-03).
+    pub(crate) async fn admit(
+        &self,
+        request: GateRequest<'_>,
+        gates: &OperationGates,
+    ) -> Result<Permit, OperationError> {
+        let planned = match request.retry {
+            None => &gates.gates,
+            // The retry may require a confirmation, whatever the operation requires.
+            Some(_) => &self.gates,
+        };
+        let concerned: Vec<_> = planned.iter().filter(|gate| gate.concerns(&request)).collect();
+        if concerned.is_empty() {
+            return Ok(Permit::default());
+        }
+        // Boxed, so that the future of a call that no gate stops stays small.
+        Box::pin(async {
+            let mut tickets = Vec::new();
+            for gate in concerned {
+                tickets.extend(gate.admit(request).await?);
+            }
+            self.commit(tickets).await
+        })
+        .await
+    }
+
+    /// Commits the tickets of a call: one write of the store uses up all of them or none (REQ-TOK-10).
+    async fn commit(
+        &self,
+        mut tickets: Vec<Box<dyn Ticket + '_>>,
+    ) -> Result<Permit, OperationError> {
+        match self.write(&mut tickets).await {
+            Ok(()) => {
+                // The tickets of earlier gates refer to a call that later gates have confirmed.
+                for ticket in tickets.iter_mut().rev() {
+                    ticket.complete().await;
+                }
+                Ok(permit_of(tickets))
+            }
+            Err(error) => {
+                permit_of(tickets).release().await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn write(&self, tickets: &mut [Box<dyn Ticket + '_>]) -> Result<(), OperationError> {
+        for ticket in tickets.iter_mut() {
+            ticket.reserve().await?;
+        }
+        loop {
+            let mut changes = Vec::new();
+            for ticket in tickets.iter_mut() {
+                changes.extend(ticket.changes().await?);
+            }
+            if changes.is_empty() || self.tokens.write(changes).await? {
+                return Ok(());
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Revokes a confirmation token.
+    pub(crate) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
+        self.tokens.revoke(token).await
+    }
+
+    /// Revokes all confirmation tokens of the adapter, and all confirmations of sessions.
+    pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
+        self.tokens.revoke_all().await
+    }
+}
+
+fn permit_of(tickets: Vec<Box<dyn Ticket + '_>>) -> Permit {
+    let reservations = tickets.into_iter().filter_map(Ticket::into_reservation).collect();
+    Permit { reservations }
+}

@@ -1,0 +1,241 @@
+//! The permission of the calls of one operation, evaluated as far as possible when the adapter is built.
+
+use chrono::TimeDelta;
+use mcp_aql_protocol::{DangerLevel, pattern_matches};
+
+use super::policy::{Permission, Policy, strictest};
+use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
+use super::{GateSettings, Trust, confirmation_message};
+use crate::argument::Argument;
+use crate::operation::OperationSpec;
+use crate::operation::Parameter;
+
+/// The permission of the calls of one operation by trust, danger and policies, computed when the adapter is built.
+#[derive(Debug, Clone)]
+pub struct PermissionPlan {
+    /// The danger level of the operation.
+    pub danger: DangerLevel,
+    /// The pattern in the operation's name from which the level was inferred, if it declares none.
+    pub(crate) inferred_from: Option<&'static str>,
+    verdict: TrustDecision,
+    /// The policies that can apply to its calls.
+    policies: Vec<Policy>,
+}
+
+/// The decision of the gates for a call.
+#[derive(Debug, PartialEq)]
+pub(super) enum Decision<'a> {
+    Allow,
+    Confirm {
+        /// How long a confirmation is valid in the session. `None` limits it to this call.
+        session: Option<TimeDelta>,
+        by_operator: bool,
+        reason: Option<&'a str>,
+        /// The indexes of the policies that require the confirmation.
+        policies: Vec<usize>,
+    },
+    Deny {
+        reason: Option<&'a str>,
+    },
+    Untrusted {
+        least: mcp_aql_protocol::TrustLevel,
+    },
+}
+
+impl Decision<'_> {
+    /// Combines the decision for a call with that for the retry that makes it again: if the retry requires a
+    /// confirmation, so does the call. Whether the retry may run was decided before.
+    pub(super) fn combined_with_retry(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Allow, Self::Confirm { by_operator, reason, .. }) => {
+                Self::Confirm { session: None, by_operator, reason, policies: Vec::new() }
+            }
+            (
+                Self::Confirm { by_operator, reason, .. },
+                Self::Confirm { by_operator: other_by_operator, reason: other_reason, .. },
+            ) => Self::Confirm {
+                session: None,
+                by_operator: by_operator || other_by_operator,
+                reason: reason.or(other_reason),
+                policies: Vec::new(),
+            },
+            (own, _) => own,
+        }
+    }
+
+    /// The decision for a retry: the call that it makes again is confirmed, not the retry itself.
+    pub(super) fn without_confirmation(self) -> Self {
+        match self {
+            Self::Confirm { .. } => Self::Allow,
+            own => own,
+        }
+    }
+}
+
+impl PermissionPlan {
+    /// The plan of `introspect`, which every caller may call.
+    pub(crate) fn open() -> Self {
+        Self {
+            danger: DangerLevel::Safe,
+            inferred_from: None,
+            verdict: TrustDecision::Allow,
+            policies: Vec::new(),
+        }
+    }
+
+    /// Computes the plan of an operation and reports faults of its declaration.
+    pub(crate) fn new(
+        spec: &OperationSpec,
+        parameters: &[Parameter],
+        settings: &GateSettings,
+        problems: &mut Vec<String>,
+    ) -> Self {
+        let (inferred, pattern) = DangerLevel::inferred(spec.name, spec.category);
+        let danger = spec.danger.level.unwrap_or(inferred);
+        if danger == DangerLevel::Safe && spec.category != crate::SemanticCategory::Read {
+            problems.push(format!(
+                "operation `{}` declares itself `safe` but is not READ: declare `reversible` or above",
+                spec.name
+            ));
+        }
+        check_message(spec, parameters, problems);
+        let mut verdict = trust_decision(danger, settings.trust.as_ref().map(Trust::level));
+        // A declared message, cooldown or reauthentication requires a confirmation at any level.
+        let declared = &spec.danger;
+        let asks = declared.requires_reauth
+            || declared.cooldown_seconds.is_some()
+            || declared.confirmation_message.is_some();
+        if asks && verdict == TrustDecision::Allow {
+            verdict = TrustDecision::Confirm;
+        }
+        let matching = |policy: &&Policy| pattern_matches(&policy.operation, spec.name);
+        Self {
+            danger,
+            inferred_from: pattern.filter(|_| spec.danger.level.is_none()),
+            verdict,
+            policies: settings.policies.iter().filter(matching).cloned().collect(),
+        }
+    }
+
+    /// Returns whether every call is allowed without a confirmation.
+    pub(crate) fn is_open(&self) -> bool {
+        self.verdict == TrustDecision::Allow && self.policies.is_empty()
+    }
+
+    /// Returns whether a call may require a confirmation.
+    pub(crate) fn may_ask(&self) -> bool {
+        let asks = |policy: &Policy| policy.permission == Permission::Confirm;
+        self.verdict == TrustDecision::Confirm || self.policies.iter().any(asks)
+    }
+
+    /// Returns the permission of calls that no policy with conditions applies to, as protocol text (choice
+    /// C-23).
+    pub(super) fn permission(&self) -> &'static str {
+        match self.verdict {
+            TrustDecision::IntrospectOnly => return "introspect_only",
+            TrustDecision::Deny(_) => return "deny",
+            TrustDecision::Allow | TrustDecision::Confirm => {}
+        }
+        match self.permission_of(self.policies.iter().filter(|it| it.conditions.is_empty())) {
+            Permission::Deny => "deny",
+            Permission::Confirm => "confirm",
+            Permission::Allow => "allow",
+        }
+    }
+
+    /// Returns the permission of a call that these policies apply to. The strictest one replaces the decision
+    /// by danger. Policies of a project's file can only make it stricter.
+    fn permission_of<'a>(&self, policies: impl Iterator<Item = &'a Policy> + Clone) -> Permission {
+        let strictest = |from_project| {
+            let some = policies.clone().filter(move |policy| policy.from_project == from_project);
+            some.map(|policy| policy.permission).max()
+        };
+        let own = strictest(false).unwrap_or(self.permission_by_danger());
+        strictest(true).unwrap_or(own).max(own)
+    }
+
+    fn permission_by_danger(&self) -> Permission {
+        match self.verdict {
+            TrustDecision::Confirm => Permission::Confirm,
+            _ => Permission::Allow,
+        }
+    }
+
+    /// Returns whether a policy requires a person's confirmation for every call.
+    pub(super) fn by_operator(&self) -> bool {
+        let asks = |policy: &Policy| {
+            policy.permission == Permission::Confirm
+                && policy.by_operator
+                && policy.conditions.is_empty()
+        };
+        self.permission() == "confirm" && self.policies.iter().any(asks)
+    }
+
+    /// Returns whether policies with conditions may change the permission of some calls.
+    pub(super) fn has_conditions(&self) -> bool {
+        self.policies.iter().any(|policy| !policy.conditions.is_empty())
+    }
+
+    /// Returns whether some calls require a confirmation because of their arguments.
+    pub(super) fn may_ask_for_some(&self) -> bool {
+        let asks = |policy: &Policy| {
+            policy.permission == Permission::Confirm && !policy.conditions.is_empty()
+        };
+        self.policies.iter().any(asks)
+    }
+
+    /// Decides by trust first, then by the strictest policy, then by the operation's danger.
+    pub(super) fn decide(&self, arguments: &[Argument]) -> Decision<'_> {
+        match self.verdict {
+            TrustDecision::Deny(least) => return Decision::Untrusted { least },
+            TrustDecision::IntrospectOnly => {
+                return Decision::Untrusted { least: least_trust(self.danger) };
+            }
+            TrustDecision::Allow | TrustDecision::Confirm => {}
+        }
+        let applying = self.policies.iter().filter(|policy| policy.applies_to(arguments));
+        let permission = self.permission_of(applying.clone());
+        let deciding = applying.clone().filter(|policy| policy.permission == permission);
+        let reason = strictest(deciding.clone()).and_then(|policy| policy.reason.as_deref());
+        match permission {
+            Permission::Allow => Decision::Allow,
+            Permission::Deny => Decision::Deny { reason },
+            // All of them must be satisfied: the shortest time applies, and a person confirms if any policy
+            // requires it.
+            Permission::Confirm => {
+                let by_danger = applying.clone().all(|policy| policy.from_project)
+                    && self.permission_by_danger() == Permission::Confirm;
+                let times = deciding.clone().map(|policy| policy.session);
+                let session = times.reduce(|one, other| Some(one?.min(other?))).flatten();
+                let places = self.policies.iter().enumerate().filter(|(_, policy)| {
+                    policy.permission == permission && policy.applies_to(arguments)
+                });
+                Decision::Confirm {
+                    session: session
+                        .filter(|_| !by_danger)
+                        .map(|time| TimeDelta::from_std(time).unwrap_or(TimeDelta::MAX)),
+                    by_operator: deciding.clone().any(|policy| policy.by_operator),
+                    reason,
+                    policies: places.map(|(place, _)| place).collect(),
+                }
+            }
+        }
+    }
+}
+
+/// Checks that the placeholders of a confirmation message are parameters.
+fn check_message(spec: &OperationSpec, parameters: &[Parameter], problems: &mut Vec<String>) {
+    let Some(text) = spec.danger.confirmation_message else { return };
+    let fault =
+        |fault: String| format!("operation `{}`: its confirmation message {fault}", spec.name);
+    match confirmation_message::placeholders(text) {
+        Err(problem) => problems.push(fault(format!("is invalid: {problem}"))),
+        Ok(slots) => {
+            let unknown = slots
+                .into_iter()
+                .filter(|slot| !parameters.iter().any(|parameter| &*parameter.name == *slot));
+            problems
+                .extend(unknown.map(|slot| fault(format!("names an unknown parameter: `{slot}`"))));
+        }
+    }
+}

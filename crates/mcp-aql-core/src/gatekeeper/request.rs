@@ -1,0 +1,133 @@
+//! A call at the gates.
+
+use mcp_aql_protocol::DangerLevel;
+
+use super::permission_plan::{Decision, PermissionPlan};
+use super::token::{TokenKind, TokenScope};
+use crate::argument::Argument;
+use crate::audit::{Audit, AuditEntry};
+use crate::execution::LimitReached;
+use crate::operation::{Context, ExecutionCall, Handler, RegisteredOperation};
+use crate::redact::redacted;
+use crate::request::Credentials;
+use crate::session::Session;
+use crate::shape::Shapes;
+
+/// A call at the gates, routed and validated (REQ-GATE-02).
+#[derive(Clone, Copy)]
+pub struct GateRequest<'a> {
+    pub(crate) operation: &'a RegisteredOperation,
+    /// What trust, danger and policies decide on calls of the operation.
+    pub(crate) permission: &'a PermissionPlan,
+    pub(crate) arguments: &'a [Argument],
+    pub(crate) shapes: &'a Shapes,
+    /// The tokens in the call's params.
+    pub(crate) credentials: &'a Credentials,
+    pub(crate) context: &'a Context,
+    /// The retry that makes this call again. If the retry requires a confirmation, this call does too: one
+    /// request can carry only one token, and the token is for the operation that runs.
+    pub(crate) retry: Option<RetryCall<'a>>,
+    /// Set if the limit on executions is reached.
+    pub(crate) full: Option<LimitReached>,
+}
+
+/// A call of `retry_execution`, which makes another call again.
+#[derive(Clone, Copy)]
+pub struct RetryCall<'a> {
+    pub(crate) permission: &'a PermissionPlan,
+    pub(crate) arguments: &'a [Argument],
+}
+
+/// The ids in an audit entry of a gate.
+#[derive(Default)]
+pub(crate) struct AuditIds<'a> {
+    /// The id of the confirmation token.
+    pub(crate) token: Option<&'a str>,
+    /// The id of the request to a person.
+    pub(crate) challenge: Option<&'a str>,
+}
+
+impl<'a> GateRequest<'a> {
+    /// The name of the called operation.
+    pub(crate) fn name(&self) -> &'static str {
+        self.operation.spec.name
+    }
+
+    /// The danger level of the called operation.
+    pub(crate) fn danger(&self) -> DangerLevel {
+        self.permission.danger
+    }
+
+    /// The caller's session.
+    pub fn session(&self) -> Option<&'a Session> {
+        self.context.session()
+    }
+
+    /// Whether trust, danger and policies require a confirmation of this call.
+    pub(crate) fn requires_confirmation(&self) -> bool {
+        matches!(self.decision(), Decision::Confirm { .. })
+    }
+
+    /// Returns the decision of trust, danger and policies.
+    pub(super) fn decision(&self) -> Decision<'a> {
+        let own = self.permission.decide(self.arguments);
+        match (self.retry, &self.operation.handler) {
+            (Some(retry), _) => own.combined_with_retry(retry.permission.decide(retry.arguments)),
+            (None, Handler::Execution(ExecutionCall::Retry)) => own.without_confirmation(),
+            (None, _) => own,
+        }
+    }
+
+    /// Returns the scope of a token for this call.
+    pub(super) fn scope(&self, kind: TokenKind, params_hash: &'a str) -> TokenScope<'a> {
+        let session = self.session().map(Session::id);
+        TokenScope { kind, operation: self.name(), params_hash, session }
+    }
+
+    /// Records the decision of a gate.
+    pub(crate) async fn audit(
+        &self,
+        audit: &Audit,
+        event: &str,
+        outcome: &str,
+        reason: Option<&str>,
+    ) {
+        self.audit_with(audit, event, outcome, reason, AuditIds::default()).await;
+    }
+
+    /// Records the rejection of this call.
+    pub async fn audit_denied(&self, audit: &Audit, reason: &str) {
+        self.audit(audit, "OPERATION_DENIED", "denied", Some(reason)).await;
+    }
+
+    /// Records the decision of a gate, with the ids of the token or of the request to a person.
+    pub(super) async fn audit_with(
+        &self,
+        audit: &Audit,
+        event: &str,
+        outcome: &str,
+        reason: Option<&str>,
+        ids: AuditIds<'_>,
+    ) {
+        if !audit.is_read() {
+            return;
+        }
+        let operation = self.operation;
+        let params = (self.danger() >= DangerLevel::Destructive || outcome == "denied")
+            .then(|| redacted(&operation.parameters, self.arguments, self.shapes));
+        let entry = AuditEntry {
+            event,
+            operation: Some(operation.spec.name),
+            endpoint: Some(&operation.endpoint),
+            danger_level: Some(self.danger().number()),
+            outcome,
+            reason,
+            token_id: ids.token,
+            challenge_id: ids.challenge,
+            session: self.session().map(Session::id),
+            params,
+            ..AuditEntry::default()
+        };
+        audit.record(&entry).await;
+    }
+}

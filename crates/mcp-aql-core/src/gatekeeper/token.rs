@@ -1,0 +1,399 @@
+//! Confirmation tokens: the caller receives 256 random bits, and the store keeps their hash and scope.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::ErrorCode;
+use serde::{Deserialize, Serialize};
+
+use super::params_hash::digest;
+use crate::audit::AuditEntry;
+use crate::clock;
+use crate::clock::{later, whole_seconds};
+use crate::error::OperationError;
+use crate::services::Services;
+use crate::{store::Change, store::Expected, store::NewRecord, store::Record, store::StoreError};
+
+/// The collection of the store that holds the tokens.
+const COLLECTION: &str = "confirmation_tokens";
+/// How long a token is kept after it has expired, so that its bearer receives a specific error.
+const RETENTION_PERIOD: TimeDelta = TimeDelta::minutes(30);
+
+/// The purpose of a token.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum TokenKind {
+    /// Runs a dangerous operation.
+    Confirmation,
+    /// Runs a call although a quota pauses.
+    QuotaContinue,
+}
+
+impl TokenKind {
+    const fn prefix(self) -> &'static str {
+        match self {
+            Self::Confirmation => "conf_",
+            Self::QuotaContinue => "quota_continue_",
+        }
+    }
+}
+
+/// The call that a token is for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TokenScope<'a> {
+    pub(crate) kind: TokenKind,
+    pub(crate) operation: &'a str,
+    pub(crate) params_hash: &'a str,
+    /// The session's id; `None` for a caller without a session.
+    pub(crate) session: Option<&'a str>,
+}
+
+/// The validity period of a token.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Validity {
+    pub(crate) ttl: TimeDelta,
+    /// How long the bearer must wait before using the token.
+    pub(crate) cooldown: TimeDelta,
+}
+
+/// A token as its bearer receives it.
+#[derive(Debug)]
+pub struct IssuedToken {
+    /// The id of the token in the audit log.
+    pub id: String,
+    /// The token, which the caller sends back.
+    pub token: String,
+    /// When it expires.
+    pub expires_at: DateTime<Utc>,
+}
+
+/// The stored record of a token (REQ-TOK-05). It does not contain the token itself.
+#[derive(Debug, Serialize, Deserialize)]
+struct TokenRecord {
+    id: String,
+    #[serde(rename = "type")]
+    kind: TokenKind,
+    operation: String,
+    params_hash: String,
+    adapter_name: String,
+    session_id: Option<String>,
+    issued_at: DateTime<Utc>,
+    not_before: DateTime<Utc>,
+    expires_at: DateTime<Utc>,
+    consumed_at: Option<DateTime<Utc>>,
+}
+
+/// A valid token, and the change that consumes it.
+pub struct TokenClaim {
+    /// The change of the store that consumes the token.
+    pub change: Change,
+    record: TokenRecord,
+}
+
+impl TokenClaim {
+    /// The id of a confirmation token; `None` for a token of a paused quota.
+    pub(crate) fn confirmation_id(&self) -> Option<&str> {
+        Some(self.record.id.as_str()).filter(|_| self.record.kind == TokenKind::Confirmation)
+    }
+}
+
+/// Issues and checks the tokens of one adapter.
+#[derive(Clone)]
+pub(crate) struct TokenStore {
+    services: Arc<Services>,
+    /// How long a token stays valid after it expires, to tolerate clocks that differ (REQ-TOK-09).
+    skew: TimeDelta,
+}
+
+impl TokenStore {
+    pub(crate) fn new(services: Arc<Services>, skew: TimeDelta) -> Self {
+        Self { services, skew }
+    }
+
+    pub(crate) fn skew(&self) -> TimeDelta {
+        self.skew
+    }
+
+    /// Issues a token for a call.
+    pub(crate) async fn issue(
+        &self,
+        scope: TokenScope<'_>,
+        validity: Validity,
+    ) -> Result<IssuedToken, OperationError> {
+        let now = self.services.time.now();
+        let token = random_token(scope.kind)?;
+        let expires_at = later(now, saturating_sum(validity.ttl, validity.cooldown));
+        let record = TokenRecord {
+            id: audit_id(&token),
+            kind: scope.kind,
+            operation: scope.operation.to_owned(),
+            params_hash: scope.params_hash.to_owned(),
+            adapter_name: self.services.audit.adapter.clone(),
+            session_id: scope.session.map(str::to_owned),
+            issued_at: now,
+            not_before: later(now, validity.cooldown),
+            expires_at,
+            consumed_at: None,
+        };
+        let change = self.change(&digest(token.as_bytes()), Expected::Absent, &record)?;
+        let store = self.services.store_for_call().await?;
+        if !store.write(vec![change]).await? {
+            return Err(OperationError::internal("two tokens have one hash"));
+        }
+        self.audit("TOKEN_ISSUED", &record, None).await;
+        Ok(IssuedToken { id: record.id, token, expires_at })
+    }
+
+    /// Checks whether a token is valid for a call, in the protocol's order. If several calls use the same token
+    /// concurrently, the one that writes the returned change first consumes it (REQ-TOK-07, REQ-TOK-10).
+    pub(crate) async fn claim(
+        &self,
+        token: &str,
+        scope: TokenScope<'_>,
+    ) -> Result<TokenClaim, OperationError> {
+        let key = digest(token.as_bytes());
+        let found = match has_form(token, scope.kind) {
+            true => self.services.store_for_call().await?.get(COLLECTION, &key).await?,
+            false => None,
+        };
+        let Some(found) = found else {
+            self.reject(token, scope, ErrorCode::TokenInvalid).await;
+            return Err(OperationError::new(
+                ErrorCode::TokenInvalid,
+                "Invalid confirmation token. Call the operation without it for a new one",
+            )
+            .with_detail("token", mask_token(token)));
+        };
+        let mut record = read(&found)?;
+        let now = self.services.time.now();
+        if let Err(error) = self.check(token, &record, scope, now) {
+            self.audit("TOKEN_REJECTED", &record, Some(error.code())).await;
+            return Err(error);
+        }
+        record.consumed_at = Some(now);
+        let change = self.change(&key, Expected::Version(found.version), &record)?;
+        Ok(TokenClaim { change, record })
+    }
+
+    /// Records that the token was consumed.
+    pub(crate) async fn audit_claimed(&self, claim: &TokenClaim) {
+        self.audit("TOKEN_VALIDATED", &claim.record, None).await;
+    }
+
+    /// Revokes a token in any state. Returns whether it existed (REQ-TOK-12).
+    pub(crate) async fn revoke(&self, token: &str) -> Result<bool, OperationError> {
+        let store = self.services.store_for_call().await?;
+        let key = digest(token.as_bytes());
+        let Some(found) = store.get(COLLECTION, &key).await? else { return Ok(false) };
+        self.remove(&found).await
+    }
+
+    /// Revokes all tokens of a session that has ended (REQ-SES-02, REQ-TOK-12).
+    pub(crate) async fn revoke_session(&self, session: &str) -> Result<(), OperationError> {
+        let store = self.services.store_for_call().await?;
+        loop {
+            let found = store.list(COLLECTION, Some(session), None, 100).await?;
+            if found.is_empty() {
+                return Ok(());
+            }
+            // One write for all of them, because a process that is about to exit has little time.
+            let remove = |record: &Record| Change::remove(COLLECTION, &*record.key, Expected::Any);
+            if !store.write(found.iter().map(remove).collect()).await? {
+                return Ok(());
+            }
+            for record in &found {
+                match read(record) {
+                    Ok(token) => self.audit_removed(&token).await,
+                    Err(error) => tracing::error!(%error, "removed an unreadable token"),
+                }
+            }
+        }
+    }
+
+    /// Revokes all tokens of the adapter (REQ-TOK-12).
+    pub(crate) async fn revoke_all(&self) -> Result<(), OperationError> {
+        let store = self.services.store_for_call().await?;
+        let mut after = None::<String>;
+        loop {
+            let found = store.list(COLLECTION, None, after.as_deref(), 100).await?;
+            let Some(last) = found.last() else { return Ok(()) };
+            after = Some(last.key.clone());
+            for record in &found {
+                // An unreadable token cannot be used. It must not prevent the removal of others.
+                match read(record) {
+                    Ok(token) if token.adapter_name == self.services.audit.adapter => {
+                        self.remove(record).await?;
+                    }
+                    Ok(_) => {}
+                    Err(error) => tracing::error!(%error, "cannot revoke an unreadable token"),
+                }
+            }
+        }
+    }
+
+    async fn remove(&self, found: &Record) -> Result<bool, OperationError> {
+        let store = self.services.store_for_call().await?;
+        let change = Change::remove(COLLECTION, found.key.as_str(), Expected::Any);
+        let removed = store.write(vec![change]).await?;
+        self.audit_removed(&read(found)?).await;
+        Ok(removed)
+    }
+
+    /// Records a removal in the audit log, unless the token was consumed before.
+    async fn audit_removed(&self, record: &TokenRecord) {
+        if record.consumed_at.is_none() {
+            self.audit("TOKEN_REVOKED", record, None).await;
+        }
+    }
+
+    /// Checks a token in the order of the protocol's table (choice C-21).
+    fn check(
+        &self,
+        token: &str,
+        record: &TokenRecord,
+        scope: TokenScope<'_>,
+        now: DateTime<Utc>,
+    ) -> Result<(), OperationError> {
+        let refuse = |code, message| {
+            OperationError::new(code, message).with_detail("token", mask_token(token))
+        };
+        // Setting a clock back must not extend the life of tokens.
+        if now > later(record.expires_at, self.skew) || later(now, self.skew) < record.issued_at {
+            let message =
+                "Confirmation token has expired. Call the operation without it for a new one";
+            return Err(refuse(ErrorCode::TokenExpired, message)
+                .with_detail("expired_at", clock::text(record.expires_at))
+                .with_detail("current_time", clock::text(now)));
+        }
+        if let Some(consumed_at) = record.consumed_at {
+            let message = "Confirmation token has already been used. \
+                           Call the operation without it for a new one";
+            return Err(refuse(ErrorCode::TokenAlreadyUsed, message)
+                .with_detail("consumed_at", clock::text(consumed_at)));
+        }
+        let fits = record.kind == scope.kind
+            && record.operation == scope.operation
+            && record.params_hash == scope.params_hash
+            && record.adapter_name == self.services.audit.adapter
+            && record.session_id.as_deref() == scope.session;
+        if !fits {
+            let message = "Confirmation token scope mismatch: it was issued for another call, or in another session. \
+                           Use it for the call it was issued for, or make this call without a token";
+            return Err(refuse(ErrorCode::TokenScopeMismatch, message)
+                .with_detail("token_operation", record.operation.as_str())
+                .with_detail("requested_operation", scope.operation));
+        }
+        if now < record.not_before {
+            let left = record.not_before - now;
+            return Err(OperationError::new(
+                ErrorCode::ConfirmationRequired,
+                "This operation requires confirmation, and its cooldown has not ended: \
+                 make the same call with the same token later",
+            )
+            .with_detail("operation", scope.operation)
+            .with_detail("confirmation_token", token)
+            .with_detail("expires_at", clock::text(record.expires_at))
+            .with_detail("not_before", clock::text(record.not_before))
+            .with_detail("retry_after_seconds", whole_seconds(left)));
+        }
+        Ok(())
+    }
+
+    /// Records that a token was rejected without reading its record. An unknown token and text that is not a
+    /// token receive the same error (REQ-TOK-15).
+    pub(crate) async fn reject(&self, token: &str, scope: TokenScope<'_>, code: ErrorCode) {
+        let entry = AuditEntry {
+            event: "TOKEN_REJECTED",
+            operation: Some(scope.operation),
+            outcome: "failure",
+            failure_reason: Some(code.as_str()),
+            token_id: Some(&audit_id(token)),
+            session: scope.session,
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
+    }
+
+    fn change(
+        &self,
+        key: &str,
+        expected: Expected,
+        record: &TokenRecord,
+    ) -> Result<Change, OperationError> {
+        let value = serde_json::to_string(record).map_err(OperationError::internal)?;
+        let mut kept = NewRecord::new(value)
+            .expires_at(later(record.expires_at, saturating_sum(self.skew, RETENTION_PERIOD)));
+        kept.group.clone_from(&record.session_id);
+        Ok(Change::put(COLLECTION, key, expected, kept))
+    }
+
+    /// Records a token event with the protocol's event names (REQ-TOK-16).
+    async fn audit(&self, event: &str, record: &TokenRecord, failure: Option<ErrorCode>) {
+        let entry = AuditEntry {
+            event,
+            operation: Some(&record.operation),
+            outcome: if failure.is_none() { "success" } else { "failure" },
+            failure_reason: failure.map(ErrorCode::as_str),
+            token_id: Some(&record.id),
+            session: record.session_id.as_deref(),
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
+    }
+}
+
+fn read(record: &Record) -> Result<TokenRecord, StoreError> {
+    serde_json::from_str(&record.value)
+        .map_err(|_| StoreError::Unreadable("cannot read a confirmation token".to_owned()))
+}
+
+/// Shortens a token for errors, which end up in logs and transcripts: the text identifies the token, but
+/// cannot be used in its place.
+fn mask_token(token: &str) -> String {
+    const VISIBLE_CHARS: usize = 4;
+    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
+    let prefix = kinds.map(TokenKind::prefix).into_iter().find(|kind| token.starts_with(kind));
+    let maximum = prefix.map_or(0, str::len) + VISIBLE_CHARS;
+    match token.char_indices().nth(maximum) {
+        Some((end, _)) => format!("{}…", token.get(..end).unwrap_or_default()),
+        None => token.to_owned(),
+    }
+}
+
+/// Returns the id of a token in the audit log, also for tokens that the store does not know: the first 64
+/// bits of its hash. Text that cannot be a token is not hashed, because it may be a secret with fewer than
+/// 256 random bits.
+pub(crate) fn audit_id(token: &str) -> String {
+    let kinds = [TokenKind::Confirmation, TokenKind::QuotaContinue];
+    match digest(token.as_bytes()).get(..16) {
+        Some(hash) if kinds.iter().any(|kind| has_form(token, *kind)) => format!("t-{hash}"),
+        _ => "malformed".to_owned(),
+    }
+}
+
+/// Generates 256 random bits with the kind's prefix (REQ-TOK-01, REQ-TOK-02).
+fn random_token(kind: TokenKind) -> Result<String, OperationError> {
+    Ok(format!("{}{}", kind.prefix(), URL_SAFE_NO_PAD.encode(random_bits()?)))
+}
+
+/// Generates 256 bits with the system's random number generator.
+pub(crate) fn random_bits() -> Result<[u8; 32], OperationError> {
+    let mut bits = [0; 32];
+    getrandom::fill(&mut bits)
+        .map_err(|error| OperationError::internal(format!("no random bits: {error}")))?;
+    Ok(bits)
+}
+
+/// Returns whether text has the form of a token of this kind (REQ-TOK-01).
+fn has_form(token: &str, kind: TokenKind) -> bool {
+    let body = token.strip_prefix(kind.prefix());
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    (8..=80).contains(&token.len())
+        && body.is_some_and(|body| (1..=64).contains(&body.len()) && body.bytes().all(plain))
+}
+
+fn saturating_sum(one: TimeDelta, other: TimeDelta) -> TimeDelta {
+    one.checked_add(&other).unwrap_or(TimeDelta::MAX)
+}

@@ -1,0 +1,306 @@
+//! Issues confirmation tokens, limits their number per session, and remembers confirmations of a session.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::ErrorCode;
+
+use super::token::{IssuedToken, TokenScope, TokenStore, Validity};
+use crate::clock;
+use crate::clock::{later, whole_seconds};
+use crate::error::OperationError;
+use crate::operation::Context;
+use crate::services::Services;
+use crate::session::Session;
+use crate::sync::lock;
+
+/// The default number of tokens that a session may request per minute (REQ-TOK-17). Callers without a
+/// session share one account.
+pub(super) const DEFAULT_PER_MINUTE: usize = 120;
+/// A session may fail this fraction of that number: with unknown tokens, or tokens of another call.
+const FAILED_DIVISOR: usize = 4;
+/// The minimum time between two purges of expired tokens (REQ-TOK-13).
+const PURGE_INTERVAL: TimeDelta = TimeDelta::minutes(10);
+
+/// Issues tokens and holds the confirmations of sessions.
+pub(super) struct TokenIssuer {
+    services: Arc<Services>,
+    tokens: TokenStore,
+    /// The number of tokens that a session may request per minute.
+    per_minute: usize,
+    /// The account of callers without a session.
+    others: Account,
+    /// When the store was last purged.
+    purged: Mutex<Option<DateTime<Utc>>>,
+    /// The id of this gate among those that share a session. Revoking all confirmations changes it.
+    id: AtomicU64,
+}
+
+/// The next id of a gate.
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
+/// The accounts of one session, by gate. A session may be a client of several adapters, and a confirmation
+/// counts for one of them only.
+#[derive(Debug, Default)]
+struct Accounts(Mutex<HashMap<u64, Arc<Account>>>);
+
+/// The tokens and confirmations of one session.
+#[derive(Debug, Default)]
+struct Account {
+    /// The grants, and when each of them ends.
+    granted: Mutex<HashMap<Grant, DateTime<Utc>>>,
+    issued: Mutex<VecDeque<DateTime<Utc>>>,
+    failed: Mutex<VecDeque<DateTime<Utc>>>,
+    /// Whether a task revokes the tokens when the session ends.
+    watched: AtomicBool,
+}
+
+/// A confirmation for a session: it covers the calls of one operation that one policy applies to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Grant {
+    operation: &'static str,
+    /// The index of the policy in the operation's plan.
+    policy: usize,
+    /// Whether a person has confirmed, not the caller.
+    by_person: bool,
+}
+
+impl TokenIssuer {
+    pub(super) fn new(services: Arc<Services>, tokens: TokenStore, per_minute: usize) -> Self {
+        Self {
+            services,
+            tokens,
+            per_minute,
+            others: Account::default(),
+            purged: Mutex::default(),
+            id: AtomicU64::new(NEXT_ID.fetch_add(1, Ordering::Relaxed)),
+        }
+    }
+
+    fn with<T>(&self, context: &Context, look: impl FnOnce(&Account) -> T) -> T {
+        match context.session() {
+            Some(session) => look(&self.account(session)),
+            None => look(&self.others),
+        }
+    }
+
+    fn account(&self, session: &Session) -> Arc<Account> {
+        let accounts = session.state::<Accounts>();
+        let mut accounts = lock(&accounts.0);
+        Arc::clone(accounts.entry(self.id.load(Ordering::Relaxed)).or_default())
+    }
+
+    /// Revokes the confirmations of all sessions.
+    pub(super) fn revoke_grants(&self) {
+        self.id.store(NEXT_ID.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Issues a token, unless the caller has requested too many.
+    pub(super) async fn issue(
+        &self,
+        context: &Context,
+        scope: TokenScope<'_>,
+        validity: Validity,
+    ) -> Result<IssuedToken, OperationError> {
+        let now = self.services.time.now();
+        self.with(context, |account| count(&account.issued, self.per_minute, now, true))?;
+        let session = context.session();
+        // The process must not exit between the write of the token and its revocation.
+        let _pending = session.map(|session| {
+            self.watch(session);
+            self.services.session_ends.expect(session)
+        });
+        let issued = self.tokens.issue(scope, validity).await;
+        if let Some(session) = session.filter(|session| session.has_ended()) {
+            // The session ended during the write, possibly before there was a token to revoke.
+            revoke_session(&self.tokens, session).await;
+        }
+        self.purge(now).await;
+        issued
+    }
+
+    /// Rejects a caller that has failed too often.
+    pub(super) fn may_fail(&self, context: &Context) -> Result<(), OperationError> {
+        let now = self.services.time.now();
+        let maximum = (self.per_minute / FAILED_DIVISOR).max(1);
+        self.with(context, |account| count(&account.failed, maximum, now, false))
+    }
+
+    /// Counts a rejected token.
+    pub(super) fn failed(&self, context: &Context) {
+        let now = self.services.time.now();
+        self.with(context, |account| lock(&account.failed).push_back(now));
+    }
+
+    /// Returns whether the operation is confirmed for the session (REQ-GATE-08) under each of these policies:
+    /// a grant for a call that fewer policies applied to is not enough. If a person must confirm, the caller's
+    /// own confirmation does not count (REQ-AUT-16).
+    pub(super) fn is_granted(
+        &self,
+        context: &Context,
+        operation: &'static str,
+        (policies, by_person): (&[usize], bool),
+    ) -> bool {
+        let Some(session) = context.session() else { return false };
+        let now = self.services.time.now();
+        let account = self.account(session);
+        let granted = lock(&account.granted);
+        let holds = |policy, by_person| {
+            let grant = Grant { operation, policy, by_person };
+            granted.get(&grant).is_some_and(|until| now < *until)
+        };
+        !policies.is_empty()
+            && policies
+                .iter()
+                .all(|policy| holds(*policy, true) || !by_person && holds(*policy, false))
+    }
+
+    /// Confirms the operation for the session under these policies.
+    pub(super) fn grant(
+        &self,
+        context: &Context,
+        operation: &'static str,
+        (policies, by_person): (&[usize], bool),
+        time: TimeDelta,
+    ) {
+        let until = later(self.services.time.now(), time);
+        if let Some(session) = context.session() {
+            let account = self.account(session);
+            let grants = policies.iter().map(|&policy| Grant { operation, policy, by_person });
+            lock(&account.granted).extend(grants.map(|grant| (grant, until)));
+        }
+    }
+
+    /// Revokes a session's tokens when it ends (REQ-GATE-08, REQ-TOK-12).
+    fn watch(&self, session: &Session) {
+        if self.account(session).watched.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        // The session may outlive the adapter. The task must not keep the adapter's store open.
+        let services = Arc::downgrade(&self.services);
+        let pending = self.services.session_ends.expect(session);
+        let (session, skew) = (session.clone(), self.tokens.skew());
+        tokio::spawn(async move {
+            session.ended().await;
+            if let Some(services) = services.upgrade() {
+                revoke_session(&TokenStore::new(services, skew), &session).await;
+            }
+            drop(pending);
+        });
+    }
+
+    /// Purges expired tokens. The call waits for it, because a task would end with the caller's runtime, which
+    /// may exist for one call only.
+    async fn purge(&self, now: DateTime<Utc>) {
+        {
+            let mut purged = lock(&self.purged);
+            if purged.is_some_and(|at| at <= now && now - at < PURGE_INTERVAL) {
+                return;
+            }
+            *purged = Some(now);
+        }
+        if let Err(error) = self.services.store.purge(now).await {
+            tracing::error!(%error, "cannot purge expired tokens");
+        }
+    }
+}
+
+/// Revokes the tokens of a session that has ended.
+async fn revoke_session(tokens: &TokenStore, session: &Session) {
+    if let Err(error) = tokens.revoke_session(session.id()).await {
+        // The tokens cannot be used anyway, because no other session has this id.
+        tracing::error!(%error, "cannot revoke the tokens of an ended session");
+    }
+}
+
+/// Rejects an event that would exceed the number per minute. Otherwise counts it, if `counted` is set.
+fn count(
+    times: &Mutex<VecDeque<DateTime<Utc>>>,
+    maximum: usize,
+    now: DateTime<Utc>,
+    counted: bool,
+) -> Result<(), OperationError> {
+    let minute = TimeDelta::minutes(1);
+    let mut times = lock(times);
+    // Later times were recorded before the clock was set back.
+    times.retain(|time| *time <= now && now - *time < minute);
+    if let Some(first) = times.front()
+        && times.len() >= maximum
+    {
+        let free = later(*first, minute);
+        let seconds = whole_seconds(free - now);
+        return Err(OperationError::new(
+            ErrorCode::RateLimitExceeded,
+            format!(
+                "API rate limit exceeded: too many confirmations were requested or failed. Wait \
+                 {seconds} seconds"
+            ),
+        )
+        .with_detail("limit", maximum)
+        .with_detail("remaining", 0)
+        .with_detail("window", "minute")
+        .with_detail("resets_at", clock::text(free))
+        .with_detail("retry_after_seconds", seconds));
+    }
+    if counted {
+        times.push_back(now);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::token::TokenKind;
+    use super::*;
+    use crate::audit::Audit;
+    use crate::clock::TimeSource;
+    use crate::operation::CallScope;
+    use crate::store::hooked::{Access, Hook, Hooked};
+    use crate::{store::Store as _, store::StoreError};
+    use mcp_aql_protocol::TrustLevel;
+
+    /// Lets other tasks run before each write.
+    #[derive(Default)]
+    struct LateWrites;
+
+    impl Hook for LateWrites {
+        type Held = ();
+
+        async fn before(&self, access: Access) -> Result<(), StoreError> {
+            for _ in 0..if access == Access::Write { 20 } else { 0 } {
+                tokio::task::yield_now().await;
+            }
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_token_issued_in_an_ended_session_is_revoked() {
+        // REQ-SES-02, REQ-TOK-12
+        let store = Arc::new(Hooked::<LateWrites>::default());
+        let (adapter, time) = ("garden".to_owned(), TimeSource::default());
+        let audit = Audit { adapter, trust: TrustLevel::Validated, time, sinks: Vec::new() };
+        let services = Services::new(Arc::clone(&store) as _, TimeSource::default(), audit);
+        let services = Arc::new(services);
+        let tokens = TokenStore::new(Arc::clone(&services), TimeDelta::zero());
+        let token_issuer = TokenIssuer::new(Arc::clone(&services), tokens, 120);
+        let session = Session::new();
+        let scope = CallScope { session: Some(session.clone()), ..CallScope::default() };
+        let context = Context::new(scope);
+        let (kind, session_id) = (TokenKind::Confirmation, Some(session.id()));
+        let token =
+            TokenScope { kind, operation: "delete_bed", params_hash: "h", session: session_id };
+        let validity = Validity { ttl: TimeDelta::minutes(5), cooldown: TimeDelta::zero() };
+        let issued = token_issuer.issue(&context, token, validity);
+        let ending = async {
+            session.end();
+            services.session_ends.completed().await;
+        };
+        let (issued, ()) = tokio::join!(issued, ending);
+        issued.unwrap();
+        let left = store.list("confirmation_tokens", None, None, 10).await.unwrap();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}

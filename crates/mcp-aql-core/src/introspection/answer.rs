@@ -1,0 +1,347 @@
+//! Answers `introspect` from the rendered lists and entries.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::{Arc, OnceLock};
+
+use mcp_aql_protocol::ErrorCode;
+use serde_json::Value;
+
+use super::table::PAGE_SIZES;
+use crate::argument::Argument;
+use crate::error::OperationError;
+use crate::further_query::{FurtherQueries, FurtherQuery};
+use crate::operation::{Outcome, Payload, SUCCESS};
+use crate::paging::{CURSOR_CONTROLS, CursorKey, PageRequest};
+use crate::session::Session;
+use crate::shape::Members;
+use crate::text::clean;
+use crate::vocab::ReplyLimits;
+use mcp_aql_protocol::{SemanticCategory, nearest_name};
+
+/// All answers of `introspect` (REQ-INT-27). Lists are rendered as JSON text when the adapter is
+/// built. A full entry is rendered on first use, which keeps the start fast.
+pub struct Introspection {
+    /// `_protocol` without its closing brace.
+    pub protocol: String,
+    /// `_protocol` for a part of the list, also without its closing brace.
+    pub(crate) protocol_of_part: String,
+    /// The limits of a reply.
+    pub(crate) limits: ReplyLimits,
+    /// The list's entries, in the order of the registry.
+    pub(crate) operations: Vec<ListedOperation>,
+    /// The whole list, joined.
+    pub(crate) all_operations: String,
+    /// `{"types":[…]}`
+    pub(crate) all_types: String,
+    /// The entries of the types list, by name.
+    pub types: BTreeMap<String, ListedType>,
+    /// The further queries of this adapter.
+    pub further: FurtherQueries,
+    /// The secret of the cursors of the operations list.
+    pub(crate) cursor_key: CursorKey,
+}
+
+#[derive(Debug)]
+pub(crate) struct ListedOperation {
+    pub(crate) name: Arc<str>,
+    pub(crate) category: SemanticCategory,
+    pub(crate) entry: String,
+    /// The entry with the parameters in its description.
+    pub(crate) in_brief: OnceLock<String>,
+    /// `{"operation":…}`
+    pub(crate) in_full: OnceLock<String>,
+}
+
+#[derive(Debug)]
+pub struct ListedType {
+    pub(crate) entry: String,
+    pub(crate) details: Members,
+    /// `{"type":…}`
+    pub(crate) in_full: OnceLock<String>,
+}
+
+impl ListedType {
+    pub fn text(&self) -> &str {
+        self.in_full.get_or_init(|| format!(r#"{{"type":{}}}"#, self.details.to_json()))
+    }
+}
+
+/// A part of the list of operations.
+struct OperationsPage<'a> {
+    /// The entries with their indexes in the whole list.
+    entries: Vec<(usize, &'a ListedOperation)>,
+    /// `pageInfo` as JSON, if a page was requested.
+    info: String,
+}
+
+/// Renders entries on demand.
+pub(crate) trait Source {
+    /// Whether the operation exists.
+    fn has(&self, name: &str) -> bool;
+    /// Renders the list entry of the operation at this index, with its parameters in the
+    /// description.
+    fn in_brief(&self, index: usize) -> String;
+    /// Renders the full entry of an operation.
+    fn in_full(&self, name: &str) -> Option<&str>;
+}
+
+/// The parameters of `introspect`.
+#[derive(Default)]
+struct IntrospectQuery<'a> {
+    query: &'a str,
+    name: Option<&'a str>,
+    category: Option<&'a str>,
+    prefix: Option<&'a str>,
+    names: Option<Vec<&'a str>>,
+    parameters: bool,
+    /// The page controls of the call.
+    paging: Vec<&'static str>,
+}
+
+impl<'a> IntrospectQuery<'a> {
+    fn new(arguments: &'a [Argument]) -> Self {
+        let mut question = Self::default();
+        for argument in arguments {
+            let Some(value) = &argument.value else { continue };
+            match argument.name {
+                "query" => question.query = value.as_str().unwrap_or_default(),
+                "name" => question.name = value.as_str(),
+                "category" => question.category = value.as_str(),
+                "prefix" => question.prefix = value.as_str(),
+                name if CURSOR_CONTROLS.contains(&name) && !value.is_null() => {
+                    question.paging.push(name);
+                }
+                "names" => {
+                    let names = value.as_array();
+                    question.names = names.map(|it| it.iter().filter_map(Value::as_str).collect());
+                }
+                "parameters" => question.parameters = value.as_bool().unwrap_or_default(),
+                _ => {}
+            }
+        }
+        question
+    }
+
+    /// The parameters that the query accepts besides `query`. All are accepted where this is `None`.
+    fn accepted(&self, further: Option<&dyn FurtherQuery>) -> Option<&'static [&'static str]> {
+        match (further, self.name, self.query) {
+            (Some(further), ..) if !further.takes_name() => Some(&[]),
+            (Some(_), ..) | (None, Some(_), _) => Some(&["name"]),
+            (None, None, "types") => Some(&["name", "prefix"]),
+            (None, None, _) => None,
+        }
+    }
+
+    /// Rejects a parameter that the query does not accept, as it is never ignored.
+    fn check(&self, further: Option<&dyn FurtherQuery>) -> Result<(), OperationError> {
+        let Some(accepted) = self.accepted(further) else { return Ok(()) };
+        let given = [
+            ("name", self.name.is_some()),
+            ("category", self.category.is_some()),
+            ("prefix", self.prefix.is_some()),
+            ("names", self.names.is_some()),
+            ("parameters", self.parameters),
+        ];
+        let given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
+        let mut given = given.chain(self.paging.iter().copied());
+        let Some(rejected) = given.find(|name| !accepted.contains(name)) else { return Ok(()) };
+        let query = self.query;
+        // `name` selects one entry, and then a list has no other parameters.
+        let (with, accepted) = match (self.name, accepted) {
+            (Some(_), ["name"]) => (" with 'name'", "no other parameter"),
+            (_, []) => ("", "no other parameter"),
+            (_, ["name"]) => ("", "only 'name'"),
+            _ => ("", "only 'name' or 'prefix'"),
+        };
+        Err(OperationError::new(
+            ErrorCode::IntrospectionError,
+            format!(
+                "Parameter '{rejected}' is not accepted by query '{query}'{with}, which accepts \
+                 {accepted}: leave it out"
+            ),
+        ))
+    }
+}
+
+impl Introspection {
+    /// Answers a checked query.
+    pub(crate) async fn answer(
+        &self,
+        arguments: Vec<Argument>,
+        session: Option<&Session>,
+        source: &impl Source,
+    ) -> Outcome {
+        let question = IntrospectQuery::new(&arguments);
+        let further = self.further.iter().find(|each| each.query() == question.query);
+        question.check(further.map(AsRef::as_ref))?;
+        if let Some(further) = further {
+            let data = further.answer(question.name).await?;
+            return Ok(Payload::ready(success(&data.to_string()), self.limits));
+        }
+        let text = match (question.query, question.name) {
+            ("operations", Some(name)) => {
+                success(source.in_full(name).unwrap_or(r#"{"operation":null}"#))
+            }
+            ("operations", None) => self.list_operations(&question, &arguments, session, source)?,
+            (_, Some(name)) => {
+                success(self.types.get(name).map_or(r#"{"type":null}"#, ListedType::text))
+            }
+            (_, None) => self.list_types(question.prefix),
+        };
+        Ok(Payload::ready(text, self.limits))
+    }
+
+    fn list_operations(
+        &self,
+        question: &IntrospectQuery<'_>,
+        arguments: &[Argument],
+        session: Option<&Session>,
+        source: &impl Source,
+    ) -> Result<String, OperationError> {
+        let whole = question.category.is_none()
+            && question.prefix.is_none()
+            && question.names.is_none()
+            && question.paging.is_empty();
+        let mut data = String::new();
+        if whole {
+            data.reserve(ENVELOPE_BYTES + self.protocol.len() + self.all_operations.len());
+        }
+        data.push_str(SUCCESS);
+        data.push_str(r#"{"_protocol":"#);
+        data.push_str(if whole { &self.protocol } else { &self.protocol_of_part });
+        if let Some(session) = session.filter(|_| whole) {
+            let _ = write!(data, r#","session_id":"{}""#, session.id());
+        }
+        if whole && !question.parameters {
+            data.push_str(r#"},"operations":["#);
+            data.push_str(&self.all_operations);
+        } else {
+            let OperationsPage { entries, info } = self.page(question, arguments, source)?;
+            data.push_str(&info);
+            data.push_str(r#"},"operations":["#);
+            for (index, (place, listed)) in entries.iter().enumerate() {
+                data.push_str(if index == 0 { "" } else { "," });
+                data.push_str(if question.parameters {
+                    listed.in_brief.get_or_init(|| source.in_brief(*place))
+                } else {
+                    &listed.entry
+                });
+            }
+        }
+        data.push_str("]}");
+        Ok(data)
+    }
+
+    /// Selects the requested entries.
+    fn page(
+        &self,
+        question: &IntrospectQuery<'_>,
+        arguments: &[Argument],
+        source: &impl Source,
+    ) -> Result<OperationsPage<'_>, OperationError> {
+        let names = question.names.as_deref();
+        for name in names.unwrap_or_default() {
+            if !source.has(name) {
+                return Err(self.unknown_operation(name));
+            }
+        }
+        let prefix = question.prefix.unwrap_or_default();
+        let category = question.category;
+        let wanted = |listed: &ListedOperation| {
+            listed.name.starts_with(prefix)
+                && category.is_none_or(|category| listed.category.as_str() == category)
+                && names.is_none_or(|names| names.contains(&&*listed.name))
+        };
+        let found: Vec<_> =
+            self.operations.iter().enumerate().filter(|(_, listed)| wanted(listed)).collect();
+        if question.paging.is_empty() {
+            return Ok(OperationsPage { entries: found, info: String::new() });
+        }
+        // A success of `introspect` cannot carry warnings (REQ-INT-28): `pageInfo` shows that a
+        // page is smaller than requested.
+        let mut warnings = Vec::new();
+        let key = &self.cursor_key;
+        let request =
+            PageRequest::read("introspect", None, arguments, PAGE_SIZES, key, &mut warnings)?;
+        let after = self.place_of(request.after(), "after")?;
+        let before = self.place_of(request.before(), "before")?;
+        let total = found.len();
+        let mut page = request.page();
+        for entry in found {
+            let outside = after.is_some_and(|after| entry.0 <= after)
+                || before.is_some_and(|before| entry.0 >= before);
+            if !outside && page.push(entry).is_break() {
+                break;
+            }
+        }
+        let (entries, info) = page.finish(|(_, listed)| &listed.name);
+        let info = info.total_count(total as u64);
+        let info = serde_json::to_string(&info).map_err(OperationError::internal)?;
+        Ok(OperationsPage { entries, info: format!(r#","pageInfo":{info}"#) })
+    }
+
+    /// The index of the operation that a cursor names. It is missing if another version of the
+    /// adapter made the cursor.
+    fn place_of(&self, name: Option<&str>, control: &str) -> Result<Option<usize>, OperationError> {
+        let Some(name) = name else { return Ok(None) };
+        let place = self.operations.iter().position(|listed| &*listed.name == name);
+        let gone = "is a cursor of an earlier list: start again without it";
+        place.map(Some).ok_or_else(|| OperationError::invalid_value(control, gone))
+    }
+
+    /// The error for an unknown name. A list cannot contain `null`, and omitting a name silently
+    /// would mislead.
+    fn unknown_operation(&self, name: &str) -> OperationError {
+        let near = nearest_name(name, self.operations.iter().map(|listed| &*listed.name));
+        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+        OperationError::new(
+            ErrorCode::IntrospectionError,
+            format!("Parameter 'names' has '{}', which is not an operation{hint}", clean(name)),
+        )
+    }
+
+    /// Converts a failure of an `introspect` call: an unknown query has a code of its own, and
+    /// details are always dropped (REQ-INT-28, choices C-33 and C-34).
+    pub(crate) fn failure(&self, error: OperationError, asked: Option<&Value>) -> OperationError {
+        let on_query = error.details().get("param_name").and_then(Value::as_str) == Some("query");
+        if error.code() == ErrorCode::ValidationInvalidValue && on_query {
+            let asked = asked.and_then(Value::as_str).unwrap_or_default();
+            let mut known = vec!["operations", "types"];
+            known.extend(self.further.iter().map(|each| each.query()));
+            let near = nearest_name(asked, known.iter().copied());
+            let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+            return OperationError::new(
+                ErrorCode::InvalidQueryType,
+                format!(
+                    "Query '{}' is not known. Use one of: {}{hint}",
+                    clean(asked),
+                    known.join(", ")
+                ),
+            );
+        }
+        error.without_details()
+    }
+
+    fn list_types(&self, prefix: Option<&str>) -> String {
+        let Some(prefix) = prefix else { return success(&self.all_types) };
+        let entries: Vec<_> = self
+            .types
+            .iter()
+            .filter(|(name, _)| name.starts_with(prefix))
+            .map(|(_, listed)| listed.entry.as_str())
+            .collect();
+        success(&format!(r#"{{"types":[{}]}}"#, entries.join(",")))
+    }
+}
+
+/// The capacity reserved for the text around rendered data, in bytes.
+const ENVELOPE_BYTES: usize = 128;
+
+/// Renders a reply up to the end of its data.
+fn success(data: &str) -> String {
+    let mut text = String::with_capacity(SUCCESS.len() + data.len() + ENVELOPE_BYTES);
+    text.push_str(SUCCESS);
+    text.push_str(data);
+    text
+}

@@ -1,0 +1,22 @@
+//! `introspect`: operations, types and `_protocol`. Lists are rendered once when the adapter is
+//! built, full entries on first use.
+
+mod answer;
+mod brief;
+mod example;
+mod further_query;
+mod operations;
+mod protocol;
+mod protocol_types;
+mod table;
+mod type_details;
+mod types;
+
+pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
+pub(crate) use example::{repeats_the_table, sample_params};
+pub(crate) use further_query::publish;
+pub(crate) use operations::{details, list_entry, list_entry_in_brief};
+pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
+pub use protocol_types::protocol_types;
+pub(crate) use table::SPEC;
+pub use types::TypeRegistry;

@@ -1,0 +1,294 @@
+//! Collects the types of all operations for introspection.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use schemars::generate::{SchemaGenerator, SchemaSettings};
+use serde_json::Value;
+
+use super::protocol_types::protocol_types;
+use super::type_details::{object_type, type_details};
+use crate::operation::DataKey;
+use crate::operation::Envelope;
+use crate::paging::DATA_MARK;
+use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
+use crate::spec::SchemaFn;
+
+/// Collects the types of all parameters and results from their JSON schemas, so that every type is
+/// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).
+pub struct TypeRegistry {
+    inputs: SchemaGenerator,
+    outputs: SchemaGenerator,
+    /// Generated types without a Rust type: lists of results, inputs of updates.
+    made: BTreeMap<String, Members>,
+    /// The shapes compiled so far.
+    known: Shapes,
+    /// Names of the compiled shapes that came from `inputs`.
+    known_inputs: HashSet<Arc<str>>,
+}
+
+impl Default for TypeRegistry {
+    fn default() -> Self {
+        let settings = SchemaSettings::draft2020_12;
+        Self {
+            inputs: settings().for_deserialize().into_generator(),
+            outputs: settings().for_serialize().into_generator(),
+            made: BTreeMap::new(),
+            known: Shapes::new(),
+            known_inputs: HashSet::new(),
+        }
+    }
+}
+
+impl TypeRegistry {
+    /// Returns the schema of a parameter's type, and registers the types inside it.
+    pub fn input(&mut self, schema: SchemaFn) -> Value {
+        schema(&mut self.inputs).to_value()
+    }
+
+    /// Returns the schema of a result's type, and registers the types inside it.
+    pub fn output(&mut self, schema: SchemaFn) -> Value {
+        schema(&mut self.outputs).to_value()
+    }
+
+    /// Compiles the shapes of the types that this shape references, directly or indirectly. Each
+    /// type is compiled once, however many operations there are.
+    pub fn forms_in(&mut self, shape: &Shape, compiler: &mut Compiler) -> &Shapes {
+        let mut names = Vec::new();
+        shape.each_name(&mut |name| names.push(Arc::clone(name)));
+        while let Some(name) = names.pop() {
+            if self.known.contains_key(&name) {
+                continue;
+            }
+            let taken = self.inputs.definitions().get(&*name);
+            if taken.is_some() {
+                self.known_inputs.insert(Arc::clone(&name));
+            }
+            let form = match taken.or_else(|| self.outputs.definitions().get(&*name)) {
+                Some(schema) => compiler.schema(schema),
+                None => match compiler.inputs.get(&name) {
+                    Some(input) => input.clone(),
+                    None => continue,
+                },
+            };
+            form.each_name(&mut |name| names.push(Arc::clone(name)));
+            self.known.insert(name, form);
+        }
+        &self.known
+    }
+
+    /// Compiles the shapes of all types. A type that is both a parameter and a result is described
+    /// as a parameter.
+    pub(crate) fn shapes(&mut self, compiler: &mut Compiler) -> Shapes {
+        let mut known = std::mem::take(&mut self.known);
+        let mut shapes = Shapes::new();
+        let definitions = [(self.outputs.definitions(), false), (self.inputs.definitions(), true)];
+        for (definitions, taken) in definitions {
+            for (name, schema) in definitions {
+                let same = self.known_inputs.contains(name.as_str()) == taken;
+                let known = known.remove(name.as_str()).filter(|_| same);
+                let form = known.unwrap_or_else(|| compiler.schema(schema));
+                shapes.insert(Arc::from(name.as_str()), form);
+            }
+        }
+        shapes
+            .extend(compiler.inputs.iter().map(|(name, shape)| (Arc::clone(name), shape.clone())));
+        shapes
+    }
+
+    /// The names of UPDATE inputs that are also names of the author's types.
+    pub(crate) fn taken_inputs(&self, compiler: &Compiler) -> Vec<String> {
+        let definitions = [self.outputs.definitions(), self.inputs.definitions()];
+        compiler
+            .inputs
+            .keys()
+            .filter(|name| definitions.iter().any(|known| known.contains_key(&***name)))
+            .map(|name| {
+                format!(
+                    "type name `{name}` is taken by the input of an UPDATE operation: give your type \
+                     another with #[schemars(rename = \"…\")]"
+                )
+            })
+            .collect()
+    }
+
+    /// The result of an operation: its place inside `data`, and its entry in the details
+    /// (REQ-RSP-11, REQ-INT-14).
+    pub(crate) fn returns(
+        &mut self,
+        schema: SchemaFn,
+        key: DataKey,
+        compiler: &mut Compiler,
+    ) -> (Envelope, Members) {
+        let schema = self.output(schema);
+        let shape = compiler.schema(&schema);
+        self.forms_in(&shape, compiler);
+        let shapes = std::mem::take(&mut self.known);
+        let resolved = shape.resolve(&shapes);
+        let name = type_name(&shape, &shapes);
+        let named = matches!(shape.kind, Kind::Named(_));
+        let auto = match &resolved.kind {
+            Kind::Array(_) => Some("items".to_owned()),
+            Kind::Object(_) if named && !self.is_whole_data(&shape) => Some(snake_case(&name)),
+            Kind::Union(_) if named => Some(snake_case(&name)),
+            _ => None,
+        };
+        let usual = matches!(key, DataKey::Auto) && auto.is_some();
+        let key = match key {
+            DataKey::Auto => auto,
+            DataKey::Named(name) => Some(name.to_owned()),
+            DataKey::Bare => None,
+        };
+        let (name, kind) = match &resolved.kind {
+            Kind::Array(items) if key.as_deref() == Some("items") => {
+                (self.list_of(items, &shapes), "object")
+            }
+            Kind::Object(_) => (name, "object"),
+            Kind::Union(_) if named => (name, "union"),
+            Kind::String if named && !resolved.checks.allowed.is_empty() => {
+                (shape_name(&shape).unwrap_or(name), "enum")
+            }
+            _ => (shape_name(&shape).unwrap_or(name), "scalar"),
+        };
+        // By default a result is in a member named after its type, and a list in `items`.
+        let place = match &key {
+            _ if usual => None,
+            Some(key) => Some(format!("In data.{key}.")),
+            None => Some("As data.".to_owned()),
+        };
+        let mut returns = Members::new();
+        returns.put("name", name);
+        returns.put("kind", kind);
+        returns.put_some("description", place);
+        self.known = shapes;
+        (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
+    }
+
+    /// Whether values of this type are the whole `data` of a reply, as those of
+    /// [`Page`](crate::Page) are. The type's schema decides this, not its fields.
+    fn is_whole_data(&self, shape: &Shape) -> bool {
+        let Kind::Named(name) = &shape.kind else { return false };
+        let schema = self.outputs.definitions().get(&**name);
+        schema.is_some_and(|schema| schema.get(DATA_MARK) == Some(&Value::Bool(true)))
+    }
+
+    /// Adds a generated type.
+    pub(crate) fn make(&mut self, name: String, details: Members, problems: &mut Vec<String>) {
+        if self.made.get(&name).is_some_and(|known| *known != details) {
+            problems.push(format!(
+                "operations differ in what their queries of `{name}` take: give them the same \
+                 `backend` and `without`, or one of the resources another name with \
+                 #[schemars(rename = \"…\")]"
+            ));
+        }
+        self.made.insert(name, details);
+    }
+
+    /// Generates the type of `{"items": […]}`.
+    fn list_of(&mut self, items: &Shape, shapes: &Shapes) -> String {
+        let item = type_name(items, shapes);
+        let mut capital = item.clone();
+        if let Some(first) = capital.get_mut(..1) {
+            first.make_ascii_uppercase();
+        }
+        let base = format!("{}List", capital.replace(" or ", "Or"));
+        let mut element = Members::new();
+        describe(items, shapes, &mut element);
+        let mut field = Members::new();
+        field.put("name", "items");
+        field.put("type", "array");
+        field.put("required", true);
+        field.put("items", element);
+        // Lists of integers of different widths, for example, would share a name, so they are
+        // numbered.
+        let mut name = base.clone();
+        let mut number = 1;
+        loop {
+            let details = object_type(&name, None, vec![field.clone()]);
+            if self.made.get(&name).is_none_or(|known| *known == details) {
+                self.made.insert(name.clone(), details);
+                return name;
+            }
+            number += 1;
+            name = format!("{base}{number}");
+        }
+    }
+
+    /// Returns the full entries of all types by name, and the names that two different types claim.
+    pub(crate) fn finish(mut self, shapes: &Shapes) -> (BTreeMap<String, Members>, Vec<String>) {
+        let mut all = BTreeMap::new();
+        let mut clashes = Vec::new();
+        let mut add = |name: String, details: Members, clashes: &mut Vec<String>| {
+            if all.get(&name).is_some_and(|known| *known != details) {
+                clashes.push(format!(
+                    "type name `{name}` is taken: give your type another with #[schemars(rename = \"…\")]"
+                ));
+            }
+            all.insert(name, details);
+        };
+        for (name, details) in protocol_types() {
+            add(name, details, &mut clashes);
+        }
+        for (name, details) in std::mem::take(&mut self.made) {
+            add(name, details, &mut clashes);
+        }
+        for (name, shape) in shapes {
+            for (name, details) in type_details(name, shape, shapes) {
+                add(name, details, &mut clashes);
+            }
+        }
+        (all, clashes)
+    }
+}
+
+fn shape_name(shape: &Shape) -> Option<String> {
+    match &shape.kind {
+        Kind::Named(name) => Some(name.to_string()),
+        _ => None,
+    }
+}
+
+/// `TaskBoard` → `task_board`
+fn snake_case(name: &str) -> String {
+    let mut text = String::with_capacity(name.len() + 4);
+    let mut before: Option<char> = None;
+    let mut letters = name.chars().peekable();
+    while let Some(each) = letters.next() {
+        if each.is_ascii_uppercase() {
+            let new_word = before.is_some_and(|before| {
+                before.is_ascii_lowercase()
+                    || before.is_ascii_digit()
+                    || (before.is_ascii_uppercase()
+                        && letters.peek().is_some_and(char::is_ascii_lowercase))
+            });
+            if new_word {
+                text.push('_');
+            }
+            text.push(each.to_ascii_lowercase());
+        } else if each.is_ascii_alphanumeric() {
+            text.push(each);
+        } else if !text.ends_with('_') && !text.is_empty() {
+            text.push('_');
+        }
+        before = Some(each);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_change_their_case() {
+        for (pascal, snake) in [
+            ("Task", "task"),
+            ("TaskBoard", "task_board"),
+            ("HTTPServer", "http_server"),
+            ("Page_for_Task", "page_for_task"),
+            ("V2Task", "v2_task"),
+        ] {
+            assert_eq!(snake_case(pascal), snake);
+        }
+    }
+}

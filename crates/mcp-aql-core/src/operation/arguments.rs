@@ -1,0 +1,117 @@
+//! A call as an operation's function receives it.
+
+use std::sync::Arc;
+
+use super::{
+    CompositeValues, Context, Envelope, ExecutionContext, Outcome, Payload, State, StateMap,
+};
+use crate::argument::Argument;
+use crate::error::OperationError;
+use crate::spec::{ParameterType, SharedState};
+use crate::vocab::ReplyLimits;
+
+/// A validated call. Generated code takes the arguments from it, in the order of the operation's table, and
+/// passes the function's result to it.
+#[derive(Debug)]
+pub struct Call {
+    pub(crate) arguments: std::vec::IntoIter<Argument>,
+    pub(crate) context: Context,
+    pub(crate) states: Arc<StateMap>,
+    pub(crate) envelope: Envelope,
+    pub(crate) limits: ReplyLimits,
+    /// The execution, for a call that runs in the background.
+    pub(crate) execution: Option<ExecutionContext>,
+    pub(crate) composites: CompositeValues,
+}
+
+impl std::fmt::Debug for StateMap {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("StateMap")
+    }
+}
+
+impl Call {
+    /// Returns the next argument, which was sent or has a default.
+    ///
+    /// # Errors `VALIDATION_INVALID_VALUE` if the value passes the table's checks and the type's own
+    /// `Deserialize` rejects it.
+    pub fn param<T: ParameterType>(&mut self) -> Result<T, OperationError> {
+        let argument = self.next()?;
+        let name = argument.name;
+        let value = argument.value.unwrap_or_default();
+        T::deserialize(value).map_err(|error| OperationError::refused_by_type(name, &error))
+    }
+
+    /// Returns the next argument, if it was sent.
+    ///
+    /// # Errors
+    /// As [`param`](Self::param).
+    pub fn optional<T: ParameterType>(&mut self) -> Result<Option<T>, OperationError> {
+        let argument = self.next()?;
+        let name = argument.name;
+        argument
+            .value
+            .map(|value| {
+                T::deserialize(value).map_err(|error| OperationError::refused_by_type(name, &error))
+            })
+            .transpose()
+    }
+
+    /// Returns the next composite argument, such as a `CollectionQuery`.
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the operation's table lists none, or another.
+    pub fn composite<T: 'static>(&mut self) -> Result<T, OperationError> {
+        let (value, parameters) = self
+            .composites
+            .next::<T>()
+            .ok_or_else(|| OperationError::internal("the operation's table lists another type"))?;
+        for _ in 0..parameters {
+            self.next()?;
+        }
+        Ok(value)
+    }
+
+    /// Returns the shared state of type `T`.
+    ///
+    /// # Errors `INTERNAL_ERROR` if no such state is registered. `build()` prevents that for every
+    /// operation whose table lists the state.
+    pub fn state<T: SharedState>(&self) -> Result<State<T>, OperationError> {
+        self.states.get::<T>().map(State).ok_or_else(|| {
+            OperationError::internal("a state is missing from the operation's table")
+        })
+    }
+
+    /// Returns the context of the call.
+    pub fn context(&self) -> Context {
+        self.context.clone()
+    }
+
+    /// Returns the execution of the call.
+    ///
+    /// # Errors
+    /// `INTERNAL_ERROR` when the operation's table declares no lifecycle.
+    pub fn execution(&self) -> Result<ExecutionContext, OperationError> {
+        self.execution
+            .clone()
+            .ok_or_else(|| OperationError::internal("the operation's table declares no lifecycle"))
+    }
+
+    /// Writes the reply, and adds the warnings that depend on the written reply.
+    pub(crate) fn finish(self, write: impl FnOnce(Payload) -> Outcome) -> Outcome {
+        let context = self.context;
+        let payload = Payload::new(self.envelope, self.limits).beside(context.clone());
+        let payload = payload.with_late_warnings(self.composites.late_warnings.clone());
+        let written = write(payload);
+        let mut payload = written.map_err(|error| self.composites.explain(error))?;
+        payload.take_warning().into_iter().for_each(|warning| context.warn(warning));
+        self.composites.warnings_of_reply().for_each(|warning| context.warn(warning));
+        Ok(payload)
+    }
+
+    pub(crate) fn next(&mut self) -> Result<Argument, OperationError> {
+        self.arguments.next().ok_or_else(|| {
+            OperationError::internal("the operation's table lists too few parameters")
+        })
+    }
+}

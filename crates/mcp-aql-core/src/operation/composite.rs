@@ -1,0 +1,174 @@
+//! Arguments that stand for several parameters and read them together.
+
+use std::any::Any;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use mcp_aql_protocol::ErrorCode;
+
+use super::Parameter;
+use crate::argument::Argument;
+use crate::error::OperationError;
+use crate::paging::CursorKey;
+use crate::shape::Members;
+use crate::warning::{LateWarning, Warning};
+
+/// The definition of such an argument in an operation's table, for example of a
+/// `CollectionQuery`.
+pub trait CompositeSpec: fmt::Debug + Sync {
+    /// Determines the parameters when the adapter is built. `key` makes the cursors of pages.
+    fn bind(&self, key: &CursorKey) -> CompositeTable;
+}
+
+/// The parameters of a composite argument, and their description for introspection.
+pub struct CompositeTable {
+    /// The parameters.
+    pub parameters: Vec<Parameter>,
+    /// Reads the parameters of a call.
+    pub reader: Box<dyn CompositeReader>,
+    /// Types that the parameters refer to and that have no Rust type.
+    pub types: Vec<(String, Members)>,
+    /// The texts for introspection.
+    pub description: CompositeDescription,
+    /// Problems to report when the adapter is built.
+    pub problems: Vec<String>,
+}
+
+/// The description of composite arguments beyond their parameters.
+#[derive(Debug, Default)]
+pub struct CompositeDescription {
+    /// Members of the operation's details.
+    pub details: Vec<(&'static str, Members)>,
+    /// The computed fields.
+    pub computed: Vec<Members>,
+    /// The controls that the operation does not support.
+    pub note: Option<String>,
+    /// The members of an example call that combines the controls, as JSON text.
+    pub example: Option<String>,
+    /// Capabilities to list in `_protocol`.
+    pub capabilities: Vec<&'static str>,
+    /// The ways to request a smaller reply, as in "a smaller 'first'".
+    pub reductions: Vec<&'static str>,
+}
+
+/// Reads a composite argument from the parameters of a call.
+pub trait CompositeReader: Send + Sync {
+    /// Reads the argument from its validated parameters. If `keep` is set, the parameters keep their
+    /// values, because a gate or the log reads them afterwards.
+    ///
+    /// # Errors
+    /// All faults of the parameters, in one error.
+    fn read(
+        &self,
+        parameters: &mut [Argument],
+        keep: bool,
+    ) -> Result<CompositeValue, OperationError>;
+}
+
+/// A composite argument that was read.
+pub struct CompositeValue {
+    /// The argument of the function.
+    pub value: Box<dyn Any + Send>,
+    /// The warnings about the parameters.
+    pub warnings: Vec<Warning>,
+    /// The warnings that are known once the reply is written.
+    pub late_warnings: Vec<Arc<dyn LateWarning>>,
+}
+
+/// The composite arguments of an operation.
+#[derive(Default)]
+pub struct Composites {
+    /// The readers, with the indexes of their parameters in the operation's table.
+    readers: Vec<(Range<usize>, Box<dyn CompositeReader>)>,
+    /// The texts for introspection.
+    pub description: CompositeDescription,
+}
+
+/// The composite arguments of a call, in the order of the function's arguments.
+#[derive(Debug, Default)]
+pub struct CompositeValues {
+    /// Each with the number of its parameters.
+    values: std::vec::IntoIter<(Box<dyn Any + Send>, usize)>,
+    pub(crate) warnings: Vec<Warning>,
+    pub(crate) late_warnings: Vec<Arc<dyn LateWarning>>,
+    reductions: Vec<&'static str>,
+}
+
+impl Composites {
+    /// Adds an argument, with its parameters.
+    pub(crate) fn add(
+        &mut self,
+        parameters: Vec<Parameter>,
+        reader: Box<dyn CompositeReader>,
+        description: CompositeDescription,
+        all: &mut Vec<Parameter>,
+    ) {
+        let start = all.len();
+        all.extend(parameters);
+        self.readers.push((start..all.len(), reader));
+        let CompositeDescription { details, computed, note, example, capabilities, reductions } =
+            description;
+        let own = &mut self.description;
+        own.details.extend(details);
+        own.computed.extend(computed);
+        own.note = note.or(own.note.take());
+        own.example = example.or(own.example.take());
+        own.capabilities.extend(capabilities);
+        own.reductions.extend(reductions);
+    }
+
+    /// Reads the composite arguments of a call from its validated arguments, see
+    /// [`CompositeReader::read`].
+    pub(crate) fn read(
+        &self,
+        arguments: &mut [Argument],
+        keep: bool,
+    ) -> Result<CompositeValues, OperationError> {
+        if self.readers.is_empty() {
+            return Ok(CompositeValues::default());
+        }
+        // The log of calls reads the arguments as well. Without a reader the values are moved.
+        let keep = keep || tracing::enabled!(tracing::Level::DEBUG);
+        let mut values = Vec::with_capacity(self.readers.len());
+        let (mut warnings, mut late_warnings) = (Vec::new(), Vec::new());
+        for (places, reader) in &self.readers {
+            let parameters = arguments.get_mut(places.clone()).unwrap_or_default();
+            let count = parameters.len();
+            let read = reader.read(parameters, keep)?;
+            values.push((read.value, count));
+            warnings.extend(read.warnings);
+            late_warnings.extend(read.late_warnings);
+        }
+        let reductions = self.description.reductions.clone();
+        Ok(CompositeValues { values: values.into_iter(), warnings, late_warnings, reductions })
+    }
+}
+
+impl CompositeValues {
+    /// Adds advice to the error for a result that does not fit in a reply.
+    pub(crate) fn explain(&self, error: OperationError) -> OperationError {
+        let details = error.details();
+        let is_of_reply = error.code() == ErrorCode::ValidationPayloadTooLarge
+            && details.contains_key("operation_ran");
+        if !is_of_reply || self.reductions.is_empty() || details.contains_key("fitting_page_size") {
+            return error;
+        }
+        let reductions = self.reductions.join(" or ");
+        error.with_detail(
+            "hint",
+            format!("the result does not fit in one reply: ask for {reductions}"),
+        )
+    }
+
+    /// The warnings about a reply that was written.
+    pub(crate) fn warnings_of_reply(&self) -> impl Iterator<Item = Warning> {
+        self.late_warnings.iter().filter_map(|late| late.warning())
+    }
+
+    /// Returns the next argument and the number of its parameters.
+    pub(crate) fn next<T: 'static>(&mut self) -> Option<(T, usize)> {
+        let (value, parameters) = self.values.next()?;
+        Some((*value.downcast::<T>().ok()?, parameters))
+    }
+}

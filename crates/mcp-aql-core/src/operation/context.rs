@@ -1,0 +1,253 @@
+//! The context of a call: its caller, cancellation, progress and warnings.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use tokio_util::sync::CancellationToken;
+
+use super::{Advance, ExecutionContext, Extensions};
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+use crate::session::Session;
+use crate::sync::lock;
+use crate::warning::{Warning, Warnings};
+
+/// The context of a call: the caller's session, cancellation, progress and warnings.
+///
+/// An argument of this type is not a parameter.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+///
+/// /// Count the words of a text.
+/// #[operation(category = "READ")]
+/// async fn count_words(
+///     context: Context,
+///     /// The text.
+///     text: String,
+/// ) -> usize {
+///     if text.is_empty() {
+///         context.warn(Warning::new("VALIDATION_EMPTY_TEXT_WARNING", "The text is empty"));
+///     }
+///     text.split_whitespace().count()
+/// }
+/// ```
+#[derive(Clone)]
+pub struct Context {
+    operation: &'static str,
+    call: Arc<Inner>,
+    /// Stores the limits that wrapped APIs reported; `None` for a call without an adapter.
+    upstream: Option<Arc<dyn super::UpstreamMemory>>,
+}
+
+struct Inner {
+    scope: CallScope,
+    warnings: Mutex<Warnings>,
+    usage: Mutex<super::Usage>,
+    /// The execution, for a call that runs in the background. It stores progress and warnings.
+    execution: Option<ExecutionContext>,
+}
+
+/// The receiver of progress. The `mcp` module sends progress to the client; a test may collect it.
+pub trait ProgressSink: Send + Sync + 'static {
+    /// Reports that `done` of `total` steps are complete.
+    fn report<'a>(
+        &'a self,
+        done: f64,
+        total: Option<f64>,
+        message: Option<String>,
+    ) -> BoxFuture<'a, ()>;
+}
+
+/// The properties of a call that its transport provides.
+#[derive(Clone, Default)]
+pub struct CallScope {
+    /// The caller's session, if the connection has one.
+    pub session: Option<Session>,
+    /// Cancelled when the caller no longer waits; `None` if the caller cannot cancel.
+    pub cancellation: Option<CancellationToken>,
+    /// The receiver of progress, if the caller requested progress.
+    pub progress: Option<Arc<dyn ProgressSink>>,
+    /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
+    pub label: Option<String>,
+    /// Values of the transport or the embedding program, which [`Context::extension`] returns.
+    pub extensions: Extensions,
+}
+
+impl CallScope {
+    /// Whether the caller gave up.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
+    }
+}
+
+impl fmt::Debug for CallScope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CallScope")
+            .field("session", &self.session)
+            .field("label", &self.label)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Context {
+    /// The context of a call whose operation is not yet known.
+    #[doc(hidden)]
+    pub fn new(scope: CallScope) -> Self {
+        Self::with("", scope, None)
+    }
+
+    /// The context of this call in the background as an execution. Its caller no longer waits.
+    pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
+        let CallScope { session, label, extensions, .. } = self.scope().clone();
+        let scope = CallScope { session, label, extensions, ..CallScope::default() };
+        Self::with(self.operation, scope, Some(execution)).remembering(self.upstream.clone())
+    }
+
+    fn with(
+        operation: &'static str,
+        scope: CallScope,
+        execution: Option<ExecutionContext>,
+    ) -> Self {
+        let call = Inner { scope, warnings: Mutex::default(), usage: Mutex::default(), execution };
+        Self { operation, call: Arc::new(call), upstream: None }
+    }
+
+    /// The context of the same call, with its operation.
+    pub(crate) fn of(&self, operation: &'static str) -> Self {
+        Self { operation, ..self.clone() }
+    }
+
+    pub(crate) fn scope(&self) -> &CallScope {
+        &self.call.scope
+    }
+
+    /// The name of the operation.
+    pub fn operation(&self) -> &str {
+        self.operation
+    }
+
+    /// The caller's session, or `None` if the client has no connection of its own.
+    pub fn session(&self) -> Option<&Session> {
+        self.call.scope.session.as_ref()
+    }
+
+    /// The caller's session, or the error that there is none.
+    ///
+    /// # Errors `PERMISSION_DENIED` if the client has no session.
+    pub fn require_session(&self) -> Result<&Session, OperationError> {
+        self.session().ok_or_else(|| {
+            OperationError::permission_denied(
+                "this operation needs a session, and the connection has none; \
+                 connect over stdio or over HTTP with sessions",
+            )
+        })
+    }
+
+    /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
+    pub fn label(&self) -> Option<&str> {
+        self.call.scope.label.as_deref()
+    }
+
+    /// A value that the transport or the embedding program attached to this call, such as the authenticated
+    /// user. Calls of a batch and executions have the values of their request. An execution that is retried
+    /// has those of the retry.
+    pub fn extension<T: Send + Sync + 'static>(&self) -> Option<&T> {
+        self.call.scope.extensions.get()
+    }
+
+    /// Whether the caller gave up on this call. In an execution, whether it should stop, see
+    /// [`ExecutionContext::is_cancelled`].
+    pub fn is_cancelled(&self) -> bool {
+        match &self.call.execution {
+            Some(execution) => execution.is_cancelled(),
+            None => self.call.scope.is_cancelled(),
+        }
+    }
+
+    /// Waits until the caller gives up on this call, or until this execution should stop.
+    pub async fn cancelled(&self) {
+        match (&self.call.execution, &self.call.scope.cancellation) {
+            (Some(execution), _) => execution.cancelled().await,
+            (None, Some(token)) => token.cancelled().await,
+            (None, None) => std::future::pending().await,
+        }
+    }
+
+    /// Whether [`progress`](Self::progress) has a receiver.
+    pub fn wants_progress(&self) -> bool {
+        self.call.scope.progress.is_some() || self.call.execution.is_some()
+    }
+
+    /// Reports that `done` of `total` steps are complete. It has no effect if the caller did not request
+    /// progress (REQ-MCP-13 to REQ-MCP-16). In an execution, it sets the execution's progress.
+    pub async fn progress(&self, done: f64, total: Option<f64>, message: impl Into<String>) {
+        if let Some(execution) = &self.call.execution {
+            let message = Some(message.into()).filter(|message| !message.is_empty());
+            return execution.advance(Advance { done: Some(done), total, message }).await;
+        }
+        if let Some(sink) = &self.call.scope.progress {
+            let message = Some(message.into()).filter(|message| !message.is_empty());
+            sink.report(done, total, message).await;
+        }
+    }
+
+    /// Adds a warning to the reply, if the operation succeeds. Equal warnings become one, and a reply has
+    /// at most ten, the most urgent first (REQ-WRN-10, REQ-WRN-11). The warnings of an execution are part
+    /// of its state once it has ended, whether it succeeded or not.
+    pub fn warn(&self, warning: Warning) {
+        match &self.call.execution {
+            Some(execution) => execution.warn(warning),
+            None => {
+                lock(&self.call.warnings).push(warning);
+            }
+        }
+    }
+
+    /// Returns the usage that was reported since the last call, and resets it.
+    pub(crate) fn take_usage(&self) -> super::Usage {
+        std::mem::take(&mut *lock(&self.call.usage))
+    }
+
+    /// Adds to the usage that this call reports.
+    #[doc(hidden)]
+    pub fn add_usage(&self, usage: super::Usage) {
+        lock(&self.call.usage).add(usage);
+    }
+
+    /// The memory for limits that wrapped APIs report.
+    #[doc(hidden)]
+    pub fn upstream(&self) -> Option<&dyn super::UpstreamMemory> {
+        self.upstream.as_deref()
+    }
+
+    /// Sets the memory for limits that wrapped APIs report.
+    pub(crate) fn remembering(self, upstream: Option<Arc<dyn super::UpstreamMemory>>) -> Self {
+        Self { upstream, ..self }
+    }
+
+    /// The warnings that were added so far.
+    pub(crate) fn warnings(&self) -> Warnings {
+        lock(&self.call.warnings).clone()
+    }
+
+    pub(crate) fn has_no_warnings(&self) -> bool {
+        lock(&self.call.warnings).is_empty()
+    }
+
+    #[doc(hidden)]
+    pub fn take_warnings(&self) -> Warnings {
+        std::mem::take(&mut *lock(&self.call.warnings))
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Context")
+            .field("operation", &self.operation)
+            .field("session", &self.call.scope.session)
+            .finish_non_exhaustive()
+    }
+}

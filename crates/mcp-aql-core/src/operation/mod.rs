@@ -1,0 +1,36 @@
+//! An operation: its static table, its function, and the function's view of a call.
+
+mod arguments;
+mod composite;
+mod context;
+mod execution;
+mod extensions;
+mod parameter;
+mod payload;
+mod returns;
+mod spec;
+mod state;
+mod table;
+mod traits;
+mod usage;
+
+pub use arguments::Call;
+pub use composite::{CompositeDescription, CompositeReader, CompositeValue};
+pub use composite::{CompositeSpec, CompositeTable, CompositeValues, Composites};
+pub use context::{CallScope, Context, ProgressSink};
+pub use execution::ExecutionContext;
+pub use execution::{Advance, ExecutionCall, ExecutionSink};
+pub use extensions::Extensions;
+pub use parameter::Parameter;
+pub use payload::{Envelope, SUCCESS};
+pub use payload::{Outcome, Payload};
+pub use returns::{Fallible, OperationReturn, Plain};
+pub use returns::{PlainForm, ReturnForm};
+pub(crate) use spec::summary;
+pub use spec::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
+pub use state::State;
+pub(crate) use state::StateMap;
+pub use table::{Handler, RegisteredOperation, RenameParams, Run};
+pub use traits::{Method, Operation, Operations, ParamGroup};
+pub use usage::Usage;
+pub use usage::{UpstreamMemory, UsageRecorder};

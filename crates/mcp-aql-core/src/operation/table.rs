@@ -1,0 +1,69 @@
+//! Registered operations.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::{Call, Composites, Envelope, ExecutionCall, Method, OperationSpec, Outcome, Parameter};
+use crate::future::BoxFuture;
+
+/// A registered operation: its table, prepared for validation and calls.
+pub struct RegisteredOperation {
+    /// The table of the operation.
+    pub spec: OperationSpec,
+    pub(crate) name: Arc<str>,
+    /// The operation's endpoint family.
+    pub(crate) endpoint: Arc<str>,
+    /// The parameters, in the order of the table.
+    pub parameters: Vec<Parameter>,
+    /// The form of the reply around the result.
+    pub envelope: Envelope,
+    /// The function.
+    pub handler: Handler,
+    /// A note of this adapter for the description.
+    pub(crate) note: Option<String>,
+    /// A note about the gates for the description.
+    pub(crate) gate_note: Option<String>,
+    /// The composite arguments.
+    pub composites: Composites,
+    /// Replaces other names of parameters that the protocol allows.
+    pub(crate) rename_params: Option<RenameParams>,
+}
+
+/// Replaces other names of parameters by those of the operation's table.
+pub type RenameParams = fn(&mut Map<String, Value>);
+
+/// The implementation of an operation.
+#[derive(Clone)]
+pub enum Handler {
+    /// The built-in `introspect`.
+    Introspect,
+    /// An operation on executions.
+    Execution(ExecutionCall),
+    /// The author's function.
+    Function(Arc<dyn Run>),
+}
+
+/// A function with its receiver, without the receiver's type.
+pub trait Run: Send + Sync {
+    /// Runs the function.
+    fn run(&self, call: Call) -> BoxFuture<'_, Outcome>;
+}
+
+/// A function with its receiver.
+struct Bound<S: 'static> {
+    receiver: Arc<S>,
+    call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
+}
+
+impl<S: Send + Sync + 'static> Run for Bound<S> {
+    fn run(&self, call: Call) -> BoxFuture<'_, Outcome> {
+        (self.call)(&self.receiver, call)
+    }
+}
+
+impl Handler {
+    pub(crate) fn of<S: Send + Sync + 'static>(receiver: Arc<S>, method: &Method<S>) -> Self {
+        Self::Function(Arc::new(Bound { receiver, call: method.call }))
+    }
+}

@@ -1,0 +1,93 @@
+//! The usage of wrapped APIs.
+
+use crate::error::OperationError;
+use crate::future::BoxFuture;
+
+/// The usage of a wrapped API by a call, which the operation [reports](super::Context::report_usage).
+///
+/// ```
+/// use mcp_aql::limits::Usage;
+///
+/// let usage = Usage::tokens(1_200).cost(0.02);
+/// # let _ = usage;
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[must_use]
+pub struct Usage {
+    #[doc(hidden)]
+    pub tokens: u64,
+    #[doc(hidden)]
+    pub bytes: u64,
+    #[doc(hidden)]
+    pub cost: f64,
+}
+
+impl Usage {
+    /// Creates a usage of this number of tokens.
+    pub fn tokens(count: u64) -> Self {
+        Self { tokens: count, ..Self::default() }
+    }
+
+    /// Sets the number of bytes, for a cost model by bytes.
+    pub fn bytes(mut self, count: u64) -> Self {
+        self.bytes = count;
+        self
+    }
+
+    /// Sets the cost beyond the cost models, in their currency: a finite amount that is not negative. Any
+    /// other amount is logged as an error with the caller's line and counts as 0, because NaN would make
+    /// later sums useless and an infinite amount would use up the quota of a month.
+    #[track_caller]
+    pub fn cost(mut self, amount: f64) -> Self {
+        if amount.is_finite() && amount >= 0.0 {
+            self.cost = amount;
+        } else {
+            let by = std::panic::Location::caller();
+            tracing::error!(amount, %by, "a cost that is no amount from 0 on is not counted");
+        }
+        self
+    }
+
+    #[doc(hidden)]
+    pub fn add(&mut self, other: Self) {
+        self.tokens = self.tokens.saturating_add(other.tokens);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.cost = (self.cost + other.cost).min(f64::MAX);
+    }
+}
+
+/// Counts the usage of wrapped APIs.
+pub trait UsageRecorder: Send + Sync {
+    /// Counts the usage that an operation has reported. A failure is only logged, because the operation has run.
+    fn record(&self, usage: Usage) -> BoxFuture<'_, ()>;
+}
+
+/// Stores the limits that wrapped APIs report.
+pub trait UpstreamMemory: Send + Sync {
+    /// Records a response to a call of the operation.
+    fn answered<'a>(
+        &'a self,
+        operation: &'a str,
+        status: u16,
+        headers: &'a [(&'a str, &'a str)],
+    ) -> BoxFuture<'a, Result<(), OperationError>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cost_is_an_amount_or_nothing() {
+        // REQ-RATE-10
+        for amount in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.01] {
+            assert_eq!(Usage::tokens(7).cost(amount), Usage::tokens(7), "{amount}");
+        }
+        let mut used = Usage::default().cost(0.5);
+        used.add(Usage::tokens(3).cost(f64::NAN));
+        assert_eq!(used, Usage::tokens(3).cost(0.5));
+        used.add(Usage::default().cost(f64::MAX));
+        used.add(Usage::default().cost(f64::MAX));
+        assert_eq!(used.cost, f64::MAX);
+    }
+}

@@ -1,0 +1,64 @@
+//! The secret key of cursors, and the checksum computed with it.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+/// The secret key that authenticates cursors. An adapter without a configured key generates a
+/// random one at every start, and rejects cursors of earlier runs.
+#[derive(Clone)]
+pub struct CursorKey(Arc<[u8; 16]>);
+
+impl std::fmt::Debug for CursorKey {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("CursorKey")
+    }
+}
+
+impl CursorKey {
+    /// Creates a key that outlives the process, from 16 secret bytes.
+    pub fn new(bytes: [u8; 16]) -> Self {
+        Self(Arc::new(bytes))
+    }
+
+    /// Generates a random key, which lasts as long as the process.
+    pub fn random() -> Self {
+        Self::new(uuid::Uuid::new_v4().into_bytes())
+    }
+
+    /// Encodes a position as a cursor. `purpose` names the list and its order.
+    #[doc(hidden)]
+    pub fn seal(&self, purpose: &str, payload: &[u8]) -> String {
+        let mut bytes = Vec::with_capacity(payload.len() + TAG_BYTES);
+        bytes.extend_from_slice(payload);
+        bytes.extend_from_slice(&self.tag(purpose, payload));
+        URL_SAFE_NO_PAD.encode(bytes)
+    }
+
+    /// Decodes a cursor that [`seal`](Self::seal) made for the same purpose.
+    #[doc(hidden)]
+    pub fn open(&self, purpose: &str, text: &str) -> Option<Vec<u8>> {
+        let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let tag = bytes.split_off(bytes.len().checked_sub(TAG_BYTES)?);
+        (tag == self.tag(purpose, &bytes)).then_some(bytes)
+    }
+
+    /// Computes the checksum. A truncated SHA-256 with a secret prefix of fixed length is a MAC:
+    /// extending the input would need the truncated part.
+    fn tag(&self, purpose: &str, payload: &[u8]) -> [u8; TAG_BYTES] {
+        let mut hash = Sha256::new();
+        hash.update(*self.0);
+        // The length separates the purpose from the payload.
+        hash.update((purpose.len() as u64).to_le_bytes());
+        hash.update(purpose);
+        hash.update(payload);
+        let mut tag = [0; TAG_BYTES];
+        tag.iter_mut().zip(hash.finalize()).for_each(|(byte, hashed)| *byte = hashed);
+        tag
+    }
+}
+
+/// The length of the checksum in bytes.
+const TAG_BYTES: usize = 8;

@@ -1,0 +1,187 @@
+//! A page of a collection, as it is serialized into a reply.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use super::page_fit::{self, FitResult, FittedRows, PageForm, PageSpace, RowList, Rows};
+use super::page_info::PageInfo;
+use super::query_parts::{QueryParts, page_schema, shown};
+
+/// The schema keyword of types whose values are the whole `data` of a reply: [`Page`] and the
+/// relationship graph. It is never published.
+pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
+
+/// One page of a collection: `data.items` with `data.pageInfo` beside it.
+///
+/// ```
+/// use mcp_aql::query::PageInfo;
+/// use mcp_aql::Page;
+///
+/// let page = Page::new(vec!["a", "b"], PageInfo::new(true, false).cursors("a", "b"));
+/// let json = serde_json::to_value(&page)?;
+/// assert_eq!(json["pageInfo"]["hasNextPage"], true);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
+/// A page that was built by a `CollectionQuery` also reports the applied controls, contains only
+/// the requested fields of each entry, and carries the aggregates: `data.aggregations`.
+///
+/// Source: features/pagination §3 (REQ-RSP-11, REQ-PAG-04, REQ-PAG-07), features/aggregations §3
+/// (REQ-AGG-04, REQ-AGG-05).
+#[derive(Debug, Clone)]
+pub struct Page<T> {
+    /// The entries of this page.
+    pub items: Vec<T>,
+    /// The place of this page in the collection.
+    pub page_info: PageInfo,
+    /// The parts that a query adds.
+    #[doc(hidden)]
+    pub parts: Option<Box<QueryParts<T>>>,
+    /// The cursors of the entries, if this crate makes them.
+    #[doc(hidden)]
+    pub cursors: Option<Arc<dyn RowCursors>>,
+}
+
+/// The cursors of a page's entries, for a page that may be shortened.
+pub trait RowCursors: fmt::Debug + Send + Sync {
+    /// The cursor of the entry with this index.
+    fn cursor(&self, place: usize) -> Option<String>;
+
+    /// Whether the page ends before a place instead of starting after one.
+    fn is_from_end(&self) -> bool;
+}
+
+impl<T> Page<T> {
+    /// Creates a page of these entries.
+    pub fn new(items: Vec<T>, page_info: PageInfo) -> Self {
+        Self { items, page_info, parts: None, cursors: None }
+    }
+}
+
+impl<T> Page<T> {
+    /// The cursor of the entry with this index, if this crate makes the cursors of the page.
+    fn cursor(&self, place: usize) -> Option<String> {
+        self.cursors.as_ref()?.cursor(place)
+    }
+
+    /// Whether the page ends before a place instead of starting after one.
+    fn is_from_end(&self) -> bool {
+        self.cursors.as_ref().is_some_and(|cursors| cursors.is_from_end())
+    }
+}
+
+impl<T: Serialize> Page<T> {
+    fn write<S: Serializer>(
+        &self,
+        rows: Rows<'_>,
+        info: &PageInfo,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        if let Some(parts) = &self.parts {
+            return parts.serialize(&self.items, rows, info, serializer);
+        }
+        let row = |place: usize| self.items.get(place);
+        let mut page = serializer.serialize_struct("Page", 2)?;
+        page.serialize_field("items", &RowList { count: self.items.len(), rows, row })?;
+        page.serialize_field("pageInfo", info)?;
+        page.end()
+    }
+
+    /// Writes the entries that fit. If a cursor can lead to the others, the page ends before them.
+    /// Otherwise only entries that can never be displayed are omitted.
+    fn write_fitting<S: Serializer>(
+        &self,
+        mut room: PageSpace,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let found = self.items.len();
+        let whole = |serializer| self.write(Rows::All, &self.page_info, serializer);
+        loop {
+            let fit = self.fit(room);
+            if fit.seen == found && fit.kept.len() < found {
+                fit.report_cut(found);
+                return self.write(Rows::At(&fit.kept), &self.page_info, serializer);
+            }
+            if fit.seen == 0 || fit.seen == found {
+                return whole(serializer);
+            }
+            let Some(info) = self.info_of(&fit) else {
+                let row = |place: usize| self.shown(place);
+                page_fit::report(FitResult::TooMany(page_fit::fitting_size(
+                    (0..found).filter_map(row),
+                    room,
+                )));
+                return whole(serializer);
+            };
+            // The new cursor may be longer than the one it replaces.
+            let longer = length(&info).saturating_sub(length(&self.page_info));
+            if longer <= fit.left {
+                fit.report_cut(found);
+                return self.write(Rows::At(&fit.kept), &info, serializer);
+            }
+            room.bytes = room.bytes.saturating_sub(longer - fit.left);
+        }
+    }
+
+    fn fit(&self, room: PageSpace) -> FittedRows {
+        let found = self.items.len();
+        let row = |place: usize| self.shown(place).map(|row| (place, row));
+        match self.is_from_end() {
+            true => FittedRows::of((0..found).rev().filter_map(row), room),
+            false => FittedRows::of((0..found).filter_map(row), room),
+        }
+    }
+
+    /// The `pageInfo` of the page with only the entries that fit.
+    fn info_of(&self, fit: &FittedRows) -> Option<PageInfo> {
+        let mut info = self.page_info.clone();
+        if self.is_from_end() {
+            info.start_cursor = Some(self.cursor(self.items.len().checked_sub(fit.seen)?)?);
+            info.has_previous_page = true;
+        } else {
+            info.end_cursor = Some(self.cursor(fit.seen.checked_sub(1)?)?);
+            info.has_next_page = true;
+        }
+        Some(info)
+    }
+
+    /// The entry with this index as it is serialized.
+    fn shown(&self, place: usize) -> Option<impl Serialize> {
+        self.items.get(place).map(|row| shown(row, self.parts.as_deref()))
+    }
+}
+
+/// The length of a serialized `pageInfo`.
+fn length(info: &PageInfo) -> usize {
+    serde_json::to_string(info).map_or(0, |text| text.len())
+}
+
+impl<T: Serialize> Serialize for Page<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match page_fit::wanted() {
+            PageForm::Whole => self.write(Rows::All, &self.page_info, serializer),
+            PageForm::Marked(marker) => {
+                self.write(Rows::Marker(&marker), &self.page_info, serializer)
+            }
+            PageForm::Fitting(room) => self.write_fitting(room, serializer),
+        }
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Page<T> {
+    fn schema_name() -> Cow<'static, str> {
+        format!("{}Page", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let items = generator.subschema_for::<T>();
+        let info = generator.subschema_for::<PageInfo>();
+        let mut page = page_schema(&items, &info);
+        page.insert(DATA_MARK.to_owned(), true.into());
+        page
+    }
+}

@@ -1,0 +1,8 @@
+//! Routing: finds the operation of a name and checks the endpoint.
+
+mod profile;
+mod registry;
+
+pub use profile::{EndpointMode, EndpointProfile, Family};
+pub use registry::Endpoint;
+pub use registry::{Entry, Registry};

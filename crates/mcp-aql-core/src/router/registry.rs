@@ -1,0 +1,121 @@
+//! The registered operations of an adapter.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mcp_aql_protocol::ErrorCode;
+
+use super::EndpointProfile;
+use crate::error::OperationError;
+use crate::gatekeeper::GatedOperation;
+use crate::operation::RegisteredOperation;
+use crate::text::clean;
+use mcp_aql_protocol::nearest_name;
+
+/// The endpoint that received a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Endpoint {
+    /// The tool of an endpoint family, by its index in the profile.
+    Family(usize),
+    /// The unified tool, or a call in the same process.
+    Unified,
+}
+
+/// All operations by name. It does not change after the adapter is built.
+pub struct Registry {
+    /// The endpoint families.
+    pub profile: EndpointProfile,
+    /// All operations; the built-in ones come first.
+    pub entries: Vec<Entry>,
+    by_name: HashMap<Arc<str>, usize>,
+    /// The tool names by family, followed by the name of the unified tool.
+    pub tool_names: Vec<String>,
+}
+
+/// An operation with its family.
+pub struct Entry {
+    /// The operation with its gates.
+    pub operation: GatedOperation,
+    /// The index of its endpoint family in the profile.
+    pub family: usize,
+}
+
+impl Registry {
+    pub(crate) fn new(
+        profile: EndpointProfile,
+        entries: Vec<Entry>,
+        tool_names: Vec<String>,
+    ) -> Self {
+        let by_name = entries
+            .iter()
+            .enumerate()
+            .map(|(index, entry)| (Arc::clone(&entry.operation.name), index))
+            .collect();
+        Self { profile, entries, by_name, tool_names }
+    }
+
+    pub(crate) fn family_name(&self, family: usize) -> &str {
+        self.profile.families.get(family).map_or("", |family| family.name.as_str())
+    }
+
+    fn tool_name(&self, family: usize) -> &str {
+        self.tool_names.get(family).map_or("", String::as_str)
+    }
+
+    /// The index of an operation among the entries.
+    pub(crate) fn place_of(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// Returns the operation of this name.
+    pub fn get(&self, name: &str) -> Option<&Entry> {
+        self.entries.get(self.place_of(name)?)
+    }
+
+    /// Returns the operation of this name, if it may be called through this endpoint (REQ-EPT-03,
+    /// REQ-EPT-16).
+    pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<&Entry, OperationError> {
+        let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
+        match endpoint {
+            Endpoint::Family(family) if family != entry.family => {
+                Err(self.mismatch(&entry.operation, family, entry.family))
+            }
+            _ => Ok(entry),
+        }
+    }
+
+    /// `NOT_FOUND_OPERATION`, which directs the client to introspection (REQ-ERR-10).
+    fn unknown(&self, name: &str) -> OperationError {
+        let name = clean(name);
+        let lower = name.to_ascii_lowercase().replace('-', "_");
+        let near = nearest_name(&lower, self.by_name.keys().map(AsRef::as_ref));
+        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+        let mut error = OperationError::new(
+            ErrorCode::NotFoundOperation,
+            format!("Unknown operation: '{name}'{hint} Call introspect to list the operations")
+                .replacen("' Call", "'. Call", 1),
+        )
+        .with_detail("operation", name);
+        if let Some(near) = near {
+            error = error.with_detail("suggestion", near);
+        }
+        error
+    }
+
+    fn mismatch(
+        &self,
+        operation: &RegisteredOperation,
+        actual: usize,
+        expected: usize,
+    ) -> OperationError {
+        let name = &operation.name;
+        let (right, wrong) = (self.tool_name(expected), self.tool_name(actual));
+        OperationError::new(
+            ErrorCode::ValidationEndpointMismatch,
+            format!("Operation '{name}' belongs to tool '{right}', not to '{wrong}'. Call it through '{right}'"),
+        )
+        .with_detail("operation", name.to_string())
+        .with_detail("expected_endpoint", self.family_name(expected))
+        .with_detail("actual_endpoint", self.family_name(actual))
+    }
+}

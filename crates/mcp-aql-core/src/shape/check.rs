@@ -1,0 +1,341 @@
+//! Checks values against shapes.
+
+use mcp_aql_protocol::nearest_name;
+use serde_json::Value;
+
+use super::faults::{FaultKind, Faults, Hint, Path};
+use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
+use crate::vocab::json_type;
+
+impl Shape {
+    /// Adds all faults of `value` to `faults`.
+    pub fn check(&self, value: &Value, path: Path<'_>, shapes: &Shapes, faults: &mut Faults) {
+        if faults.is_full() || !faults.step(path) {
+            return;
+        }
+        if value.is_null() {
+            if !self.nullable && !self.resolve(shapes).accepts_null(shapes) {
+                self.push_type(value, path, shapes, faults);
+            }
+            return;
+        }
+        let before = faults.count();
+        match (&self.kind, value) {
+            (Kind::Any, _)
+            | (Kind::Boolean, Value::Bool(_))
+            | (Kind::Number, Value::Number(_))
+            | (Kind::String, Value::String(_)) => {}
+            (Kind::Integer, Value::Number(number)) if !number.is_f64() => {}
+            (Kind::Array(items), Value::Array(values)) => {
+                for (index, value) in values.iter().enumerate() {
+                    items.check(value, Path::Item(&path, index), shapes, faults);
+                }
+            }
+            (Kind::Tuple(parts), Value::Array(values)) => {
+                if parts.len() == values.len() {
+                    for (index, (part, value)) in parts.iter().zip(values).enumerate() {
+                        part.check(value, Path::Item(&path, index), shapes, faults);
+                    }
+                } else {
+                    let expectation = format!("must have {} items", parts.len());
+                    faults.push(path, FaultKind::Value { expectation });
+                }
+            }
+            (Kind::Object(object), Value::Object(fields)) => {
+                check_object(object, fields, path, shapes, faults);
+            }
+            (Kind::Union(variants), _) => {
+                self.check_union(variants, value, path, shapes, faults);
+            }
+            (Kind::Named(_), _) => {
+                let target = self.resolve(shapes);
+                if !matches!(target.kind, Kind::Named(_)) {
+                    target.check(value, path, shapes, faults);
+                }
+            }
+            _ => self.push_type(value, path, shapes, faults),
+        }
+        if faults.count() == before
+            && let Some(expectation) = self.checks.broken_by(value)
+        {
+            faults.push(path, FaultKind::Value { expectation });
+        }
+    }
+
+    fn accepts_null(&self, shapes: &Shapes) -> bool {
+        self.nullable
+            || match &self.kind {
+                Kind::Any | Kind::Null => true,
+                Kind::Union(variants) => variants.iter().any(|variant| {
+                    variant.nullable || matches!(variant.resolve(shapes).kind, Kind::Null)
+                }),
+                _ => false,
+            }
+    }
+
+    fn push_type(&self, value: &Value, path: Path<'_>, shapes: &Shapes, faults: &mut Faults) {
+        faults.push_with(path, || FaultKind::Type {
+            expected: type_name(self, shapes),
+            actual: json_type(value),
+        });
+    }
+
+    /// A value fits if one variant accepts it. If the value's tag names a variant, only that variant
+    /// counts. Otherwise, only the variants with the value's JSON type count.
+    fn check_union(
+        &self,
+        variants: &[Self],
+        value: &Value,
+        path: Path<'_>,
+        shapes: &Shapes,
+        faults: &mut Faults,
+    ) {
+        let named: Vec<_> =
+            variants.iter().filter(|variant| variant.resolve(shapes).is_named_by(value)).collect();
+        if let [only] = named.as_slice() {
+            return only.check(value, path, shapes, faults);
+        }
+        let fitting: Vec<_> =
+            variants.iter().filter(|variant| variant.has_type_of(value, shapes)).collect();
+        match fitting.as_slice() {
+            [] => self.push_type(value, path, shapes, faults),
+            [only] => only.check(value, path, shapes, faults),
+            several => {
+                for variant in several {
+                    let fits = faults.fits(|faults| variant.check(value, path, shapes, faults));
+                    if fits || faults.is_exhausted() {
+                        return;
+                    }
+                }
+                faults.push_with(path, || FaultKind::Value {
+                    expectation: format!("must have a form of '{}'", type_name(self, shapes)),
+                });
+            }
+        }
+    }
+
+    /// Whether the value has a JSON type of this shape, regardless of its content.
+    fn has_type_of(&self, value: &Value, shapes: &Shapes) -> bool {
+        let shape = self.resolve(shapes);
+        match (&shape.kind, value) {
+            (_, Value::Null) => self.nullable || shape.accepts_null(shapes),
+            (Kind::Any, _)
+            | (Kind::Boolean, Value::Bool(_))
+            | (Kind::Number, Value::Number(_))
+            | (Kind::String, Value::String(_))
+            | (Kind::Array(_) | Kind::Tuple(_), Value::Array(_))
+            | (Kind::Object(_), Value::Object(_)) => true,
+            (Kind::Integer, Value::Number(number)) => !number.is_f64(),
+            (Kind::Union(variants), _) => {
+                variants.iter().any(|variant| variant.has_type_of(value, shapes))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the value has a constant field of this variant (its tag), or its only field.
+    fn is_named_by(&self, value: &Value) -> bool {
+        let (Kind::Object(object), Value::Object(fields)) = (&self.kind, value) else {
+            return false;
+        };
+        let tags: Vec<_> = object
+            .fields
+            .iter()
+            .filter(|(_, field)| field.required && field.shape.checks.allowed.len() == 1)
+            .collect();
+        if tags.is_empty() {
+            return match object.order.as_slice() {
+                [only] => fields.contains_key(only),
+                _ => false,
+            };
+        }
+        tags.iter().all(|(name, field)| {
+            fields.get(*name).is_some_and(|value| field.shape.checks.allowed.contains(value))
+        })
+    }
+}
+
+fn check_object(
+    object: &ObjectShape,
+    fields: &serde_json::Map<String, Value>,
+    path: Path<'_>,
+    shapes: &Shapes,
+    faults: &mut Faults,
+) {
+    for (name, value) in fields {
+        if faults.is_full() {
+            return;
+        }
+        let at = Path::Field(&path, name);
+        match (object.fields.get(name), &object.rest) {
+            (Some(field), _) => {
+                if value.is_null() && object.merge.is_some() && !field.shape.nullable {
+                    let expectation =
+                        "cannot be removed with null: give it a value or leave it out";
+                    faults.push(at, FaultKind::Value { expectation: expectation.to_owned() });
+                } else {
+                    field.shape.check(value, at, shapes, faults);
+                }
+            }
+            (None, Rest::Open) => {}
+            (None, Rest::Each(each)) => {
+                each.check(value, at, shapes, faults);
+            }
+            (None, Rest::Closed) => {
+                faults.push_with(at, || unknown_field(object, name, path));
+            }
+        }
+    }
+    if object.merge.is_none() {
+        for name in &object.order {
+            let Some(field) = object.fields.get(name) else { continue };
+            if field.required && !fields.contains_key(name) {
+                let expected = type_name(&field.shape, shapes);
+                faults.push(Path::Field(&path, name), FaultKind::Missing { expected });
+            }
+        }
+    }
+}
+
+fn unknown_field(object: &ObjectShape, name: &str, path: Path<'_>) -> FaultKind {
+    let rules = object.merge.as_ref();
+    if rules.is_some_and(|rules| rules.read_only.contains(&name)) {
+        return FaultKind::ReadOnly;
+    }
+    let names = || object.order.iter().map(String::as_str);
+    let hint = if rules.is_some_and(|rules| rules.identifiers.contains(&name)) {
+        Hint::Identifier
+    } else {
+        nearest_name(name, names()).map_or(Hint::None, |near| Hint::Name(near.to_owned()))
+    };
+    let valid = names().map(|name| Path::Field(&path, name).to_string()).collect();
+    FaultKind::Unknown { valid, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Compiler;
+    use super::super::faults::Fault;
+    use super::*;
+    use crate::constraint::{Bound, Constraint};
+    use crate::text::shorten;
+    use serde_json::json;
+
+    fn faults(schema: Value, constraints: &[Constraint], value: Value) -> Vec<String> {
+        let mut compiler = Compiler::default();
+        let mut shape = compiler.schema(&schema);
+        compiler.constrain(&mut shape, constraints);
+        assert_eq!(compiler.problems, Vec::<String>::new());
+        let mut faults = Faults::default();
+        shape.check(&value, Path::Root("x"), &Shapes::new(), &mut faults);
+        faults
+            .into_vec()
+            .into_iter()
+            .map(|Fault { path, kind }| match kind {
+                FaultKind::Type { expected, actual } => format!("{path}: {expected}, not {actual}"),
+                FaultKind::Missing { .. } => format!("{path}: missing"),
+                FaultKind::Unknown { hint, .. } => format!("{path}: unknown {hint:?}"),
+                FaultKind::ReadOnly => format!("{path}: read-only"),
+                FaultKind::Value { expectation } => format!("{path} {expectation}"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn types_are_checked_by_the_schema() {
+        // REQ-RQ-07
+        for (schema, value, expected) in [
+            (json!({"type": "string"}), json!("a"), None),
+            (json!({"type": "string"}), json!(1), Some("x: string, not number")),
+            (json!({"type": "integer"}), json!(1), None),
+            (json!({"type": "integer"}), json!(1.5), Some("x: integer, not number")),
+            (json!({"type": "integer", "format": "uint8"}), json!(256), Some("x must be 0 to 255")),
+            (json!({"type": "number"}), json!(1), None),
+            (json!({"type": ["string", "null"]}), json!(null), None),
+            (json!({"type": "string"}), json!(null), Some("x: string, not null")),
+            (
+                json!({"type": "array", "items": {"type": "string"}}),
+                json!(["a", 2]),
+                Some("x[1]: string, not number"),
+            ),
+            (json!({"enum": ["a", "b"]}), json!("c"), Some("x must be one of: a, b")),
+            (json!(true), json!({"any": "thing"}), None),
+        ] {
+            let found = faults(schema.clone(), &[], value.clone());
+            assert_eq!(found.first().map(String::as_str), expected, "{schema} {value}");
+        }
+    }
+
+    #[test]
+    fn nested_faults_are_named_by_path() {
+        let schema = json!({
+            "type": "object",
+            "properties": {"owner": {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}},
+        });
+        assert_eq!(
+            faults(schema.clone(), &[], json!({"owner": {"nmae": "Ada"}})),
+            ["x.owner.nmae: unknown Name(\"name\")", "x.owner.name: missing"]
+        );
+        assert_eq!(faults(schema, &[], json!({"owner": {"name": "Ada"}})), Vec::<String>::new());
+    }
+
+    #[test]
+    fn constraints_say_what_they_want() {
+        let text = json!({"type": "string"});
+        let number = json!({"type": "integer"});
+        for (schema, constraint, value, expected) in [
+            (
+                &text,
+                Constraint::MinLength(2),
+                json!("é"),
+                "x must have 2 or more characters, has 1",
+            ),
+            (&text, Constraint::MaxLength(1), json!("ab"), "x must have up to 1 characters, has 2"),
+            (&text, Constraint::Pattern("^a$"), json!("b"), "x must match the pattern '^a$'"),
+            (&number, Constraint::Minimum(Bound::Int(3)), json!(2), "x must be 3 or more"),
+            (&number, Constraint::Maximum(Bound::Int(3)), json!(4), "x must be up to 3"),
+        ] {
+            assert_eq!(faults(schema.clone(), &[constraint], value), [expected]);
+        }
+    }
+
+    #[test]
+    fn the_tagged_variant_tells_what_is_wrong() {
+        let schema = json!({"oneOf": [
+            {"type": "object", "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["kind", "radius"]},
+            {"type": "object", "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["kind", "side"]},
+        ]});
+        assert_eq!(
+            faults(schema.clone(), &[], json!({"kind": "square", "side": "1"})),
+            ["x.side: number, not string"]
+        );
+        assert_eq!(
+            faults(schema, &[], json!({"kind": "circle", "radius": 1})),
+            Vec::<String>::new()
+        );
+    }
+
+    #[test]
+    fn a_recursive_union_does_not_hold_the_adapter() {
+        let mut compiler = Compiler::default();
+        let key = compiler.schema(&json!({"anyOf": [
+            {"type": "integer"},
+            {"type": "array", "items": {"$ref": "#/$defs/Key"}},
+            {"type": "array", "items": {"$ref": "#/$defs/Key"}, "minItems": 1},
+        ]}));
+        let shapes = Shapes::from([("Key".into(), key.clone())]);
+        let mut value = json!(true);
+        for _ in 0..31 {
+            value = json!([value]);
+        }
+        let mut faults = Faults::default();
+        key.check(&value, Path::Root("x"), &shapes, &mut faults);
+        assert!(!faults.is_empty());
+    }
+
+    #[test]
+    fn long_and_odd_names_are_shortened() {
+        assert_eq!(shorten("a\nb"), "a?b");
+        assert_eq!(shorten(&"x".repeat(70)).chars().count(), 65);
+    }
+}

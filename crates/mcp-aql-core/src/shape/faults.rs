@@ -1,0 +1,147 @@
+//! The faults of a value, with their paths.
+
+use std::fmt;
+
+use crate::text::shorten;
+
+/// A fault of a value and its path.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fault {
+    /// The dotted path inside the parameter: `metadata.owner`, `tags[2]`.
+    pub path: String,
+    pub(crate) kind: FaultKind,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum FaultKind {
+    /// The JSON type is wrong.
+    Type { expected: String, actual: &'static str },
+    /// A nested object lacks a required field.
+    Missing { expected: String },
+    /// An object has no such field.
+    Unknown { valid: Vec<String>, hint: Hint },
+    /// Only the adapter may set the field.
+    ReadOnly,
+    /// The value violates a constraint. The text completes the sentence "Parameter 'x' …".
+    Value { expectation: String },
+}
+
+/// The most likely intention behind an unknown name.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Hint {
+    None,
+    /// Another field.
+    Name(String),
+    /// The identifier that belongs beside `input`.
+    Identifier,
+}
+
+/// The path from a parameter to a value inside it. It is only formatted for a fault.
+#[derive(Clone, Copy)]
+pub enum Path<'a> {
+    /// A parameter.
+    Root(&'a str),
+    /// A field of the value at a path.
+    Field(&'a Path<'a>, &'a str),
+    /// An item of the list at a path.
+    Item(&'a Path<'a>, usize),
+}
+
+impl fmt::Display for Path<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Root(name) => formatter.write_str(&shorten(name)),
+            Self::Field(parent, name) => write!(formatter, "{parent}.{}", shorten(name)),
+            Self::Item(parent, index) => write!(formatter, "{parent}[{index}]"),
+        }
+    }
+}
+
+/// The faults of a value, up to a maximum number of faults and steps.
+///
+/// A union tries its variants in order, so a recursive union can take exponentially many steps for a small
+/// value. The maximum is far above the steps of other requests within the limits.
+#[derive(Debug)]
+pub struct Faults {
+    list: Vec<Fault>,
+    steps: u32,
+    /// Whether a variant fits, while it is tried. Faults are not stored meanwhile.
+    trial: Option<bool>,
+}
+
+/// The maximum number of reported faults.
+const MAX_FAULTS: usize = 20;
+const MAX_STEPS: u32 = 4_000_000;
+
+impl Default for Faults {
+    fn default() -> Self {
+        Self { list: Vec::new(), steps: MAX_STEPS, trial: None }
+    }
+}
+
+impl Faults {
+    /// Returns the faults.
+    pub fn into_vec(self) -> Vec<Fault> {
+        self.list
+    }
+
+    /// Returns whether the value has no fault.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    pub(super) fn push(&mut self, path: Path<'_>, kind: FaultKind) {
+        self.push_with(path, || kind);
+    }
+
+    /// Adds a fault, which is only described if it will be reported.
+    pub(super) fn push_with(&mut self, path: Path<'_>, kind: impl FnOnce() -> FaultKind) {
+        if let Some(fits) = &mut self.trial {
+            *fits = false;
+        } else if !self.is_full() {
+            self.list.push(Fault { path: path.to_string(), kind: kind() });
+        }
+    }
+
+    /// Whether no further fault will be reported.
+    pub(super) fn is_full(&self) -> bool {
+        self.trial == Some(false) || self.list.len() >= MAX_FAULTS
+    }
+
+    /// The number of faults so far, to detect new ones.
+    pub(super) fn count(&self) -> usize {
+        self.list.len() + usize::from(self.trial == Some(false))
+    }
+
+    /// Whether the maximum number of steps is reached.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.steps == 0
+    }
+
+    /// Counts a step. Returns `false`, and adds a fault, if the maximum is reached.
+    pub(super) fn step(&mut self, path: Path<'_>) -> bool {
+        if self.steps > 1 {
+            self.steps -= 1;
+            return true;
+        }
+        if self.steps == 1 {
+            self.steps = 0;
+            let expectation = "is too intricate to be checked: make it simpler".to_owned();
+            self.list
+                .push(Fault { path: path.to_string(), kind: FaultKind::Value { expectation } });
+        }
+        if let Some(fits) = &mut self.trial {
+            *fits = false;
+        }
+        false
+    }
+
+    /// Whether `check` finds no fault. Its steps count.
+    pub(super) fn fits(&mut self, check: impl FnOnce(&mut Self)) -> bool {
+        let outer = self.trial.replace(true);
+        check(self);
+        let fits = self.trial == Some(true);
+        self.trial = outer;
+        fits
+    }
+}

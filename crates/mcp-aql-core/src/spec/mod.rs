@@ -1,0 +1,18 @@
+//! The static tables of operations: validation, routing, introspection, documentation and examples
+//! all read them.
+
+mod danger;
+mod input;
+mod parameter;
+mod returns;
+mod schema;
+mod state;
+mod unused;
+
+pub use danger::{DangerSpec, LifecycleSpec};
+pub use input::{ElementSpec, InputFieldSpec, InputSpec, Merge};
+pub use parameter::{DefaultSpec, ParameterSpec, ParameterType, optional, required};
+pub use returns::ReturnsSpec;
+pub use schema::SchemaFn;
+pub use state::{SharedState, StateSpec};
+pub(crate) use unused::Unused;

@@ -1,0 +1,88 @@
+//! A store for tests that runs a hook before each access.
+
+use chrono::{DateTime, Utc};
+
+use super::{Change, MemoryStore, Record, Store, StoreError};
+use crate::future::BoxFuture;
+
+/// An access to a [`Hooked`] store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reads one record.
+    Get,
+    /// Reads several records.
+    List,
+    /// Changes records.
+    Write,
+}
+
+/// Runs before each access.
+pub trait Hook: Send + Sync + 'static {
+    /// Held until the access completes.
+    type Held: Send;
+
+    /// Prepares an access. An error makes the access fail without reaching the store.
+    fn before(&self, access: Access)
+    -> impl Future<Output = Result<Self::Held, StoreError>> + Send;
+}
+
+/// A hook that does nothing.
+impl Hook for () {
+    type Held = ();
+
+    async fn before(&self, _: Access) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+/// Keeps records in memory, and runs a hook before each access. Purging does not count as an access.
+#[derive(Debug, Default)]
+pub struct Hooked<H> {
+    kept: MemoryStore,
+    /// The hook.
+    pub hook: H,
+}
+
+impl<H> Hooked<H> {
+    /// Creates a store in memory with a hook.
+    pub fn new(hook: H) -> Self {
+        Self { kept: MemoryStore::default(), hook }
+    }
+}
+
+impl<H: Hook> Store for Hooked<H> {
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        Box::pin(async move {
+            let _held = self.hook.before(Access::Get).await?;
+            self.kept.get(collection, key).await
+        })
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        Box::pin(async move {
+            let _held = self.hook.before(Access::List).await?;
+            self.kept.list(collection, group, after, limit).await
+        })
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        Box::pin(async move {
+            let _held = self.hook.before(Access::Write).await?;
+            self.kept.write(changes).await
+        })
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        self.kept.purge(now)
+    }
+}

@@ -1,0 +1,294 @@
+//! State that must outlive a call or a process: confirmation tokens, counters, executions, blocks.
+//!
+//! A [`Store`] keeps small JSON records by collection and key. It changes several of them atomically,
+//! each only if it still has the version that the writer read. The meaning of the records is defined
+//! above the store, once for all stores: a token is used once because only one writer finds it unused.
+//!
+//! ```
+//! use mcp_aql::store::{Change, Expected, MemoryStore, NewRecord, Store};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), mcp_aql::store::StoreError> {
+//! let store = MemoryStore::default();
+//! let claim = || Change::put("claims", "seat-7", Expected::Absent, NewRecord::new("\"Ada\""));
+//! assert!(store.write(vec![claim()]).await?);
+//! assert!(!store.write(vec![claim()]).await?, "the seat is taken");
+//! assert_eq!(store.get("claims", "seat-7").await?.map(|record| record.value), Some("\"Ada\"".into()));
+//! # Ok(()) }
+//! ```
+//!
+//! # Which store?
+//!
+//! | | records survive | for | feature |
+//! |---|---|---|---|
+//! | [`MemoryStore`] | nothing: they end with the process | tests, and adapters whose state may be lost | – |
+//! | `SqliteStore` | the process and the machine's restart | one process, or several on one machine | `sqlite` |
+//! | `PostgresStore` | as configured on the server | processes on several machines, behind a load balancer | `postgres` |
+//!
+//! # A custom store
+//!
+//! Any storage that can change several records in one transaction can implement [`Store`]. Its users rely
+//! on these guarantees:
+//!
+//! - **All or nothing.** No reader sees a [`write`](Store::write) with several changes half done, not even
+//!   after a crash. The expectations of the changes still hold when the changes are made: if several
+//!   writers expect the same version of a record, exactly one of them receives `true`. Reading first and
+//!   writing afterwards is not enough, unless no other process can write in between.
+//! - **`true` is durable.** Every later [`get`](Store::get), in every process that shares the store,
+//!   returns the record that was acknowledged.
+//! - **Versions are unique.** A record that is removed and created again does not reuse a version.
+//!   Otherwise, a writer with an old version would match it by accident. One counter for the whole
+//!   store is enough.
+//! - **All texts are valid.** Keys may contain U+0000, values can have several hundred kilobytes, and
+//!   [`list`](Store::list) orders keys by their bytes. Call [`Change::check`] before you write.
+//! - **Expiry only permits deletion.** [`get`](Store::get) and [`list`](Store::list) return expired
+//!   records until [`purge`](Store::purge) deletes those that expired *before* the given time.
+//! - **Errors keep these guarantees.** After an error, either all changes of a `write` were made, or none.
+
+#[cfg(any(test, feature = "test-util"))]
+pub mod hooked;
+mod memory;
+use std::collections::HashSet;
+use std::error::Error;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+
+pub use memory::MemoryStore;
+
+use crate::future::BoxFuture;
+
+/// Set once the store is prepared. Shared by all users of the store.
+pub(crate) type Ready = tokio::sync::OnceCell<()>;
+
+/// Keeps records. Clones of an adapter share one store. With a database, several processes can share it.
+///
+/// Every method may be called from many tasks at once. A [`write`](Self::write) is atomic. Once it has
+/// returned `true`, it is as durable as the store itself.
+pub trait Store: Send + Sync + 'static {
+    /// Prepares the store: creates or migrates its storage. Called before any other method, once per
+    /// process.
+    fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    /// Returns the record, even if it has expired; the reader decides what expiry means.
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>>;
+
+    /// Returns the records of a collection, or of one group in it, ordered by key: up to `limit` records
+    /// after the key `after`. A damaged record must not hide others. It may be returned with a value that is
+    /// not JSON.
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>>;
+
+    /// Makes all the changes, or returns `false` and makes none if a record does not match the expectation
+    /// of its change. A call has at most one change per record, and names are limited in length; see
+    /// [`Change::check`].
+    ///
+    /// After an error, or when the future is dropped, either all changes were made or none.
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>>;
+
+    /// Deletes records that expired before `now`, in all collections. Returns their number.
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>>;
+
+    /// Returns whether all records end with the process. An adapter that starts to serve warns about
+    /// settings that need a durable store.
+    fn is_fleeting(&self) -> bool {
+        false
+    }
+}
+
+impl<S: Store + ?Sized> Store for Arc<S> {
+    fn prepare(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        (**self).prepare()
+    }
+
+    fn get<'a>(
+        &'a self,
+        collection: &'a str,
+        key: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Record>, StoreError>> {
+        (**self).get(collection, key)
+    }
+
+    fn list<'a>(
+        &'a self,
+        collection: &'a str,
+        group: Option<&'a str>,
+        after: Option<&'a str>,
+        limit: usize,
+    ) -> BoxFuture<'a, Result<Vec<Record>, StoreError>> {
+        (**self).list(collection, group, after, limit)
+    }
+
+    fn write(&self, changes: Vec<Change>) -> BoxFuture<'_, Result<bool, StoreError>> {
+        (**self).write(changes)
+    }
+
+    fn purge(&self, now: DateTime<Utc>) -> BoxFuture<'_, Result<u64, StoreError>> {
+        (**self).purge(now)
+    }
+
+    fn is_fleeting(&self) -> bool {
+        (**self).is_fleeting()
+    }
+}
+
+/// A stored record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// The record's name within the collection.
+    pub key: String,
+    /// JSON text.
+    pub value: String,
+    /// The version, unique among all versions of all records of the store. Every change assigns a new one.
+    pub version: u64,
+    /// The group that the record can be listed by.
+    pub group: Option<String>,
+    /// The time after which the record may be deleted, in whole microseconds.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+/// A record to store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewRecord {
+    /// JSON text.
+    pub value: String,
+    /// The group that the record can be listed by.
+    pub group: Option<String>,
+    /// The time after which the record may be deleted, with a precision of microseconds.
+    pub expires_at: Option<DateTime<Utc>>,
+}
+
+impl NewRecord {
+    /// Creates a record that stays until it is removed.
+    pub fn new(value: impl Into<String>) -> Self {
+        Self { value: value.into(), group: None, expires_at: None }
+    }
+
+    /// Sets the group that the record can be listed by.
+    #[must_use]
+    pub fn group(mut self, group: impl Into<String>) -> Self {
+        self.group = Some(group.into());
+        self
+    }
+
+    /// Sets the time after which the record may be deleted.
+    #[must_use]
+    pub fn expires_at(mut self, at: DateTime<Utc>) -> Self {
+        self.expires_at = Some(at);
+        self
+    }
+}
+
+/// The state of a record that a change requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// The record does not exist.
+    Absent,
+    /// The record has this version.
+    Version(u64),
+    /// Any state.
+    Any,
+}
+
+/// One change of a record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The collection.
+    pub collection: String,
+    /// The record's name within it.
+    pub key: String,
+    /// The state that the record must have.
+    pub expected: Expected,
+    /// The new record; `None` removes the record.
+    pub record: Option<NewRecord>,
+}
+
+impl Change {
+    /// Creates a change that stores a record.
+    pub fn put(
+        collection: impl Into<String>,
+        key: impl Into<String>,
+        expected: Expected,
+        record: NewRecord,
+    ) -> Self {
+        Self { collection: collection.into(), key: key.into(), expected, record: Some(record) }
+    }
+
+    /// Creates a change that removes a record.
+    pub fn remove(
+        collection: impl Into<String>,
+        key: impl Into<String>,
+        expected: Expected,
+    ) -> Self {
+        Self { collection: collection.into(), key: key.into(), expected, record: None }
+    }
+
+    /// Checks whether a store can make these changes in one call. Every store calls this first.
+    ///
+    /// # Errors
+    /// A name is longer than [`MAX_KEY_BYTES`] or [`MAX_NAME_BYTES`], or two changes concern the same
+    /// record.
+    pub fn check(changes: &[Self]) -> Result<(), StoreError> {
+        let mut seen = HashSet::new();
+        for change in changes {
+            let group = change.record.as_ref().and_then(|record| record.group.as_deref());
+            for (what, name, most) in [
+                ("collection", &*change.collection, MAX_NAME_BYTES),
+                ("key", &*change.key, MAX_KEY_BYTES),
+                ("group", group.unwrap_or_default(), MAX_NAME_BYTES),
+            ] {
+                let length = name.len();
+                if length > most {
+                    let message =
+                        format!("a {what} has {length} bytes: at most {most} are allowed");
+                    return Err(StoreError::failed(message));
+                }
+            }
+            if !seen.insert((&change.collection, &change.key)) {
+                return Err(StoreError::failed("two changes of the same record in one call"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The maximum length of a record's key, in bytes.
+pub const MAX_KEY_BYTES: usize = 512;
+/// The maximum length of the name of a collection or a group, in bytes.
+pub const MAX_NAME_BYTES: usize = 256;
+
+/// An error of a store. Its text is for the log, not for clients.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database, file or connection failed.
+    #[error("the store failed: {0}")]
+    Failed(#[source] Box<dyn Error + Send + Sync>),
+    /// The stored data cannot be read by this version.
+    #[error("{0}")]
+    Unreadable(String),
+}
+
+impl StoreError {
+    /// Wraps an error of another library.
+    pub fn failed(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed(cause.into())
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl crate::table::IntoOperationError for StoreError {
+    fn into_operation_error(self) -> crate::OperationError {
+        crate::OperationError::internal(self)
+    }
+}

@@ -1,0 +1,44 @@
+//! Text that is safe to repeat in messages: names that clients send, and texts of errors.
+
+mod internals;
+
+pub use internals::leaks_internals;
+pub(crate) use internals::screened;
+
+/// Returns a name that a client sent in a form that is safe to repeat in a message: at most 64
+/// characters, all of them letters, digits or signs that names contain.
+pub fn clean(name: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if name.len() <= 64 && name.bytes().all(plain) {
+        return name.to_owned();
+    }
+    let name: String = shorten(name)
+        .chars()
+        .map(|each| if each.is_alphanumeric() || "_-.[]…".contains(each) { each } else { '?' })
+        .collect();
+    // A parameter may be named `TypeError`, which would look like a leaked error class.
+    if leaks_internals(&name) { name.to_lowercase() } else { name }
+}
+
+/// Returns at most 64 characters of a text that a client sent, without control characters.
+pub(crate) fn shorten(name: &str) -> String {
+    const MAX_CHARACTERS: usize = 64;
+    let mut text: String = name
+        .chars()
+        .take(MAX_CHARACTERS)
+        .map(|each| if each.is_control() { '?' } else { each })
+        .collect();
+    if name.chars().nth(MAX_CHARACTERS).is_some() {
+        text.push('…');
+    }
+    text
+}
+
+/// Whether two texts are equal, for constants.
+pub const fn const_eq(left: &[u8], right: &[u8]) -> bool {
+    match (left, right) {
+        ([], []) => true,
+        ([first, left @ ..], [other, right @ ..]) => *first == *other && const_eq(left, right),
+        _ => false,
+    }
+}

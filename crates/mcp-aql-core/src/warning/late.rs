@@ -1,0 +1,11 @@
+//! Warnings that are known once the reply is written.
+
+use std::fmt;
+
+use super::Warning;
+
+/// A warning that is known once the reply is written.
+pub trait LateWarning: fmt::Debug + Send + Sync {
+    /// Returns the warning, if there is a reason for one.
+    fn warning(&self) -> Option<Warning>;
+}

@@ -1,0 +1,144 @@
+//! Results of aggregates (REQ-AGG-04).
+
+use mcp_aql_protocol::ErrorCode;
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::model::Table;
+use super::plan::{Aggregate, Function};
+use super::value::{Scalar, ValueKind};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::text::clean;
+
+/// The maximum number of groups of an aggregate.
+pub(crate) const MAX_GROUPS: usize = 10_000;
+
+/// The error for a `group_by` with too many groups.
+pub(crate) fn too_many_groups(label: &str) -> OperationError {
+    let label = clean(label);
+    OperationError::new(
+        ErrorCode::ValidationInvalidValue,
+        format!(
+            "Parameter 'aggregate.{label}' makes more than {MAX_GROUPS} groups: filter first, or \
+             group by another field"
+        ),
+    )
+    .with_detail("param_name", format!("aggregate.{label}"))
+    .with_detail("limit", MAX_GROUPS)
+}
+
+/// The results of all aggregates by label: `data.aggregations`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Aggregations(Vec<(String, Computed)>);
+
+/// The result of one aggregate.
+#[derive(Debug, Clone, PartialEq)]
+enum Computed {
+    /// Over all rows.
+    Whole(Values),
+    /// For each group.
+    Groups(Vec<(String, Values)>),
+}
+
+/// The values of an aggregate's functions: a single value, or an object keyed by function (choice
+/// G-06).
+#[derive(Debug, Clone, PartialEq)]
+struct Values(Vec<(&'static str, Scalar)>);
+
+impl Aggregations {
+    /// Adds the result of an aggregate: for each group its key, or [`Scalar::Null`] for rows
+    /// without a value, and the values of the aggregate's functions in order. Without `group_by`
+    /// there is one group.
+    pub fn add(
+        &mut self,
+        aggregate: &Aggregate,
+        groups: Vec<(Scalar, Vec<Scalar>)>,
+        table: &Table,
+    ) {
+        let values = |values: Vec<Scalar>| {
+            let names = aggregate.functions.iter().map(|function| function.name());
+            Values(names.zip(values).collect())
+        };
+        let computed = match aggregate.group_by.and_then(|place| table.field(place)) {
+            None => {
+                let of_none = || aggregate.functions.iter().map(|it| of_no_rows(*it)).collect();
+                let whole = groups.into_iter().next().map_or_else(of_none, |(_, whole)| whole);
+                Computed::Whole(values(whole))
+            }
+            Some(field) => {
+                let mut groups = groups;
+                groups.sort_by(|(left, _), (right, _)| match (left, right) {
+                    (Scalar::Text(left), Scalar::Text(right))
+                        if field.kind == ValueKind::Choice =>
+                    {
+                        field.rank(left).cmp(&field.rank(right))
+                    }
+                    _ if left.is_null() || right.is_null() => left.is_null().cmp(&right.is_null()),
+                    _ => left.order(right),
+                });
+                let groups = groups.into_iter().map(|(key, each)| (key_of(&key), values(each)));
+                Computed::Groups(groups.collect())
+            }
+        };
+        self.0.push((aggregate.label.clone(), computed));
+    }
+}
+
+/// The value of a function over no rows.
+pub(crate) fn of_no_rows(function: Function) -> Scalar {
+    match function {
+        Function::Count | Function::Sum(_) => Scalar::Int(0),
+        Function::Avg(_) | Function::Min(_) | Function::Max(_) => Scalar::Null,
+    }
+}
+
+/// The name of a group. Rows without a value form the group `null`; the text `null` is quoted.
+fn key_of(key: &Scalar) -> String {
+    match key {
+        Scalar::Null => "null".to_owned(),
+        Scalar::Text(text) if text.trim_matches('"') == "null" => format!("\"{text}\""),
+        Scalar::Text(text) => text.clone().into_owned(),
+        Scalar::Bool(value) => value.to_string(),
+        Scalar::Int(value) => value.to_string(),
+        Scalar::Float(value) => value.to_string(),
+        Scalar::Date(date) => date.to_string(),
+        Scalar::Instant(instant) => super::value::instant_text(instant),
+    }
+}
+
+impl Serialize for Aggregations {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (label, computed) in &self.0 {
+            map.serialize_entry(label, computed)?;
+        }
+        map.end()
+    }
+}
+
+impl Serialize for Computed {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Whole(values) => values.serialize(serializer),
+            Self::Groups(groups) => {
+                let mut map = serializer.serialize_map(Some(groups.len()))?;
+                for (key, values) in groups {
+                    map.serialize_entry(key, values)?;
+                }
+                map.end()
+            }
+        }
+    }
+}
+
+impl Serialize for Values {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if let [(_, value)] = self.0.as_slice() {
+            return value.serialize(serializer);
+        }
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, value) in &self.0 {
+            map.serialize_entry(name, value)?;
+        }
+        map.end()
+    }
+}

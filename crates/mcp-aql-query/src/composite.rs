@@ -1,0 +1,95 @@
+//! Queries as composite arguments of operations.
+
+use serde_json::Value;
+
+use super::capabilities::Capabilities;
+use super::entry::{QueryEntry, QueryParameter, QueryParams, QueryTable};
+use mcp_aql_core::argument::Argument;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::{
+    CompositeDescription, CompositeReader, CompositeSpec, CompositeTable, CompositeValue, Parameter,
+};
+use mcp_aql_core::paging::CursorKey;
+use mcp_aql_core::spec::ParameterSpec;
+
+/// The parameters that make a reply smaller, with the advice in the error for a reply that is too large.
+const REDUCTIONS: [(&str, &str); 3] = [
+    ("first", "a smaller 'first'"),
+    ("fields", "fewer 'fields'"),
+    ("include", "fewer sections in 'include'"),
+];
+
+/// A query argument of an operation.
+struct BoundQuery {
+    entry: QueryEntry,
+    key: CursorKey,
+    /// The capabilities of the backend, determined once.
+    capabilities: Capabilities,
+}
+
+impl CompositeSpec for QueryEntry {
+    fn bind(&self, key: &CursorKey) -> CompositeTable {
+        let table: QueryTable = (self.table)(&self.options);
+        let offered = |name: &str| table.parameters.iter().any(|parameter| parameter.name == name);
+        let reductions = REDUCTIONS.iter().filter(|(name, _)| offered(name));
+        let reductions = reductions.map(|(_, text)| *text).collect();
+        let capabilities = self.options.backend();
+        CompositeTable {
+            reader: Box::new(BoundQuery { entry: *self, key: key.clone(), capabilities }),
+            description: CompositeDescription {
+                details: table.details.into_iter().collect(),
+                computed: table.computed,
+                note: table.note,
+                example: table.example,
+                capabilities: table.capabilities,
+                reductions,
+            },
+            parameters: table.parameters.into_iter().map(parameter).collect(),
+            types: table.types,
+            problems: table.problems,
+        }
+    }
+}
+
+impl CompositeReader for BoundQuery {
+    fn read(
+        &self,
+        parameters: &mut [Argument],
+        keep: bool,
+    ) -> Result<CompositeValue, OperationError> {
+        let mut given = QueryParams {
+            values: Vec::with_capacity(parameters.len()),
+            key: &self.key,
+            capabilities: &self.capabilities,
+            warnings: Vec::new(),
+            open_paths: Vec::new(),
+        };
+        for argument in parameters {
+            let value = match &mut argument.value {
+                Some(value) if keep => Some(value.clone()),
+                value => value.take(),
+            };
+            given.values.extend(value.filter(|it| !it.is_null()).map(|it| (argument.name, it)));
+        }
+        let value = (self.entry.read)(&self.entry.options, &mut given)?;
+        let late_warnings = given.open_paths.into_iter().map(|open| open as _).collect();
+        Ok(CompositeValue { value, warnings: given.warnings, late_warnings })
+    }
+}
+
+fn parameter(table: QueryParameter) -> Parameter {
+    let spec = if table.required {
+        ParameterSpec::required::<Value>(table.name, "")
+    } else {
+        ParameterSpec::optional::<Value>(table.name, "")
+    };
+    Parameter {
+        name: table.name.into(),
+        spec,
+        shape: table.shape,
+        default: table.default,
+        input: None,
+        description: Some(table.description),
+        type_name: table.type_name,
+    }
+}

@@ -1,0 +1,113 @@
+//! Arguments that consist of several parameters, which are parsed together.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::capabilities::Capabilities;
+use super::options::QueryOptions;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::paging::CursorKey;
+use mcp_aql_core::projection::OpenPaths;
+use mcp_aql_core::shape;
+use mcp_aql_core::warning::Warning;
+
+/// An argument such as `CollectionQuery<T>` in an operation's table.
+#[derive(Clone, Copy)]
+pub struct QueryEntry {
+    pub(crate) options: QueryOptions,
+    pub(crate) table: fn(&QueryOptions) -> QueryTable,
+    pub(crate) read: fn(&QueryOptions, &mut QueryParams<'_>) -> Result<Prepared, OperationError>,
+}
+
+/// A parsed query with its type erased.
+pub(crate) type Prepared = Box<dyn Any + Send>;
+
+/// An argument type with several parameters: [`CollectionQuery`](super::CollectionQuery),
+/// [`Fields`](super::Fields), [`RelationshipQuery`](super::RelationshipQuery).
+pub trait QueryArgument: Send + Sized + 'static {
+    /// The parameters and their description for introspection.
+    fn table(options: &QueryOptions) -> QueryTable;
+
+    /// Parses the parameters of a call, whose names and JSON types are already validated.
+    ///
+    /// # Errors
+    /// All faults of the parameters, in one error.
+    fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError>;
+}
+
+/// The values of an argument's parameters in a call. `null` counts as missing.
+#[derive(Debug)]
+pub struct QueryParams<'a> {
+    pub(crate) values: Vec<(&'static str, Value)>,
+    pub(crate) key: &'a CursorKey,
+    /// The capabilities of the backend.
+    pub(crate) capabilities: &'a Capabilities,
+    /// The warnings for the reply.
+    pub(crate) warnings: Vec<Warning>,
+    /// Paths that may be missing from the reply.
+    pub(crate) open_paths: Vec<Arc<OpenPaths>>,
+}
+
+impl QueryParams<'_> {
+    /// Removes and returns the value of a parameter.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        let place = self.values.iter().position(|(known, _)| *known == name)?;
+        Some(self.values.swap_remove(place).1)
+    }
+}
+
+/// The parameters of an argument and their description for introspection.
+#[derive(Debug, Default)]
+pub struct QueryTable {
+    pub(crate) parameters: Vec<QueryParameter>,
+    /// Types that the parameters refer to and that have no Rust type.
+    pub(crate) types: Vec<(String, shape::Members)>,
+    /// Members of the operation's details, such as `aggregation_support`.
+    pub(crate) details: BTreeMap<&'static str, shape::Members>,
+    pub(crate) computed: Vec<shape::Members>,
+    /// A sentence for the operation's description about unsupported controls.
+    pub(crate) note: Option<String>,
+    /// The parameters of an example call that combines the controls, as JSON text.
+    pub(crate) example: Option<String>,
+    /// Capabilities to list in `_protocol`.
+    pub(crate) capabilities: Vec<&'static str>,
+    /// Problems to report when the adapter is built.
+    pub(crate) problems: Vec<String>,
+}
+
+/// One parameter of an argument.
+#[derive(Debug)]
+pub(crate) struct QueryParameter {
+    pub(crate) name: &'static str,
+    pub(crate) required: bool,
+    pub(crate) description: String,
+    /// The shape of the value.
+    pub(crate) shape: shape::Shape,
+    /// The name of the type, if the shape does not determine it.
+    pub(crate) type_name: Option<String>,
+    pub(crate) default: Option<Value>,
+}
+
+impl QueryEntry {
+    /// An argument of type `Q` with these options.
+    pub const fn of<Q: QueryArgument>(options: QueryOptions) -> Self {
+        Self { options, table: Q::table, read: read::<Q> }
+    }
+}
+
+fn read<Q: QueryArgument>(
+    options: &QueryOptions,
+    given: &mut QueryParams<'_>,
+) -> Result<Prepared, OperationError> {
+    Q::read(options, given).map(|query| Box::new(query) as Prepared)
+}
+
+impl fmt::Debug for QueryEntry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("QueryEntry").field("options", &self.options).finish_non_exhaustive()
+    }
+}

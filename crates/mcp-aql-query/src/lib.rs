@@ -1,0 +1,83 @@
+//! Collection queries: the query language, its executors and the argument types of operations.
+//!
+//! | to … | see |
+//! |---|---|
+//! | enable queries of a type | [`Resource`](derive@Resource), [`computed_fields`](macro@computed_fields) |
+//! | accept a query | [`CollectionQuery`], [`Fields`] |
+//! | answer it from rows in memory | [`CollectionQuery::run`] |
+//! | answer it yourself | [`CollectionQuery::plan`], [`CollectionQuery::answer`], [`plan`] |
+//! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
+//! | keep cursors valid across restarts | [`CursorKey`] |
+//!
+//! Authors of adapters use this crate as `mcp_aql::query`, with the feature `query` of `mcp-aql`.
+
+// Generated code names the runtime as `mcp_aql`, and the unit tests of this crate use the macros.
+#[cfg(test)]
+extern crate self as mcp_aql;
+
+mod aggregate;
+mod answer;
+mod applied;
+mod capabilities;
+mod capture;
+mod collection;
+mod column;
+mod columns;
+mod composite;
+mod cursor;
+mod description;
+mod entry;
+mod example;
+mod field_info;
+mod grouping;
+mod memory;
+mod model;
+mod model_builder;
+mod nested;
+mod options;
+pub mod plan;
+mod probe;
+mod read;
+mod relationships;
+mod resource;
+mod resource_spec;
+mod single;
+#[cfg(feature = "sql")]
+pub mod sql;
+mod text;
+mod value;
+
+pub use mcp_aql_core::paging::{CursorKey, Page, PageInfo};
+pub use mcp_aql_core::projection::Selection;
+pub use {
+    aggregate::Aggregations,
+    capabilities::Capabilities,
+    collection::CollectionQuery,
+    entry::{QueryArgument, QueryEntry, QueryParams, QueryTable},
+    field_info::FieldInfo,
+    memory::Row,
+    model::{Members, Model, Table},
+    options::{Control, QueryOptions, TextControl},
+    relationships::{
+        Direction, Edge, EdgesAt, Element, GraphEdge, GraphNode, GraphSections, RelationshipGraph,
+        RelationshipQuery, RelationshipRecord, RelationshipSource, Side,
+    },
+    resource::{ComputedFields, Identified, Resource},
+    resource_spec::{DefaultSort, FieldSpec, Preset, RelationshipType, ResourceSpec},
+    single::{Fields, Selected},
+    text::{Term, TextQuery, fold},
+    value::{Scalar, ValueKind},
+};
+
+#[doc = include_str!("macro_docs/resource.md")]
+pub use mcp_aql_derive::Resource;
+
+#[doc = include_str!("macro_docs/computed_fields.md")]
+pub use mcp_aql_derive::computed_fields;
+
+#[doc(hidden)]
+pub mod __private;
+#[cfg(test)]
+mod test_names;
+#[cfg(test)]
+pub use test_names::*;

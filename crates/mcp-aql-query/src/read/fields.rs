@@ -1,0 +1,198 @@
+//! Parses `fields` and `preset`.
+use mcp_aql_protocol::is_public_name;
+use serde_json::Value;
+
+use super::{QueryFaults, QuerySurface};
+use crate::entry::QueryParams;
+use crate::model::{ShownPath, Table};
+use mcp_aql_core::projection::{OpenPath, OpenPaths, Projection, ReportedFields, Selection};
+use mcp_aql_core::vocab::json_type;
+
+/// The kind of an operation's result, which determines the default fields (REQ-FLD-06).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ResultKind {
+    Single,
+    Collection,
+    Search,
+}
+
+/// The preset of a call that requests none.
+pub(crate) const fn default_preset(family: ResultKind) -> &'static str {
+    match family {
+        ResultKind::Single => "full",
+        ResultKind::Collection => "standard",
+        ResultKind::Search => "minimal",
+    }
+}
+
+/// The presets of every resource.
+const STANDARD: [&str; 3] = ["minimal", "standard", "full"];
+
+/// The maximum number of paths in a request.
+const MAX_PATHS: usize = 200;
+
+/// The presets of a resource.
+pub(crate) fn preset_names(table: &Table) -> Vec<&str> {
+    let own = table.presets.iter().map(|preset| preset.name);
+    STANDARD.into_iter().chain(own.filter(|name| !STANDARD.contains(name))).collect()
+}
+
+/// The selected fields, and whether the caller chose them.
+pub(crate) struct ParsedFields {
+    pub(crate) selection: Selection,
+    pub(crate) given: bool,
+}
+
+/// Parses `fields`, and `preset` if it is accepted.
+pub(crate) fn read_fields(
+    surface: &QuerySurface<'_>,
+    given: &mut QueryParams<'_>,
+    default: &str,
+    faults: &mut QueryFaults,
+) -> ParsedFields {
+    let fields = given.take("fields");
+    let preset = given.take("preset");
+    let asked = fields.is_some() || preset.is_some();
+    let mut selection = Selection {
+        reported: ReportedFields::Preset(String::new()),
+        projection: Projection::none(),
+        computed: Vec::new(),
+        open: None,
+    };
+    if let Some(Value::String(name)) = &preset {
+        add_preset(surface, "preset", name, &mut selection, faults);
+    }
+    match &fields {
+        Some(Value::String(name)) => add_preset(surface, "fields", name, &mut selection, faults),
+        Some(Value::Array(paths)) => add_paths(surface, paths, &mut selection, faults),
+        Some(other) => {
+            faults.wrong_type("fields", "string or array of string", json_type(other));
+        }
+        None if preset.is_none() => add_preset(surface, "fields", default, &mut selection, faults),
+        None => {}
+    }
+    selection.open = OpenPaths::of(&selection.projection);
+    given.open_paths.extend(selection.open.clone());
+    ParsedFields { selection, given: asked }
+}
+
+fn add_preset(
+    surface: &QuerySurface<'_>,
+    param: &str,
+    name: &str,
+    selection: &mut Selection,
+    faults: &mut QueryFaults,
+) {
+    let table = surface.table;
+    let names = preset_names(table);
+    if !names.contains(&name) {
+        faults.unknown(param, "preset", name, &names);
+        return;
+    }
+    selection.reported =
+        match std::mem::replace(&mut selection.reported, ReportedFields::Preset(String::new())) {
+            ReportedFields::Preset(known) if known.is_empty() || known == name => {
+                ReportedFields::Preset(name.to_owned())
+            }
+            ReportedFields::Preset(known) => ReportedFields::Paths(vec![known, name.to_owned()]),
+            ReportedFields::Paths(mut known) => {
+                known.push(name.to_owned());
+                ReportedFields::Paths(known)
+            }
+        };
+    match table.presets.iter().find(|preset| preset.name == name) {
+        Some(preset) => {
+            for path in preset.paths.iter().filter(|path| surface.selects(path)) {
+                add(surface, path, false, selection);
+            }
+        }
+        None if name == "minimal" => {
+            let searched = table.fields.iter().find(|field| field.search && !field.computed);
+            let id = table.id.and_then(|id| table.field(id));
+            let shown = id.into_iter().chain(searched).filter(|field| surface.selects(&field.path));
+            for field in shown {
+                selection.projection.add(&field.path, Projection::All);
+            }
+        }
+        // All stored fields: the row as it is, if the backend supports all of them.
+        None => selection.projection.join(surface.all_of("", &table.members)),
+    }
+}
+
+fn add_paths(
+    surface: &QuerySurface<'_>,
+    paths: &[Value],
+    selection: &mut Selection,
+    faults: &mut QueryFaults,
+) {
+    if paths.is_empty() || paths.len() > MAX_PATHS {
+        let what = format!("must name 1 to {MAX_PATHS} fields");
+        faults.refuse("fields", &what, "a preset, or a list of field paths");
+    }
+    let mut reported = match &selection.reported {
+        ReportedFields::Preset(name) if name.is_empty() => Vec::new(),
+        ReportedFields::Preset(name) => vec![name.clone()],
+        ReportedFields::Paths(paths) => paths.clone(),
+    };
+    for (index, path) in paths.iter().take(MAX_PATHS).enumerate() {
+        let param = format!("fields[{index}]");
+        let Some(path) = path.as_str() else {
+            faults.wrong_type(&param, "string", json_type(path));
+            continue;
+        };
+        let known = surface.selects(path) && is_path(path) && add(surface, path, true, selection);
+        if known {
+            reported.push(path.to_owned());
+        } else {
+            let valid = all_paths(surface);
+            let valid: Vec<_> = valid.iter().map(String::as_str).collect();
+            faults.unknown(&param, "field", path, &valid);
+        }
+    }
+    selection.reported = ReportedFields::Paths(reported);
+}
+
+/// Whether a text is a valid path (REQ-FLD-04). Names that the resource itself starts with an
+/// underscore, such as `_version`, are valid too.
+fn is_path(path: &str) -> bool {
+    path.split('.').all(|part| is_public_name(part.strip_prefix('_').unwrap_or(part)))
+}
+
+/// Adds the target of a path, if it exists.
+fn add(surface: &QuerySurface<'_>, path: &str, by_caller: bool, selection: &mut Selection) -> bool {
+    match surface.table.shown(path) {
+        Some(ShownPath::Stored) => {
+            let members = path
+                .split('.')
+                .try_fold(&surface.table.members, |members, name| members.known.get(name));
+            let part = members.map_or(Projection::All, |members| surface.all_of(path, members));
+            selection.projection.add(path, part);
+        }
+        Some(ShownPath::Open) => {
+            // Presets are defined by the author: a caller needs no warning if a row lacks a part of
+            // one.
+            let projection = if by_caller {
+                Projection::open(OpenPath::new(path, surface.table.members.near(path)))
+            } else {
+                Projection::All
+            };
+            selection.projection.add(path, projection);
+        }
+        Some(ShownPath::Computed(place)) => {
+            if !selection.computed.contains(&place) {
+                selection.computed.push(place);
+            }
+        }
+        None => return false,
+    }
+    true
+}
+
+/// All paths of a resource that can be selected.
+pub(crate) fn all_paths(surface: &QuerySurface<'_>) -> Vec<String> {
+    let computed = surface.table.fields.iter().filter(|field| field.computed);
+    let mut paths = surface.table.members.paths();
+    paths.extend(computed.map(|field| field.path.clone()));
+    paths.retain(|path| surface.selects(path));
+    paths
+}

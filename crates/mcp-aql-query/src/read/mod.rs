@@ -1,0 +1,189 @@
+//! Parses the parameters of a collection query into a plan, and reports all faults at once.
+
+mod aggregate;
+mod faults;
+mod fields;
+mod filter;
+mod map;
+mod operand;
+mod sort;
+mod surface;
+mod window;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+pub(crate) use faults::QueryFaults;
+pub(crate) use fields::{ResultKind, default_preset, preset_names, read_fields};
+pub(crate) use filter::operators;
+pub(crate) use map::read_map;
+pub(crate) use operand::noun;
+pub(crate) use surface::QuerySurface;
+
+use super::entry::QueryParams;
+use super::model::Table;
+use super::options::TextControl;
+use super::plan::{Aggregate, Plan, Seal, SortBy, SortKey};
+use super::text::TextQuery;
+use crate::applied::Applied;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::warning::{Severity, Warning};
+
+/// Parses a collection query.
+pub(crate) fn read_plan(
+    surface: &QuerySurface<'_>,
+    given: &mut QueryParams<'_>,
+) -> Result<Plan, OperationError> {
+    let mut faults = QueryFaults::default();
+    let table = surface.table;
+    let text = read_text(surface, given, &mut faults);
+    let filter_value = given.take("filter");
+    let filter = filter_value.as_ref().and_then(|value| filter::read(surface, value, &mut faults));
+    let sort = sort::read(surface, given, text.is_some(), &mut faults);
+    let search = surface.text() == TextControl::Required;
+    let selection = read_fields(
+        surface,
+        given,
+        default_preset(if search { ResultKind::Search } else { ResultKind::Collection }),
+        &mut faults,
+    );
+    let summary = read_summary(surface, given, &mut faults);
+    let items = summary.items;
+    let mut warnings = Vec::new();
+    let purpose = purpose(table, &sort.keys, text.as_ref());
+    let seal = Seal { key: given.key.clone(), purpose };
+    let paged = window::read(surface, given, &seal, &sort.keys, &mut warnings, &mut faults);
+    if let Some(error) = faults.into_error() {
+        return Err(error);
+    }
+    if !items {
+        let mut unused = paged.given;
+        unused.extend(sort.given.then_some("sort"));
+        unused.extend(selection.given.then_some("fields"));
+        if !unused.is_empty() {
+            warnings.push(unused_warning(&unused));
+        }
+    }
+    given.warnings.append(&mut warnings);
+    let applied = Applied {
+        terms: text.as_ref().map(TextQuery::reported),
+        filter: filter_value,
+        sort: if items { sort::applied(table, &sort.keys) } else { Vec::new() },
+        fields: items.then(|| selection.selection.reported.clone()),
+        ..if items { paged.applied } else { Applied::default() }
+    };
+    Ok(Plan {
+        text,
+        filter,
+        sort: sort.keys,
+        selection: Arc::new(selection.selection),
+        aggregate: summary.aggregate,
+        items,
+        window: paged.window,
+        count: surface.options.count && items,
+        applied: Arc::new(applied),
+        seal: Arc::new(seal),
+    })
+}
+
+/// The aggregates of a call, and whether it also asks for rows.
+struct Summary {
+    aggregate: Vec<Aggregate>,
+    items: bool,
+}
+
+fn read_summary(
+    surface: &QuerySurface<'_>,
+    given: &mut QueryParams<'_>,
+    faults: &mut QueryFaults,
+) -> Summary {
+    let aggregate = given.take("aggregate");
+    let include_items = given.take("include_items").and_then(|value| value.as_bool());
+    if include_items == Some(true) && aggregate.is_none() {
+        faults.refuse(
+            "include_items",
+            "goes with 'aggregate': leave it out, rows come back without it",
+            "only beside 'aggregate'",
+        );
+    }
+    let items = aggregate.is_none() || include_items == Some(true);
+    let aggregate = aggregate.map(|value| aggregate::read(surface, &value, faults));
+    Summary { aggregate: aggregate.unwrap_or_default(), items }
+}
+
+fn unused_warning(controls: &[&str]) -> Warning {
+    Warning::new(
+        "QUERY_CONTROL_UNUSED_WARNING",
+        format!(
+            "A summary has no rows for {}: add 'include_items': true to get them too",
+            controls.join(", ")
+        ),
+    )
+    .severity(Severity::Low)
+    .detail("controls", controls.to_vec())
+}
+
+fn read_text(
+    surface: &QuerySurface<'_>,
+    given: &mut QueryParams<'_>,
+    faults: &mut QueryFaults,
+) -> Option<TextQuery> {
+    let value = given.take("query")?;
+    let text = value.as_str().unwrap_or_default();
+    if surface.free_text() {
+        let query = TextQuery::free(text, MAX_TERMS);
+        if query.is_none() {
+            faults.refuse("query", "is blank", "a text to search for");
+        }
+        return query;
+    }
+    let query = TextQuery::read(text);
+    match &query {
+        None => {
+            faults.refuse("query", "has no word to search for", "a word or more");
+        }
+        Some(query) if query.terms.len() > MAX_TERMS => {
+            let what = format!("has more than {MAX_TERMS} different words: search for fewer");
+            faults.refuse("query", &what, format!("up to {MAX_TERMS} words"));
+        }
+        Some(_) => {}
+    }
+    query
+}
+
+/// The maximum number of search terms.
+pub(crate) const MAX_TERMS: usize = 32;
+
+/// The purpose to which cursors are bound: a resource, an order and a search text.
+fn purpose(table: &Table, keys: &[SortKey], text: Option<&TextQuery>) -> String {
+    let mut purpose = table.name.clone();
+    for key in keys {
+        purpose.push(if key.descending { '-' } else { '+' });
+        match key.by {
+            SortBy::Field(place) => {
+                purpose.push_str(table.field(place).map_or("", |field| field.path.as_str()));
+            }
+            SortBy::Score => {
+                if let Some(text) = text {
+                    purpose.push(' ');
+                    purpose.push_str(&text.purpose());
+                }
+            }
+        }
+    }
+    purpose
+}
+
+/// Returns the members of an object, or records a fault.
+fn object<'v>(
+    param: &str,
+    value: &'v Value,
+    faults: &mut QueryFaults,
+) -> Option<&'v Map<String, Value>> {
+    let object = value.as_object();
+    if object.is_none() {
+        faults.wrong_type(param, "object", mcp_aql_core::vocab::json_type(value));
+    }
+    object
+}

@@ -1,0 +1,141 @@
+//! Parses the operands of conditions.
+
+use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use mcp_aql_protocol::Format;
+use serde_json::Value;
+
+use super::QueryFaults;
+use crate::columns::instant_of;
+use crate::field_info::FieldInfo;
+use crate::plan::Test;
+use crate::value::{Scalar, ValueKind};
+use mcp_aql_core::constraint::has_format;
+use mcp_aql_core::vocab::json_type;
+
+/// The noun for a field's values in messages.
+pub(crate) fn noun(kind: ValueKind) -> &'static str {
+    match kind {
+        ValueKind::Boolean => "boolean",
+        ValueKind::Integer => "integer",
+        ValueKind::Number => "number",
+        ValueKind::Text | ValueKind::Choice => "string",
+        ValueKind::Date => "date such as '2031-05-06'",
+        ValueKind::Instant => "date-time such as '2031-05-06T07:00:00Z'",
+        ValueKind::Json => "any",
+    }
+}
+
+/// Parses a value to compare with a field.
+pub(super) fn read(
+    field: &FieldInfo,
+    param: &str,
+    value: &Value,
+    faults: &mut QueryFaults,
+) -> Option<Scalar> {
+    let scalar = match (field.kind, value) {
+        (ValueKind::Boolean, Value::Bool(value)) => Some(Scalar::Bool(*value)),
+        (ValueKind::Integer, Value::Number(number)) => {
+            let whole = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+            whole.or_else(|| whole_of(number.as_f64()?)).map(Scalar::Int)
+        }
+        (ValueKind::Number, Value::Number(number)) => {
+            number.as_f64().map(|number| Scalar::Float(number + 0.0))
+        }
+        (ValueKind::Text, Value::String(text)) => Some(Scalar::from(text.clone())),
+        (ValueKind::Choice, Value::String(text)) => {
+            if !field.choices.contains(text) {
+                let choices: Vec<_> = field.choices.iter().map(String::as_str).collect();
+                faults.unknown(param, "value", text, &choices);
+                return None;
+            }
+            Some(Scalar::from(text.clone()))
+        }
+        (ValueKind::Date, Value::String(text)) => day_of(text).map(Scalar::Date),
+        (ValueKind::Instant, Value::String(text)) => {
+            if field.list && day_of(text).is_some() {
+                let what = format!(
+                    "must be a {}: a date stands for a whole day, and the entries of a list are only \
+                     compared with one instant",
+                    noun(field.kind)
+                );
+                faults.refuse(param, &what, noun(field.kind));
+                return None;
+            }
+            let instant = Some(text).filter(|text| has_format(Format::DateTime, text));
+            instant.and_then(|text| instant_of(text)).map(Scalar::Instant)
+        }
+        _ => None,
+    };
+    if scalar.is_none() {
+        let is_text = matches!(value, Value::String(_));
+        let dated = matches!(field.kind, ValueKind::Date | ValueKind::Instant);
+        if is_text && dated {
+            let expected = noun(field.kind);
+            faults.refuse(param, &format!("must be a {expected}"), expected);
+        } else {
+            let actual = match value {
+                Value::Number(_) => "number",
+                other => json_type(other),
+            };
+            faults.wrong_type(param, noun(field.kind), actual);
+        }
+    }
+    scalar
+}
+
+/// A date compared with a field of instants: the whole day in UTC (REQ-ENC-04).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Day {
+    start: DateTime<Utc>,
+    /// The start of the next day.
+    end: DateTime<Utc>,
+}
+
+impl Day {
+    /// Parses a day, if the field holds a single instant.
+    pub(super) fn read(field: &FieldInfo, value: &Value) -> Option<Self> {
+        if field.kind != ValueKind::Instant || field.list {
+            return None;
+        }
+        let day = day_of(value.as_str()?)?;
+        let midnight = |day: NaiveDate| day.and_time(NaiveTime::MIN).and_utc();
+        Some(Self { start: midnight(day), end: midnight(day.succ_opt()?) })
+    }
+
+    /// Tests that the instant is on this day.
+    pub(super) fn within(&self) -> [Test; 2] {
+        [self.since(), self.until()]
+    }
+
+    /// Tests that the instant is on this day or later.
+    pub(super) fn since(&self) -> Test {
+        Test::Above { bound: Scalar::Instant(self.start), inclusive: true }
+    }
+
+    /// Tests that the instant is on a later day.
+    pub(super) fn after(&self) -> Test {
+        Test::Above { bound: Scalar::Instant(self.end), inclusive: true }
+    }
+
+    /// Tests that the instant is on an earlier day.
+    pub(super) fn before(&self) -> Test {
+        Test::Below { bound: Scalar::Instant(self.start), inclusive: false }
+    }
+
+    /// Tests that the instant is on this day or earlier.
+    pub(super) fn until(&self) -> Test {
+        Test::Below { bound: Scalar::Instant(self.end), inclusive: false }
+    }
+}
+
+/// Parses a calendar day in the protocol's only format.
+fn day_of(text: &str) -> Option<NaiveDate> {
+    has_format(Format::Date, text).then(|| text.parse().ok()).flatten()
+}
+
+/// Converts a float without a fraction to an integer: some JSON writers write `3.0`.
+#[expect(clippy::cast_possible_truncation, reason = "it has no fraction and is small enough")]
+fn whole_of(number: f64) -> Option<i128> {
+    const SAFE: f64 = 9_007_199_254_740_991.0;
+    (number.fract() == 0.0 && number.abs() <= SAFE).then_some(number as i128)
+}

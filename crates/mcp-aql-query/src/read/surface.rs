@@ -1,0 +1,114 @@
+//! The query capabilities of a resource in an operation.
+
+use crate::capabilities::Capabilities;
+use crate::field_info::FieldInfo;
+use crate::model::{Members, Table};
+use crate::options::{Control, QueryOptions, TextControl};
+use mcp_aql_core::projection::Projection;
+
+/// The query capabilities of a resource in an operation.
+pub(crate) struct QuerySurface<'a> {
+    pub(crate) table: &'a Table,
+    pub(crate) options: &'a QueryOptions,
+    capabilities: &'a Capabilities,
+}
+
+impl<'a> QuerySurface<'a> {
+    pub(crate) fn new(
+        table: &'a Table,
+        options: &'a QueryOptions,
+        capabilities: &'a Capabilities,
+    ) -> Self {
+        Self { table, options, capabilities }
+    }
+
+    /// Problems to report when the adapter is built.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let name = self.table.name();
+        let mut problems = self.table.problems.clone();
+        for key in &self.table.default_sort {
+            let field = self.table.find(key.field).and_then(|place| self.table.field(place));
+            if field.is_some_and(|field| !field.id && !self.sorts(field)) {
+                problems.push(format!(
+                    "resource `{name}`: `default_sort` names `{}`, which cannot be sorted by here: \
+                     mark it `sort`, and see that the backend can sort by it",
+                    key.field
+                ));
+            }
+        }
+        let known_names = self.capabilities.problems().iter();
+        problems.extend(known_names.map(|problem| format!("the backend of `{name}`: {problem}")));
+        if self.options.text == TextControl::Required && self.text() == TextControl::None {
+            problems.push(format!(
+                "an operation searches `{name}` and nothing can be searched: mark a field \
+                 `#[resource(search)]`, and see that the backend can search it"
+            ));
+        }
+        problems
+    }
+
+    pub(crate) fn has(&self, control: Control) -> bool {
+        let table = self.table;
+        let any = |wanted: &dyn Fn(&FieldInfo) -> bool| table.fields.iter().any(wanted);
+        !self.options.without.contains(&control)
+            && match control {
+                Control::Filter => any(&|field| self.filters(field)),
+                Control::Sort => any(&|field| self.sorts(field)),
+                Control::Fields => true,
+                Control::Aggregate => self.capabilities.can_aggregate(),
+            }
+    }
+
+    /// Whether the parameter `query` exists, and whether it is required.
+    pub(crate) fn text(&self) -> TextControl {
+        let searched = self.table.fields.iter().any(|field| field.search);
+        if searched && self.capabilities.can_search() {
+            self.options.text
+        } else {
+            TextControl::None
+        }
+    }
+
+    /// Whether the search text is passed on as it was written.
+    pub(crate) fn free_text(&self) -> bool {
+        self.capabilities.has_free_text()
+    }
+
+    pub(crate) fn filters(&self, field: &FieldInfo) -> bool {
+        field.filter && self.capabilities.can_filter(&field.path)
+    }
+
+    pub(crate) fn sorts(&self, field: &FieldInfo) -> bool {
+        field.sort && self.capabilities.can_sort(&field.path)
+    }
+
+    pub(crate) fn selects(&self, path: &str) -> bool {
+        self.capabilities.can_select(path)
+    }
+
+    /// Everything that can be selected of a field, or of the whole row if the path is empty.
+    pub(crate) fn all_of(&self, path: &str, members: &Members) -> Projection {
+        let whole = members.known.is_empty()
+            || members.paths().iter().all(|inner| {
+                self.selects(&if path.is_empty() {
+                    inner.clone()
+                } else {
+                    format!("{path}.{inner}")
+                })
+            });
+        if whole {
+            return Projection::All;
+        }
+        let inner = members.known.iter().filter_map(|(name, inner)| {
+            let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+            self.selects(&path).then(|| (name.clone(), self.all_of(&path, inner)))
+        });
+        Projection::Members(inner.collect())
+    }
+
+    /// The paths of the fields with a certain capability.
+    pub(crate) fn paths(&self, wanted: impl Fn(&FieldInfo) -> bool) -> Vec<&'a str> {
+        let fields = self.table.fields.iter().filter(|field| wanted(field));
+        fields.map(|field| field.path.as_str()).collect()
+    }
+}

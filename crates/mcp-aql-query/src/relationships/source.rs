@@ -1,0 +1,148 @@
+//! The trait of relationship sources.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::element::{Edge, Element, Side};
+use mcp_aql_core::error::OperationError;
+
+/// A source of relationships. The walk queries it level by level, so a database answers each level
+/// with a single statement.
+///
+/// ```
+/// use mcp_aql::query::{Edge, EdgesAt, Side};
+/// use mcp_aql::query::RelationshipSource;
+/// use mcp_aql::OperationError;
+///
+/// struct Links(Vec<Edge>);
+///
+/// impl RelationshipSource for Links {
+///     type Error = OperationError;
+///
+///     async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+///         let here = |edge: &&Edge| match at.side {
+///             Side::Outgoing => at.nodes.contains(&edge.source),
+///             Side::Incoming => at.nodes.contains(&edge.target),
+///         };
+///         let wanted = |edge: &&Edge| at.relationship.is_none_or(|kind| edge.relationship == kind);
+///         Ok(self.0.iter().filter(here).filter(wanted).take(at.limit).cloned().collect())
+///     }
+/// }
+/// ```
+///
+/// `[Edge]` and `Vec<Edge>` implement it.
+///
+/// Source: features/relationship-queries §5 (REQ-REL-06).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not know relationships",
+    label = "not a source of relationships",
+    note = "implement `RelationshipSource` for it, or hand over a `Vec<Edge>`"
+)]
+pub trait RelationshipSource: Sync {
+    /// The error of the source.
+    type Error: Into<OperationError> + Send;
+
+    /// Returns the relationships of these elements.
+    ///
+    /// Their order does not matter, and duplicates are removed: the walk sorts them. If there are
+    /// more than [`limit`](EdgesAt::limit), return the first ones by the requested element, then by
+    /// kind, then by the other end. Pages are consistent as long as the same ones are returned each
+    /// time.
+    fn edges(&self, at: EdgesAt<'_>)
+    -> impl Future<Output = Result<Vec<Edge>, Self::Error>> + Send;
+
+    /// Checks that a walk may start at this element. By default every element is valid; return
+    /// `NOT_FOUND_RESOURCE` for one that does not exist.
+    fn check_root(&self, root: &Element) -> impl Future<Output = Result<(), Self::Error>> + Send {
+        let _ = root;
+        std::future::ready(Ok(()))
+    }
+}
+
+/// The relationships that a walk requests.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub struct EdgesAt<'a> {
+    /// The elements, sorted and without duplicates: at least one, and at most
+    /// [`BATCH`](Self::BATCH).
+    pub nodes: &'a [Element],
+    /// Outgoing: relationships whose source is one of `nodes`. Incoming: those whose target is.
+    pub side: Side,
+    /// The only kind to return.
+    pub relationship: Option<&'a str>,
+    /// The maximum number of relationships needed.
+    pub limit: usize,
+}
+
+impl<'a> EdgesAt<'a> {
+    /// The maximum number of elements per request: a statement with two variables per element stays
+    /// within the limits of common databases.
+    pub const BATCH: usize = 1_000;
+
+    pub(super) fn new(
+        nodes: &'a [Element],
+        side: Side,
+        relationship: Option<&'a str>,
+        limit: usize,
+    ) -> Self {
+        Self { nodes, side, relationship, limit }
+    }
+
+    /// Whether this relationship is one of those requested.
+    pub fn matches(&self, edge: &Edge) -> bool {
+        let near = match self.side {
+            Side::Outgoing => &edge.source,
+            Side::Incoming => &edge.target,
+        };
+        self.relationship.is_none_or(|kind| edge.relationship == kind)
+            && self.nodes.binary_search(near).is_ok()
+    }
+}
+
+impl RelationshipSource for [Edge] {
+    type Error = OperationError;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+        let mut edges: Vec<&Edge> = self.iter().filter(|edge| at.matches(edge)).collect();
+        match at.side {
+            Side::Outgoing => edges.sort_unstable(),
+            Side::Incoming => {
+                edges.sort_unstable_by_key(|edge| (&edge.target, &edge.relationship, &edge.source))
+            }
+        }
+        edges.dedup();
+        Ok(edges.into_iter().take(at.limit).cloned().collect())
+    }
+}
+
+impl RelationshipSource for Vec<Edge> {
+    type Error = OperationError;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+        self.as_slice().edges(at).await
+    }
+}
+
+impl<S: RelationshipSource + Send + ?Sized> RelationshipSource for Arc<S> {
+    type Error = S::Error;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, Self::Error> {
+        (**self).edges(at).await
+    }
+
+    async fn check_root(&self, root: &Element) -> Result<(), Self::Error> {
+        (**self).check_root(root).await
+    }
+}
+
+impl<S: RelationshipSource + ?Sized> RelationshipSource for &S {
+    type Error = S::Error;
+
+    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, Self::Error> {
+        (**self).edges(at).await
+    }
+
+    async fn check_root(&self, root: &Element) -> Result<(), Self::Error> {
+        (**self).check_root(root).await
+    }
+}

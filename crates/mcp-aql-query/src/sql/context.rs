@@ -1,0 +1,271 @@
+//! The storage of a resource's fields in a table.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use chrono::{DateTime, Utc};
+use sea_query::{Alias, Expr, ExprTrait as _, TableRef};
+
+use super::SqlError;
+use super::dialect::{Dialect, Form, Operand, Storage};
+use crate::capture::widened;
+use crate::field_info::FieldInfo;
+use crate::model::Table;
+use crate::plan::FieldIndex;
+use crate::value::Scalar;
+
+/// An expression of the author's.
+pub(super) type Expression = Box<dyn Fn(&Now) -> Expr + Send + Sync>;
+
+/// The author's description of a table.
+pub(super) struct Mapping {
+    pub(super) dialect: Dialect,
+    pub(super) schema: Option<String>,
+    pub(super) table: String,
+    pub(super) columns: HashMap<String, String>,
+    pub(super) folded: HashMap<String, String>,
+    pub(super) storage: HashMap<String, Storage>,
+    pub(super) expressions: HashMap<String, Expression>,
+    pub(super) scope: Vec<Expression>,
+}
+
+impl fmt::Debug for Mapping {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Mapping")
+            .field("dialect", &self.dialect)
+            .field("table", &self.table)
+            .field("columns", &self.columns)
+            .field("folded", &self.folded)
+            .field("storage", &self.storage)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The time of a query, for expressions that depend on it. It is the same in all statements of a
+/// query.
+#[derive(Debug, Clone, Copy)]
+pub struct Now {
+    pub(super) dialect: Dialect,
+    pub(super) instant: DateTime<Utc>,
+}
+
+impl Now {
+    /// The moment.
+    pub fn instant(&self) -> DateTime<Utc> {
+        self.instant
+    }
+
+    /// The time as a parameter, to be compared with a column of this storage format.
+    /// [`Storage::Text`] is compared without its `Z`: `rtrim(created_at, 'Z')`.
+    pub fn at(&self, storage: Storage) -> Expr {
+        let form = Form::of(crate::ValueKind::Instant, false, storage);
+        self.operand(&Scalar::Instant(self.instant), form)
+    }
+
+    /// Today in UTC as a parameter, to be compared with a column of this storage format.
+    pub fn today(&self, storage: Storage) -> Expr {
+        let form = Form::of(crate::ValueKind::Date, false, storage);
+        self.operand(&Scalar::Date(self.instant.date_naive()), form)
+    }
+
+    fn operand(&self, value: &Scalar, form: Form) -> Expr {
+        match self.dialect.operand(value, form) {
+            Operand::Exact(value) | Operand::Above(value) => value,
+            Operand::Smallest | Operand::Largest => Expr::null(),
+        }
+    }
+}
+
+/// A table at the time of one query.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Context<'a> {
+    pub(super) mapping: &'a Mapping,
+    pub(super) table: &'static Table,
+    pub(super) now: Now,
+}
+
+/// The storage of a field.
+#[derive(Debug, Clone)]
+pub(super) struct Source {
+    pub(super) info: &'static FieldInfo,
+    pub(super) column: Expr,
+    pub(super) form: Form,
+    /// Whether the field is a part of a JSON document.
+    pub(super) inside: bool,
+}
+
+/// The form in which a row contains a field.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct StoredForm {
+    pub(super) info: &'static FieldInfo,
+    pub(super) form: Form,
+}
+
+impl Source {
+    /// The form in which a row contains the field.
+    pub(super) const fn stored(&self) -> StoredForm {
+        StoredForm { info: self.info, form: self.form }
+    }
+
+    /// The field as it is ordered.
+    pub(super) fn ordered(&self, dialect: Dialect) -> Expr {
+        if self.form != Form::Choice {
+            return dialect.ordered(self.column.clone(), self.form);
+        }
+        // The names and their number belong to the type, so they are part of the statement.
+        let mut rank = sea_query::CaseStatement::new();
+        for (place, name) in (0..).zip(&self.info.choices) {
+            let same = dialect.same(self.column.clone(), self.form);
+            let is = same.eq(super::dialect::literal(name));
+            rank = rank.case(is, super::dialect::number(place));
+        }
+        if self.info.choices.is_empty() {
+            return dialect.same(self.column.clone(), self.form);
+        }
+        // An unknown name ranks after the known ones.
+        let unknown = i64::try_from(self.info.choices.len()).unwrap_or(i64::MAX);
+        let there = self.column.clone().is_not_null();
+        rank = rank.case(there, super::dialect::number(unknown));
+        Expr::Case(Box::new(rank))
+    }
+
+    /// The field as it is compared for equality.
+    pub(super) fn same(&self, dialect: Dialect) -> Expr {
+        dialect.same(self.column.clone(), self.form)
+    }
+
+    /// The field as it is selected.
+    pub(super) fn shown(&self, dialect: Dialect) -> Expr {
+        dialect.shown(self.column.clone(), self.form)
+    }
+
+    /// A value to compare with the field's [order](Self::ordered).
+    pub(super) fn place_of(&self, dialect: Dialect, value: &Scalar) -> Operand {
+        match value {
+            Scalar::Text(name) if self.form == Form::Choice && !self.info.choices.is_empty() => {
+                let rank = i64::try_from(self.info.rank(name)).unwrap_or(i64::MAX);
+                Operand::Exact(Expr::val(rank))
+            }
+            _ => self.operand(dialect, value),
+        }
+    }
+
+    /// A value to compare with the field.
+    pub(super) fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
+        let operand = dialect.operand(&self.rounded(value), self.form);
+        match operand {
+            // Compared with a `double precision`, an index on a `real` would not be used.
+            Operand::Exact(value) if self.is_real(dialect) => {
+                Operand::Exact(value.cast_as(Alias::new("real")))
+            }
+            operand => operand,
+        }
+    }
+
+    fn is_real(&self, dialect: Dialect) -> bool {
+        dialect == Dialect::Postgres
+            && self.info.single
+            && self.form == Form::Number
+            && !self.inside
+    }
+
+    /// Rounds the value as the field stores it: a 32-bit number is stored exactly in a column, and
+    /// in its decimal spelling in a document.
+    pub(super) fn rounded(&self, value: &Scalar) -> Scalar {
+        match value {
+            #[expect(clippy::cast_possible_truncation, reason = "so memory compares it")]
+            Scalar::Float(value) if self.info.single => {
+                let single = *value as f32;
+                Scalar::Float(if self.inside { widened(single) } else { single.into() })
+            }
+            value => value.clone(),
+        }
+    }
+}
+
+impl<'a> Context<'a> {
+    pub(super) fn dialect(&self) -> Dialect {
+        self.mapping.dialect
+    }
+
+    /// The table reference for `FROM`.
+    pub(super) fn from(&self) -> TableRef {
+        match &self.mapping.schema {
+            Some(schema) => (Alias::new(schema), Alias::new(&self.mapping.table)).into(),
+            None => Alias::new(&self.mapping.table).into(),
+        }
+    }
+
+    /// A column of the table.
+    pub(super) fn column(&self, name: &str) -> Expr {
+        Expr::col((Alias::new(&self.mapping.table), Alias::new(name)))
+    }
+
+    /// The storage form of a field's values.
+    fn form(&self, info: &FieldInfo) -> Form {
+        let storage = self.mapping.storage.get(&info.path).copied();
+        Form::of(info.kind, info.list, storage.unwrap_or(self.dialect().storage()))
+    }
+
+    /// The storage of the field with this index.
+    pub(super) fn source(&self, place: FieldIndex) -> Result<Source, SqlError> {
+        let unmapped = |path: &str| SqlError::Unmapped { path: path.to_owned() };
+        let info = self.table.field(place).ok_or_else(|| unmapped("?"))?;
+        self.source_of(info).ok_or_else(|| unmapped(&info.path))
+    }
+
+    pub(super) fn source_of(&self, info: &'static FieldInfo) -> Option<Source> {
+        let path = info.path.as_str();
+        if let Some(column) = self.own(path) {
+            return Some(Source { info, column, form: self.form(info), inside: false });
+        }
+        if info.computed {
+            return None;
+        }
+        if !path.contains('.') {
+            let (column, form) = (self.column(path), self.form(info));
+            return Some(Source { info, column, form, inside: false });
+        }
+        // Part of the innermost document around it.
+        let names: Vec<_> = path.split('.').collect();
+        for depth in (1..names.len()).rev() {
+            let (outer, inner) = names.split_at(depth);
+            let outer = outer.join(".");
+            let document = match self.own(&outer) {
+                Some(column) => column,
+                None if depth == 1 => self.column(&outer),
+                None => continue,
+            };
+            let form = if info.list { Form::Json } else { Form::in_json(info.kind) };
+            let column = self.dialect().in_json(document, inner, form);
+            return Some(Source { info, column, form, inside: true });
+        }
+        None
+    }
+
+    /// The author's expression for a path.
+    fn own(&self, path: &str) -> Option<Expr> {
+        if let Some(expression) = self.mapping.expressions.get(path) {
+            return Some(expression(&self.now));
+        }
+        self.mapping.columns.get(path).map(|name| self.column(name))
+    }
+
+    /// The author's conditions.
+    pub(super) fn scope(&self) -> impl Iterator<Item = Expr> + use<'a> {
+        let now = self.now;
+        self.mapping.scope.iter().map(move |condition| condition(&now))
+    }
+}
+
+impl Mapping {
+    /// Whether a member of the row is stored with a column for each of its own members.
+    pub(super) fn is_spread(&self, member: &str) -> bool {
+        let inside =
+            |path: &String| path.strip_prefix(member).is_some_and(|rest| rest.starts_with('.'));
+        !self.columns.contains_key(member)
+            && !self.expressions.contains_key(member)
+            && (self.columns.keys().any(inside) || self.expressions.keys().any(inside))
+    }
+}

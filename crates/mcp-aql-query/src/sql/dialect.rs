@@ -1,0 +1,346 @@
+//! The differences between SQLite and PostgreSQL.
+
+use chrono::{DateTime, Datelike as _, NaiveDate, Timelike as _, Utc};
+use sea_query::{Alias, BinOper, Expr, ExprTrait as _, Func, FunctionCall, Value as Bound};
+
+use crate::value::{Scalar, ValueKind};
+
+/// The SQL dialect of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// SQLite, 3.38 or later.
+    Sqlite,
+    /// PostgreSQL, 14 or later.
+    Postgres,
+}
+
+/// The storage format of dates and instants in a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Storage {
+    /// As text: a date as `2031-05-06`, an instant in UTC as `DateTime<Utc>` serializes it,
+    /// `2031-05-06T07:00:00Z` with zero, three, six or nine fractional digits.
+    ///
+    /// `Z` sorts after the digits, so instants are compared without it: an index must be on
+    /// `rtrim(created_at, 'Z')`. This is the default for SQLite.
+    Text,
+    /// As the database's own `date` and `timestamptz`, with microsecond precision. Only PostgreSQL
+    /// has these types, where they are the default.
+    Native,
+    /// An instant in seconds since 1970, as an integer.
+    UnixSeconds,
+    /// An instant in milliseconds since 1970, as an integer.
+    UnixMillis,
+    /// An instant in microseconds since 1970, as an integer.
+    UnixMicros,
+}
+
+/// The storage form of a field's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Form {
+    Boolean,
+    Integer,
+    Number,
+    Text,
+    Choice,
+    DateText,
+    /// A `date`.
+    DateNative,
+    InstantText,
+    /// A `timestamptz`.
+    InstantNative,
+    /// Integers in units of this many nanoseconds since 1970.
+    Unix(i128),
+    /// Lists and objects.
+    Json,
+}
+
+const NANOSECONDS: i128 = 1_000_000_000;
+
+impl Form {
+    /// The form of values of this kind and storage format.
+    pub(super) const fn of(kind: ValueKind, list: bool, storage: Storage) -> Self {
+        match (kind, storage) {
+            _ if list => Self::Json,
+            (ValueKind::Boolean, _) => Self::Boolean,
+            (ValueKind::Integer, _) => Self::Integer,
+            (ValueKind::Number, _) => Self::Number,
+            (ValueKind::Text, _) => Self::Text,
+            (ValueKind::Choice, _) => Self::Choice,
+            (ValueKind::Date, Storage::Native) => Self::DateNative,
+            (ValueKind::Date, _) => Self::DateText,
+            (ValueKind::Instant, Storage::Text) => Self::InstantText,
+            (ValueKind::Instant, Storage::Native) => Self::InstantNative,
+            (ValueKind::Instant, Storage::UnixSeconds) => Self::Unix(NANOSECONDS),
+            (ValueKind::Instant, Storage::UnixMillis) => Self::Unix(NANOSECONDS / 1_000),
+            (ValueKind::Instant, Storage::UnixMicros) => Self::Unix(NANOSECONDS / 1_000_000),
+            (ValueKind::Json, _) => Self::Json,
+        }
+    }
+
+    /// The form inside a JSON document.
+    pub(super) const fn in_json(kind: ValueKind) -> Self {
+        Self::of(kind, false, Storage::Text)
+    }
+}
+
+/// The operand of a comparison, as precisely as the column can represent it.
+#[derive(Debug, Clone)]
+pub(super) enum Operand {
+    /// The value itself.
+    Exact(Expr),
+    /// The column cannot represent the value; this is the largest value below it.
+    Above(Expr),
+    /// Smaller than all values that the column can represent.
+    Smallest,
+    /// Larger than all values that the column can represent.
+    Largest,
+}
+
+/// `TRUE` or `FALSE`.
+pub(super) fn truth(holds: bool) -> Expr {
+    Expr::Constant(Bound::Bool(Some(holds)))
+}
+
+/// A text literal of the statement; never text of a request.
+pub(super) fn literal(text: &str) -> Expr {
+    Expr::Constant(Bound::String(Some(text.to_owned())))
+}
+
+/// An integer literal of the statement.
+pub(super) fn number(number: i64) -> Expr {
+    Expr::Constant(Bound::BigInt(Some(number)))
+}
+
+pub(super) fn function(name: &'static str) -> FunctionCall {
+    Func::cust(Alias::new(name))
+}
+
+impl Dialect {
+    /// The maximum number of parameters of a statement.
+    pub(super) const fn max_parameters(self) -> usize {
+        match self {
+            Self::Sqlite => 32_766,
+            Self::Postgres => 65_535,
+        }
+    }
+
+    pub(super) const fn storage(self) -> Storage {
+        match self {
+            Self::Sqlite => Storage::Text,
+            Self::Postgres => Storage::Native,
+        }
+    }
+
+    /// Text, compared by bytes.
+    fn by_bytes(self, text: Expr) -> Expr {
+        let collation = match self {
+            Self::Sqlite => "BINARY",
+            Self::Postgres => "C",
+        };
+        text.binary(BinOper::Custom("COLLATE"), Expr::col(Alias::new(collation)))
+    }
+
+    /// A column as it is ordered. A choice is ordered by its rank.
+    pub(super) fn ordered(self, column: Expr, form: Form) -> Expr {
+        match form {
+            Form::InstantText => {
+                let text = Expr::from(function("rtrim").arg(column).arg(literal("Z")));
+                self.by_bytes(text)
+            }
+            Form::Text | Form::DateText => self.by_bytes(column),
+            _ => column,
+        }
+    }
+
+    /// A column as it is compared for equality. PostgreSQL compares by bytes unless the collation
+    /// is nondeterministic, and uses its indexes only if the statement names no collation.
+    pub(super) fn same(self, column: Expr, form: Form) -> Expr {
+        match (self, form) {
+            (Self::Postgres, Form::Text | Form::Choice | Form::DateText) => column,
+            (Self::Sqlite, Form::Choice) => self.by_bytes(column),
+            _ => self.ordered(column, form),
+        }
+    }
+
+    /// A column as it is selected, in one of the types of [`SqlValue`](super::SqlValue).
+    pub(super) fn shown(self, column: Expr, form: Form) -> Expr {
+        if self == Self::Sqlite {
+            return column;
+        }
+        let (column, name) = match form {
+            Form::Boolean => return column,
+            Form::Integer | Form::Unix(_) => (column, "bigint"),
+            Form::Number => (column, "double precision"),
+            Form::Text | Form::Choice | Form::DateText | Form::InstantText | Form::Json => {
+                (column, "text")
+            }
+            // Numbers do not depend on the session's date format.
+            Form::DateNative => {
+                (column.sub(literal("1970-01-01").cast_as(Alias::new("date"))), "bigint")
+            }
+            Form::InstantNative => {
+                let seconds = Expr::cust_with_expr("EXTRACT(EPOCH FROM $1)", column);
+                (seconds.mul(number(1_000_000)), "bigint")
+            }
+        };
+        column.cast_as(Alias::new(name))
+    }
+
+    /// A value to compare with a column.
+    pub(super) fn operand(self, value: &Scalar, form: Form) -> Operand {
+        match (value, form) {
+            (Scalar::Bool(value), _) => Operand::Exact(Expr::val(*value)),
+            (Scalar::Int(value), Form::Number) => {
+                #[expect(clippy::cast_precision_loss, reason = "so the field compares it")]
+                let value = *value as f64;
+                Operand::Exact(Expr::val(value))
+            }
+            (Scalar::Int(value), _) => match i64::try_from(*value) {
+                Ok(value) => Operand::Exact(Expr::val(value)),
+                Err(_) if *value < 0 => Operand::Smallest,
+                Err(_) => Operand::Largest,
+            },
+            (Scalar::Float(value), _) => Operand::Exact(Expr::val(*value)),
+            (Scalar::Text(text), _) => match (self, text.split_once('\0')) {
+                // PostgreSQL's texts cannot contain this character, which sorts before all others.
+                (Self::Postgres, Some((before, _))) => Operand::Above(Expr::val(before)),
+                _ => Operand::Exact(Expr::val(text.as_ref())),
+            },
+            (Scalar::Date(date), Form::DateNative) => self.native_date(*date),
+            (Scalar::Date(date), _) => match date.year() {
+                ..0 => Operand::Smallest,
+                0..10_000 => Operand::Exact(Expr::val(date.to_string())),
+                _ => Operand::Largest,
+            },
+            (Scalar::Instant(instant), Form::Unix(unit)) => {
+                let all = nanoseconds(instant);
+                match i64::try_from(all.div_euclid(unit)) {
+                    Ok(whole) if all.rem_euclid(unit) == 0 => Operand::Exact(Expr::val(whole)),
+                    Ok(whole) => Operand::Above(Expr::val(whole)),
+                    Err(_) if all < 0 => Operand::Smallest,
+                    Err(_) => Operand::Largest,
+                }
+            }
+            (Scalar::Instant(instant), Form::InstantNative) => self.native_instant(instant),
+            (Scalar::Instant(instant), _) => match instant.year() {
+                ..0 => Operand::Smallest,
+                0..10_000 => {
+                    let text = crate::value::instant_text(instant);
+                    Operand::Exact(Expr::val(text.trim_end_matches('Z')))
+                }
+                _ => Operand::Largest,
+            },
+            (Scalar::Null, _) => Operand::Smallest,
+        }
+    }
+
+    /// PostgreSQL's dates start with the year -4713.
+    fn native_date(self, date: NaiveDate) -> Operand {
+        if date.year() < -4_700 {
+            return Operand::Smallest;
+        }
+        let days = date.signed_duration_since(NaiveDate::default()).num_days();
+        let days = Expr::val(days).cast_as(Alias::new("integer"));
+        Operand::Exact(literal("1970-01-01").cast_as(Alias::new("date")).add(days))
+    }
+
+    /// PostgreSQL stores microseconds, and has its own notation for years before 1.
+    fn native_instant(self, instant: &DateTime<Utc>) -> Operand {
+        let all = nanoseconds(instant);
+        let micros = i64::try_from(all.div_euclid(1_000)).ok();
+        let Some(whole) = micros.and_then(DateTime::<Utc>::from_timestamp_micros) else {
+            return if all < 0 { Operand::Smallest } else { Operand::Largest };
+        };
+        if whole.year() < -4_700 {
+            return Operand::Smallest;
+        }
+        let (year, era) =
+            if whole.year() > 0 { (whole.year(), "") } else { (1 - whole.year(), " BC") };
+        let (month, day, time) = (whole.month(), whole.day(), whole.time());
+        let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+        let micros = time.nanosecond() / 1_000;
+        let text = format!(
+            "{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}.{micros:06}+00{era}"
+        );
+        let value = Expr::val(text).cast_as(Alias::new("timestamptz"));
+        if all.rem_euclid(1_000) == 0 { Operand::Exact(value) } else { Operand::Above(value) }
+    }
+
+    /// The value at a path inside a JSON document.
+    pub(super) fn in_json(self, document: Expr, path: &[&str], form: Form) -> Expr {
+        match self {
+            Self::Sqlite => {
+                let path = path.iter().fold("$".to_owned(), |mut all, name| {
+                    all.push('.');
+                    all.push_str(&sqlite_label(name));
+                    all
+                });
+                let extract = function("json_extract").arg(document).arg(literal(&path));
+                Expr::from(extract)
+            }
+            Self::Postgres => {
+                let names: Vec<_> = path.iter().map(|name| postgres_label(name)).collect();
+                let path = literal(&format!("{{{}}}", names.join(",")));
+                if form == Form::Json {
+                    return document.binary(BinOper::Custom("#>"), path);
+                }
+                self.read_text(document.binary(BinOper::Custom("#>>"), path), form)
+            }
+        }
+    }
+
+    /// Converts a value of a JSON document, which PostgreSQL returns as text.
+    pub(super) fn read_text(self, text: Expr, form: Form) -> Expr {
+        let name = match (self, form) {
+            (Self::Postgres, Form::Boolean) => "boolean",
+            (Self::Postgres, Form::Integer) => "bigint",
+            (Self::Postgres, Form::Number) => "double precision",
+            _ => return text,
+        };
+        text.cast_as(Alias::new(name))
+    }
+
+    /// Whether a column's text contains this part. Both databases return its position, counting
+    /// from 1.
+    pub(super) fn has(self, text: Expr, part: &str) -> Expr {
+        self.place_of(text, part).gt(number(0))
+    }
+
+    fn place_of(self, text: Expr, part: &str) -> Expr {
+        let name = match self {
+            Self::Sqlite => "instr",
+            Self::Postgres => "strpos",
+        };
+        Expr::from(function(name).arg(text).arg(Expr::val(part)))
+    }
+
+    /// Whether the database can store this text.
+    pub(super) fn holds(self, text: &str) -> bool {
+        self == Self::Sqlite || !text.contains('\0')
+    }
+}
+
+fn nanoseconds(instant: &DateTime<Utc>) -> i128 {
+    i128::from(instant.timestamp()) * NANOSECONDS + i128::from(instant.timestamp_subsec_nanos())
+}
+
+/// A member's name in SQLite's JSON paths.
+fn sqlite_label(name: &str) -> String {
+    let plain = |each: char| each.is_ascii_alphanumeric() || each == '_';
+    if name.chars().all(plain) && !name.is_empty() {
+        name.to_owned()
+    } else {
+        format!("\"{name}\"")
+    }
+}
+
+/// A member's name in PostgreSQL's JSON paths, which are lists of text.
+fn postgres_label(name: &str) -> String {
+    let plain = |each: char| each.is_ascii_alphanumeric() || each == '_';
+    if name.chars().all(plain) && !name.is_empty() && !name.eq_ignore_ascii_case("null") {
+        name.to_owned()
+    } else {
+        format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
+    }
+}

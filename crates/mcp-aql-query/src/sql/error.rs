@@ -1,0 +1,67 @@
+//! Errors of SQL queries.
+
+use mcp_aql_core::error::{IntoOperationError, OperationError};
+
+/// The reason why a query failed, apart from the database's own errors.
+///
+/// Converts into an [`OperationError`] with `INTERNAL_ERROR`, unless the request caused it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SqlError {
+    /// The table's description is invalid. Call [`SqlTable::check`](super::SqlTable::check) in a
+    /// test.
+    #[error("the table is described wrongly: {}", .0.join("; "))]
+    Table(Vec<String>),
+    /// The plan needs a field that has no SQL, contrary to the table's
+    /// [`capabilities`](super::SqlTable::capabilities).
+    #[error("there is no SQL for `{path}`")]
+    Unmapped {
+        /// The field, or `query` for text search.
+        path: String,
+    },
+    /// A statement has more parameters than the database supports.
+    #[error("the request compares with more than {limit} values")]
+    TooManyValues {
+        /// The maximum number of parameters.
+        limit: usize,
+    },
+    /// An expression of the author's binds a value of an unsupported type.
+    #[error("an expression binds a value {kind}: bind text, numbers and booleans")]
+    Value {
+        /// The kind of the value.
+        kind: &'static str,
+    },
+    /// The database returned another type than the table's description specifies.
+    #[error("the column of `{path}` holds {found} instead of {expected}")]
+    Column {
+        /// The field.
+        path: String,
+        /// The specified type.
+        expected: &'static str,
+        /// The returned type.
+        found: &'static str,
+    },
+    /// A row does not deserialize as the resource.
+    #[error("a row is not a valid value of its resource")]
+    Row(#[source] serde_json::Error),
+    /// `finish` was called before all statements were executed.
+    #[error("a statement was left out")]
+    Unfinished,
+    /// The request is too large, for instance because of too many groups.
+    #[error(transparent)]
+    Request(#[from] OperationError),
+}
+
+#[diagnostic::do_not_recommend]
+impl IntoOperationError for SqlError {
+    fn into_operation_error(self) -> OperationError {
+        match self {
+            Self::Request(error) => error,
+            Self::TooManyValues { .. } => {
+                let expectation = "compared with fewer values";
+                OperationError::invalid_value("filter", expectation).with_cause(self)
+            }
+            other => OperationError::internal(other),
+        }
+    }
+}

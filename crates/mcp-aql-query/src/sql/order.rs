@@ -1,0 +1,244 @@
+//! The order of rows, and the conditions that a row comes after a place in it.
+
+use sea_query::{Expr, ExprTrait as _, NullOrdering, Order, SelectStatement};
+
+use super::SqlError;
+use super::condition::joined;
+use super::context::Context;
+use super::dialect::{Dialect, Form, Operand, truth};
+use crate::plan::{Plan, SortBy};
+use crate::value::{Scalar, ValueKind};
+
+/// One sort key, in the direction of the search.
+#[derive(Debug, Clone)]
+pub(super) struct Key {
+    /// The expression that is compared.
+    ordered: Expr,
+    /// The kind of operands that it is compared with.
+    place: Place,
+    descending: bool,
+    /// Whether some rows have no value. Numbers may always lack one, since `NaN`, for example, is
+    /// stored as NULL.
+    optional: bool,
+    /// Whether rows without a value come first, because the order is reversed.
+    missing_first: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Field(super::context::Source),
+    Score,
+}
+
+/// The keys of a plan's order, reversed if the last rows are wanted.
+pub(super) fn keys(
+    context: &Context<'_>,
+    plan: &Plan,
+    score: Option<&Expr>,
+) -> Result<Vec<Key>, SqlError> {
+    let reversed = plan.window.is_from_end();
+    let dialect = context.dialect();
+    let key = |key: &crate::plan::SortKey| {
+        let descending = key.descending != reversed;
+        Ok(match key.by {
+            SortBy::Field(place) => {
+                let source = context.source(place)?;
+                let ordered = source.ordered(dialect);
+                let optional = source.info.optional || source.info.kind == ValueKind::Number;
+                Key {
+                    ordered,
+                    place: Place::Field(source),
+                    descending,
+                    optional,
+                    missing_first: reversed,
+                }
+            }
+            SortBy::Score => {
+                let score = score.cloned().unwrap_or_else(|| super::dialect::number(0));
+                Key {
+                    ordered: score,
+                    place: Place::Score,
+                    descending,
+                    optional: false,
+                    missing_first: false,
+                }
+            }
+        })
+    };
+    plan.sort.iter().map(key).collect()
+}
+
+/// A range of the order, and the keys whose values differ in it.
+pub(super) struct OrderRange {
+    /// The condition that a row is in the range.
+    pub(super) condition: Expr,
+    /// The index of the first key that differs.
+    pub(super) from: usize,
+}
+
+/// The rows after a place, as consecutive ranges that an index can find: first the rows that differ
+/// from the place in the last key only, finally those that differ in the first key. A single
+/// condition with `OR` would make a database scan all rows that tie with the place. That is cheaper
+/// than a second statement only if ties are rare.
+pub(super) fn behind(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Vec<OrderRange> {
+    if let Some(condition) = as_tuple(dialect, keys, place) {
+        return vec![OrderRange { condition, from: 0 }];
+    }
+    if keys.iter().any(|key| matches!(key.place, Place::Score)) {
+        // No index contains scores, so a single pass is best.
+        return vec![OrderRange { condition: nested(dialect, keys, place), from: 0 }];
+    }
+    if let (Some(first), Some(value)) = (keys.first(), place.first())
+        && first.is_mostly_unique()
+        && let Some(bound) = first.not_before(dialect, value)
+    {
+        // These ranges exclude rows without a value, which come after all others.
+        let mut present = keys.to_vec();
+        if let Some(first) = present.first_mut() {
+            first.optional = false;
+        }
+        let condition = bound.and(nested(dialect, &present, place));
+        let mut stretches = vec![OrderRange { condition, from: 0 }];
+        if first.optional && !first.missing_first {
+            stretches.push(OrderRange { condition: first.ordered.clone().is_null(), from: 1 });
+        }
+        return stretches;
+    }
+    let mut stretches = Vec::new();
+    for (index, (key, value)) in keys.iter().zip(place).enumerate().rev() {
+        let ties = keys.iter().zip(place).take(index);
+        let ties: Option<Vec<_>> = ties.map(|(key, value)| key.same_as(dialect, value)).collect();
+        let Some(ties) = ties else { continue };
+        for (condition, missing) in key.strictly_behind(dialect, value) {
+            let mut all = ties.clone();
+            all.push(condition);
+            let from = index + usize::from(missing);
+            stretches.push(OrderRange { condition: joined(all, true), from });
+        }
+    }
+    stretches
+}
+
+/// The same rows as one condition.
+fn nested(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Expr {
+    let mut rest: Option<Expr> = None;
+    for (key, value) in keys.iter().zip(place).rev() {
+        let behind = key.strictly_behind(dialect, value);
+        let mut each: Vec<_> = behind.into_iter().map(|(condition, _)| condition).collect();
+        if let (Some(rest), Some(same)) = (rest, key.same_as(dialect, value)) {
+            each.push(same.and(rest));
+        }
+        rest = Some(joined(each, false));
+    }
+    rest.unwrap_or_else(|| truth(true))
+}
+
+/// The same rows as one tuple comparison, if all keys have values and a single direction. SQLite
+/// uses an index for the first key only, unless the others are plain columns.
+fn as_tuple(dialect: Dialect, keys: &[Key], place: &[Scalar]) -> Option<Expr> {
+    if dialect == Dialect::Sqlite {
+        return None;
+    }
+    let (first, rest) = keys.split_first()?;
+    let uniform = |key: &Key| key.descending == first.descending && !key.optional;
+    if rest.is_empty() || keys.len() != place.len() || !keys.iter().all(uniform) {
+        return None;
+    }
+    let values = keys.iter().zip(place).map(|(key, value)| key.exactly(dialect, value));
+    let values = Expr::tuple(values.collect::<Option<Vec<_>>>()?);
+    let columns = Expr::tuple(keys.iter().map(|key| key.ordered.clone()));
+    Some(if first.descending { columns.lt(values) } else { columns.gt(values) })
+}
+
+impl Key {
+    fn operand(&self, dialect: Dialect, value: &Scalar) -> Operand {
+        match &self.place {
+            Place::Field(source) => source.place_of(dialect, value),
+            Place::Score => dialect.operand(value, Form::Integer),
+        }
+    }
+
+    fn exactly(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
+        match self.operand(dialect, value) {
+            Operand::Exact(value) if matches!(self.place, Place::Field(_)) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The condition that a row has this value, or `None` if no row can have it.
+    fn same_as(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
+        if value.is_null() {
+            return Some(self.ordered.clone().is_null());
+        }
+        match self.operand(dialect, value) {
+            Operand::Exact(value) => Some(self.ordered.clone().eq(value)),
+            _ => None,
+        }
+    }
+
+    /// The conditions that a row comes after this value, in order, each with whether the value is
+    /// missing then.
+    fn strictly_behind(&self, dialect: Dialect, value: &Scalar) -> Vec<(Expr, bool)> {
+        let column = self.ordered.clone();
+        if value.is_null() {
+            let others = self.missing_first.then(|| (column.is_not_null(), false));
+            return others.into_iter().collect();
+        }
+        let condition = match (self.operand(dialect, value), self.descending) {
+            (Operand::Exact(value) | Operand::Above(value), false) => Some(column.gt(value)),
+            (Operand::Exact(value), true) => Some(column.lt(value)),
+            (Operand::Above(value), true) => Some(column.lte(value)),
+            (Operand::Smallest, false) | (Operand::Largest, true) => Some(column.is_not_null()),
+            (Operand::Smallest, true) | (Operand::Largest, false) => None,
+        };
+        let missing = self.optional && !self.missing_first;
+        let missing = missing.then(|| (self.ordered.clone().is_null(), true));
+        condition.map(|condition| (condition, false)).into_iter().chain(missing).collect()
+    }
+
+    /// Whether few rows share a value, as with instants and measurements.
+    fn is_mostly_unique(&self) -> bool {
+        let kind = self.source().map(|source| source.info.kind);
+        matches!(kind, Some(ValueKind::Instant | ValueKind::Number))
+    }
+
+    /// The condition that a row comes at this value or after it, which an index can evaluate.
+    fn not_before(&self, dialect: Dialect, value: &Scalar) -> Option<Expr> {
+        let column = self.ordered.clone();
+        match self.operand(dialect, value) {
+            Operand::Exact(value) if self.descending => Some(column.lte(value)),
+            Operand::Exact(value) => Some(column.gte(value)),
+            _ => None,
+        }
+    }
+
+    /// Adds the key to a statement. Defaults of the database are omitted, since indexes are only
+    /// used if the order is written exactly as theirs.
+    ///
+    /// The score is referenced by its column number, counted from 0: any name could be the name of
+    /// a column.
+    pub(super) fn add_to(&self, dialect: Dialect, score: usize, select: &mut SelectStatement) {
+        let order = if self.descending { Order::Desc } else { Order::Asc };
+        let by = match self.place {
+            Place::Field(_) => self.ordered.clone(),
+            Place::Score => Expr::cust((score + 1).to_string()),
+        };
+        // Missing values are smallest in SQLite and largest in PostgreSQL.
+        let first_anyway = (dialect == Dialect::Sqlite) != self.descending;
+        if !self.optional || first_anyway == self.missing_first {
+            select.order_by_expr(by, order);
+        } else if self.missing_first {
+            select.order_by_expr_with_nulls(by, order, NullOrdering::First);
+        } else {
+            select.order_by_expr_with_nulls(by, order, NullOrdering::Last);
+        }
+    }
+
+    /// The storage of the key's field; `None` for the score.
+    pub(super) fn source(&self) -> Option<&super::context::Source> {
+        match &self.place {
+            Place::Field(source) => Some(source),
+            Place::Score => None,
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Plans the statements of a query, and the conversion of their rows.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use sea_query::{Expr, Func, Query, SelectStatement};
+
+use super::SqlError;
+use super::condition::joined;
+use super::context::{Context, StoredForm};
+use super::layout::{Columns, Layout};
+use super::order;
+use super::summary::SummaryStatement;
+use super::value::Statement;
+use crate::plan::Plan;
+use crate::resource::Resource;
+
+/// The purpose of a statement.
+#[derive(Debug)]
+pub(super) enum Purpose {
+    Rows,
+    Count,
+    Summary(SummaryStatement),
+}
+
+/// The division of work between the database and memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum WorkSplit {
+    /// The database does everything.
+    All,
+    /// The database does everything except computing the selected fields.
+    AllButShowing,
+    /// The database only returns the candidate rows.
+    Rows,
+}
+
+/// The statements of a query.
+#[derive(Debug)]
+pub(super) struct Statements {
+    /// In the order of their execution.
+    pub(super) queue: VecDeque<(Purpose, Statement)>,
+    /// The conversion of rows.
+    pub(super) layout: Arc<Layout>,
+    /// The columns of the sort keys and their forms; `None` is the score.
+    pub(super) keys: Vec<(usize, Option<StoredForm>)>,
+    pub(super) work: WorkSplit,
+}
+
+impl Statements {
+    /// Plans the statements so that the database does as much as it can. `finishes` is whether the rest can
+    /// be done in memory.
+    pub(super) fn of<T: Resource>(
+        context: &Context<'_>,
+        plan: &Plan,
+        scope: &[Expr],
+        finishes: bool,
+    ) -> Result<Self, SqlError> {
+        let mut scope = scope.to_vec();
+        scope.extend(context.scope());
+        let mut last = Self::divided::<T>(context, plan, &scope, WorkSplit::All);
+        if finishes {
+            for work in [WorkSplit::AllButShowing, WorkSplit::Rows] {
+                if !matches!(last, Err(SqlError::Unmapped { .. })) {
+                    break;
+                }
+                last = Self::divided::<T>(context, plan, &scope, work);
+            }
+        }
+        last
+    }
+
+    fn divided<T: Resource>(
+        context: &Context<'_>,
+        plan: &Plan,
+        scope: &[Expr],
+        work: WorkSplit,
+    ) -> Result<Self, SqlError> {
+        let (conditions, score) = conditions(context, plan, scope, work)?;
+        let selection = (work == WorkSplit::All).then_some(&*plan.selection);
+        let mut columns = Columns::default();
+        let layout = Arc::new(Layout::of::<T>(context, selection, &mut columns)?);
+        let statements = Self { queue: VecDeque::new(), layout, keys: Vec::new(), work };
+        let mut planner = StatementPlanner { context, plan, conditions, statements };
+        if work == WorkSplit::Rows {
+            let mut select = Query::select();
+            select.exprs(listed(columns));
+            planner.add(Purpose::Rows, select, None)?;
+        } else {
+            if plan.items {
+                planner.add_page(columns, score)?;
+            }
+            if plan.items && plan.count {
+                let mut select = Query::select();
+                select.expr(Func::count(Expr::cust("*")));
+                planner.add(Purpose::Count, select, None)?;
+            }
+            for (summary, select) in SummaryStatement::all(context, &plan.aggregate)? {
+                planner.add(Purpose::Summary(summary), select, None)?;
+            }
+        }
+        Ok(planner.statements)
+    }
+}
+
+/// The conditions of all statements, and the score of a row.
+fn conditions(
+    context: &Context<'_>,
+    plan: &Plan,
+    scope: &[Expr],
+    work: WorkSplit,
+) -> Result<(Vec<Expr>, Option<Expr>), SqlError> {
+    let mut conditions = scope.to_vec();
+    let mut score = None;
+    if work == WorkSplit::Rows {
+        conditions.extend(plan.filter.as_ref().and_then(|it| context.rough_condition(it)));
+        if let Some(Ok((found, _))) = plan.text.as_ref().map(|text| context.words(text)) {
+            conditions.push(found);
+        }
+    } else {
+        conditions.extend(plan.filter.as_ref().map(|it| context.condition(it)).transpose()?);
+        if let Some(text) = &plan.text {
+            let (found, how_well) = context.words(text)?;
+            conditions.push(found);
+            score = Some(how_well);
+        }
+    }
+    Ok((conditions, score))
+}
+
+struct StatementPlanner<'a> {
+    context: &'a Context<'a>,
+    plan: &'a Plan,
+    conditions: Vec<Expr>,
+    statements: Statements,
+}
+
+impl StatementPlanner<'_> {
+    /// Adds a statement for the rows that satisfy all conditions, and this one.
+    fn add(
+        &mut self,
+        purpose: Purpose,
+        mut select: SelectStatement,
+        condition: Option<Expr>,
+    ) -> Result<(), SqlError> {
+        select.from(self.context.from());
+        let conditions: Vec<_> = self.conditions.iter().cloned().chain(condition).collect();
+        if !conditions.is_empty() {
+            select.and_where(joined(conditions, true));
+        }
+        let statement = Statement::of(self.context.dialect(), &select)?;
+        self.statements.queue.push_back((purpose, statement));
+        Ok(())
+    }
+
+    /// Adds the statements for the rows of the page, and the columns of their sort keys.
+    fn add_page(&mut self, mut columns: Columns, score: Option<Expr>) -> Result<(), SqlError> {
+        let (context, plan, dialect) = (self.context, self.plan, self.context.dialect());
+        let order = order::keys(context, plan, score.as_ref())?;
+        let fields: Vec<_> = order
+            .iter()
+            .map(|key| Some((columns.add(context, key.source()?), key.source()?.stored())))
+            .collect();
+        // The score is the column after all others.
+        let count = columns.expressions.len();
+        let scored = fields.iter().any(Option::is_none);
+        self.statements.keys = fields
+            .into_iter()
+            .map(|field| field.map_or((count, None), |(column, stored)| (column, Some(stored))))
+            .collect();
+        let mut select = Query::select();
+        // A statement needs at least one column; the score counts as one.
+        if count > 0 || !scored {
+            select.exprs(listed(columns));
+        }
+        select.exprs(score.filter(|_| scored));
+        let ranges = match plan.window.place() {
+            Some(place) => order::behind(dialect, &order, place)
+                .into_iter()
+                .map(|range| (Some(range.condition), range.from))
+                .collect(),
+            None => vec![(None, 0)],
+        };
+        for (condition, first) in ranges {
+            let mut select = select.clone();
+            for key in order.iter().skip(first) {
+                key.add_to(dialect, count, &mut select);
+            }
+            // An upper bound, which `Steps::next_statement` lowers.
+            select.limit(bounded(plan.wanted()));
+            if plan.window.offset() > 0 {
+                select.offset(bounded(plan.window.offset()));
+            }
+            self.add(Purpose::Rows, select, condition)?;
+        }
+        Ok(())
+    }
+}
+
+/// The columns of a statement, at least one.
+fn listed(columns: Columns) -> Vec<Expr> {
+    if columns.expressions.is_empty() { vec![Expr::cust("1")] } else { columns.expressions }
+}
+
+/// A number of rows as databases accept it.
+fn bounded(count: usize) -> u64 {
+    const MAX_ROWS: u64 = i64::MAX as u64;
+    u64::try_from(count).unwrap_or(MAX_ROWS).min(MAX_ROWS)
+}

@@ -1,0 +1,168 @@
+//! Executes a query as a sequence of statements, and builds a page from their results.
+
+use std::marker::PhantomData;
+
+use sea_query::Expr;
+
+use super::SqlError;
+use super::context::Context;
+use super::in_memory_finish::{InMemoryFinish, Members};
+use super::record::SqlRecord;
+use super::statements::{Purpose, Statements, WorkSplit};
+use super::stored_value::scalar;
+use super::summary::GroupValues;
+use super::value::{SqlValue, Statement};
+use crate::aggregate::Aggregations;
+use crate::plan::Plan;
+use crate::resource::Resource;
+use crate::value::Scalar;
+use mcp_aql_core::paging::Page;
+
+/// A running query: statements to execute in order, and the processing of their rows.
+///
+/// Performs no I/O, so it works with any driver. [`SqlQuery::run`](super::SqlQuery::run) and
+/// [`run_async`](super::SqlQuery::run_async) are loops over it:
+///
+/// ```
+/// # use mcp_aql::Page;
+/// # use mcp_aql::query::sql::{SqlRecord, SqlError, SqlValue, Statement, Steps};
+/// fn run<T: mcp_aql::query::Resource>(
+///     mut steps: Steps<'_, T>,
+///     mut execute: impl FnMut(&Statement) -> Vec<Vec<SqlValue>>,
+/// ) -> Result<Page<SqlRecord<T>>, SqlError> {
+///     while let Some(statement) = steps.next_statement() {
+///         let rows = execute(&statement);
+///         steps.take(rows)?;
+///     }
+///     steps.finish()
+/// }
+/// ```
+#[derive(Debug)]
+pub struct Steps<'a, T: 'static> {
+    plan: &'a Plan,
+    dialect: super::Dialect,
+    statements: Statements,
+    current: Option<Purpose>,
+    finish: Option<InMemoryFinish<T>>,
+    rows: Vec<(SqlRecord<T>, Vec<Scalar>)>,
+    whole: Vec<Members>,
+    total: Option<u64>,
+    groups: Vec<(usize, GroupValues)>,
+    rest: PhantomData<fn() -> T>,
+}
+
+impl<'a, T: Resource> Steps<'a, T> {
+    pub(super) fn new(
+        context: &Context<'_>,
+        plan: &'a Plan,
+        scope: &[Expr],
+        finish: Option<InMemoryFinish<T>>,
+    ) -> Result<Self, SqlError> {
+        Ok(Self {
+            plan,
+            dialect: context.dialect(),
+            statements: Statements::of::<T>(context, plan, scope, finish.is_some())?,
+            current: None,
+            finish,
+            rows: Vec::new(),
+            whole: Vec::new(),
+            total: None,
+            groups: Vec::new(),
+            rest: PhantomData,
+        })
+    }
+
+    /// The next statement to execute, or `None` after the last one.
+    pub fn next_statement(&mut self) -> Option<Statement> {
+        let missing = self.plan.wanted().saturating_sub(self.rows.len());
+        loop {
+            let (purpose, mut statement) = self.statements.queue.pop_front()?;
+            // Rows after a place may take several statements, but the first ones often suffice.
+            if matches!(purpose, Purpose::Rows) && !self.rows.is_empty() {
+                if missing == 0 {
+                    continue;
+                }
+                if let Some(SqlValue::Int(limit)) = statement.values.last_mut() {
+                    *limit = i64::try_from(missing).unwrap_or(i64::MAX).min(*limit);
+                }
+            }
+            self.current = Some(purpose);
+            return Some(statement);
+        }
+    }
+
+    /// Processes the rows of the last statement, each with a value for each column.
+    ///
+    /// # Errors
+    /// If the values do not have the types of the table's description, or there are too many
+    /// groups.
+    pub fn take(&mut self, rows: Vec<Vec<SqlValue>>) -> Result<(), SqlError> {
+        match self.current.take() {
+            Some(Purpose::Rows) => rows.into_iter().try_for_each(|row| self.take_row(row)),
+            Some(Purpose::Count) => {
+                let count = match rows.first().and_then(|row| row.first()) {
+                    Some(SqlValue::Int(count)) => u64::try_from(*count).ok(),
+                    _ => None,
+                };
+                self.total = Some(count.ok_or_else(|| SqlError::Column {
+                    path: "count(*)".to_owned(),
+                    expected: "a count",
+                    found: "something else",
+                })?);
+                Ok(())
+            }
+            Some(Purpose::Summary(summary)) => {
+                self.groups.extend(summary.read(self.dialect, &self.plan.aggregate, &rows)?);
+                Ok(())
+            }
+            None => Err(SqlError::Unfinished),
+        }
+    }
+
+    fn take_row(&mut self, mut row: Vec<SqlValue>) -> Result<(), SqlError> {
+        let values = self.statements.keys.iter().map(|(column, stored)| match stored {
+            Some(stored) => scalar(*stored, row.get(*column)),
+            None => match row.get(*column) {
+                Some(SqlValue::Int(score)) => Ok(Scalar::Int((*score).into())),
+                other => Err(SqlError::Column {
+                    path: "relevance".to_owned(),
+                    expected: "a whole number",
+                    found: other.map_or("no column", SqlValue::kind),
+                }),
+            },
+        });
+        let values = values.collect::<Result<Vec<_>, _>>()?;
+        let record = SqlRecord::read(&self.statements.layout, &mut row)?;
+        match (self.statements.work, self.finish) {
+            (WorkSplit::AllButShowing, Some(finish)) => {
+                let record = (finish.show)(record.into_members(), &self.plan.selection)?;
+                self.rows.push((record, values));
+            }
+            (WorkSplit::Rows, _) => self.whole.push(record.into_members()),
+            _ => self.rows.push((record, values)),
+        }
+        Ok(())
+    }
+
+    /// Builds the page.
+    ///
+    /// # Errors
+    /// If statements were not executed, or processing in memory fails.
+    pub fn finish(mut self) -> Result<Page<SqlRecord<T>>, SqlError> {
+        if self.current.is_some() || !self.statements.queue.is_empty() {
+            return Err(SqlError::Unfinished);
+        }
+        if let (WorkSplit::Rows, Some(finish)) = (self.statements.work, self.finish) {
+            return (finish.answer)(self.plan, self.whole);
+        }
+        let table = T::model().table();
+        let mut aggregations = Aggregations::default();
+        for (number, aggregate) in self.plan.aggregate.iter().enumerate() {
+            let place = self.groups.iter().position(|(known, _)| *known == number);
+            let groups = place.map(|place| self.groups.swap_remove(place).1).unwrap_or_default();
+            aggregations.add(aggregate, groups, table);
+        }
+        let aggregations = (!self.plan.aggregate.is_empty()).then_some(aggregations);
+        Ok(self.plan.answer(self.rows, self.total, aggregations, None))
+    }
+}

@@ -1,0 +1,157 @@
+//! One-time login links: signed with the console's key, valid for a short time and for one use.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::{DateTime, TimeDelta, Utc};
+use hmac::{Hmac, KeyInit as _, Mac as _};
+use sha2::Sha256;
+
+use mcp_aql_core::sync::lock;
+
+/// The validity of a link that was requested, which is used soon.
+pub(super) const ON_DEMAND_TTL: TimeDelta = TimeDelta::minutes(2);
+/// The validity of the link that is printed at the start.
+pub(super) const STARTUP_TTL: TimeDelta = TimeDelta::minutes(10);
+
+const NONCE: usize = 16;
+const TIME: usize = 8;
+const MAC: usize = 32;
+
+/// The key that signs links. It allows signing in.
+#[derive(Clone)]
+pub(super) struct Key([u8; 32]);
+
+impl Key {
+    pub(super) fn random() -> Result<Self, getrandom::Error> {
+        random().map(Self)
+    }
+
+    pub(super) fn from_text(text: &str) -> Option<Self> {
+        URL_SAFE_NO_PAD.decode(text).ok()?.try_into().ok().map(Self)
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        URL_SAFE_NO_PAD.encode(self.0)
+    }
+
+    /// Creates a link and returns its URL.
+    pub(super) fn link(
+        &self,
+        port: u16,
+        now: DateTime<Utc>,
+        lifetime: TimeDelta,
+    ) -> Result<String, getrandom::Error> {
+        let nonce: [u8; NONCE] = random()?;
+        let expires = (now + lifetime).timestamp_millis().to_be_bytes();
+        let mut once = [nonce.as_slice(), &expires].concat();
+        let signature = self.over(&once).finalize().into_bytes();
+        once.extend_from_slice(&signature);
+        Ok(format!("http://127.0.0.1:{port}/login?once={}", URL_SAFE_NO_PAD.encode(once)))
+    }
+
+    /// Returns the link's nonce and expiry, if it was signed with this key.
+    fn read(&self, once: &str) -> Option<([u8; NONCE], i64)> {
+        let bytes = URL_SAFE_NO_PAD.decode(once).ok()?;
+        if bytes.len() != NONCE + TIME + MAC {
+            return None;
+        }
+        let (signed, signature) = bytes.split_at_checked(NONCE + TIME)?;
+        self.over(signed).verify_slice(signature).ok()?;
+        let (nonce, expires) = signed.split_at_checked(NONCE)?;
+        Some((nonce.try_into().ok()?, i64::from_be_bytes(expires.try_into().ok()?)))
+    }
+
+    fn over(&self, message: &[u8]) -> Hmac<Sha256> {
+        // A key of the block's length needs no preparation, so this cannot fail.
+        let mut block = [0; 64];
+        block.iter_mut().zip(self.0).for_each(|(byte, key)| *byte = key);
+        let mut mac = Hmac::new(&block.into());
+        mac.update(message);
+        mac
+    }
+}
+
+/// The links that were used, until they expire.
+#[derive(Default)]
+pub(super) struct Links(Mutex<HashMap<[u8; NONCE], i64>>);
+
+impl Links {
+    /// Uses a link. Returns `false` if it is invalid, has expired, or was used before.
+    pub(super) fn redeem(&self, key: &Key, once: &str, now: DateTime<Utc>) -> bool {
+        let now = now.timestamp_millis();
+        let Some((nonce, expires)) = key.read(once).filter(|(_, expires)| now < *expires) else {
+            return false;
+        };
+        let mut used = lock(&self.0);
+        used.retain(|_, expires| now < *expires);
+        used.insert(nonce, expires).is_none()
+    }
+}
+
+pub(super) fn random<const N: usize>() -> Result<[u8; N], getrandom::Error> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn once(link: &str) -> &str {
+        link.strip_prefix("http://127.0.0.1:7000/login?once=").unwrap()
+    }
+
+    #[test]
+    fn a_link_is_good_once_and_for_its_time() {
+        let now = "2031-05-06T07:00:00Z".parse().unwrap();
+        let (key, links) = (Key::random().unwrap(), Links::default());
+        let link = || key.link(7000, now, ON_DEMAND_TTL).unwrap();
+        let (first, second) = (link(), link());
+        assert_ne!(first, second);
+        assert!(links.redeem(&key, once(&first), now));
+        assert!(!links.redeem(&key, once(&first), now), "used");
+        assert!(!links.redeem(&key, once(&second), now + ON_DEMAND_TTL), "expired");
+        assert!(links.redeem(
+            &key,
+            once(&second),
+            now + ON_DEMAND_TTL - TimeDelta::milliseconds(1)
+        ));
+        let third = link();
+        assert!(links.redeem(&key, once(&third), now + TimeDelta::minutes(1)));
+        assert!(!links.redeem(&key, once(&third), now), "used, and the clock went back");
+    }
+
+    #[test]
+    fn a_link_that_was_changed_or_signed_elsewhere_is_none() {
+        let now = Utc::now();
+        let (key, links) = (Key::random().unwrap(), Links::default());
+        let link = key.link(7000, now, ON_DEMAND_TTL).unwrap();
+        let good = once(&link);
+        let other = Key::random().unwrap();
+        assert!(!links.redeem(&other, good, now));
+        let bytes = URL_SAFE_NO_PAD.decode(good).unwrap();
+        for place in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[place] ^= 1;
+            assert!(!links.redeem(&key, &URL_SAFE_NO_PAD.encode(changed), now), "{place}");
+        }
+        let cut: String = good.chars().skip(4).collect();
+        for text in ["", "x", &cut, &format!("{good}AAAA"), "ä"] {
+            assert!(!links.redeem(&key, text, now), "{text}");
+        }
+        assert!(links.redeem(&Key::from_text(&key.to_text()).unwrap(), good, now));
+    }
+
+    #[test]
+    fn the_signature_is_hmac_sha_256() {
+        // RFC 4231, test case 1, with its key of 20 bytes padded with zeros as in HMAC.
+        let mut key = [0; 32];
+        key[..20].fill(0x0b);
+        let mac = Key(key).over(b"Hi There").finalize().into_bytes();
+        assert_eq!(mac[..4], [0xb0, 0x34, 0x4c, 0x61]);
+    }
+}

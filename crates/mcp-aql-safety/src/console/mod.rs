@@ -1,0 +1,230 @@
+//! The operator console: a web page on loopback for operators.
+
+mod console_file;
+#[cfg(test)]
+mod demo;
+mod login_link;
+mod request_guard;
+mod response;
+mod routes;
+mod sessions;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use chrono::Utc;
+use tokio::net::TcpListener;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use self::console_file::ConsoleFile;
+pub use self::console_file::ConsoleLink;
+use self::login_link::{Key, Links, ON_DEMAND_TTL, STARTUP_TTL};
+use self::sessions::Sessions;
+use crate::human_channel::{
+    CONSOLE_NAME, ChannelError, ConsoleCount, ConsoleOptions, HumanChannel, HumanRequest, Operator,
+    ReachableConsole, terminal,
+};
+use crate::safety_loop::{ApprovalQueue, SafetyCore};
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::main_error::{Error, Result};
+
+/// The maximum number of connections. A server over HTTP reserves this many file descriptors.
+const MAX_CONNECTIONS: usize = 64;
+/// The time limit of a browser for sending a request, reading the response, and keeping a connection idle.
+const BROWSER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The operator console: a web page on its own port of `127.0.0.1` that shows the state of the adapter and
+/// accepts decisions. It is available until this value is dropped.
+///
+/// Signing in requires a one-time link. The page works without a network, in current browsers, and with the
+/// keyboard alone.
+///
+/// ```no_run
+/// use mcp_aql::operator::{Console, ConsoleOptions, Operator};
+///
+/// # async fn sample(operator: Operator) -> mcp_aql::Result<()> {
+/// let console = Console::start(operator, ConsoleOptions::new()).await?;
+/// eprintln!("the operator console listens on {}", console.address());
+/// # Ok(()) }
+/// ```
+///
+/// Source: MCP-AQL §8.8.6 (REQ-OOB-13).
+pub struct Console {
+    shared: Arc<Shared>,
+    address: SocketAddr,
+    // Dropped first: as long as the file exists, the console is reachable.
+    _record: Option<ConsoleFile>,
+    _stop: DropGuard,
+    _reached: Option<ReachableConsole>,
+}
+
+/// State shared by requests.
+struct Shared {
+    operator: Operator,
+    port: u16,
+    key: Key,
+    links: Links,
+    sessions: Sessions,
+    login_command: Option<String>,
+}
+
+impl Console {
+    /// Starts a console for this operator.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the port is in use, or the state directory is not writable.
+    pub async fn start(operator: Operator, options: ConsoleOptions) -> Result<Self> {
+        let mut console = Self::listening(operator, &options).await?;
+        if options.announce {
+            console.announce(&options).await?;
+        }
+        // The owner of the console can create links.
+        console.reached();
+        Ok(console)
+    }
+
+    /// Marks the console as one that people can sign in to.
+    fn reached(&mut self) {
+        self._reached = self.shared.operator.0.reach().map(ConsoleCount::enter);
+    }
+
+    async fn listening(operator: Operator, options: &ConsoleOptions) -> Result<Self> {
+        let listener = listen(options.port).await?;
+        let address = listener.local_addr()?;
+        let key = Key::random().map_err(io::Error::other)?;
+        let record = match &options.state_dir {
+            None => None,
+            Some(folder) => {
+                Some(ConsoleFile::write(folder, address.port(), &key).map_err(|error| {
+                    told(&error, format_args!("'{}' cannot be written to", folder.display()))
+                })?)
+            }
+        };
+        let shared = Arc::new(Shared {
+            operator,
+            port: address.port(),
+            key,
+            links: Links::default(),
+            sessions: Sessions::new(options.session_timeout),
+            login_command: options.login_command.clone(),
+        });
+        let stopped = CancellationToken::new();
+        let router = routes::router(Arc::clone(&shared));
+        let bounds = (MAX_CONNECTIONS, BROWSER_TIMEOUT);
+        tokio::spawn(mcp_aql_server::serve_connections(listener, router, bounds, stopped.clone()));
+        tracing::info!(%address, "the operator console listens");
+        let stop = stopped.drop_guard();
+        Ok(Self { shared, address, _record: record, _stop: stop, _reached: None })
+    }
+
+    /// Returns the address of the console.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Creates a one-time login link, valid for two minutes. Show it to people only.
+    ///
+    /// # Errors
+    /// [`Error::Io`] if the system's random number generator fails.
+    pub fn link(&self) -> Result<String> {
+        let link = self.shared.key.link(self.address.port(), Utc::now(), ON_DEMAND_TTL);
+        Ok(link.map_err(io::Error::other)?)
+    }
+
+    /// Returns one-time login links to the consoles that run with this
+    /// [state directory](ConsoleOptions::state_dir), newest first. Used by commands of the operator. Removes the
+    /// files of consoles that have ended.
+    ///
+    /// # Errors
+    /// The directory, or a file in it, cannot be read. A missing directory has no consoles.
+    ///
+    /// ```no_run
+    /// use mcp_aql::operator::Console;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// for link in Console::login_links("/var/lib/guard")? {
+    ///     println!("process {}: {}", link.process, link.url);
+    /// }
+    /// # Ok(()) }
+    /// ```
+    pub fn login_links(state_dir: impl AsRef<Path>) -> io::Result<Vec<ConsoleLink>> {
+        console_file::links(state_dir.as_ref())
+    }
+
+    /// Prints a link on the terminal. Returns whether there is one.
+    async fn announce(&self, options: &ConsoleOptions) -> Result<bool> {
+        let link = self.shared.key.link(self.address.port(), Utc::now(), STARTUP_TTL);
+        let link = link.map_err(io::Error::other)?;
+        let text = format!("\nOperator console, for one use within ten minutes:\n  {link}\n");
+        let printed = terminal::print(text).await;
+        if let Err(error) = &printed {
+            match (&options.login_command, &options.state_dir) {
+                (Some(command), Some(_)) => {
+                    tracing::info!(%error, command, "no terminal to print a login link on: the command prints one");
+                }
+                (None, Some(_)) => {
+                    tracing::info!(%error, "no terminal to print a login link on: `Console::login_links` makes one");
+                }
+                (_, None) => tracing::warn!(
+                    %error,
+                    "no terminal to print a login link on and no state directory: only the program itself can make one"
+                ),
+            }
+        }
+        Ok(printed.is_ok())
+    }
+}
+
+impl std::fmt::Debug for Console {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Console").field("address", &self.address).finish_non_exhaustive()
+    }
+}
+
+/// Starts the operator console of a safety loop, if it has one. It runs until the returned value is dropped. It
+/// reaches people if a link was printed, or can be created.
+pub async fn start_console(core: &Arc<SafetyCore>) -> Result<Option<Console>> {
+    let Some(options) = &core.console.options else { return Ok(None) };
+    let operator = Operator(Arc::new(ApprovalQueue(Arc::clone(core))));
+    let mut console = Console::listening(operator, options).await?;
+    let printed = options.announce && console.announce(options).await?;
+    if printed || options.state_dir.is_some() {
+        console.reached();
+    }
+    Ok(Some(console))
+}
+
+/// Does nothing, because the page polls the operator's requests.
+impl HumanChannel for Console {
+    fn name(&self) -> &'static str {
+        CONSOLE_NAME
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+async fn listen(port: u16) -> Result<TcpListener> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let listener = TcpListener::bind(address).await;
+    listener.map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => Error::Io(io::Error::new(
+            error.kind(),
+            format!(
+                "the operator console needs {address}, where another program listens, which may be \
+                 another process of this adapter: choose another port, or none for any free one"
+            ),
+        )),
+        _ => told(&error, format_args!("the operator console needs {address}")),
+    })
+}
+
+fn told(error: &io::Error, what: std::fmt::Arguments<'_>) -> Error {
+    Error::Io(io::Error::new(error.kind(), format!("{what}: {error}")))
+}

@@ -1,0 +1,161 @@
+//! The console's pages and its API.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::Router;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::header::{
+    CONTENT_TYPE, ETAG, HeaderMap, IF_NONE_MATCH, LOCATION, RETRY_AFTER, SET_COOKIE,
+};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::from_fn_with_state;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use chrono::Utc;
+use mcp_aql_protocol::ErrorCode;
+use serde_json::json;
+use sha2::{Digest as _, Sha256};
+
+use super::response::{HTML, ICON, JSON, LOGIN, STYLE, answer, refusal, signed_out};
+use super::sessions::Attempt;
+use super::{Shared, request_guard};
+use crate::human_channel::CONSOLE_NAME;
+use mcp_aql_core::error::OperationError;
+
+type Console = State<Arc<Shared>>;
+
+pub(super) fn router(shared: Arc<Shared>) -> Router {
+    let file = |kind: &'static str, text: &'static str| {
+        get(move || std::future::ready(([(CONTENT_TYPE, kind)], text)))
+    };
+    Router::new()
+        .route("/", file(HTML, include_str!("page.html")))
+        .route("/console.js", file("text/javascript; charset=utf-8", include_str!("console.js")))
+        .route(STYLE, file("text/css; charset=utf-8", include_str!("console.css")))
+        .route(ICON, file("image/svg+xml", include_str!("icon.svg")))
+        .route(LOGIN, get(login))
+        .route("/api/logout", post(logout))
+        .route("/api/overview", get(overview))
+        .route("/api/requests/{id}/{verb}", post(decide))
+        .route("/api/agents/{agent}/unblock", post(unblock))
+        .fallback(|| std::future::ready(refusal(StatusCode::NOT_FOUND, "There is nothing here.")))
+        .layer(from_fn_with_state(Arc::clone(&shared), request_guard::pass))
+        .with_state(shared)
+}
+
+/// Exchanges a one-time link for a session. Failed attempts never block a valid link, because an agent that
+/// guesses links must not be able to lock people out.
+async fn login(State(shared): Console, RawQuery(query): RawQuery) -> Response {
+    let once = query.as_deref().and_then(|query| query.strip_prefix("once="));
+    if !once.is_some_and(|once| shared.links.redeem(&shared.key, once, Utc::now())) {
+        return failed_login(&shared).await;
+    }
+    let credentials = match shared.sessions.open(Instant::now()) {
+        Ok(credentials) => credentials,
+        Err(error) => {
+            tracing::error!(%error, "the system's random number generator failed");
+            return refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "The system gives no random numbers.",
+            );
+        }
+    };
+    tracing::info!("an operator signed in to the console");
+    shared.operator.0.record("OPERATOR_SIGNED_IN", "allowed", None).await;
+    let name = request_guard::cookie_name(shared.port);
+    let cookie = format!("{name}={}; Path=/; HttpOnly; SameSite=Strict", credentials.cookie);
+    // The fragment stays in the browser: neither logs nor other servers see it.
+    let page = format!("/#token={}", credentials.token);
+    (StatusCode::SEE_OTHER, [(SET_COOKIE, cookie), (LOCATION, page)]).into_response()
+}
+
+async fn failed_login(shared: &Shared) -> Response {
+    let attempt = shared.sessions.failed(Instant::now());
+    let reason = match attempt {
+        Attempt::Counted => Some("the link was used before, has expired, or is not a link"),
+        Attempt::FirstRejected => Some("too many in a minute: further ones are not recorded"),
+        Attempt::Rejected => None,
+    };
+    if reason.is_some() {
+        shared.operator.0.record("OPERATOR_SIGN_IN_FAILED", "failed", reason).await;
+    }
+    if attempt != Attempt::Counted {
+        let text = "Too many links that are no good.";
+        let mut response = signed_out(shared, LOGIN, StatusCode::TOO_MANY_REQUESTS, text);
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
+        return response;
+    }
+    tracing::warn!("rejected a login link of the operator console");
+    let text = "This link was used before, or its time is up.";
+    signed_out(shared, LOGIN, StatusCode::UNAUTHORIZED, text)
+}
+
+async fn logout(State(shared): Console, headers: HeaderMap) -> Response {
+    if let Some(cookie) = request_guard::cookie(shared.port, &headers) {
+        shared.sessions.close(cookie);
+        shared.operator.0.record("OPERATOR_SIGNED_OUT", "allowed", None).await;
+    }
+    let name = request_guard::cookie_name(shared.port);
+    let gone = format!("{name}=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
+    (StatusCode::NO_CONTENT, [(SET_COOKIE, gone)]).into_response()
+}
+
+async fn overview(State(shared): Console, headers: HeaderMap) -> Response {
+    let text = match shared.operator.overview().await {
+        Ok(overview) => serde_json::to_vec(&overview).map_err(OperationError::internal),
+        Err(error) => Err(error),
+    };
+    let text = match text {
+        Ok(text) => text,
+        Err(error) => return failure(&error),
+    };
+    let tag = format!("\"{}\"", URL_SAFE_NO_PAD.encode(Sha256::digest(&text)));
+    if headers.get(IF_NONE_MATCH).is_some_and(|known| known == tag.as_str()) {
+        return (StatusCode::NOT_MODIFIED, [(ETAG, tag)]).into_response();
+    }
+    ([(ETAG, tag), (CONTENT_TYPE, JSON.to_owned())], text).into_response()
+}
+
+async fn decide(State(shared): Console, Path((id, verb)): Path<(String, String)>) -> Response {
+    let operator = &shared.operator;
+    let done = match &*verb {
+        "approve" => operator.approve(&id, CONSOLE_NAME).await,
+        "deny" => operator.deny(&id, CONSOLE_NAME).await,
+        "renew" => operator.renew(&id, CONSOLE_NAME).await,
+        "code" => {
+            return match operator.0.code(&id, Some(CONSOLE_NAME)).await {
+                Some(code) => answer(StatusCode::OK, &json!({ "code": code.reveal() })),
+                None => refusal(StatusCode::NOT_FOUND, "This process does not have the code."),
+            };
+        }
+        _ => return refusal(StatusCode::NOT_FOUND, "There is nothing here."),
+    };
+    outcome(done)
+}
+
+async fn unblock(State(shared): Console, Path(agent): Path<String>) -> Response {
+    outcome(shared.operator.unblock(&agent, CONSOLE_NAME).await)
+}
+
+fn outcome(done: Result<(), OperationError>) -> Response {
+    match done {
+        Ok(()) => StatusCode::NO_CONTENT.into_response(),
+        Err(error) => failure(&error),
+    }
+}
+
+fn failure(error: &OperationError) -> Response {
+    let status = match error.code() {
+        ErrorCode::NotFoundResource => StatusCode::NOT_FOUND,
+        ErrorCode::InternalError => {
+            let cause = error.cause().map(tracing::field::display);
+            tracing::error!(%error, cause, "a request to the operator console failed");
+            StatusCode::INTERNAL_SERVER_ERROR
+        }
+        _ => StatusCode::CONFLICT,
+    };
+    refusal(status, error.message())
+}

@@ -1,0 +1,208 @@
+//! The sessions of signed-in browsers, and failed attempts to sign in.
+
+use std::collections::VecDeque;
+use std::hint::black_box;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sha2::{Digest as _, Sha256};
+
+use super::login_link::random;
+use mcp_aql_core::sync::lock;
+
+/// The maximum number of signed-in browsers. The one that was idle the longest is signed out for a new one.
+const MAX_SESSIONS: usize = 16;
+
+/// The maximum number of recorded failed attempts to sign in, and their window.
+const MAX_FAILED_ATTEMPTS: usize = 10;
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// The credentials of a signed-in browser. Both are required: browsers send a cookie to every port of its
+/// host, and so to other servers on this machine. Only pages of this port can read the token.
+pub(super) struct Credentials {
+    pub(super) cookie: String,
+    pub(super) token: String,
+}
+
+/// A session, with hashed credentials.
+struct Session {
+    cookie: [u8; 32],
+    token: [u8; 32],
+    used: Instant,
+}
+
+pub(super) struct Sessions {
+    timeout: Duration,
+    open: Mutex<Vec<Session>>,
+    failures: Mutex<Failures>,
+}
+
+/// Failed attempts to sign in.
+#[derive(Default)]
+struct Failures {
+    counted: VecDeque<Instant>,
+    /// When an attempt was last rejected because there were too many.
+    refused: Option<Instant>,
+}
+
+/// The effect of a failed attempt to sign in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Counted,
+    /// The limit is exceeded, for the first time within the window.
+    FirstRejected,
+    Rejected,
+}
+
+/// The result of checking a request's credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum SessionCheck {
+    Invalid,
+    /// The cookie is valid; the token is missing or wrong.
+    CookieOnly,
+    Valid,
+}
+
+impl Sessions {
+    pub(super) fn new(timeout: Duration) -> Self {
+        Self { timeout, open: Mutex::default(), failures: Mutex::default() }
+    }
+
+    pub(super) fn open(&self, now: Instant) -> Result<Credentials, getrandom::Error> {
+        let (cookie, token) = (secret()?, secret()?);
+        let mut open = lock(&self.open);
+        self.forget_idle(&mut open, now);
+        while open.len() >= MAX_SESSIONS {
+            let idle = open.iter().enumerate().min_by_key(|(_, session)| session.used);
+            let Some((place, _)) = idle else { break };
+            open.swap_remove(place);
+        }
+        open.push(Session { cookie: hash(&cookie), token: hash(&token), used: now });
+        Ok(Credentials { cookie, token })
+    }
+
+    /// Checks a request's credentials and marks the session as used.
+    pub(super) fn look_up(&self, cookie: &str, token: Option<&str>, now: Instant) -> SessionCheck {
+        let cookie = hash(cookie);
+        let mut open = lock(&self.open);
+        self.forget_idle(&mut open, now);
+        match open.iter_mut().find(|session| same(&session.cookie, &cookie)) {
+            None => SessionCheck::Invalid,
+            Some(session) => {
+                session.used = now;
+                match token {
+                    Some(token) if same(&session.token, &hash(token)) => SessionCheck::Valid,
+                    _ => SessionCheck::CookieOnly,
+                }
+            }
+        }
+    }
+
+    pub(super) fn close(&self, cookie: &str) {
+        let cookie = hash(cookie);
+        let mut open = lock(&self.open);
+        open.retain(|session| !same(&session.cookie, &cookie));
+    }
+
+    /// Counts a failed attempt to sign in, unless the limit is exceeded.
+    pub(super) fn failed(&self, now: Instant) -> Attempt {
+        let recent = |at: &Instant| now.duration_since(*at) < WINDOW;
+        let mut failures = lock(&self.failures);
+        failures.counted.retain(recent);
+        if failures.counted.len() < MAX_FAILED_ATTEMPTS {
+            failures.counted.push_back(now);
+            return Attempt::Counted;
+        }
+        match failures.refused.filter(recent) {
+            Some(_) => Attempt::Rejected,
+            None => {
+                failures.refused = Some(now);
+                Attempt::FirstRejected
+            }
+        }
+    }
+
+    fn forget_idle(&self, open: &mut Vec<Session>, now: Instant) {
+        open.retain(|session| now.duration_since(session.used) < self.timeout);
+    }
+}
+
+/// Returns 256 random bits as text.
+fn secret() -> Result<String, getrandom::Error> {
+    Ok(URL_SAFE_NO_PAD.encode(random::<32>()?))
+}
+
+fn hash(secret: &str) -> [u8; 32] {
+    Sha256::digest(secret).into()
+}
+
+/// Compares in constant time.
+fn same(one: &[u8; 32], other: &[u8; 32]) -> bool {
+    let differ = one.iter().zip(other).fold(0, |differ, (one, other)| differ | (one ^ other));
+    black_box(differ) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    #[test]
+    fn cookie_and_token_belong_together() {
+        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        let one = sessions.open(now).unwrap();
+        let two = sessions.open(now).unwrap();
+        assert_eq!(one.cookie.len(), 43, "256 bits");
+        for (cookie, token, seen) in [
+            (&*one.cookie, Some(&*one.token), SessionCheck::Valid),
+            (&one.cookie, Some(&two.token), SessionCheck::CookieOnly),
+            (&one.cookie, Some(""), SessionCheck::CookieOnly),
+            (&one.cookie, None, SessionCheck::CookieOnly),
+            (&one.token, Some(&one.token), SessionCheck::Invalid),
+            ("", Some(&one.token), SessionCheck::Invalid),
+        ] {
+            assert_eq!(sessions.look_up(cookie, token, now), seen);
+        }
+        sessions.close(&one.cookie);
+        assert_eq!(sessions.look_up(&one.cookie, None, now), SessionCheck::Invalid);
+        assert_eq!(sessions.look_up(&two.cookie, None, now), SessionCheck::CookieOnly);
+    }
+
+    #[test]
+    fn an_idle_session_ends_and_one_in_use_does_not() {
+        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        let session = sessions.open(now).unwrap();
+        for half_hours in 1..6 {
+            let now = now + HOUR / 2 * half_hours;
+            assert_eq!(sessions.look_up(&session.cookie, None, now), SessionCheck::CookieOnly);
+        }
+        let later = now + HOUR / 2 * 5 + HOUR;
+        assert_eq!(sessions.look_up(&session.cookie, None, later), SessionCheck::Invalid);
+    }
+
+    #[test]
+    fn sessions_do_not_pile_up() {
+        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        let first = sessions.open(now).unwrap();
+        let second = sessions.open(now + Duration::from_secs(1)).unwrap();
+        let later = now + Duration::from_secs(2);
+        sessions.look_up(&first.cookie, None, later);
+        for _ in 0..MAX_SESSIONS - 1 {
+            sessions.open(later).unwrap();
+        }
+        assert_eq!(sessions.look_up(&second.cookie, None, later), SessionCheck::Invalid);
+        assert_eq!(sessions.look_up(&first.cookie, None, later), SessionCheck::CookieOnly);
+    }
+
+    #[test]
+    fn failures_count_for_a_minute() {
+        let (sessions, now) = (Sessions::new(HOUR), Instant::now());
+        assert!((0..MAX_FAILED_ATTEMPTS).all(|_| sessions.failed(now) == Attempt::Counted));
+        assert_eq!(sessions.failed(now), Attempt::FirstRejected);
+        assert_eq!(sessions.failed(now), Attempt::Rejected);
+        assert_eq!(sessions.failed(now + WINDOW), Attempt::Counted);
+    }
+}

@@ -1,0 +1,104 @@
+//! The operator console as a channel, and its options.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest};
+use mcp_aql_core::future::BoxFuture;
+
+/// The console's name in the audit log.
+pub(crate) const CONSOLE_NAME: &str = "console";
+
+/// The options of the operator console.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_aql::operator::ConsoleOptions;
+///
+/// let options = ConsoleOptions::new()
+///     .port(8686)
+///     .state_dir("/var/lib/guard")
+///     .login_command("guard console")
+///     .session_timeout(Duration::from_secs(15 * 60));
+/// ```
+#[derive(Debug, Clone)]
+#[must_use]
+pub struct ConsoleOptions {
+    pub(crate) port: u16,
+    pub(crate) state_dir: Option<PathBuf>,
+    pub(crate) login_command: Option<String>,
+    pub(crate) session_timeout: Duration,
+    pub(crate) announce: bool,
+}
+
+impl Default for ConsoleOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ConsoleOptions {
+    /// Creates options for any free port, with a login link on the terminal.
+    pub fn new() -> Self {
+        Self {
+            port: 0,
+            state_dir: None,
+            login_command: None,
+            session_timeout: Duration::from_secs(60 * 60),
+            announce: true,
+        }
+    }
+
+    /// Sets the port of `127.0.0.1`. Default: 0, any free port.
+    pub fn port(mut self, port: u16) -> Self {
+        self.port = port;
+        self
+    }
+
+    /// Sets a directory for a file, readable by its owner only, with which [`Console::login_links`](crate::operator::Console::login_links) creates
+    /// further links. Default: none. Then only the link on the terminal and those of [`Console::link`](crate::operator::Console::link) are
+    /// available.
+    pub fn state_dir(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.state_dir = Some(folder.into());
+        self
+    }
+
+    /// Sets the command that prints a link ([`Console::login_links`](crate::operator::Console::login_links)), for the page that explains how to sign
+    /// in.
+    pub fn login_command(mut self, command: impl Into<String>) -> Self {
+        self.login_command = Some(command.into());
+        self
+    }
+
+    /// Sets the time without requests after which a browser is signed out; an open page sends a request every
+    /// second. Default: one hour.
+    pub fn session_timeout(mut self, after: Duration) -> Self {
+        self.session_timeout = after;
+        self
+    }
+
+    /// Sets whether to print a login link on the terminal from which the process was started, if there is one.
+    /// The link is never printed to standard output or standard error, which an agent may read. Default: on.
+    pub fn announce(mut self, on: bool) -> Self {
+        self.announce = on;
+        self
+    }
+}
+
+/// The channel of the console. Its page polls for requests.
+#[derive(Debug)]
+pub(crate) struct ConsoleChannel(pub(crate) ConsoleCount);
+
+impl HumanChannel for ConsoleChannel {
+    fn name(&self) -> &'static str {
+        CONSOLE_NAME
+    }
+
+    fn present<'a>(&'a self, _: &'a HumanRequest) -> BoxFuture<'a, Result<(), ChannelError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    fn can_present(&self) -> bool {
+        self.0.is_reachable()
+    }
+}

@@ -1,0 +1,400 @@
+//! Operations that wait for a person's approval, for the gatekeeper (REQ-GATE-10): an approval admits one
+//! call of one operation, with the same parameters and in the same session.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::action::hex;
+use super::agent_state::{AgentState, PersonRequest};
+use super::code::{RequestCredentials, same};
+use super::core::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
+use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
+use super::records::{IDLE_TTL, INDEX, Target, answered, expected, indexed, read, target, written};
+
+use super::state_machine::displayed;
+use super::transition::{Event, Rejection};
+use crate::human_channel::RequestKind;
+use mcp_aql_core::approvals::{ApprovalClaim, ApprovalRequest, Approvals};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::{store::Change, store::Record, store::Store, store::StoreError};
+
+pub(super) const APPROVALS: &str = "safety_approvals";
+/// The group of unanswered approvals.
+const OPEN: &str = "open";
+/// The maximum number of calls of an agent that wait for people. The agent is notified of each with every step.
+pub(super) const MAX_WAITING_CALLS: usize = 50;
+
+/// The record of an approval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Approval {
+    pub(super) ask: PersonRequest,
+    pub(super) operation: String,
+    params_hash: String,
+    session: Option<String>,
+    /// The agents of the session that wait for the approval.
+    pub(super) agents: Vec<String>,
+    /// When a person approved the call.
+    pub(super) approved_at: Option<DateTime<Utc>>,
+}
+
+/// Returns the key under which a call's approval is stored.
+fn key(operation: &str, params_hash: &str, session: Option<&str>) -> String {
+    let mut hash = Sha256::new();
+    for part in [operation, params_hash, session.unwrap_or_default()] {
+        hash.update(part.len().to_le_bytes());
+        hash.update(part);
+    }
+    hash.update([u8::from(session.is_some())]);
+    hex(&hash.finalize())
+}
+
+/// The prefix of the subjects of notifications on approvals.
+const SUBJECT_PREFIX: &str = "approval ";
+
+pub(super) fn subject(id: &str) -> String {
+    format!("{SUBJECT_PREFIX}{id}")
+}
+
+impl Approvals for SafetyCore {
+    fn supervises<'a>(
+        &'a self,
+        session: Option<&'a Session>,
+    ) -> BoxFuture<'a, Result<bool, OperationError>> {
+        Box::pin(async move {
+            Ok(self.mode() == LoopMode::Enforcing && self.is_executing(session).await?)
+        })
+    }
+
+    fn can_ask(&self) -> bool {
+        Self::can_ask(self)
+    }
+
+    fn request_approval<'a>(
+        &'a self,
+        request: ApprovalRequest<'a>,
+    ) -> BoxFuture<'a, Result<String, OperationError>> {
+        Box::pin(self.request_approval(request))
+    }
+
+    fn approval<'a>(
+        &'a self,
+        operation: &'a str,
+        params_hash: &'a str,
+        session: Option<&'a Session>,
+    ) -> BoxFuture<'a, Result<Option<ApprovalClaim>, OperationError>> {
+        Box::pin(self.approval(operation, params_hash, session))
+    }
+}
+
+impl SafetyCore {
+    /// Returns whether an agent executes in this session.
+    pub(crate) async fn is_executing(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<bool, OperationError> {
+        Ok(!self.executing(session).await?.is_empty())
+    }
+
+    /// Requests a person's approval of a call and notifies the agents of its session. Returns the request's id,
+    /// which stays the same while the request is open.
+    pub(crate) async fn request_approval(
+        &self,
+        pending: ApprovalRequest<'_>,
+    ) -> Result<String, OperationError> {
+        let store = self.store().await?;
+        let session = pending.session.map(Session::id);
+        let agents = self.executing(pending.session).await?;
+        let key = key(pending.operation, pending.params_hash, session);
+        loop {
+            let now = self.now();
+            let record = store.get(APPROVALS, &key).await?;
+            let old = record.as_ref().map(read::<Approval>).transpose()?;
+            let news = waiting_notice(&pending, now);
+            if let Some(known) = &old
+                && known.ask.is_open(now)
+            {
+                // The first caller may have been cancelled before all agents were notified.
+                self.notify_agents(store, &key, &known.ask.id, &known.agents, &news, None).await?;
+                return Ok(known.ask.id.clone());
+            }
+            // The call was approved in the meantime: it is admitted when it is repeated.
+            if let Some(known) = old.as_ref().filter(|old| self.is_valid(old, now)) {
+                return Ok(known.ask.id.clone());
+            }
+            self.reject_excess(store, &pending, &agents, old.as_ref()).await?;
+            let fresh = RequestCredentials::new()?;
+            let approval = new_approval(&pending, &fresh, agents.clone());
+            let (id, code) = (fresh.id, fresh.code);
+            let target = Target::Approval { key: key.clone(), id: id.clone() };
+            let mut changes = vec![change(&key, record.as_ref(), &approval)?];
+            changes.extend(indexed(&approval.ask, &target)?);
+            if store.write(changes).await? {
+                let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(&id);
+                let agent = agents.first().map(String::as_str);
+                self.record(&event, agent, session, None, Some(pending.operation)).await;
+                let asker = (agents.first().cloned(), session.map(str::to_owned));
+                self.present(approval.ask, asker, code).await;
+                // Done last: a store failure at this point does not affect the request, and the next call repeats this.
+                let before = old.as_ref().map(|old| old.ask.id.as_str());
+                self.notify_agents(store, &key, &id, &agents, &news, before).await?;
+                return Ok(id);
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Rejects a call if too many calls of its session wait for people, or were made in the last minute.
+    async fn reject_excess(
+        &self,
+        store: &dyn Store,
+        pending: &ApprovalRequest<'_>,
+        agents: &[String],
+        old: Option<&Approval>,
+    ) -> Result<(), OperationError> {
+        let now = self.now();
+        let session = pending.session.map(Session::id);
+        let (reason, error) = if self.has_too_many_waiting(store, agents, old).await? {
+            let reason = "too many calls of this session wait for a person: repeat one of them, or \
+                          end the execution";
+            let error = OperationError::permission_denied(reason);
+            ("too many wait", error.with_detail("limit", MAX_WAITING_CALLS))
+        } else if self.is_request_limit_reached(now, session) {
+            let error = super::rejection::error(Rejection::TooMany(60), "", now);
+            ("too many in a minute", error)
+        } else {
+            return Ok(());
+        };
+        let event = Event::new("CHALLENGE_ISSUED", "refused").reason(reason);
+        let agent = agents.first().map(String::as_str);
+        self.record(&event, agent, session, None, Some(pending.operation)).await;
+        Err(error)
+    }
+
+    /// Returns a person's approval of this call, if there is one. The first caller that writes the change uses it.
+    pub(crate) async fn approval(
+        &self,
+        operation: &str,
+        params_hash: &str,
+        session: Option<&Session>,
+    ) -> Result<Option<ApprovalClaim>, OperationError> {
+        let key = key(operation, params_hash, session.map(Session::id));
+        let found = self.store().await?.get(APPROVALS, &key).await?;
+        let Some(record) = found else { return Ok(None) };
+        let approval: Approval = read(&record)?;
+        if !self.is_valid(&approval, self.now()) {
+            return Ok(None);
+        }
+        let change = Change::remove(APPROVALS, key, expected(Some(&record)));
+        Ok(Some(ApprovalClaim { change, request_id: approval.ask.id }))
+    }
+
+    /// Returns whether the call is approved and the approval is still valid.
+    fn is_valid(&self, approval: &Approval, now: DateTime<Utc>) -> bool {
+        // Setting the clock back must not extend the approval.
+        let left = approval.ask.expires_at - now;
+        let lasts = left > TimeDelta::zero()
+            && left <= self.timeout + TimeDelta::seconds(MAX_CLOCK_DIFFERENCE_SECONDS);
+        approval.approved_at.is_some() && lasts
+    }
+
+    /// Applies an answer to the request of a call: by a code's hash, or by an operator if `hash` is `None`.
+    pub(super) async fn answer_approval(
+        &self,
+        key: &str,
+        id: &str,
+        hash: Option<&str>,
+        (approve, by): (bool, &str),
+    ) -> Result<Result<(), Rejection>, StoreError> {
+        let store = self.store().await?;
+        loop {
+            let now = self.now();
+            let Some(record) = store.get(APPROVALS, key).await? else {
+                return Ok(Err(Rejection::Invalid));
+            };
+            let mut approval: Approval = read(&record)?;
+            if approval.ask.id != id || hash.is_some_and(|hash| !same(&approval.ask.hash, hash)) {
+                return Ok(Err(Rejection::Invalid));
+            }
+            if let Some(at) = approval.approved_at {
+                return Ok(Err(Rejection::Used { at }));
+            }
+            if !approval.ask.is_open(now) {
+                let at = approval.ask.expires_at;
+                return Ok(Err(match hash {
+                    Some(_) if now >= at => Rejection::Expired { at },
+                    _ => Rejection::Invalid,
+                }));
+            }
+            approval.ask.closed = true;
+            let change = if approve {
+                approval.approved_at = Some(now);
+                approval.ask.expires_at = now + self.timeout;
+                change(key, Some(&record), &approval)?
+            } else {
+                Change::remove(APPROVALS, key, expected(Some(&record)))
+            };
+            if store.write(vec![change, answered(id, now)?]).await? {
+                self.announce_answer(store, &approval, approve, by).await;
+                return Ok(Ok(()));
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Records an answer, withdraws the request from the channels, and notifies the agents that wait for it.
+    async fn announce_answer(
+        &self,
+        store: &dyn Store,
+        approval: &Approval,
+        approve: bool,
+        by: &str,
+    ) {
+        let (id, operation) = (&approval.ask.id, &approval.operation);
+        let (word, event, outcome) = match approve {
+            true => ("approved", "CHALLENGE_VERIFIED", "confirmed"),
+            false => ("denied", "REQUEST_DENIED", "denied"),
+        };
+        let message = format!("A person has {word} operation '{operation}'");
+        let notice = AgentNotification::new(NotificationType::Status, message, None, self.now());
+        let event = Event::new(event, outcome).challenge(id).by(by);
+        let agent = approval.agents.first().map(String::as_str);
+        self.record(&event, agent, approval.session.as_deref(), None, Some(operation)).await;
+        self.withdraw(id).await;
+        let tell = |state: &mut AgentState, _| {
+            state.clear(&subject(id));
+            state.notify("status", notice.clone());
+        };
+        for agent in &approval.agents {
+            // The decision is stored: agents that cannot be notified now are notified with their next step.
+            if let Err(error) = self.update_agent(store, agent, None, &tell).await {
+                tracing::warn!(agent, %error, "cannot notify an agent of an answer yet");
+            }
+        }
+    }
+
+    /// Issues a new code for the request.
+    pub(super) async fn renew_approval(
+        &self,
+        key: &str,
+        id: &str,
+        by: &str,
+    ) -> Result<Result<(), Rejection>, StoreError> {
+        let store = self.store().await?;
+        loop {
+            let Some(record) = store.get(APPROVALS, key).await? else {
+                return Ok(Err(Rejection::Invalid));
+            };
+            let mut approval: Approval = read(&record)?;
+            if approval.ask.id != id || approval.approved_at.is_some() {
+                return Ok(Err(Rejection::Invalid));
+            }
+            let fresh = RequestCredentials::new().map_err(StoreError::failed)?;
+            approval.ask.hash.clone_from(&fresh.hash);
+            approval.ask.expires_at = self.now() + self.timeout;
+            let mut changes = vec![change(key, Some(&record), &approval)?];
+            let target = Target::Approval { key: key.to_owned(), id: id.to_owned() };
+            changes.extend(indexed(&approval.ask, &target)?);
+            if store.write(changes).await? {
+                self.withdraw(id).await;
+                let event = Event::new("CHALLENGE_ISSUED", "issued").challenge(id).by(by);
+                let session = approval.session.as_deref();
+                self.record(&event, None, session, None, Some(&approval.operation)).await;
+                let asker = (approval.agents.first().cloned(), approval.session.clone());
+                self.present(approval.ask, asker, fresh.code).await;
+                return Ok(Ok(()));
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+
+    /// Returns the subjects that an agent still waits for, although they were answered.
+    pub(super) async fn answered(
+        &self,
+        store: &dyn Store,
+        state: &AgentState,
+    ) -> Result<Vec<String>, StoreError> {
+        let mut answered = Vec::new();
+        for queued in &state.queue {
+            let Some(id) = queued.about.strip_prefix(SUBJECT_PREFIX) else { continue };
+            // An unknown request has expired unanswered.
+            if store.get(INDEX, &format!("answered {id}")).await?.is_some()
+                || target(store, &format!("id {id}")).await?.is_none()
+            {
+                answered.push(queued.about.clone());
+            }
+        }
+        Ok(answered)
+    }
+
+    /// Returns the open approvals, and the keys of unreadable ones.
+    pub(super) async fn open_approvals(&self) -> Result<(Vec<Approval>, Vec<String>), StoreError> {
+        let (store, now) = (self.store().await?, self.now());
+        let mut unreadable = Vec::new();
+        let mut all = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let page = store.list(APPROVALS, Some(OPEN), after.as_deref(), PAGE_SIZE).await?;
+            for record in &page {
+                match read::<Approval>(record) {
+                    Ok(approval) if approval.ask.is_open(now) => all.push(approval),
+                    Ok(_) => {}
+                    Err(_) => unreadable.push(record.key.clone()),
+                }
+            }
+            after = page.last().map(|record| record.key.clone());
+            if page.len() < PAGE_SIZE {
+                return Ok((all, unreadable));
+            }
+        }
+    }
+}
+
+fn change(key: &str, record: Option<&Record>, approval: &Approval) -> Result<Change, StoreError> {
+    let mut kept = written(approval)?.expires_at(approval.ask.expires_at + IDLE_TTL);
+    if approval.approved_at.is_none() {
+        kept = kept.group(OPEN);
+    }
+    Ok(Change::put(APPROVALS, key, expected(record), kept))
+}
+
+/// The notification of agents about a call that waits for a person.
+fn waiting_notice(pending: &ApprovalRequest<'_>, now: DateTime<Utc>) -> AgentNotification {
+    let metadata = NotificationMetadata {
+        operation: Some(pending.operation.to_owned()),
+        reason: pending.reasons.first().cloned(),
+        level: Some(pending.level.to_owned()),
+        verification_id: None,
+    };
+    let message = format!("Operation '{}' waits for a person's approval", pending.operation);
+    AgentNotification::new(NotificationType::PermissionPending, message, Some(metadata), now)
+}
+
+/// An unanswered approval of a call.
+fn new_approval(
+    pending: &ApprovalRequest<'_>,
+    fresh: &RequestCredentials,
+    agents: Vec<String>,
+) -> Approval {
+    let (action, warning) = displayed(pending.action);
+    let ask = PersonRequest {
+        id: fresh.id.clone(),
+        kind: RequestKind::Operation,
+        hash: fresh.hash.clone(),
+        action,
+        reasons: pending.reasons.iter().cloned().chain(warning).collect(),
+        expires_at: pending.expires_at,
+        closed: false,
+        tried: false,
+    };
+    Approval {
+        ask,
+        operation: pending.operation.to_owned(),
+        params_hash: pending.params_hash.to_owned(),
+        session: pending.session.map(|session| session.id().to_owned()),
+        agents,
+        approved_at: None,
+    }
+}

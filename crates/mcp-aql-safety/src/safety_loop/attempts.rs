@@ -1,0 +1,99 @@
+//! The failed attempts of sessions and agents to confirm, which are limited.
+
+use super::action::Action;
+use super::core::SafetyCore;
+use super::records::{expected, read, written};
+use super::retry_lockout::RetryLockout;
+use super::transition::{Event, Rejection};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::{store::Change, store::StoreError};
+
+/// The collection of the store that counts failed attempts of sessions and agents.
+const ATTEMPTS: &str = "safety_tries";
+
+impl SafetyCore {
+    /// Returns the accounts on which an attempt of `confirm_operation` is counted. A wrong code does not show
+    /// which agent it was meant for. The attempt is therefore counted for the session, and for each agent that
+    /// executes in it, whose account outlives the session and the process (REQ-OOB-12). Sessions do not share
+    /// an account, because one of them could lock out the others.
+    pub(super) async fn confirming_accounts(
+        &self,
+        session: Option<&Session>,
+    ) -> Result<Vec<String>, OperationError> {
+        let mut accounts = vec![account_of(session)];
+        if session.is_some() {
+            let agents = self.executing(session).await?;
+            accounts.extend(agents.iter().map(|name| format!("agent {}", Action::digest(name))));
+        }
+        Ok(accounts)
+    }
+
+    /// Counts a failed attempt on each of these accounts before its result is known, so that concurrent
+    /// attempts count like successive ones. `refused` is recorded if one of the accounts is locked.
+    pub(super) async fn count_attempt(
+        &self,
+        session: Option<&Session>,
+        accounts: &[String],
+        (refused, operation): (Event, &str),
+    ) -> Result<(), OperationError> {
+        let (now, most) = (self.now(), self.attempts);
+        for (place, account) in accounts.iter().enumerate() {
+            let allowed = self
+                .update_lockout(account, |tries| {
+                    tries.check(now, most)?;
+                    tries.fail(now);
+                    Ok(())
+                })
+                .await?;
+            if let Err(seconds) = allowed {
+                self.uncount_attempt(accounts.get(..place).unwrap_or_default()).await?;
+                let refused = refused.reason("too many tries");
+                let session = session.map(Session::id);
+                self.record(&refused, None, session, None, Some(operation)).await;
+                return Err(self.rejection(Rejection::TooMany(seconds), ""));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes a counted attempt from these accounts.
+    pub(super) async fn uncount_attempt(&self, accounts: &[String]) -> Result<(), OperationError> {
+        for account in accounts {
+            let forgiven = self.update_lockout(account, |tries| {
+                tries.forgive();
+                Ok::<_, u64>(())
+            });
+            forgiven.await?.ok();
+        }
+        Ok(())
+    }
+
+    async fn update_lockout<E>(
+        &self,
+        key: &str,
+        change: impl Fn(&mut RetryLockout) -> Result<(), E>,
+    ) -> Result<Result<(), E>, StoreError> {
+        let store = self.store().await?;
+        loop {
+            let record = store.get(ATTEMPTS, key).await?;
+            let before: RetryLockout = record.as_ref().map(read).transpose()?.unwrap_or_default();
+            let mut tries = before.clone();
+            let done = change(&mut tries);
+            if tries == before {
+                return Ok(done);
+            }
+            let kept = written(&tries)?.expires_at(self.now() + chrono::TimeDelta::days(2));
+            let change = Change::put(ATTEMPTS, key, expected(record.as_ref()), kept);
+            if store.write(vec![change]).await? {
+                return Ok(done);
+            }
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Returns the account that counts a session's failed attempts. Callers without a session share one.
+pub(super) fn account_of(session: Option<&Session>) -> String {
+    session.map_or("-", Session::id).to_owned()
+}

@@ -1,0 +1,303 @@
+//! The implementation of the reserved operations.
+
+use super::attempts::account_of;
+use super::replies::{AgentExecution, StepCount, StepReply, Verified};
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::action::{Action, normalize};
+use super::agent_state::{AgentState, ExecutionStatus};
+use super::code;
+use super::core::SafetyCore;
+use super::directive::StepOutcome;
+use super::evaluation::ReportedStep;
+use super::records::Target;
+use super::rejection;
+use super::state_machine::shortened;
+use super::transition::{Event, Rejection, Start};
+use mcp_aql_core::clock;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::store::MAX_KEY_BYTES;
+use mcp_aql_core::sync::lock;
+
+/// A step that was reported with `record_execution_step`.
+pub(super) struct StepReport {
+    pub(super) agent: String,
+    pub(super) hint: String,
+    pub(super) description: Option<String>,
+    pub(super) outcome: Option<StepOutcome>,
+    pub(super) findings: Option<String>,
+}
+
+impl SafetyCore {
+    pub(super) fn rejection(&self, refusal: Rejection, agent: &str) -> OperationError {
+        rejection::error(refusal, agent, self.now())
+    }
+
+    /// Returns the error as [`refused`](Self::refused) does, and remembers a block in this session.
+    fn rejection_in_session(
+        &self,
+        session: Option<&Session>,
+        refusal: Rejection,
+        agent: &str,
+    ) -> OperationError {
+        if let Rejection::Blocked { agent, .. } = &refusal {
+            self.remember_blocked(session, agent);
+        }
+        self.rejection(refusal, agent)
+    }
+
+    pub(super) async fn start(
+        self: &Arc<Self>,
+        session: Option<&Session>,
+        agent: &str,
+        parameters: Option<Map<String, Value>>,
+    ) -> Result<AgentExecution, OperationError> {
+        validate_agent_name(agent)?;
+        self.reject_if_session_blocked(session, agent).await?;
+        let parameters = Value::Object(parameters.unwrap_or_default()).to_string();
+        let action = format!("Start agent '{agent}' with parameters {parameters}");
+        let execution_id = mcp_aql_core::vocab::new_id("run");
+        let start = Start {
+            session: session.map(Session::id),
+            execution_id: &execution_id,
+            parameters: &Action::digest(&parameters),
+            action: &action,
+        };
+        let place = self.acquire_slot(session, agent).await?;
+        let begun = self
+            .apply_transition(agent, |state, env, effects| {
+                state.start(&start, env, effects)?;
+                Ok(state.clone())
+            })
+            .await?;
+        let state = begun.map_err(|refusal| self.rejection_in_session(session, refusal, agent))?;
+        if let Some(place) = place {
+            place.keep();
+        }
+        self.work_in_background();
+        if let Some(session) = session {
+            self.watch(session, agent).await;
+        }
+        self.execution_view(&state)
+    }
+
+    pub(super) async fn step(
+        &self,
+        session: Option<&Session>,
+        reported: &StepReport,
+    ) -> Result<StepReply, OperationError> {
+        let agent = reported.agent.as_str();
+        validate_agent_name(agent)?;
+        let action = self.action(&reported.hint);
+        if action.text().chars().filter(|each| each.is_alphanumeric()).count() < 3 {
+            // REQ-LOOP-08
+            return Err(OperationError::invalid_value(
+                "next_action_hint",
+                "must say in words what the next action does, such as 'calling write_file on \
+                 project/config.json'",
+            ));
+        }
+        self.reject_if_session_blocked(session, agent).await?;
+        let digest = Action::digest(&reported.hint);
+        let done = self
+            .apply_with_news(agent, |state, env, effects| {
+                let step = ReportedStep {
+                    session: session.map(Session::id),
+                    hint: &reported.hint,
+                    digest: &digest,
+                    action: action.clone(),
+                    outcome: reported.outcome,
+                };
+                let autonomy = state.step(step, env, effects)?;
+                let waits = state.requests().any(|ask| ask.is_open(env.now));
+                Ok((autonomy, state.execution.clone(), waits))
+            })
+            .await?;
+        let (mut autonomy, execution, waits) =
+            done.map_err(|refusal| self.rejection_in_session(session, refusal, agent))?;
+        if !autonomy.go_on && waits && !self.can_ask() {
+            autonomy.mark_not_asked();
+        }
+        if autonomy.stopped == Some(true) {
+            self.remember_blocked(session, agent);
+        }
+        let execution =
+            execution.ok_or_else(|| OperationError::internal("a step without an execution"))?;
+        tracing::info!(
+            agent,
+            hint = shortened(&reported.hint),
+            description = reported.description.as_deref().map(shortened),
+            findings = reported.findings.as_deref().map(shortened),
+            go_on = autonomy.go_on,
+            "step reported"
+        );
+        Ok(StepReply {
+            execution_id: execution.id,
+            status: execution.status,
+            progress: StepCount { current: execution.steps },
+            autonomy,
+        })
+    }
+
+    pub(super) async fn finish(
+        &self,
+        session: Option<&Session>,
+        agent: &str,
+        id: Option<&str>,
+        (status, reason): (ExecutionStatus, &str),
+    ) -> Result<AgentExecution, OperationError> {
+        validate_agent_name(agent)?;
+        self.reject_if_session_blocked(session, agent).await?;
+        let caller = session.map(Session::id);
+        let done = self
+            .apply_transition(agent, |state, env, effects| {
+                state.finish(caller, id, (status, reason), env, effects)?;
+                Ok(state.clone())
+            })
+            .await?;
+        let state = done.map_err(|refusal| self.rejection_in_session(session, refusal, agent))?;
+        if let Some(session) = session {
+            lock(&self.agents_of(session).executing).remove(&normalize(agent).0);
+        }
+        self.execution_view(&state)
+    }
+
+    /// Implements `confirm_operation`: the code proves that a person has seen the request (REQ-AUT-16).
+    pub(super) async fn confirm(
+        &self,
+        session: Option<&Session>,
+        code: &str,
+    ) -> Result<Verified, OperationError> {
+        let accounts = self.confirming_accounts(session).await?;
+        let failed = |outcome| Event::new("CONFIRMATION_FAILED", outcome);
+        self.count_attempt(session, &accounts, (failed("refused"), "confirm_operation")).await?;
+        let hash = code::hash(code);
+        let mut known = None;
+        let answered = match self.target_of_code(&hash).await? {
+            Some(Target::Agent { agent, id }) => {
+                let answered = self
+                    .apply_transition(&agent, |state, env, effects| {
+                        state.confirm(&id, &hash, env, effects)
+                    })
+                    .await?;
+                known = Some((id, Some(agent)));
+                answered
+            }
+            Some(Target::Approval { key, id }) => {
+                let answered = self.answer_approval(&key, &id, Some(&hash), (true, "code")).await?;
+                known = Some((id, None));
+                answered
+            }
+            None => Err(Rejection::Invalid),
+        };
+        match answered {
+            Ok(()) => {
+                self.uncount_attempt(&accounts).await?;
+                let next = "The agent may begin, report the paused action again with \
+                            record_execution_step, or make the refused call again";
+                Ok(Verified { confirmed: true, next: next.to_owned() })
+            }
+            Err(refusal) => {
+                let mut event = failed("failed");
+                let mut agent = None;
+                if let Some((id, of)) = &known {
+                    event = event.challenge(id);
+                    agent = of.as_deref();
+                }
+                let session = session.map(Session::id);
+                self.record(&event, agent, session, None, Some("confirm_operation")).await;
+                Err(self.rejection(refusal, ""))
+            }
+        }
+    }
+
+    /// Implements `verify_challenge` (REQ-OOB-06).
+    pub(super) async fn verify(
+        &self,
+        session: Option<&Session>,
+        id: &str,
+        code: &str,
+    ) -> Result<Verified, OperationError> {
+        let accounts = [account_of(session)];
+        let failed = |outcome| Event::new("CHALLENGE_FAILED", outcome).challenge(&shortened(id));
+        self.count_attempt(session, &accounts, (failed("refused"), "verify_challenge")).await?;
+        let hash = code::hash(code);
+        let caller = session.map(Session::id);
+        let answered = match self.target_of_id(id).await? {
+            Some(Target::Agent { agent, .. }) => {
+                self.apply_transition(&agent, |state, env, effects| {
+                    state.verify(caller, (id, &hash), env, effects)
+                })
+                .await?
+            }
+            _ => {
+                let event = failed("failed");
+                self.record(&event, None, caller, None, Some("verify_challenge")).await;
+                Err(Rejection::Invalid)
+            }
+        };
+        match answered {
+            Ok(()) => {
+                self.uncount_attempt(&accounts).await?;
+                let next = "The agent may go on: report its next action with record_execution_step. If \
+                            its execution has ended, call execute_agent first";
+                Ok(Verified { confirmed: true, next: next.to_owned() })
+            }
+            Err(Rejection::Invalid) => Err(rejection::not_verified()),
+            Err(refusal) => Err(self.rejection(refusal, "")),
+        }
+    }
+
+    /// Returns the agent's execution in the form for the agent.
+    fn execution_view(&self, state: &AgentState) -> Result<AgentExecution, OperationError> {
+        let execution = state
+            .execution
+            .as_ref()
+            .ok_or_else(|| OperationError::internal("an agent without an execution"))?;
+        let request_id = execution.ask.as_ref().map(|ask| ask.id.clone());
+        let next = match execution.status {
+            ExecutionStatus::Pending if !self.can_ask() => Some(
+                "Take no action. A person must approve the start, but no channel of this adapter reaches a \
+                 person at the moment. Inform the user",
+            ),
+            ExecutionStatus::Pending => Some(
+                "Take no action yet. A person must approve the start: ask for the code of this \
+                 request and call confirm_operation with it as confirmation_token; or, once a person \
+                 has approved it elsewhere, continue with record_execution_step",
+            ),
+            ExecutionStatus::Running => Some(
+                "Report each action with record_execution_step before you take it, and take it only \
+                 if the reply's data.autonomy.continue is true",
+            ),
+            _ => None,
+        };
+        Ok(AgentExecution {
+            execution_id: execution.id.clone(),
+            status: execution.status,
+            element_name: state.agent.clone(),
+            safety_loop: self.mode().to_string(),
+            started_at: execution.started_at.map(clock::text),
+            finished_at: execution.finished_at.map(clock::text),
+            progress: StepCount { current: execution.steps },
+            request_id,
+            next: next.map(str::to_owned),
+        })
+    }
+}
+
+/// Checks an agent's name. Names with the same normalized form are the same; an empty form is invalid.
+fn validate_agent_name(agent: &str) -> Result<(), OperationError> {
+    let (name, _) = normalize(agent);
+    if name.is_empty() {
+        return Err(OperationError::invalid_value("element_name", "must name the agent"));
+    }
+    // The name is the key of a record. Characters have up to four bytes.
+    if name.len() > MAX_KEY_BYTES {
+        let problem = format!("must be shorter: {MAX_KEY_BYTES} bytes");
+        return Err(OperationError::invalid_value("element_name", problem));
+    }
+    Ok(())
+}

@@ -1,0 +1,126 @@
+//! The channels to people: shows requests and withdraws them.
+
+use super::agent_state::PersonRequest;
+use mcp_aql_core::audit::AuditEntry;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+
+use super::core::SafetyCore;
+use crate::human_channel::{Code, HumanChannel, HumanRequest};
+use mcp_aql_core::sync::lock;
+
+impl SafetyCore {
+    /// Shows a request to people. A slow channel does not delay the caller. If a channel fails, the audit log
+    /// records it, and the request stays unanswered there.
+    pub(super) async fn present(
+        &self,
+        ask: PersonRequest,
+        (agent, session): (Option<String>, Option<String>),
+        code: Code,
+    ) {
+        let now = self.now();
+        {
+            let mut codes = lock(&self.codes);
+            codes.retain(|_, (_, until)| now < *until);
+            codes.insert(ask.id.clone(), (code.clone(), ask.expires_at));
+        }
+        lock(&self.presented).note(session, now);
+        let request = Arc::new(HumanRequest {
+            id: ask.id,
+            kind: ask.kind,
+            agent,
+            action: ask.action,
+            reasons: ask.reasons,
+            code,
+            expires_at: ask.expires_at,
+        });
+        for channel in &self.channels {
+            let (channel, request) = (Arc::clone(channel), Arc::clone(&request));
+            let services = Arc::clone(&self.services);
+            spawn_unless_ready(async move {
+                match catch_panic(async { channel.present(&request).await }).await {
+                    Some(Ok(())) => return,
+                    Some(Err(error)) => {
+                        tracing::error!(channel = channel.name(), %error, "cannot show a request");
+                    }
+                    None => {
+                        tracing::error!(channel = channel.name(), "a channel panicked");
+                    }
+                }
+                let entry = AuditEntry {
+                    event: "CHALLENGE_NOT_SHOWN",
+                    outcome: "failed",
+                    reason: Some(&format!("channel '{}' cannot show it", channel.name())),
+                    agent: request.agent.as_deref(),
+                    challenge_id: Some(&request.id),
+                    ..AuditEntry::default()
+                };
+                services.audit.record(&entry).await;
+            })
+            .await;
+        }
+    }
+
+    /// Returns whether any channel can show a request now.
+    pub fn can_ask(&self) -> bool {
+        self.channels.iter().any(|channel| can_present(&**channel))
+    }
+
+    /// Logs a warning for each channel that cannot show requests.
+    pub(crate) fn warn_of_channels(&self) {
+        for channel in self.channels.iter().filter(|channel| !can_present(&***channel)) {
+            let channel = channel.name();
+            tracing::warn!(channel, "this channel cannot show requests here");
+        }
+        if !self.channels.is_empty() && !self.can_ask() {
+            tracing::warn!(
+                "no channel reaches a person, so requests will stay unanswered. Start the adapter \
+                 where its channel works, or add an operator console or a command"
+            );
+        }
+    }
+
+    /// Withdraws a request from all channels.
+    pub(super) async fn withdraw(&self, id: &str) {
+        lock(&self.codes).remove(id);
+        for channel in &self.channels {
+            let (channel, id) = (Arc::clone(channel), id.to_owned());
+            spawn_unless_ready(async move {
+                if catch_panic(async { channel.withdraw(&id).await }).await.is_none() {
+                    tracing::error!(channel = channel.name(), "a channel panicked");
+                }
+            })
+            .await;
+        }
+    }
+
+    /// Returns the code of a request, if this process has issued it.
+    pub(super) fn known_code(&self, id: &str) -> Option<Code> {
+        let now = self.now();
+        let codes = lock(&self.codes);
+        codes.get(id).filter(|(_, until)| now < *until).map(|(code, _)| code.clone())
+    }
+}
+
+/// Returns whether a channel can show requests. A channel that panics cannot.
+pub(super) fn can_present(channel: &dyn HumanChannel) -> bool {
+    std::panic::catch_unwind(AssertUnwindSafe(|| channel.can_present())).unwrap_or(false)
+}
+
+/// Runs foreign code and returns `None` if it panics.
+async fn catch_panic<T>(work: impl Future<Output = T>) -> Option<T> {
+    AssertUnwindSafe(work).catch_unwind().await.ok()
+}
+
+/// Starts a future, and spawns it as a task unless it completes immediately.
+async fn spawn_unless_ready(work: impl Future<Output = ()> + Send + 'static) {
+    let mut work = Box::pin(work);
+    if futures_util::poll!(&mut work).is_pending() {
+        match tokio::runtime::Handle::try_current() {
+            Ok(runtime) => drop(runtime.spawn(work)),
+            Err(_) => work.await,
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! The tables of the safety loop in configuration files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use serde::Deserialize;
+
+use super::action::normalize;
+use super::directive::LoopMode;
+use super::settings::{AgentSettings, SafetyLoop};
+use mcp_aql_core::tightening::Tightening;
+
+/// The table `[safety_loop]` of the configuration file.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct LoopTable {
+    mode: Option<String>,
+    challenge_timeout_seconds: Option<u64>,
+    #[serde(default)]
+    agents: BTreeMap<String, AgentTable>,
+    // The fields of `AgentTable`: serde's `flatten` would accept unknown keys.
+    max_autonomous_steps: Option<u32>,
+    risk_tolerance: Option<String>,
+    deny: Option<Vec<String>>,
+    requires_approval: Option<Vec<String>>,
+    auto_approve: Option<Vec<String>>,
+}
+
+impl LoopTable {
+    /// Separates the settings of all agents from the tables of single ones.
+    fn split(
+        self,
+        origin: &str,
+        problems: &mut Vec<String>,
+    ) -> (AgentSettings, BTreeMap<String, AgentTable>) {
+        let base = AgentTable {
+            max_autonomous_steps: self.max_autonomous_steps,
+            risk_tolerance: self.risk_tolerance,
+            deny: self.deny,
+            requires_approval: self.requires_approval,
+            auto_approve: self.auto_approve,
+        };
+        (base.settings(origin, problems), self.agents)
+    }
+}
+
+/// The table `[safety_loop.agents.NAME]`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AgentTable {
+    max_autonomous_steps: Option<u32>,
+    risk_tolerance: Option<String>,
+    deny: Option<Vec<String>>,
+    requires_approval: Option<Vec<String>>,
+    auto_approve: Option<Vec<String>>,
+}
+
+impl AgentTable {
+    fn settings(self, origin: &str, problems: &mut Vec<String>) -> AgentSettings {
+        let risk_tolerance = self.risk_tolerance.and_then(|word| {
+            word.parse()
+                .map_err(|problem| problems.push(format!("`{origin}.risk_tolerance`: {problem}")))
+                .ok()
+        });
+        AgentSettings {
+            max_autonomous_steps: self.max_autonomous_steps,
+            risk_tolerance,
+            deny: self.deny,
+            requires_approval: self.requires_approval,
+            auto_approve: self.auto_approve,
+        }
+    }
+}
+
+impl SafetyLoop {
+    /// Applies the table of the configuration file.
+    pub(crate) fn apply_table(&mut self, table: LoopTable, problems: &mut Vec<String>) {
+        if let Some(mode) = &table.mode {
+            self.set_mode(mode, "`safety_loop.mode`", problems);
+        }
+        if let Some(seconds) = table.challenge_timeout_seconds {
+            self.timeout = Duration::from_secs(seconds);
+        }
+        let (base, agents) = table.split("safety_loop", problems);
+        self.base = base.over(&self.base);
+        let mut seen = BTreeSet::new();
+        for (name, table) in agents {
+            let settings = table.settings(&format!("safety_loop.agents.{name}"), problems);
+            let key = normalize(&name).0;
+            if !seen.insert(key.clone()) {
+                problems.push(format!("`safety_loop.agents.{name}`: another one reads the same"));
+            }
+            let base = self.agents.remove(&key).unwrap_or_default();
+            self.agents.insert(key, settings.over(&base));
+        }
+    }
+
+    /// Applies the stricter settings of a file that can only make an adapter stricter, for every agent.
+    pub(crate) fn tighten_table(
+        &mut self,
+        table: LoopTable,
+        tightening: &mut Tightening,
+        problems: &mut Vec<String>,
+    ) {
+        if let Some(mode) = &table.mode {
+            match mode.parse::<LoopMode>() {
+                Ok(mode) => tightening.replace(
+                    "safety_loop.mode",
+                    &mut self.mode,
+                    Some(mode),
+                    |new, old| old.is_laxer_than(*new),
+                ),
+                Err(problem) => problems.push(format!("`safety_loop.mode`: {problem}")),
+            }
+        }
+        let timeout = table.challenge_timeout_seconds.map(Duration::from_secs);
+        let name = "safety_loop.challenge_timeout_seconds";
+        tightening.lower(name, &mut self.timeout, timeout);
+        let (given, agents) = table.split("safety_loop", problems);
+        let base = self.base.clone();
+        self.base.tighten(given.clone(), "safety_loop", tightening);
+        for settings in self.agents.values_mut() {
+            *settings = settings.over(&base);
+            // The settings of an agent may already be stricter; those are kept without a notice.
+            settings.tighten(given.clone(), "safety_loop", &mut Tightening::default());
+        }
+        for (name, table) in agents {
+            let origin = format!("safety_loop.agents.{name}");
+            let given = table.settings(&origin, problems);
+            let base = &self.base;
+            let settings = self.agents.entry(normalize(&name).0).or_insert_with(|| base.clone());
+            settings.tighten(given, &origin, tightening);
+        }
+    }
+}

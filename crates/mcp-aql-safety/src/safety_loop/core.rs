@@ -1,0 +1,399 @@
+//! The running safety loop: applies transitions to the store, keeps leases, and shows requests to people.
+
+use super::records::{AGENTS, Target, agent_change, indexed, read, readable, target, written};
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_protocol::DangerLevel;
+
+use super::action::{Action, normalize};
+use super::agent_state::AgentState;
+use super::code::RequestCredentials;
+use super::directive::{AgentNotification, LoopMode};
+use super::presence::{LEASE_SECONDS, Presence};
+use super::recent_audit::RecentAudit;
+use super::request_limit::RequestLimit;
+use super::settings::{AgentPolicies, SafetyLoop};
+use super::transition::{Effects, Env, Event, Rejection};
+use crate::human_channel::{Code, HumanChannel};
+use mcp_aql_core::audit::AuditEntry;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::services::Services;
+use mcp_aql_core::sync::lock;
+use mcp_aql_core::{
+    store::Change, store::Expected, store::Record, store::Store, store::StoreError,
+};
+
+/// The collection of running processes.
+const PROCESSES: &str = "safety_processes";
+/// The tolerated difference between the clocks of machines that share a store, in seconds.
+pub(super) const MAX_CLOCK_DIFFERENCE_SECONDS: i64 = 12;
+/// The interval of a process's heartbeats.
+pub(super) const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(3);
+/// The number of records in one listing.
+pub(super) const PAGE_SIZE: usize = 500;
+
+/// The running safety loop: applies transitions of agents to the store, and notifies people.
+pub struct SafetyCore {
+    pub(super) services: Arc<Services>,
+    pub(super) mode: LoopMode,
+    pub(super) timeout: TimeDelta,
+    pub(super) attempts: usize,
+    rules: AgentPolicies,
+    pub(super) channels: Vec<Arc<dyn HumanChannel>>,
+    /// The adapter's operations, set once when the adapter is built.
+    pub(super) operations: OnceLock<HashMap<String, DangerLevel>>,
+    /// The id of this process.
+    pub(super) me: String,
+    /// The codes that this process has issued, which are not stored anywhere else.
+    pub(super) codes: Mutex<HashMap<String, (Code, DateTime<Utc>)>>,
+    pub(super) presented: Mutex<RequestLimit>,
+    last_heartbeat: Mutex<Option<DateTime<Utc>>>,
+    /// Whether the executions of processes that are gone were ended.
+    swept: AtomicBool,
+    pub(crate) console: super::console_settings::ConsoleSettings,
+    in_background: AtomicBool,
+    pub(super) recent: RecentAudit,
+}
+
+impl SafetyCore {
+    pub(crate) fn new(
+        settings: &SafetyLoop,
+        rules: AgentPolicies,
+        recent: RecentAudit,
+        services: Arc<Services>,
+    ) -> Self {
+        Self {
+            services,
+            mode: settings.mode,
+            timeout: TimeDelta::from_std(settings.timeout).unwrap_or(TimeDelta::minutes(5)),
+            attempts: settings.attempts,
+            rules,
+            channels: settings.channels.clone(),
+            operations: OnceLock::new(),
+            me: uuid::Uuid::new_v4().to_string(),
+            codes: Mutex::default(),
+            presented: Mutex::default(),
+            last_heartbeat: Mutex::default(),
+            swept: AtomicBool::new(false),
+            console: settings.console.clone(),
+            in_background: AtomicBool::new(false),
+            recent,
+        }
+    }
+
+    pub(crate) fn mode(&self) -> LoopMode {
+        self.mode
+    }
+
+    /// Sets the adapter's operations.
+    pub(crate) fn set_operations(&self, operations: HashMap<String, DangerLevel>) {
+        // Set once, when the adapter is built.
+        let _ = self.operations.set(operations);
+    }
+
+    pub(super) fn now(&self) -> DateTime<Utc> {
+        self.services.time.now()
+    }
+
+    /// Normalizes an action and finds the most dangerous of the adapter's operations that it names.
+    pub(super) fn action(&self, hint: &str) -> Action {
+        let action = Action::new(hint);
+        let Some(operations) = self.operations.get().filter(|known| !known.is_empty()) else {
+            return action;
+        };
+        let named = action
+            .text()
+            .split(|each: char| !(each.is_ascii_alphanumeric() || each == '_'))
+            // Clients may prefix the server's name: `mcp__garden__delete_bed`.
+            .filter_map(|word| {
+                let last = || word.rsplit("__").next().filter(|last| !last.is_empty());
+                operations
+                    .get_key_value(word)
+                    .or_else(|| last().and_then(|last| operations.get_key_value(last)))
+            })
+            .max_by_key(|(_, level)| **level);
+        match named {
+            Some((name, level)) => action.clone().of_operation(name.as_str(), *level),
+            None => action,
+        }
+    }
+
+    /// Returns the prepared store. Sends a heartbeat if one is due, and ends the executions of processes that are
+    /// gone on first use.
+    pub(super) async fn store(&self) -> Result<&dyn Store, StoreError> {
+        let store = self.services.store().await?;
+        let now = self.now();
+        let due = {
+            let mut last_heartbeat = lock(&self.last_heartbeat);
+            let due = last_heartbeat.is_none_or(|last| (now - last).abs() >= TimeDelta::seconds(3));
+            if due {
+                *last_heartbeat = Some(now);
+            }
+            due
+        };
+        if due && let Err(error) = self.send_heartbeat(store, now).await {
+            *lock(&self.last_heartbeat) = None;
+            return Err(error);
+        }
+        // Repeated until it has succeeded once, because the store may fail in between.
+        if !self.swept.load(Ordering::Acquire) {
+            Box::pin(self.sweep(store)).await?;
+            self.swept.store(true, Ordering::Release);
+        }
+        Ok(store)
+    }
+
+    async fn send_heartbeat(
+        &self,
+        store: &dyn Store,
+        now: DateTime<Utc>,
+    ) -> Result<(), StoreError> {
+        let record =
+            written(&Presence::here())?.expires_at(now + TimeDelta::seconds(LEASE_SECONDS));
+        store.write(vec![Change::put(PROCESSES, self.me.as_str(), Expected::Any, record)]).await?;
+        Ok(())
+    }
+
+    /// Ends the executions of processes that are gone, and those whose start was not approved in time.
+    pub(super) async fn sweep(&self, store: &dyn Store) -> Result<(), StoreError> {
+        for group in ["live", "blocked"] {
+            for record in self.group(store, group).await? {
+                let Some(state) = readable::<AgentState>(&record) else { continue };
+                let foreign = state.live().is_some_and(|execution| execution.owner != self.me);
+                if foreign || state.start_expired(self.now()) {
+                    self.run(store, &state.agent, false, |state, env, effects| {
+                        state.settle(env, effects);
+                        Ok(())
+                    })
+                    .await?
+                    .ok();
+                }
+            }
+        }
+        store.purge(self.now()).await?;
+        Ok(())
+    }
+
+    /// Sends heartbeats and ends abandoned executions as long as the adapter exists.
+    pub(super) fn work_in_background(self: &Arc<Self>) {
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        if self.in_background.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let core = Arc::downgrade(self);
+        runtime.spawn(async move {
+            loop {
+                tokio::time::sleep(HEARTBEAT_INTERVAL).await;
+                let Some(core) = core.upgrade() else { return };
+                let Ok(store) = core.services.store().await else { continue };
+                let now = core.now();
+                *lock(&core.last_heartbeat) = Some(now);
+                let mut done = core.send_heartbeat(store, now).await;
+                if done.is_ok() {
+                    done = core.sweep(store).await;
+                }
+                if let Err(error) = done {
+                    tracing::warn!(%error, "the safety loop cannot reach its store");
+                }
+            }
+        });
+    }
+
+    /// Returns the records of a group of agents.
+    pub(super) async fn group(
+        &self,
+        store: &dyn Store,
+        group: &str,
+    ) -> Result<Vec<Record>, StoreError> {
+        let mut all: Vec<Record> = Vec::new();
+        loop {
+            let after = all.last().map(|record| record.key.clone());
+            let page = store.list(AGENTS, Some(group), after.as_deref(), PAGE_SIZE).await?;
+            let full = page.len() == PAGE_SIZE;
+            all.extend(page);
+            if !full {
+                return Ok(all);
+            }
+        }
+    }
+
+    async fn lives(&self, store: &dyn Store, process: &str) -> Result<bool, StoreError> {
+        if process == self.me {
+            return Ok(true);
+        }
+        let Some(record) = store.get(PROCESSES, process).await? else { return Ok(false) };
+        if readable::<Presence>(&record).is_some_and(|presence| presence.is_gone()) {
+            return Ok(false);
+        }
+        // A lease that is much too long was written before the clock was set back. Slightly longer leases
+        // come from machines whose clocks are ahead.
+        let left = record.expires_at.map(|until| until - self.now());
+        let most = TimeDelta::seconds(LEASE_SECONDS + MAX_CLOCK_DIFFERENCE_SECONDS);
+        Ok(left.is_some_and(|left| left > TimeDelta::zero() && left <= most))
+    }
+
+    /// Returns an agent's stored state.
+    pub(super) async fn state(&self, agent: &str) -> Result<Option<AgentState>, StoreError> {
+        let record = self.store().await?.get(AGENTS, &normalize(agent).0).await?;
+        record.as_ref().map(read).transpose()
+    }
+
+    /// Applies a transition to an agent, again after each conflicting write, and then its effects.
+    pub(super) async fn apply_transition<T>(
+        &self,
+        agent: &str,
+        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, OperationError> {
+        let store = self.store().await?;
+        Ok(self.run(store, agent, false, transition).await?)
+    }
+
+    /// Applies a transition as [`apply_transition`](Self::transit) does, with the blocks of other agents as input.
+    pub(super) async fn apply_with_news<T>(
+        &self,
+        agent: &str,
+        transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, OperationError> {
+        let store = self.store().await?;
+        Ok(self.run(store, agent, self.mode == LoopMode::Enforcing, transition).await?)
+    }
+
+    async fn run<T>(
+        &self,
+        store: &dyn Store,
+        agent: &str,
+        told: bool,
+        mut transition: impl FnMut(&mut AgentState, &Env<'_>, &mut Effects) -> Result<T, Rejection>,
+    ) -> Result<Result<T, Rejection>, StoreError> {
+        let key = normalize(agent).0;
+        loop {
+            let record = store.get(AGENTS, &key).await?;
+            let before: AgentState = match &record {
+                Some(record) => read(record)?,
+                None => AgentState { agent: agent.to_owned(), ..AgentState::default() },
+            };
+            let owner_lives = match &before.execution {
+                Some(execution) => self.lives(store, &execution.owner).await?,
+                None => false,
+            };
+            let blocks = if told { self.blocks(store, &key).await? } else { Vec::new() };
+            let answered = if told { self.answered(store, &before).await? } else { Vec::new() };
+            let fresh = RequestCredentials::new().map_err(StoreError::failed)?;
+            let now = self.now();
+            let request_limit_reached =
+                |session: Option<&str>| self.is_request_limit_reached(now, session);
+            let env = Env {
+                now,
+                mode: self.mode,
+                me: &self.me,
+                owner_lives,
+                fresh_id: &fresh.id,
+                fresh_hash: &fresh.hash,
+                request_limit_reached: &request_limit_reached,
+                timeout: self.timeout,
+                max_attempts: self.attempts,
+                blocks: &blocks,
+                answered: &answered,
+                policy: self.rules.of(&key),
+                scorer: &*self.rules.scorer,
+            };
+            let mut state = before.clone();
+            let mut effects = Effects::default();
+            let result = transition(&mut state, &env, &mut effects);
+            if state != before {
+                let mut changes = vec![agent_change(&key, record.as_ref(), &state, now)?];
+                if let Some(ask) = &effects.present {
+                    let target = Target::Agent { agent: key.clone(), id: ask.id.clone() };
+                    changes.extend(indexed(ask, &target)?);
+                }
+                if !store.write(changes).await? {
+                    // Another writer was faster. It may complete before the next attempt.
+                    tokio::task::yield_now().await;
+                    continue;
+                }
+            }
+            self.after(&state, effects, fresh).await;
+            return Ok(result);
+        }
+    }
+
+    /// Returns notifications of the blocks of other agents. They are read with each step and stored only once:
+    /// writing them to every agent would conflict with the reports of those agents, and delay a block by as
+    /// many attempts.
+    async fn blocks(
+        &self,
+        store: &dyn Store,
+        but: &str,
+    ) -> Result<Vec<AgentNotification>, StoreError> {
+        let blocked = self.group(store, "blocked").await?;
+        let others = blocked.iter().filter(|record| record.key != but);
+        let states = others.filter_map(readable::<AgentState>);
+        Ok(states.filter_map(|state| state.block_notification()).collect())
+    }
+
+    /// Returns whether too many requests were shown for this session.
+    pub(super) fn is_request_limit_reached(
+        &self,
+        now: DateTime<Utc>,
+        session: Option<&str>,
+    ) -> bool {
+        lock(&self.presented).refuses(session, now)
+    }
+
+    /// Applies the effects of a stored transition.
+    async fn after(&self, state: &AgentState, effects: Effects, fresh: RequestCredentials) {
+        let execution = state.execution.as_ref();
+        for event in &effects.audit {
+            let session = match &event.caller {
+                Some(caller) => caller.as_deref(),
+                None => execution.and_then(|execution| execution.session.as_deref()),
+            };
+            let execution = execution.map(|execution| execution.id.as_str());
+            self.record(event, Some(&state.agent), session, execution, None).await;
+        }
+        for id in &effects.closed {
+            self.withdraw(id).await;
+        }
+        if let Some(ask) = effects.present {
+            let session = execution.and_then(|execution| execution.session.clone());
+            self.present(ask, (Some(state.agent.clone()), session), fresh.code).await;
+        }
+    }
+
+    pub(super) async fn record(
+        &self,
+        event: &Event,
+        agent: Option<&str>,
+        session: Option<&str>,
+        execution_id: Option<&str>,
+        operation: Option<&str>,
+    ) {
+        let entry = AuditEntry {
+            event: event.event,
+            operation,
+            outcome: event.outcome,
+            reason: event.reason.as_deref(),
+            session,
+            agent,
+            execution_id,
+            challenge_id: event.challenge.as_deref(),
+            decided_by: event.by.as_deref(),
+            ..AuditEntry::default()
+        };
+        self.services.audit.record(&entry).await;
+    }
+
+    /// Returns the target of the request with this id.
+    pub(super) async fn target_of_id(&self, id: &str) -> Result<Option<Target>, StoreError> {
+        target(self.store().await?, &format!("id {id}")).await
+    }
+
+    /// Returns the target of the code with this hash.
+    pub(super) async fn target_of_code(&self, hash: &str) -> Result<Option<Target>, StoreError> {
+        target(self.store().await?, &format!("code {hash}")).await
+    }
+}

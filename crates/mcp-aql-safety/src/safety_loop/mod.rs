@@ -1,0 +1,70 @@
+//! The safety loop: agents report each action before they take it, and receive the decision whether they may.
+//! Dangerous actions wait for a person. Worse ones block the agent until a person lifts the block with a code
+//! that no agent can see.
+//!
+//! [`SafetyLoop`] enables it. A [`RiskScorer`] scores the risk of an action. The channels of the module
+//! [`operator`](crate::operator) reach people.
+//!
+//! The loop evaluates what agents *report*, so it requires clients that make their agents report.
+//!
+//! Source: MCP-AQL §8.6 to §8.8.
+
+mod action;
+mod agent_block_gate;
+mod agent_state;
+mod answers;
+mod approval_queue;
+mod approval_status;
+mod approvals;
+mod attempts;
+mod calls;
+mod channels;
+mod code;
+mod config_table;
+#[cfg(feature = "console")]
+mod console;
+mod console_settings;
+mod core;
+mod directive;
+mod evaluation;
+mod evaluator;
+#[cfg(test)]
+mod fault_tests;
+mod operations;
+mod patterns;
+mod presence;
+mod recent_audit;
+mod records;
+mod rejection;
+mod replies;
+mod request_limit;
+mod retry_lockout;
+mod risk;
+mod risk_words;
+mod session_agents;
+mod settings;
+mod state_machine;
+#[cfg(test)]
+mod tests;
+mod transition;
+mod waiting_agents;
+mod with_safety_loop;
+
+pub use action::Action;
+pub(crate) use agent_block_gate::AgentBlockGate;
+pub use agent_state::ExecutionStatus;
+pub(crate) use approval_queue::ApprovalQueue;
+pub use approval_status::ApprovalStatus;
+pub(crate) use config_table::LoopTable;
+pub use core::SafetyCore;
+pub use directive::{
+    AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
+    RiskTolerance, SafetyTier, StepOutcome, UnknownChoice,
+};
+pub(crate) use operations::operations;
+pub(crate) use recent_audit::RecentAudit;
+pub use replies::{AgentExecution, StepCount, StepReply, Verified};
+pub use risk::{DefaultScorer, Risk, RiskScorer};
+pub(crate) use settings::AgentPolicies;
+pub use settings::{AgentSettings, SafetyLoop};
+pub use with_safety_loop::WithSafetyLoop;

@@ -1,0 +1,84 @@
+//! The records of the safety loop in the store.
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::agent_state::{AgentState, PersonRequest};
+use mcp_aql_core::{
+    store::Change, store::Expected, store::NewRecord, store::Record, store::Store,
+    store::StoreError,
+};
+
+/// The collection of agents, by their normalized names.
+pub(super) const AGENTS: &str = "safety_agents";
+
+/// The collection that maps requests to their targets: by `id …` and by `code …` with the code's hash. Keys
+/// `answered …` mark approvals that were answered.
+pub(super) const INDEX: &str = "safety_index";
+
+/// How long an inactive agent is kept.
+pub(super) const IDLE_TTL: TimeDelta = TimeDelta::days(1);
+
+/// The target of a request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) enum Target {
+    Agent { agent: String, id: String },
+    Approval { key: String, id: String },
+}
+
+/// Parses a record's value.
+pub(super) fn read<T: DeserializeOwned>(record: &Record) -> Result<T, StoreError> {
+    serde_json::from_str(&record.value)
+        .map_err(|error| StoreError::Unreadable(format!("record `{}`: {error}", record.key)))
+}
+
+/// Parses a record's value. An unreadable record is logged, and does not affect others.
+pub(super) fn readable<T: DeserializeOwned>(record: &Record) -> Option<T> {
+    read(record)
+        .inspect_err(|error| tracing::error!(%error, "a record of the safety loop cannot be read"))
+        .ok()
+}
+
+pub(super) fn written<T: Serialize>(value: &T) -> Result<NewRecord, StoreError> {
+    serde_json::to_string(value).map(NewRecord::new).map_err(StoreError::failed)
+}
+
+pub(super) fn expected(record: Option<&Record>) -> Expected {
+    record.map_or(Expected::Absent, |record| Expected::Version(record.version))
+}
+
+pub(super) async fn target(store: &dyn Store, key: &str) -> Result<Option<Target>, StoreError> {
+    store.get(INDEX, key).await?.as_ref().map(read).transpose()
+}
+
+/// Returns the change that marks an approval as answered.
+pub(super) fn answered(id: &str, now: DateTime<Utc>) -> Result<Change, StoreError> {
+    let record = written(&true)?.expires_at(now + IDLE_TTL);
+    Ok(Change::put(INDEX, format!("answered {id}"), Expected::Any, record))
+}
+
+/// Returns the change that stores an agent's state.
+pub(super) fn agent_change(
+    key: &str,
+    record: Option<&Record>,
+    state: &AgentState,
+    now: DateTime<Utc>,
+) -> Result<Change, StoreError> {
+    let group = state.group();
+    let mut kept = written(state)?.group(group);
+    if group == "idle" {
+        kept = kept.expires_at(now + IDLE_TTL);
+    }
+    Ok(Change::put(AGENTS, key, expected(record), kept))
+}
+
+/// Returns the changes that index a request by its id and code.
+pub(super) fn indexed(ask: &PersonRequest, target: &Target) -> Result<[Change; 2], StoreError> {
+    let until = ask.expires_at + IDLE_TTL;
+    let put = |key: String| {
+        let record = written(target)?.expires_at(until);
+        Ok::<_, StoreError>(Change::put(INDEX, key, Expected::Any, record))
+    };
+    Ok([put(format!("id {}", ask.id))?, put(format!("code {}", ask.hash))?])
+}

@@ -1,0 +1,32 @@
+//! Stands in for the operator console if the feature `console` is off.
+
+use std::sync::Arc;
+
+use mcp_aql_core::main_error::Result;
+
+use crate::safety_loop::{SafetyCore, SafetyLoop};
+
+/// A console, of which there is none.
+#[derive(Debug)]
+pub enum Console {}
+
+/// Returns `None`: there is no console.
+pub async fn start_console(_: &Arc<SafetyCore>) -> Result<Option<Console>> {
+    Ok(None)
+}
+
+/// The bound of the stand-in. No type implements it.
+#[diagnostic::on_unimplemented(
+    message = "the feature `console` of `mcp-aql` is off, and this needs it",
+    label = "needs the feature `console`",
+    note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"console\"] }}` in Cargo.toml, with the features that are there already"
+)]
+pub trait ConsoleFeature {}
+
+impl SafetyLoop {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn console<O: ConsoleFeature>(self, _options: O) -> Self {
+        self
+    }
+}

@@ -1,0 +1,218 @@
+//! An adapter's tools as a service of the transports.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::rpc_error::RpcError;
+use super::service::{
+    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
+};
+use super::tool_description::{Describer, instructions};
+use super::wire::{BAD_CALL, MalformedCall};
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::execution::EndScope;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::router::{Endpoint, EndpointMode};
+use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
+
+/// An adapter's tools, each with its endpoint.
+pub(super) struct AdapterTools {
+    adapter: Adapter,
+    tools: Vec<(Endpoint, ToolDefinition)>,
+}
+
+impl AdapterTools {
+    /// Builds the tools of the adapter's mode (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
+    pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
+        let registry = adapter.registry();
+        let describer = Describer::new(adapter);
+        let schema = input_schema(adapter.settings().batch);
+        let mut tools = Vec::new();
+        let mut add = |endpoint, name: &str, description: String, hints| {
+            let (name, input_schema) = (name.to_owned(), schema.clone());
+            let tool = ToolDefinition {
+                name,
+                title: None,
+                description,
+                input_schema,
+                output_schema: None,
+                hints,
+            };
+            tools.push((endpoint, tool));
+        };
+        let families = registry.profile.families();
+        if adapter.mode() != EndpointMode::Single {
+            for (index, (family, name)) in families.iter().zip(&registry.tool_names).enumerate() {
+                let mut categories: Vec<_> = registry
+                    .entries
+                    .iter()
+                    .filter(|entry| entry.family == index)
+                    .map(|entry| entry.operation.spec.category)
+                    .collect();
+                // Families that are empty or of the CRUDE profile use their declared categories.
+                if categories.is_empty() || registry.profile.is_crude() {
+                    categories = family.categories().to_vec();
+                }
+                let text = describer.family(index, family, name);
+                add(Endpoint::Family(index), name, text, hints(&categories));
+            }
+        }
+        if adapter.mode() != EndpointMode::Semantic
+            && let Some(name) = registry.tool_names.last()
+        {
+            let any = [SemanticCategory::Execute];
+            add(Endpoint::Unified, name, describer.unified(), hints(&any));
+        }
+        Arc::new(Self { adapter: adapter.clone(), tools })
+    }
+}
+
+impl ToolService for AdapterTools {
+    fn description(&self) -> ServerDescription {
+        ServerDescription {
+            name: self.adapter.name().to_owned(),
+            version: self.adapter.version().to_owned(),
+            instructions: instructions(&self.adapter),
+        }
+    }
+
+    fn tools(&self) -> Vec<ToolDefinition> {
+        self.tools.iter().map(|(_, tool)| tool.clone()).collect()
+    }
+
+    fn limits(&self) -> &Limits {
+        self.adapter.limits()
+    }
+
+    fn has_structured_content(&self) -> bool {
+        self.adapter.settings().structured_content
+    }
+
+    /// Whether this is a call of a single READ operation.
+    fn is_read(&self, arguments: &Map<String, Value>) -> bool {
+        let name = arguments.get("operation").and_then(Value::as_str);
+        let entry = name.and_then(|name| self.adapter.registry().get(name));
+        entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
+            && !arguments.contains_key("operations")
+    }
+
+    fn call<'a>(
+        &'a self,
+        tool: usize,
+        arguments: ToolArguments,
+        _meta: &'a Map<String, Value>,
+        scope: CallScope,
+    ) -> BoxFuture<'a, ToolAnswer> {
+        let endpoint = self.tools.get(tool).map_or(Endpoint::Unified, |(endpoint, _)| *endpoint);
+        let reply = self.adapter.handle_arguments(endpoint, arguments.0, scope);
+        erased(async { Ok(reply.await) })
+    }
+
+    fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {
+        Ok(self.adapter.refuse(error, scope))
+    }
+
+    fn unknown_tool(&self, name: &str) -> RpcError {
+        let known: Vec<_> = self.tools.iter().map(|(_, tool)| tool.name.as_str()).collect();
+        let name = mcp_aql_core::text::clean(name);
+        let message = format!("Unknown tool '{name}'. The tools are: {}", known.join(", "));
+        RpcError::new(-32602, message)
+    }
+
+    fn malformed_call(&self, _call: &MalformedCall) -> RpcError {
+        RpcError::new(-32602, BAD_CALL)
+    }
+
+    fn begin(&self) {
+        self.adapter.begin_to_serve();
+    }
+
+    fn end_sessions(&self) -> BoxFuture<'_, ()> {
+        erased(self.adapter.end_executions_of(EndScope::EndedSessions))
+    }
+
+    fn end_all(&self) -> BoxFuture<'_, ()> {
+        erased(self.adapter.end_executions_of(EndScope::EndedAndSessionless))
+    }
+}
+
+/// The schema of a tool's arguments. Introspection publishes the operations and their parameters
+/// (REQ-MCP-07, REQ-MCP-08), and the tool's description explains `operation`, `params` and `operations`.
+///
+/// A batch has no `operation`, so nothing is required if batches are enabled (choice C-40).
+fn input_schema(batch: bool) -> Map<String, Value> {
+    let mut properties = Map::new();
+    let mut property = |name: &str, schema: Value| properties.insert(name.to_owned(), schema);
+    property("operation", json!({ "type": "string" }));
+    property("params", json!({ "type": "object", "additionalProperties": true }));
+    let mut schema = Map::new();
+    schema.insert("type".to_owned(), "object".into());
+    if batch {
+        property("operations", json!({ "type": "array", "items": { "type": "object" } }));
+    } else {
+        schema.insert("required".to_owned(), json!(["operation"]));
+    }
+    schema.insert("properties".to_owned(), properties.into());
+    schema
+}
+
+/// The hints of a tool with operations of these categories. The riskiest category decides
+/// (REQ-MCP-05, REQ-MCP-06).
+///
+/// MCP's further hints keep their defaults: an operation does not declare whether it is idempotent or
+/// reaches beyond the adapter.
+fn hints(categories: &[SemanticCategory]) -> ToolHints {
+    let permissions =
+        categories.iter().map(|category| category.permissions()).reduce(|all, one| {
+            EndpointPermissions {
+                read_only: all.read_only && one.read_only,
+                destructive: all.destructive || one.destructive,
+            }
+        });
+    // A family without operations and categories is assumed to be dangerous.
+    let permissions =
+        permissions.unwrap_or(EndpointPermissions { read_only: false, destructive: true });
+    ToolHints {
+        read_only: Some(permissions.read_only),
+        destructive: Some(permissions.destructive),
+        ..ToolHints::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use SemanticCategory::{Create, Delete, Read};
+
+    #[test]
+    fn annotations_are_those_of_the_riskiest_operation() {
+        // REQ-MCP-05, REQ-MCP-06
+        for (categories, read_only, destructive) in [
+            (&[Read][..], true, false),
+            (&[Create], false, false),
+            (&[Read, Create], false, false),
+            (&[Read, Create, Delete], false, true),
+            (&[], false, true),
+        ] {
+            let hints = hints(categories);
+            assert_eq!(hints.read_only, Some(read_only), "{categories:?}");
+            assert_eq!(hints.destructive, Some(destructive), "{categories:?}");
+        }
+    }
+
+    #[test]
+    fn the_schema_is_the_protocols_base_schema() {
+        // REQ-MCP-07, choice C-40
+        let schema = Value::from(input_schema(false));
+        assert_eq!(schema["required"], json!(["operation"]));
+        assert_eq!(schema["properties"]["params"]["additionalProperties"], true);
+        assert_eq!(schema["properties"].as_object().map(serde_json::Map::len), Some(2));
+        let schema = Value::from(input_schema(true));
+        assert_eq!(schema.get("required"), None);
+        assert_eq!(schema["properties"]["operations"]["type"], "array");
+    }
+}

@@ -1,0 +1,139 @@
+//! The answers to rejected requests.
+
+use std::pin::Pin;
+
+use axum::body::HttpBody as _;
+use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
+use axum::http::{HeaderName, StatusCode};
+use axum::response::{IntoResponse as _, Response};
+use tokio::time::Instant;
+
+use super::super::wire::{
+    Fault, IdScanner, Message, Refusal, ToolCall, decode, fail_with, too_long,
+};
+use super::BodyGuard;
+use super::record::BodyRecord;
+use mcp_aql_core::request::{parse, too_large};
+
+/// The multiple of the maximum body length up to which an overlong body is read and discarded, to
+/// find the request's id.
+const MAX_SKIPPED_FACTOR: usize = 4;
+/// The `Retry-After` of a client that was refused a session or buffer space, in seconds.
+const RETRY_AFTER_SECONDS: &str = "10";
+/// The first code that JSON-RPC reserves for servers: too many sessions, or too many bytes.
+const SERVER_OVERLOADED: i32 = -32000;
+
+impl BodyGuard {
+    /// Reads and discards the rest of an overlong body to find the request's id (REQ-ENC-08).
+    pub(super) async fn refuse_long(
+        &self,
+        seen: BodyRecord,
+        modern: bool,
+        until: Instant,
+    ) -> Response {
+        let mut scanner = IdScanner::default();
+        let mut read = 0;
+        let mut take = |piece: &[u8]| {
+            scanner.read(piece);
+            read += piece.len();
+            read < MAX_SKIPPED_FACTOR.saturating_mul(self.longest)
+        };
+        let mut on = true;
+        for piece in &seen.pieces {
+            on = take(piece);
+        }
+        drop(seen.pieces);
+        if let Some(mut rest) = seen.rest.filter(|_| !seen.ended) {
+            while on {
+                let frame = std::future::poll_fn(|context| Pin::new(&mut rest).poll_frame(context));
+                match tokio::time::timeout_at(until, frame).await.ok().flatten() {
+                    Some(Ok(frame)) => on = frame.data_ref().is_none_or(|piece| take(piece)),
+                    Some(Err(_)) | None => break,
+                }
+            }
+        }
+        let recovered = scanner.finish();
+        let limit = self.server().limits().max_request_size;
+        let error = too_large("request_size", limit, recovered.bytes, "bytes");
+        self.answer(too_long(recovered, error), modern, StatusCode::PAYLOAD_TOO_LARGE)
+    }
+
+    /// Rejects a message that rmcp could not parse.
+    pub(super) fn refuse(&self, body: &[u8], modern: bool) -> Response {
+        let refusal = match decode(body) {
+            Message::Refused(refusal) => refusal,
+            Message::Call(ToolCall { id, arguments, .. }) => {
+                let limits = self.server().limits();
+                let outcome = parse(arguments.unwrap_or("{}").as_bytes(), limits);
+                let fault = outcome.err().map_or(Fault::Form, Fault::Call);
+                Refusal { id: Some(id.to_owned()), fault }
+            }
+            Message::List { .. } | Message::Cancelled { .. } | Message::Other => {
+                Refusal { id: IdScanner::of(body).id, fault: Fault::Form }
+            }
+            Message::Batch(_) | Message::Blank => Refusal { id: None, fault: Fault::Form },
+        };
+        self.answer(refusal, modern, StatusCode::BAD_REQUEST)
+    }
+
+    /// Answers with a tool result if the protocol has an error for it, otherwise with a JSON-RPC
+    /// error and this status.
+    fn answer(&self, refusal: Refusal, modern: bool, status: StatusCode) -> Response {
+        let Refusal { id, fault } = refusal;
+        let mut body = Vec::new();
+        let status = match id {
+            Some(id) => {
+                let answer = self.server().refuse_message(fault);
+                self.server().write_answer(&mut body, &id, &answer, modern);
+                if answer.is_ok() { StatusCode::OK } else { status }
+            }
+            None => {
+                let (code, message) = fault.code();
+                fail_with(&mut body, None, code, message);
+                status
+            }
+        };
+        (status, json(), body).into_response()
+    }
+}
+
+/// The answer to a body that ended early.
+pub(super) fn refuse_broken(seen: &BodyRecord) -> Response {
+    // Without a timeout the client is most likely gone.
+    refuse_unfinished(seen).unwrap_or_else(|| StatusCode::BAD_REQUEST.into_response())
+}
+
+/// The answer to a body that was not complete in time, or that was aborted to make space.
+pub(super) fn refuse_unfinished(seen: &BodyRecord) -> Option<Response> {
+    if seen.late {
+        let message = "Invalid request: the body was not complete in time";
+        let answer = (StatusCode::REQUEST_TIMEOUT, json(), failure(seen, -32600, message));
+        return Some(answer.into_response());
+    }
+    let message = "Too many requests are being received: try again later";
+    seen.is_aborted.then(|| refuse_overload(seen, message))
+}
+
+/// The answer when the session limit is reached.
+pub(super) fn refuse_session(seen: &BodyRecord) -> Response {
+    refuse_overload(seen, "Too many sessions are open: try again later")
+}
+
+fn refuse_overload(seen: &BodyRecord, message: &str) -> Response {
+    let body = failure(seen, SERVER_OVERLOADED, message);
+    let again = [(RETRY_AFTER, RETRY_AFTER_SECONDS)];
+    (StatusCode::SERVICE_UNAVAILABLE, json(), again, body).into_response()
+}
+
+/// A JSON-RPC error with the id of the request, as far as it is known.
+fn failure(seen: &BodyRecord, code: i32, message: &str) -> Vec<u8> {
+    let mut body = Vec::new();
+    let id = IdScanner::of(&seen.read()).id;
+    fail_with(&mut body, id.as_deref(), code, message);
+    body
+}
+
+/// The type of JSON, as a header.
+pub(super) fn json() -> [(HeaderName, &'static str); 1] {
+    [(CONTENT_TYPE, "application/json")]
+}

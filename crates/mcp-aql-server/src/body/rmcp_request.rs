@@ -1,0 +1,67 @@
+//! Passes requests to rmcp, in a form that it can parse.
+
+use std::borrow::Cow;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::middleware::Next;
+use axum::response::Response;
+use futures_util::TryStreamExt as _;
+
+use super::super::original_message::OriginalMessage;
+use super::super::sessions::{SessionProblem, observe_session};
+use super::super::wire::{Message, ToolCall, decode, long_id, splice};
+use mcp_aql_core::request::readable;
+
+/// Rewrites a request for rmcp, if its id is a number that rmcp cannot represent, or if it is a tool
+/// call whose arguments contain values that rmcp's parser rejects. The call itself is decoded from
+/// the original bytes: an invalid value fails its own operation, and the other operations of a batch
+/// run.
+///
+/// Also returns whether the id was replaced.
+fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
+    let arguments = match decode(body) {
+        Message::Call(ToolCall { arguments: Some(arguments), .. }) => match readable(arguments) {
+            Cow::Owned(readable) => splice(body, arguments, &readable),
+            Cow::Borrowed(_) => None,
+        },
+        _ => None,
+    };
+    let id = long_id::shorten(arguments.as_deref().unwrap_or(body));
+    let has_other_id = id.is_some();
+    let body_for_rmcp = id.or(arguments)?;
+    let sent: Option<&OriginalMessage> = head.extensions.get();
+    if sent.is_none_or(|sent| sent.room().is_none()) {
+        head.extensions.insert(OriginalMessage::line(body, None));
+    }
+    Some((Request::from_parts(head, Body::from(body_for_rmcp)), has_other_id))
+}
+
+/// Passes a request to rmcp, and passes it again in a rewritten form if rmcp could not parse it or
+/// parsed it as a notification.
+pub(super) async fn forward_to_rmcp(
+    request: Request,
+    next: Next,
+    sent: impl FnOnce() -> Bytes,
+) -> (Response, SessionProblem) {
+    let (head, body) = request.into_parts();
+    let (second_head, second_next) = (head.clone(), next.clone());
+    let first = observe_session(next.run(Request::from_parts(head, body))).await;
+    if !matches!(first.0.status(), StatusCode::ACCEPTED | StatusCode::UNSUPPORTED_MEDIA_TYPE) {
+        return first;
+    }
+    match rewrite_for_rmcp(second_head, &sent()) {
+        Some((request, has_other_id)) => {
+            let (response, observed) = observe_session(second_next.run(request)).await;
+            (if has_other_id { with_original_ids(response) } else { response }, observed)
+        }
+        None => first,
+    }
+}
+
+/// Restores the ids that were shortened for rmcp.
+pub(super) fn with_original_ids(response: Response) -> Response {
+    response.map(|body| Body::from_stream(body.into_data_stream().map_ok(long_id::restore)))
+}

@@ -1,0 +1,130 @@
+//! The running calls of a session, so that they can be cancelled.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    JsonRpcMessage, RequestId,
+};
+use tokio_util::sync::CancellationToken;
+
+use mcp_aql_core::sync::lock;
+
+/// The running requests by their ids in canonical form.
+///
+/// Each request has its own number, because a client may use an id for several requests at a time.
+/// rmcp, which routes answers by id, gets the number instead of the id.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    running: Mutex<HashMap<Box<str>, SameIdCalls>>,
+    next: AtomicI64,
+}
+
+/// The calls with one id: a single one, unless a client uses an id twice concurrently. Such a
+/// client gets both answers, in any order.
+#[derive(Debug)]
+struct SameIdCalls {
+    one: RunningCall,
+    others: Vec<RunningCall>,
+}
+
+#[derive(Debug)]
+struct RunningCall {
+    number: i64,
+    cancellation: CancellationToken,
+}
+
+impl Calls {
+    fn running(&self) -> MutexGuard<'_, HashMap<Box<str>, SameIdCalls>> {
+        lock(&self.running)
+    }
+
+    pub(super) fn begin(&self, id: &str, cancellation: CancellationToken) -> i64 {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let one = RunningCall { number, cancellation };
+        let mut running = self.running();
+        match running.get_mut(id) {
+            Some(twins) => twins.others.push(one),
+            None => {
+                running.insert(id.into(), SameIdCalls { one, others: Vec::new() });
+            }
+        }
+        number
+    }
+
+    /// Removes a request. Returns whether its answer is still expected.
+    pub(super) fn end(&self, id: &str, number: i64) -> bool {
+        let mut running = self.running();
+        let Some(SameIdCalls { one, others }) = running.get_mut(id) else { return false };
+        if one.number != number {
+            let place = others.iter().position(|other| other.number == number);
+            return place.map(|place| others.swap_remove(place)).is_some();
+        }
+        match others.pop() {
+            Some(other) => *one = other,
+            None => {
+                running.remove(id);
+            }
+        }
+        true
+    }
+
+    /// Cancels the requests with this id. Returns their numbers.
+    pub(super) fn cancel(&self, id: &str) -> Vec<i64> {
+        let Some(SameIdCalls { one, others }) = self.running().remove(id) else {
+            return Vec::new();
+        };
+        let cancel = |request: RunningCall| {
+            request.cancellation.cancel();
+            request.number
+        };
+        std::iter::once(one).chain(others).map(cancel).collect()
+    }
+}
+
+/// The message that cancels a request of this number at rmcp.
+pub(super) fn cancelled_request(number: i64) -> ClientJsonRpcMessage {
+    let param = CancelledNotificationParam::new(Some(RequestId::Number(number)), None);
+    let cancelled = CancelledNotification::new(param);
+    JsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn begin(calls: &Calls, id: &str) -> (i64, CancellationToken) {
+        let cancellation = CancellationToken::new();
+        (calls.begin(id, cancellation.clone()), cancellation)
+    }
+
+    #[test]
+    fn an_id_that_is_used_twice_at_once_is_answered_twice() {
+        for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+            let calls = Calls::default();
+            let begun = [(); 3].map(|()| begin(&calls, "7").0);
+            for place in order {
+                assert!(calls.end("7", begun[place]), "{order:?}");
+                assert!(!calls.end("7", begun[place]), "{order:?}");
+            }
+            assert!(calls.running().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_cancelled_id_is_not_answered() {
+        let calls = Calls::default();
+        let (one, first) = begin(&calls, "7");
+        let (two, second) = begin(&calls, "7");
+        let (other, _) = begin(&calls, "8");
+        assert_eq!(calls.cancel("7"), [one, two]);
+        assert!(first.is_cancelled() && second.is_cancelled());
+        assert!(calls.cancel("7").is_empty());
+        let (three, third) = begin(&calls, "7");
+        assert!(!calls.end("7", one) && !calls.end("7", two));
+        assert!(calls.end("7", three) && !third.is_cancelled());
+        assert!(calls.end("8", other));
+    }
+}

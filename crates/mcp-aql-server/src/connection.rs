@@ -1,0 +1,65 @@
+//! A client's connection and its session.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use mcp_aql_core::session::Session;
+
+/// A client's connection and the session that belongs to it (REQ-SES-01, REQ-SES-02).
+///
+/// The default is a handler created for HTTP. It represents a connection once a client was initialized
+/// through it. Otherwise it serves a single request. The client's headers do not affect this
+/// (REQ-SES-05).
+#[derive(Debug, Default)]
+pub(super) struct Connection {
+    session: OnceLock<Session>,
+    /// Whether requests that arrive here share a connection.
+    lasting: AtomicBool,
+    /// Whether the client's version of MCP supports batches.
+    batches: AtomicBool,
+}
+
+impl Connection {
+    /// A connection that lasts, such as standard input and output.
+    pub(super) fn lasting() -> Self {
+        let connection = Self::default();
+        connection.initialized();
+        connection
+    }
+
+    /// Marks the connection as initialized.
+    pub(super) fn initialized(&self) {
+        self.lasting.store(true, Ordering::Release);
+    }
+
+    /// Records whether the negotiated version of MCP supports batches.
+    pub(super) fn negotiated(&self, batches: bool) {
+        self.batches.store(batches, Ordering::Release);
+    }
+
+    /// Whether the client may send JSON-RPC batches.
+    pub(super) fn takes_batches(&self) -> bool {
+        self.batches.load(Ordering::Acquire)
+    }
+
+    /// The connection's session, opened on first use: the newest MCP has no `initialize` request.
+    pub(super) fn session(&self) -> Option<Session> {
+        if !self.lasting.load(Ordering::Acquire) {
+            return None;
+        }
+        Some(self.session.get_or_init(Session::new).clone())
+    }
+
+    /// Ends the session.
+    pub(super) fn end(&self) {
+        if let Some(session) = self.session.get() {
+            session.end();
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,302 @@
+//! Answers plain tool calls over HTTP without rmcp, which would start a service or wake a session
+//! and open an event stream for each of them.
+//!
+//! Nothing is rejected here. Requests with unusual headers or bodies go to rmcp, which implements
+//! the rest of MCP.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::extract::Request;
+use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HOST, ORIGIN};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{FutureExt as _, Stream};
+use rmcp::model::{ProtocolVersion, RequestMetaObject};
+use tokio::time::{Interval, interval};
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::batch_budget::BatchBudget;
+use super::connection::Connection;
+use super::http_options::ENDPOINT_PATH;
+use super::request_meta::{is_newest, progress_token, read_meta};
+use super::server::{Server, ServerState, catch_panics};
+use super::sessions::{OpenSession, SessionCall, Sessions};
+use super::wire::{Message, canonical_id, decode};
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::request::{Arguments, parse};
+
+/// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
+/// close a connection without traffic.
+const EVENT_STREAM_DELAY: Duration = Duration::from_secs(2);
+/// The interval between keep-alive comments.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(15);
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+const NAME: HeaderName = HeaderName::from_static("mcp-name");
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Answers plain calls.
+pub(super) struct DirectCalls {
+    shared: Arc<ServerState>,
+    /// The server for requests without a session.
+    server: Arc<Server>,
+    sessions: Arc<Sessions>,
+    hosts: Vec<String>,
+    keeps_sessions: bool,
+    stop: CancellationToken,
+}
+
+/// The form of a plain request, according to its headers.
+pub(super) enum PlainForm {
+    /// A stateless request of MCP 2026-07-28 that calls this tool.
+    Alone(HeaderValue),
+    /// A request of a session, as in earlier versions.
+    Of(Arc<OpenSession>),
+}
+
+/// A running call.
+struct PendingReply {
+    /// The reply as a JSON-RPC message, or `None` if the client has cancelled the request.
+    reply: BoxFuture<'static, Option<Vec<u8>>>,
+    /// Cancels the call when the client is gone.
+    _cancels: DropGuard,
+}
+
+impl DirectCalls {
+    pub(super) fn new(
+        shared: Arc<ServerState>,
+        sessions: Arc<Sessions>,
+        hosts: Vec<String>,
+        keeps_sessions: bool,
+        stop: CancellationToken,
+    ) -> Self {
+        let server = Arc::new(Server::new(Arc::clone(&shared), Arc::new(Connection::default())));
+        Self { shared, server, sessions, hosts, keeps_sessions, stop }
+    }
+
+    /// The server for requests without a session.
+    pub(super) fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// Whether the client may send JSON-RPC batches, which only MCP 2025-03-26 supports. The
+    /// version is the one negotiated by the session, or without sessions the one that the request
+    /// names or implies.
+    pub(super) fn takes_batches(&self, headers: &HeaderMap) -> bool {
+        if let Some(id) = headers.get(SESSION_ID) {
+            let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
+            let connection = session.and_then(|session| session.connection());
+            return connection.is_some_and(|connection| connection.takes_batches());
+        }
+        let earlier = headers.get(VERSION).is_none_or(|version| {
+            version.as_bytes() == ProtocolVersion::V_2025_03_26.as_str().as_bytes()
+        });
+        !self.keeps_sessions && earlier
+    }
+
+    /// Returns the form of a plain request, or `None` for rmcp.
+    pub(super) fn form(&self, request: &Request, longest: usize) -> Option<PlainForm> {
+        let headers = request.headers();
+        let length: usize = only(headers, &CONTENT_LENGTH)?.to_str().ok()?.parse().ok()?;
+        let plain = length <= longest
+            && request.uri().path() == ENDPOINT_PATH
+            && request.uri().authority().is_none()
+            && !headers.contains_key(ORIGIN)
+            && only(headers, &CONTENT_TYPE)? == "application/json"
+            && takes_both(only(headers, &ACCEPT)?)
+            && self.is_host(only(headers, &HOST)?);
+        if !plain {
+            return None;
+        }
+        let version = match headers.contains_key(VERSION) {
+            true => Some(only(headers, &VERSION)?.to_str().ok()?),
+            false => None,
+        };
+        if headers.contains_key(SESSION_ID) {
+            let earlier = ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25);
+            if version.is_some_and(|version| earlier.iter().all(|one| one.as_str() != version)) {
+                return None;
+            }
+            let id = only(headers, &SESSION_ID)?.to_str().ok()?;
+            return self.sessions.get(id).map(PlainForm::Of);
+        }
+        let alone = version? == ProtocolVersion::V_2026_07_28.as_str()
+            && only(headers, &METHOD)? == "tools/call"
+            && !headers.keys().any(|name| name.as_str().starts_with("mcp-param-"));
+        alone.then(|| only(headers, &NAME).cloned().map(PlainForm::Alone)).flatten()
+    }
+
+    /// Whether a `Host` header names an allowed host.
+    fn is_host(&self, host: &HeaderValue) -> bool {
+        let Ok(host) = host.to_str() else { return false };
+        let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+        // Names that are allowed with a certain port, or that are in brackets, are left to rmcp.
+        port.parse::<u16>().is_ok()
+            && !name.is_empty()
+            && self.hosts.iter().any(|allowed| allowed.eq_ignore_ascii_case(name))
+    }
+
+    /// Answers a plain call.
+    pub(super) fn answer(
+        &self,
+        form: &PlainForm,
+        body: &[u8],
+        room: Option<&BatchBudget>,
+    ) -> Option<impl Future<Output = Response> + Send + use<>> {
+        let Message::Call(call) = decode(body) else { return None };
+        let tool = self.server.tools().index(&call.name)?;
+        let meta = read_meta(call.meta)?;
+        let arguments = match call.arguments {
+            Some(json) => parse(json.as_bytes(), self.server.limits()).ok()?,
+            None => Arguments::default(),
+        };
+        if progress_token(&meta, &arguments.members).is_some() {
+            return None;
+        }
+        let reads = self.server.service().is_read(&arguments.members);
+        let room = room.cloned();
+        let work = match form {
+            PlainForm::Alone(name) => {
+                let fits = *name == *call.name && is_newest(&meta);
+                let call = DecodedCall { tool, arguments, meta, id: call.id.into(), room };
+                fits.then(|| self.alone(call, reads))?
+            }
+            // A client that loses the connection can fetch the reply from rmcp later, which matters
+            // for calls that must not be repeated.
+            PlainForm::Of(session) => {
+                let connection = session.connection()?;
+                let fits = reads && meta.protocol_version().is_none();
+                let call = DecodedCall { tool, arguments, meta, id: call.id.into(), room };
+                fits.then(|| self.of(Arc::clone(session), connection, call))?
+            }
+        };
+        Some(respond(work))
+    }
+
+    fn alone(&self, call: DecodedCall, reads: bool) -> PendingReply {
+        let cancellation = self.stop.child_token();
+        let cancels = cancellation.clone().drop_guard();
+        let server = Arc::clone(&self.server);
+        let reply = async move { Some(call.run(&server, cancellation, true).await) };
+        // A write that has begun runs to its end even if the client is gone.
+        let reply = match reads {
+            true => erased(reply),
+            false => {
+                let task = tokio::spawn(reply);
+                erased(async { task.await.ok().flatten() })
+            }
+        };
+        PendingReply { reply, _cancels: cancels }
+    }
+
+    fn of(
+        &self,
+        session: Arc<OpenSession>,
+        connection: Arc<Connection>,
+        call: DecodedCall,
+    ) -> PendingReply {
+        let server = Server::new(Arc::clone(&self.shared), connection);
+        let cancellation = server.cancellation();
+        let cancels = cancellation.clone().drop_guard();
+        let running = SessionCall::begin(session, &canonical_id(&call.id), cancellation.clone());
+        let sessions = Arc::clone(&self.sessions);
+        let reply = async move {
+            let work = call.run(&server, cancellation, false);
+            let reply = sessions.during(running.session(), work).await;
+            running.is_awaited().then_some(reply)
+        };
+        PendingReply { reply: erased(reply), _cancels: cancels }
+    }
+}
+
+/// A decoded call.
+struct DecodedCall {
+    tool: usize,
+    arguments: Arguments,
+    meta: RequestMetaObject,
+    /// The request's id, in its original spelling.
+    id: Box<str>,
+    /// The remaining space of the batch that contains the request.
+    room: Option<BatchBudget>,
+}
+
+impl DecodedCall {
+    async fn run(self, server: &Server, cancellation: CancellationToken, modern: bool) -> Vec<u8> {
+        let Self { tool, arguments, meta, id, room } = self;
+        let work = server.reply_at_once(tool, arguments, &meta, cancellation);
+        let answer = catch_panics(server.within(room.as_ref(), work)).await;
+        let length = answer.as_ref().map_or(0, |reply| reply.text.len());
+        let mut message = Vec::with_capacity(length + length / 4 + 128);
+        server.write_answer(&mut message, &id, &answer, modern);
+        message
+    }
+}
+
+/// Waits for a reply, and switches to events if it takes long.
+async fn respond(mut work: PendingReply) -> Response {
+    match tokio::time::timeout(EVENT_STREAM_DELAY, &mut work.reply).await {
+        Ok(Some(reply)) => ([(CONTENT_TYPE, "application/json")], reply).into_response(),
+        Ok(None) => events(Body::empty()),
+        Err(_late) => events(Body::from_stream(KeepAliveEvents {
+            work: Some(work),
+            pulse: interval(KEEP_ALIVE_INTERVAL),
+        })),
+    }
+}
+
+pub(super) fn events(body: Body) -> Response {
+    let headers = [
+        (CONTENT_TYPE, "text/event-stream"),
+        (CACHE_CONTROL, "no-cache"),
+        // Disables buffering by proxies, which would hold back the keep-alive comments.
+        (BUFFERING, "no"),
+    ];
+    (headers, body).into_response()
+}
+
+/// A stream of keep-alive comments that ends with the reply.
+struct KeepAliveEvents {
+    work: Option<PendingReply>,
+    pulse: Interval,
+}
+
+impl Stream for KeepAliveEvents {
+    type Item = Result<Bytes, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(work) = &mut self.work else { return Poll::Ready(None) };
+        if let Poll::Ready(reply) = work.reply.poll_unpin(context) {
+            self.work = None;
+            let event = reply.map(|reply| {
+                // The message has no line breaks.
+                Ok(Bytes::from([b"data: ".as_slice(), &reply, b"\n\n"].concat()))
+            });
+            return Poll::Ready(event);
+        }
+        self.pulse.poll_tick(context).map(|_| Some(Ok(Bytes::from_static(b":\n\n"))))
+    }
+}
+
+/// Returns a header that occurs exactly once.
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a HeaderValue> {
+    let mut values = headers.get_all(name).iter();
+    values.next().filter(|_| values.next().is_none())
+}
+
+/// Whether an `Accept` header names exactly the media types of MCP.
+fn takes_both(accept: &HeaderValue) -> bool {
+    let Some((first, second)) = accept.to_str().ok().and_then(|text| text.split_once(',')) else {
+        return false;
+    };
+    let both = ["application/json", "text/event-stream"];
+    let named = [first.trim(), second.trim()];
+    named == both || named == [both[1], both[0]]
+}

@@ -1,0 +1,239 @@
+//! Serves tools over streamable HTTP.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+
+use super::adapter_tools::AdapterTools;
+use super::body::{BodyBudget, BodyGuard};
+use super::connection::Connection;
+use super::direct::DirectCalls;
+use super::http_options::{ENDPOINT_PATH, HttpOptions};
+use super::listener;
+use super::server::{Server, ServerState};
+use super::service::ToolService;
+use super::sessions::{Sessions, made};
+use crate::stop::told_to_stop;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::main_error::Result;
+
+impl HttpOptions {
+    /// Serves a router other than an adapter's until `stop` completes, with the same connection
+    /// handling: only loopback unless these options allow more,
+    /// [`client_timeout`](Self::client_timeout) for slow clients, and limits on
+    /// [connections](Self::max_connections) and [bytes](Self::max_inflight_bytes).
+    ///
+    /// The router itself must check the contents of requests, including [hosts](Self::hosts) and
+    /// [origins](Self::origins).
+    ///
+    /// # Errors
+    /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and the options do not allow
+    /// that.
+    pub async fn serve_router<S>(
+        self,
+        listener: TcpListener,
+        router: axum::Router,
+        stop: S,
+    ) -> Result
+    where
+        S: Future<Output = ()> + Send + 'static,
+    {
+        let address = listener.local_addr()?;
+        self.check(address.ip())?;
+        let ended = CancellationToken::new();
+        let _end = ended.clone().drop_guard();
+        let bounds = (self.client_timeout, BodyBudget::new(self.max_inflight_bytes, 0));
+        let router =
+            router.layer(axum::middleware::from_fn_with_state(bounds, super::body::within_bounds));
+        tracing::info!(url = %format_args!("http://{address}"), "listening");
+        let stopping = ended.clone();
+        let stopped = async {
+            stop.await;
+            stopping.cancel();
+        };
+        let bounds = (self.max_connections, self.client_timeout);
+        tokio::join!(listener::serve(listener, router, bounds, ended), stopped);
+        Ok(())
+    }
+
+    fn config(&self, service: &dyn ToolService) -> StreamableHttpServerConfig {
+        StreamableHttpServerConfig::default()
+            .with_allowed_hosts(self.hosts())
+            .with_allowed_origins(self.origins())
+            .enforce_origin_validation()
+            .with_legacy_session_mode(self.sessions)
+            .with_json_response(!service.reports_progress())
+            .with_max_request_body_bytes(service.max_message_bytes())
+            .with_cancellation_token(self.shutdown.clone())
+    }
+}
+
+/// Serves an adapter over streamable HTTP.
+pub trait ServeHttp {
+    /// Returns the adapter as an axum router with the path `/mcp`, to be merged into your own
+    /// server.
+    ///
+    /// Bodies that are too long, or that are not text, are answered with the protocol's error if
+    /// they are calls with an id, and otherwise with 413, or 400 and JSON-RPC's error. At most the
+    /// size that [`Limits::max_request_size`](mcp_aql_core::Limits) allows is kept of a long body.
+    ///
+    /// When your server stops, call [`end_executions`](Adapter::end_executions).
+    fn router(&self, options: &HttpOptions) -> axum::Router;
+
+    /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives a signal
+    /// (Ctrl-C, or SIGTERM). Then all sessions end: executions that these clients began, and all
+    /// others without a session, are cancelled, confirmation tokens are revoked and agents are
+    /// stopped. All of this is in the store and in the audit log when the future completes. The
+    /// wait is bounded; see [`end_executions`](Adapter::end_executions).
+    ///
+    /// # Errors
+    /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does not allow
+    /// that; [`Error::Io`](mcp_aql_core::Error::Io) if binding the address fails.
+    fn serve_http(
+        &self,
+        address: SocketAddr,
+        options: HttpOptions,
+    ) -> impl Future<Output = Result> + Send;
+
+    /// Serves like [`serve_http`](Self::serve_http), on a given listener and until `stop`
+    /// completes.
+    ///
+    /// # Errors
+    /// As [`serve_http`](Self::serve_http).
+    fn serve_listener<S>(
+        &self,
+        listener: TcpListener,
+        options: HttpOptions,
+        stop: S,
+    ) -> impl Future<Output = Result> + Send
+    where
+        S: Future<Output = ()> + Send + 'static;
+}
+
+impl ServeHttp for Adapter {
+    fn router(&self, options: &HttpOptions) -> axum::Router {
+        router(AdapterTools::new(self), options, Arc::new(Sessions::new(options)))
+    }
+
+    fn serve_http(
+        &self,
+        address: SocketAddr,
+        options: HttpOptions,
+    ) -> impl Future<Output = Result> + Send {
+        erased(async move {
+            options.check(address.ip())?;
+            let listener = TcpListener::bind(address).await?;
+            listen(self, listener, options, Box::pin(told_to_stop())).await
+        })
+    }
+
+    fn serve_listener<S>(
+        &self,
+        listener: TcpListener,
+        options: HttpOptions,
+        stop: S,
+    ) -> impl Future<Output = Result> + Send
+    where
+        S: Future<Output = ()> + Send + 'static,
+    {
+        erased(listen(self, listener, options, Box::pin(stop)))
+    }
+}
+
+async fn listen(
+    adapter: &Adapter,
+    listener: TcpListener,
+    options: HttpOptions,
+    stop: BoxFuture<'static, ()>,
+) -> Result {
+    options.check(listener.local_addr()?.ip())?;
+    let _services = adapter.start_services().await?;
+    serve(AdapterTools::new(adapter), listener, options, stop).await
+}
+
+/// Serves tools over streamable HTTP at `/mcp` until `stop` completes.
+///
+/// # Errors
+/// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does not allow that.
+pub fn serve_tools_listener<S>(
+    service: Arc<dyn ToolService>,
+    listener: TcpListener,
+    options: HttpOptions,
+    stop: S,
+) -> impl Future<Output = Result> + Send + use<S>
+where
+    S: Future<Output = ()> + Send + 'static,
+{
+    erased(serve(service, listener, options, Box::pin(stop)))
+}
+
+async fn serve(
+    service: Arc<dyn ToolService>,
+    listener: TcpListener,
+    mut options: HttpOptions,
+    stop: BoxFuture<'static, ()>,
+) -> Result {
+    let address = listener.local_addr()?;
+    options.check(address.ip())?;
+    // Every server shuts down on its own, even if servers share their options.
+    options.shutdown = CancellationToken::new();
+    let shutdown = options.shutdown.clone();
+    // Dropping this future also ends the sessions.
+    let _end = shutdown.clone().drop_guard();
+    let sessions = Arc::new(Sessions::new(&options));
+    let router = router(Arc::clone(&service), &options, Arc::clone(&sessions));
+    service.begin();
+    tracing::info!(url = %format_args!("http://{address}{ENDPOINT_PATH}"), "listening");
+    let stopping = shutdown.clone();
+    let bounds = (options.max_connections, options.client_timeout);
+    let serving = listener::serve(listener, router, bounds, shutdown);
+    let stopped = async {
+        stop.await;
+        // Also ends the sessions and their streams, which would keep their connections open.
+        stopping.cancel();
+        // Waiting for an execution keeps a connection open too (REQ-LIF-10).
+        sessions.end();
+        service.end_all().await;
+    };
+    tokio::join!(serving, stopped);
+    // The last requests may have opened sessions and begun executions.
+    sessions.end();
+    service.end_all().await;
+    Ok(())
+}
+
+/// Builds a router with tools at `/mcp`.
+fn router(
+    service: Arc<dyn ToolService>,
+    options: &HttpOptions,
+    sessions: Arc<Sessions>,
+) -> axum::Router {
+    let longest = service.max_message_bytes();
+    let config = options.config(&*service);
+    let shared = ServerState::new(service, |extensions| {
+        extensions.get::<Parts>()?.extensions.get().cloned()
+    });
+    let hosts = config.allowed_hosts.clone();
+    let stop = options.shutdown.clone();
+    let direct =
+        DirectCalls::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
+    let budget = BodyBudget::new(options.max_inflight_bytes, longest);
+    let guard = BodyGuard::new(direct, longest, options.client_timeout, budget);
+    let factory = move || {
+        let connection = Arc::new(Connection::default());
+        made(&connection);
+        // Shared, so that rmcp is compiled for a single handler type.
+        Ok(Arc::new(Server::new(Arc::clone(&shared), connection)))
+    };
+    let service = StreamableHttpService::new(factory, sessions, config);
+    axum::Router::new()
+        .nest_service(ENDPOINT_PATH, service)
+        .layer(axum::middleware::from_fn_with_state(guard, BodyGuard::pass))
+}

@@ -1,0 +1,203 @@
+//! The options of the HTTP server.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use mcp_aql_core::main_error::{Error, Result};
+
+/// The path of the endpoint.
+pub(super) const ENDPOINT_PATH: &str = "/mcp";
+/// The upper bound of every configured timeout.
+const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// Options for serving an adapter over HTTP.
+///
+/// By default it answers requests to this machine only: the `Host` header, and a browser's
+/// `Origin`, must name the loopback interface. Additional hosts and origins do not disable these
+/// checks.
+///
+/// ```
+/// use mcp_aql::HttpOptions;
+///
+/// let options = HttpOptions::new()
+///     .allow_remote(true)
+///     .allow_host("tasks.example.org")
+///     .allow_origin("https://app.example.org");
+/// ```
+#[derive(Debug, Clone)]
+pub struct HttpOptions {
+    pub(super) allowed_hosts: Vec<String>,
+    pub(super) allowed_origins: Vec<String>,
+    pub(super) remote: bool,
+    pub(super) sessions: bool,
+    pub(super) session_timeout: Duration,
+    pub(super) max_sessions: usize,
+    pub(super) client_timeout: Duration,
+    pub(super) max_connections: usize,
+    pub(super) max_inflight_bytes: usize,
+    pub(super) shutdown: CancellationToken,
+}
+
+impl Default for HttpOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl HttpOptions {
+    /// The default of [`max_sessions`](Self::max_sessions).
+    pub const DEFAULT_MAX_SESSIONS: usize = 1000;
+    /// The default of [`client_timeout`](Self::client_timeout), in seconds.
+    pub const DEFAULT_CLIENT_TIMEOUT_SECONDS: u64 = 30;
+    /// The default of [`max_connections`](Self::max_connections).
+    pub const DEFAULT_MAX_CONNECTIONS: usize = 1000;
+    /// The default of [`max_inflight_bytes`](Self::max_inflight_bytes), in MiB.
+    pub const DEFAULT_MAX_INFLIGHT_MIB: usize = 64;
+
+    /// Returns the defaults: loopback only, with sessions.
+    pub fn new() -> Self {
+        Self {
+            allowed_hosts: Vec::new(),
+            allowed_origins: Vec::new(),
+            remote: false,
+            sessions: true,
+            session_timeout: Duration::from_secs(30 * 60),
+            max_sessions: Self::DEFAULT_MAX_SESSIONS,
+            client_timeout: Duration::from_secs(Self::DEFAULT_CLIENT_TIMEOUT_SECONDS),
+            max_connections: Self::DEFAULT_MAX_CONNECTIONS,
+            max_inflight_bytes: Self::DEFAULT_MAX_INFLIGHT_MIB << 20,
+            shutdown: CancellationToken::new(),
+        }
+    }
+
+    /// Accepts this `Host` in addition to loopback: `tasks.example.org`, or with a port
+    /// `tasks.example.org:8443`.
+    #[must_use]
+    pub fn allow_host(mut self, host: impl Into<String>) -> Self {
+        self.allowed_hosts.push(host.into());
+        self
+    }
+
+    /// Accepts pages of this origin in addition to loopback: `https://app.example.org`, or for any
+    /// port `https://app.example.org:*`.
+    ///
+    /// A browser also needs CORS headers: add a layer for them to [`Adapter::router`](crate::ServeHttp::router).
+    #[must_use]
+    pub fn allow_origin(mut self, origin: impl Into<String>) -> Self {
+        self.allowed_origins.push(origin.into());
+        self
+    }
+
+    /// Allows [`Adapter::serve_http`](crate::ServeHttp::serve_http) to listen on an address that other machines can reach. The
+    /// host names that they use must be allowed too.
+    #[must_use]
+    pub fn allow_remote(mut self, on: bool) -> Self {
+        self.remote = on;
+        self
+    }
+
+    /// Keeps a session for each client of MCP versions before 2026-07-28. Default: on. Later
+    /// versions have no sessions over HTTP, regardless of this setting.
+    #[must_use]
+    pub fn sessions(mut self, on: bool) -> Self {
+        self.sessions = on;
+        self
+    }
+
+    /// Sets the time after which an unused session ends, with a tolerance of up to one eighth.
+    /// Default: 30 minutes.
+    ///
+    /// A call counts as use when it begins. A READ call without progress counts for as long as it
+    /// runs.
+    #[must_use]
+    pub fn session_timeout(mut self, after: Duration) -> Self {
+        self.session_timeout = after;
+        self
+    }
+
+    /// Sets the maximum number of sessions. Default: 1,000. Beyond it, a new client gets HTTP's 503
+    /// with `Retry-After` and JSON-RPC's error -32000. Existing sessions are not affected.
+    ///
+    /// Sessions of clients that disconnect without closing them count until
+    /// [`session_timeout`](Self::session_timeout). A session without calls takes about 60 KiB, plus
+    /// the state that your operations keep in it.
+    #[must_use]
+    pub fn max_sessions(mut self, sessions: usize) -> Self {
+        self.max_sessions = sessions;
+        self
+    }
+
+    /// Closes the connection of a client that takes longer than this to send a request's headers or
+    /// its body (408), that does not read its answer for this long, or that is idle for this long.
+    /// Default: 30 seconds. The duration of operations is limited by
+    /// [`time_limit`](mcp_aql_core::AdapterBuilder::time_limit).
+    ///
+    /// [`Adapter::router`](crate::ServeHttp::router) applies it to bodies only: the connections belong to the surrounding
+    /// server.
+    #[must_use]
+    pub fn client_timeout(mut self, after: Duration) -> Self {
+        self.client_timeout = after.min(MAX_TIMEOUT);
+        self
+    }
+
+    /// Sets the maximum number of open connections. Default: 1,000. On Unix the limit on open files
+    /// lowers it, so that at least 160 descriptors, or a quarter of them if that is more, are left
+    /// for the operator console, stores and logs.
+    ///
+    /// A further connection closes the one that has been idle for longest. If every connection
+    /// serves a request or a stream of events, the new client waits for at most
+    /// [`client_timeout`](Self::client_timeout), and its connection is closed then.
+    ///
+    /// [`Adapter::router`](crate::ServeHttp::router) is not affected: its connections belong to the surrounding server.
+    #[must_use]
+    pub fn max_connections(mut self, connections: usize) -> Self {
+        self.max_connections = connections.max(1);
+        self
+    }
+
+    /// Sets the maximum number of bytes of all requests that are being received. Default: 64 MiB,
+    /// and never less than the maximum size of one request.
+    ///
+    /// At the limit, the request that has been incomplete for longest is aborted with HTTP's 503,
+    /// `Retry-After` and JSON-RPC's error -32000. If all other requests are complete, the new one
+    /// is rejected in the same way.
+    #[must_use]
+    pub fn max_inflight_bytes(mut self, bytes: usize) -> Self {
+        self.max_inflight_bytes = bytes;
+        self
+    }
+
+    /// Checks whether the options allow a server to listen on this address.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] if other machines could reach the address and the options do not allow
+    /// that.
+    pub fn check(&self, address: IpAddr) -> Result {
+        if address.is_loopback() || (self.remote && !self.allowed_hosts.is_empty()) {
+            return Ok(());
+        }
+        let missing = if self.remote {
+            "name the hosts by which it is called (`allow_host`, `--allow-host`)"
+        } else {
+            "allow that (`allow_remote`, `--allow-remote`) and name the hosts by which it is called \
+             (`allow_host`, `--allow-host`)"
+        };
+        Err(Error::Usage(format!("{address} can be reached from other machines: {missing}")))
+    }
+
+    /// The accepted hosts: loopback, and those [allowed](Self::allow_host).
+    pub fn hosts(&self) -> Vec<String> {
+        let hosts = ["localhost", "127.0.0.1", "::1"].into_iter().map(str::to_owned);
+        hosts.chain(self.allowed_hosts.iter().cloned()).collect()
+    }
+
+    /// The accepted origins: loopback, and those [allowed](Self::allow_origin).
+    pub fn origins(&self) -> Vec<String> {
+        let origins = ["localhost", "127.0.0.1", "[::1]"].into_iter().flat_map(|host| {
+            ["http", "https"].into_iter().map(move |scheme| format!("{scheme}://{host}:*"))
+        });
+        origins.chain(self.allowed_origins.iter().cloned()).collect()
+    }
+}

@@ -1,0 +1,278 @@
+//! Connections of the HTTP server, with limits and timeouts.
+//!
+//! axum's own loop neither limits the number of connections nor the time for a request's headers,
+//! and waits indefinitely for a client that does not read.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use hyper::server::conn::http1;
+use hyper::service::Service as _;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, Sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::connections::{BusyGuard, ConnectionSlot, Connections, ReplyBody, max_connections};
+
+/// The grace period for connections at shutdown.
+const SHUTDOWN_GRACE_PERIOD: Duration = Duration::from_secs(5);
+
+/// The pause before the next attempt when no file descriptor is left for a connection.
+const ACCEPT_RETRY_INTERVAL: Duration = Duration::from_millis(200);
+
+/// The size from which hyper does not enlarge a connection's read buffer, in bytes. The buffer holds up to twice
+/// as much, and so do the headers of a request. hyper's default is six times as large, and these buffers are not
+/// part of the byte budget of the bodies.
+const MAX_BUFFER_BYTES: usize = 64 << 10;
+
+/// Serves connections until `stop` completes, and then until they are closed or the grace period
+/// ends.
+///
+/// At most `max` connections are open. Beyond them the one that has been idle for longest is
+/// closed. If none is idle, a new client waits for at most `client_timeout`.
+pub async fn serve(
+    listener: TcpListener,
+    router: axum::Router,
+    (max, client_timeout): (usize, Duration),
+    stop: CancellationToken,
+) {
+    let max = max_connections(max);
+    let open = Arc::new(Connections::default());
+    let mut connections = JoinSet::new();
+    loop {
+        let next = async {
+            let stream = accept(&listener, &open).await;
+            let room = tokio::time::timeout(client_timeout, open.room(max)).await;
+            room.is_ok().then_some(stream)
+        };
+        tokio::select! {
+            stream = next => {
+                let Some(stream) = stream else {
+                    tracing::warn!(max, "closed a new connection: no open connection is idle");
+                    continue;
+                };
+                // Without this, each reply on a kept-alive connection waits 40 ms for an
+                // acknowledgement.
+                if let Err(error) = stream.set_nodelay(true) {
+                    tracing::debug!(%error, "TCP_NODELAY could not be set");
+                }
+                let slot = Arc::new(open.open());
+                let stream = TimeoutStream::new(stream, client_timeout, Arc::clone(&slot));
+                let serving = connection(stream, router.clone(), client_timeout, slot, stop.clone());
+                connections.spawn(serving);
+            }
+            () = stop.cancelled() => break,
+        }
+        while connections.try_join_next().is_some() {}
+    }
+    drop(listener);
+    let closed = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(SHUTDOWN_GRACE_PERIOD, closed).await.is_err() {
+        tracing::warn!("dropped connections that did not close in time");
+    }
+}
+
+/// Accepts the next connection. It retries after errors: closing an idle connection frees a file
+/// descriptor, for example.
+async fn accept(listener: &TcpListener, open: &Connections) -> TcpStream {
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => return stream,
+            Err(error) => {
+                use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
+                // The client has already disconnected.
+                if matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset) {
+                    continue;
+                }
+                tracing::error!(%error, "a connection cannot be accepted");
+                open.close_idle();
+                tokio::time::sleep(ACCEPT_RETRY_INTERVAL).await;
+            }
+        }
+    }
+}
+
+async fn connection<S>(
+    stream: TimeoutStream<S>,
+    router: axum::Router,
+    client_timeout: Duration,
+    slot: Arc<ConnectionSlot>,
+    stop: CancellationToken,
+) where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new())
+        .header_read_timeout(client_timeout)
+        .max_buf_size(MAX_BUFFER_BYTES);
+    let router = TowerToHyperService::new(router);
+    let service = hyper::service::service_fn(|request: hyper::Request<hyper::body::Incoming>| {
+        let busy = slot.busy();
+        let reply = router.call(request);
+        async { reply.await.map(|reply| reply.map(|body| Body::new(ReplyBody::new(body, busy)))) }
+    });
+    let serving = http.serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(serving);
+    let served = tokio::select! {
+        biased;
+        served = serving.as_mut() => served,
+        () = slot.must_close() => {
+            if slot.is_idle() {
+                return;
+            }
+            // A request arrived at the same moment. The connection closes after its reply.
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+        () = stop.cancelled() => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = served {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+/// A stream whose writes fail after a timeout without progress.
+struct TimeoutStream<S> {
+    stream: S,
+    client_timeout: Duration,
+    /// The deadline, created by the first write that has to wait.
+    limit: Option<Pin<Box<Sleep>>>,
+    slot: Arc<ConnectionSlot>,
+    /// Set while a write waits.
+    waiting: Option<BusyGuard>,
+}
+
+impl<S: AsyncWrite + Unpin> TimeoutStream<S> {
+    fn new(stream: S, client_timeout: Duration, slot: Arc<ConnectionSlot>) -> Self {
+        Self { stream, client_timeout, limit: None, slot, waiting: None }
+    }
+
+    fn bounded<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        write: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
+        let written = write(Pin::new(&mut self.stream), context);
+        if written.is_ready() {
+            self.waiting = None;
+            return written;
+        }
+        let client_timeout = self.client_timeout;
+        let limit = self.limit.get_or_insert_with(|| Box::pin(tokio::time::sleep(client_timeout)));
+        if self.waiting.is_none() {
+            self.waiting = Some(self.slot.busy());
+            limit.as_mut().reset(Instant::now() + client_timeout);
+        }
+        match limit.as_mut().poll(context) {
+            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
+            Poll::Pending => Poll::Pending,
+        }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for TimeoutStream<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for TimeoutStream<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.bounded(context, |stream, context| stream.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        pieces: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        self.bounded(context, |stream, context| stream.poll_write_vectored(context, pieces))
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.bounded(context, |stream, context| stream.poll_flush(context))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.bounded(context, |stream, context| stream.poll_shutdown(context))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream};
+    use tokio::task::JoinHandle;
+
+    use super::*;
+
+    /// Measured on the paused clock.
+    const CLIENT_TIMEOUT: Duration = Duration::from_secs(30);
+    const BODY_BYTES: usize = 10_000;
+    /// The capacity of the stream between server and client.
+    const BUFFER_BYTES: usize = 1_000;
+
+    /// Sends a request whose answer is longer than the stream's buffer. Returns the client's end, and the task
+    /// that serves the connection.
+    async fn request() -> (DuplexStream, JoinHandle<()>) {
+        let router = axum::Router::new().route("/", get(|| async { "x".repeat(BODY_BYTES) }));
+        let (mut client, server) = tokio::io::duplex(BUFFER_BYTES);
+        let slot = Arc::new(Arc::new(Connections::default()).open());
+        let stream = TimeoutStream::new(server, CLIENT_TIMEOUT, Arc::clone(&slot));
+        let stop = CancellationToken::new();
+        let serving = tokio::spawn(connection(stream, router, CLIENT_TIMEOUT, slot, stop));
+        let head = b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+        client.write_all(head).await.unwrap();
+        (client, serving)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_does_not_read_is_given_up() {
+        // REQ-SES-02
+        let (mut client, serving) = request().await;
+        let begun = Instant::now();
+        serving.await.unwrap();
+        assert!(begun.elapsed() >= CLIENT_TIMEOUT);
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        assert_eq!(answer.len(), BUFFER_BYTES, "the rest of the answer was given up");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_reads_slowly_gets_the_whole_answer() {
+        let (mut client, serving) = request().await;
+        let (mut answer, mut piece) = (Vec::new(), [0_u8; BUFFER_BYTES / 2]);
+        loop {
+            tokio::time::sleep(CLIENT_TIMEOUT - Duration::from_secs(1)).await;
+            match client.read(&mut piece).await.unwrap() {
+                0 => break,
+                length => answer.extend_from_slice(&piece[..length]),
+            }
+        }
+        assert!(answer.len() > BODY_BYTES, "{}", answer.len());
+        serving.await.unwrap();
+    }
+}

@@ -1,0 +1,81 @@
+//! The destinations of answers: a line, or the collected answers to a batch.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use super::super::batch_budget::BatchBudget;
+use super::super::wire::{Outbox, PendingAnswer};
+use mcp_aql_core::sync::lock;
+
+/// The destination of the answer to a message.
+#[derive(Debug, Clone)]
+pub(super) enum AnswerTarget {
+    /// A line of its own.
+    Line(Outbox),
+    /// The collected answers to the batch that contains the message.
+    Batch(Arc<BatchAnswers>),
+}
+
+impl AnswerTarget {
+    /// The remaining space for the answers to the batch.
+    pub(super) fn room(&self) -> Option<&BatchBudget> {
+        match self {
+            Self::Line(_) => None,
+            Self::Batch(batch) => Some(&batch.room),
+        }
+    }
+
+    /// Adds an answer. `call` is the place in the outbox that was reserved for it.
+    pub(super) fn push(
+        &self,
+        call: Option<PendingAnswer>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<()> {
+        match self {
+            Self::Line(outbox) => outbox.push_last(call, write),
+            Self::Batch(batch) => {
+                let mut answers = lock(&batch.answers);
+                if !answers.is_empty() {
+                    answers.push(b',');
+                }
+                write(&mut answers);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The answers to a JSON-RPC batch, which are sent as one line with the last of them.
+#[derive(Debug)]
+pub(super) struct BatchAnswers {
+    outbox: Outbox,
+    running: Mutex<Option<PendingAnswer>>,
+    answers: Mutex<Vec<u8>>,
+    room: BatchBudget,
+}
+
+impl BatchAnswers {
+    /// Creates an empty collection that sends its answers to the outbox.
+    pub(super) fn new(outbox: Outbox, room: BatchBudget) -> Self {
+        let running = Mutex::new(Some(outbox.expect_one()));
+        Self { outbox, running, answers: Mutex::default(), room }
+    }
+}
+
+impl Drop for BatchAnswers {
+    fn drop(&mut self) {
+        let answers = std::mem::take(&mut *lock(&self.answers));
+        if answers.is_empty() {
+            // A batch of notifications has no answers.
+            return;
+        }
+        let pushed = self.outbox.push_last(lock(&self.running).take(), |line| {
+            line.push(b'[');
+            line.extend(answers);
+            line.push(b']');
+        });
+        if let Err(error) = pushed {
+            tracing::debug!(%error, "answers were not sent: the client is gone");
+        }
+    }
+}

@@ -1,0 +1,370 @@
+//! Implements the MCP server for a set of tools.
+
+mod handler;
+
+use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
+use rmcp::RoleServer;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResult, ContentBlock, Implementation, ProgressToken,
+    RequestMetaObject, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
+use super::connection::Connection;
+use super::original_message::{FindOriginal, OriginalMessage};
+use super::progress::{Notifier, progress};
+use super::request_meta::{label, progress_token, read_meta};
+use super::rpc_error::RpcError;
+use super::service::{ServerDescription, ToolAnswer, ToolArguments, ToolService};
+use super::tool_table::ToolTable;
+use super::wire::{
+    Fault, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
+};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::request::{Arguments, parse};
+use mcp_aql_protocol::Limits;
+
+/// State shared by all connections of a server.
+pub(super) struct ServerState {
+    service: Arc<dyn ToolService>,
+    tools: ToolTable,
+    config: ServerConfig,
+    original: FindOriginal,
+}
+
+impl ServerState {
+    /// Creates the state for a transport that keeps the original messages in this place.
+    pub(super) fn new(service: Arc<dyn ToolService>, original: FindOriginal) -> Arc<Self> {
+        let ServerDescription { name, version, instructions } = service.description();
+        let config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new(name, version))
+            .with_instructions(instructions);
+        let tools = ToolTable::new(service.tools());
+        Arc::new(Self { service, tools, config, original })
+    }
+}
+
+/// The MCP server of one connection or of one stateless request.
+///
+/// Only tools are supported. Prompts, resources and completions are answered with "method not
+/// found", as MCP requires for capabilities that a server does not declare; rmcp's default would be
+/// empty lists.
+pub(super) struct Server {
+    shared: Arc<ServerState>,
+    connection: Arc<Connection>,
+}
+
+impl Server {
+    pub(super) fn new(shared: Arc<ServerState>, connection: Arc<Connection>) -> Self {
+        Self { shared, connection }
+    }
+
+    /// The answer to a call that could not be decoded.
+    fn refuse(&self, error: OperationError) -> ToolAnswer {
+        let scope = CallScope { session: self.connection.session(), ..CallScope::default() };
+        self.service().refuse(error, &scope)
+    }
+
+    /// The answer to a message that could not be decoded.
+    pub(super) fn refuse_message(&self, fault: Fault) -> ToolAnswer {
+        match fault {
+            Fault::Call(error) => self.refuse(error),
+            Fault::Parameters(call) => Err(self.service().malformed_call(&call)),
+            fault => {
+                let (code, message) = fault.code();
+                Err(RpcError::new(code, message))
+            }
+        }
+    }
+
+    /// The table of tools.
+    pub(super) fn tools(&self) -> &ToolTable {
+        &self.shared.tools
+    }
+
+    /// Whether the client may send JSON-RPC batches.
+    pub(super) fn takes_batches(&self) -> bool {
+        self.connection.takes_batches()
+    }
+
+    pub(super) fn service(&self) -> &dyn ToolService {
+        &*self.shared.service
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        self.service().limits()
+    }
+
+    /// Space for the replies to a batch, which is the limit of one reply.
+    pub(super) fn batch_budget(&self) -> BatchBudget {
+        BatchBudget::new(self.limits().max_response_size)
+    }
+
+    /// Runs a call within the size limit of its batch. The call does not start once the limit is
+    /// reached, and a reply that does not fit is replaced with an error.
+    pub(super) async fn within(
+        &self,
+        room: Option<&BatchBudget>,
+        call: impl Future<Output = ToolAnswer>,
+    ) -> ToolAnswer {
+        let Some(room) = room else { return call.await };
+        if room.is_full() {
+            return self.refuse(room.error(0).with_detail("operation_ran", false));
+        }
+        match call.await {
+            Ok(reply) if !room.reserve(reply.text.len()) => {
+                let error = room.error(reply.text.len());
+                // A failure does not show whether the operation ran.
+                self.refuse(match reply.code {
+                    None => error.with_detail("operation_ran", true),
+                    Some(_) => error,
+                })
+            }
+            answer => answer,
+        }
+    }
+
+    /// The answer to `tools/list` as JSON, for a client of MCP 2026-07-28 or of an earlier version.
+    pub(super) fn listed(
+        &self,
+        modern: bool,
+        room: Option<&BatchBudget>,
+    ) -> Result<&str, RpcError> {
+        let text = self.tools().listed(modern);
+        match room {
+            Some(room) if !room.reserve(text.len()) => Err(no_room()),
+            _ => Ok(text),
+        }
+    }
+
+    /// A cancellation token for one call, also cancelled with its session.
+    pub(super) fn cancellation(&self) -> CancellationToken {
+        match self.connection.session() {
+            Some(session) => session.ended_token().child_token(),
+            None => CancellationToken::new(),
+        }
+    }
+
+    /// Runs a tool call and returns its reply, sending progress meanwhile. Arguments that could not
+    /// be decoded produce a failure.
+    pub(super) async fn reply(
+        &self,
+        tool: usize,
+        arguments: Result<Arguments, OperationError>,
+        meta: &RequestMetaObject,
+        notifier: Notifier,
+        cancellation: CancellationToken,
+    ) -> ToolAnswer {
+        let arguments = match arguments {
+            Ok(arguments) => arguments,
+            Err(error) => return self.refuse(error),
+        };
+        let Some(token) = progress_token(meta, &arguments.members) else {
+            return self.reply_at_once(tool, arguments, meta, cancellation).await;
+        };
+        let scope = self.scope(meta, &arguments.members, cancellation);
+        // A separate boxed future keeps calls without progress small.
+        erased(self.reply_with_progress(tool, arguments, (meta, scope), notifier, token)).await
+    }
+
+    /// Runs a tool call like [`reply`](Self::reply), without progress.
+    pub(super) async fn reply_at_once(
+        &self,
+        tool: usize,
+        arguments: Arguments,
+        meta: &RequestMetaObject,
+        cancellation: CancellationToken,
+    ) -> ToolAnswer {
+        let scope = self.scope(meta, &arguments.members, cancellation);
+        self.service().call(tool, ToolArguments(arguments), &meta.0.0, scope).await
+    }
+
+    fn scope(
+        &self,
+        meta: &RequestMetaObject,
+        arguments: &Map<String, Value>,
+        cancellation: CancellationToken,
+    ) -> CallScope {
+        let session = self.connection.session();
+        let label = label(meta, arguments);
+        CallScope { session, cancellation: Some(cancellation), label, ..CallScope::default() }
+    }
+
+    async fn reply_with_progress(
+        &self,
+        tool: usize,
+        arguments: Arguments,
+        (meta, mut scope): (&RequestMetaObject, CallScope),
+        notifier: Notifier,
+        token: ProgressToken,
+    ) -> ToolAnswer {
+        let (sink, pump) = progress(notifier, token);
+        scope.progress = Some(Arc::new(sink));
+        let done = CancellationToken::new();
+        let work = async {
+            let arguments = ToolArguments(arguments);
+            let answer = self.service().call(tool, arguments, &meta.0.0, scope).await;
+            done.cancel();
+            answer
+        };
+        let (answer, ()) = tokio::join!(work, pump.run(&done));
+        answer
+    }
+
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, RpcError> {
+        let Some(tool) = self.tools().index(&request.name) else {
+            return Err(self.service().unknown_tool(&request.name));
+        };
+        let sent = (self.shared.original)(&context.extensions);
+        let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
+        let arguments = match sent.map(|sent| sent.take_text()) {
+            Some(message) => match decode(&message) {
+                Message::Call(call) if read_meta(call.meta).is_none() => {
+                    return Err(RpcError::new(-32602, REPEATED_MEMBER));
+                }
+                Message::Call(call) => match call.arguments {
+                    Some(json) => parse(json.as_bytes(), self.limits()),
+                    None => Ok(Arguments::default()),
+                },
+                // rmcp accepts a message with a repeated member.
+                _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
+            },
+            None => Ok(request.arguments.unwrap_or_default().into()),
+        };
+        let cancellation = self.cancellation();
+        let notifier = Notifier::Peer(context.peer.clone());
+        let work = self.reply(tool, arguments, &context.meta, notifier, cancellation.clone());
+        let answer = tokio::select! {
+            biased;
+            answer = self.within(room.as_ref(), work) => answer,
+            never = pass_on(&context.ct, &cancellation) => match never {},
+        };
+        let reply = answer?;
+        let structured = match self.service().has_structured_content() {
+            true => serde_json::from_str(&reply.text).ok(),
+            false => None,
+        };
+        // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for errors that no other call can
+        // fix.
+        let failed = reply.is_error();
+        let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+        result.is_error = Some(failed);
+        result.structured_content = structured;
+        Ok(result)
+    }
+
+    /// Writes the JSON-RPC message with this answer.
+    pub(super) fn write_answer(
+        &self,
+        message: &mut Vec<u8>,
+        id: &str,
+        answer: &ToolAnswer,
+        modern: bool,
+    ) {
+        match answer {
+            Ok(reply) => respond_with(message, id, |message| {
+                tool_result(message, reply, modern, self.service().has_structured_content());
+            }),
+            Err(error) => write_error(message, Some(id), error),
+        }
+    }
+}
+
+/// The error for an answer other than a call's that does not fit into its batch.
+fn no_room() -> RpcError {
+    RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
+}
+
+/// Answers a call with an error if it panics, since the client would otherwise wait indefinitely.
+/// Panics of operations are caught earlier; this covers the framework's own code.
+pub(super) async fn catch_panics<T>(
+    work: impl Future<Output = Result<T, RpcError>>,
+) -> Result<T, RpcError> {
+    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
+        tracing::error!("a tool call panicked outside of its operation");
+        Err(RpcError::new(-32603, "Internal error"))
+    })
+}
+
+/// Cancels the call when the client cancels the request.
+async fn pass_on(request: &CancellationToken, call: &CancellationToken) -> Infallible {
+    request.cancelled().await;
+    call.cancel();
+    std::future::pending().await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::adapter_tools::AdapterTools;
+    use super::*;
+    use mcp_aql_core::adapter::Adapter;
+    use mcp_aql_core::response::Reply;
+
+    fn server() -> Server {
+        let adapter = Adapter::builder("empty").without_config().build().unwrap();
+        let shared = ServerState::new(AdapterTools::new(&adapter), |_| None);
+        Server::new(shared, Arc::new(Connection::lasting()))
+    }
+
+    #[tokio::test]
+    async fn a_call_without_room_in_its_batch_says_whether_it_ran() {
+        // REQ-ENC-09, REQ-ENC-13
+        let (server, room) = (server(), BatchBudget::new(100));
+        let mut runs = 0;
+        let mut answers = Vec::new();
+        for bytes in [60, 40, 1, 1] {
+            let call = async {
+                runs += 1;
+                Ok(Reply::of_tool("x".repeat(bytes)))
+            };
+            answers.push(server.within(Some(&room), call).await.unwrap().text);
+        }
+        assert_eq!(runs, 3);
+        assert_eq!((answers[0].len(), answers[1].len()), (60, 40));
+        for (answer, ran) in answers[2..].iter().zip([true, false]) {
+            let error = serde_json::from_str::<Value>(answer).unwrap()["error"].take();
+            assert_eq!(error["code"], "VALIDATION_PAYLOAD_TOO_LARGE");
+            assert_eq!(error["details"]["operation_ran"], ran);
+            assert_eq!(error["details"]["limit_value"], 100);
+            let message = error["message"].as_str().unwrap();
+            assert!(message.ends_with(FEWER_CALLS_ADVICE), "{message}");
+        }
+        // The limit applies to batches only.
+        let call = async { Ok(Reply::of_tool("x".repeat(1_000))) };
+        assert_eq!(server.within(None, call).await.unwrap().text.len(), 1_000);
+    }
+
+    #[tokio::test]
+    async fn a_failure_without_room_in_its_batch_does_not_say_that_it_ran() {
+        let (server, room) = (server(), BatchBudget::new(10));
+        let call = async { server.refuse(OperationError::not_found("note", "7")) };
+        let answer = server.within(Some(&room), call).await.unwrap().text;
+        assert!(
+            answer.contains(FEWER_CALLS_ADVICE) && !answer.contains("operation_ran"),
+            "{answer}"
+        );
+    }
+
+    #[test]
+    fn lists_of_tools_take_room_in_a_batch() {
+        let server = server();
+        let length = server.listed(false, None).unwrap().len();
+        let room = BatchBudget::new(length);
+        assert!(server.listed(false, Some(&room)).is_ok());
+        let error = server.listed(false, Some(&room)).unwrap_err();
+        assert!(error.code == -32000 && error.message.ends_with(FEWER_CALLS_ADVICE), "{error:?}");
+    }
+}

@@ -1,0 +1,159 @@
+//! The trait between the transports and the tools that they serve: those of an adapter, or of
+//! another server of this workspace.
+
+use std::future::ready;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::rpc_error::RpcError;
+use super::wire::MalformedCall;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::request::Arguments;
+use mcp_aql_core::response::Reply;
+use mcp_aql_protocol::Limits;
+
+/// How long calls may run after the end of the input. Enough for the answers to requests that were
+/// piped in, and short enough to detect a client that died.
+const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
+
+/// The tools of an MCP server.
+///
+/// The transports decode messages, reject malformed ones, and route calls. The service runs the
+/// calls, and writes the errors that belong to its tools.
+pub trait ToolService: Send + Sync + 'static {
+    /// Returns the name, the version and the instructions of the server.
+    fn description(&self) -> ServerDescription;
+
+    /// Returns the tools in the order of `tools/list`. Calls refer to a tool by its index in this
+    /// list, which is read once.
+    fn tools(&self) -> Vec<ToolDefinition>;
+
+    /// Returns the limits on requests and replies.
+    fn limits(&self) -> &Limits;
+
+    /// Returns the maximum length of a message, in bytes.
+    fn max_message_bytes(&self) -> usize {
+        longest_message(self.limits().max_request_size)
+    }
+
+    /// Returns whether results also carry their text as structured content.
+    fn has_structured_content(&self) -> bool;
+
+    /// Returns whether calls report progress. Without it, HTTP requests outside of sessions are
+    /// answered with JSON instead of events.
+    fn reports_progress(&self) -> bool {
+        true
+    }
+
+    /// Returns how long calls may run after the end of a stream's input before they are cancelled.
+    fn drain_timeout(&self) -> Duration {
+        DRAIN_TIMEOUT
+    }
+
+    /// Returns whether a call with these arguments only reads, so that it is cancelled when its
+    /// client is gone.
+    fn is_read(&self, arguments: &Map<String, Value>) -> bool;
+
+    /// Runs a call of the tool with this index. `meta` is the request's `_meta`.
+    fn call<'a>(
+        &'a self,
+        tool: usize,
+        arguments: ToolArguments,
+        meta: &'a Map<String, Value>,
+        scope: CallScope,
+    ) -> BoxFuture<'a, ToolAnswer>;
+
+    /// Returns the answer to a call that is rejected before it reaches its tool.
+    fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
+
+    /// Returns the error for a call of a tool that does not exist.
+    fn unknown_tool(&self, name: &str) -> RpcError;
+
+    /// Returns the error for a call with malformed parameters.
+    fn malformed_call(&self, call: &MalformedCall) -> RpcError;
+
+    /// Called when the server starts.
+    fn begin(&self) {}
+
+    /// Ends the work of the sessions that have ended.
+    fn end_sessions(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+
+    /// Ends the work of ended sessions, like [`end_sessions`](Self::end_sessions), and work without
+    /// a session.
+    fn end_all(&self) -> BoxFuture<'_, ()> {
+        Box::pin(ready(()))
+    }
+}
+
+/// The result of a call, or JSON-RPC's error.
+pub type ToolAnswer = Result<Reply, RpcError>;
+
+/// The server's description for clients.
+#[derive(Debug)]
+pub struct ServerDescription {
+    /// The server's name.
+    pub name: String,
+    /// The server's own version.
+    pub version: String,
+    /// The text that introduces the tools to a model.
+    pub instructions: String,
+}
+
+/// A tool as listed to clients.
+#[derive(Debug, Clone)]
+pub struct ToolDefinition {
+    /// The tool's name.
+    pub name: String,
+    /// The display name.
+    pub title: Option<String>,
+    /// The text for models.
+    pub description: String,
+    /// The JSON Schema of the arguments.
+    pub input_schema: Map<String, Value>,
+    /// The JSON Schema of the structured content.
+    pub output_schema: Option<Map<String, Value>>,
+    /// The annotations.
+    pub hints: ToolHints,
+}
+
+/// MCP's annotations of a tool. Unset ones are omitted.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ToolHints {
+    /// `readOnlyHint`.
+    pub read_only: Option<bool>,
+    /// `destructiveHint`.
+    pub destructive: Option<bool>,
+    /// `idempotentHint`.
+    pub idempotent: Option<bool>,
+    /// `openWorldHint`.
+    pub open_world: Option<bool>,
+}
+
+/// The arguments of a call, as parsed from its text.
+#[derive(Debug)]
+pub struct ToolArguments(pub(super) Arguments);
+
+impl ToolArguments {
+    /// Returns the members.
+    ///
+    /// # Errors
+    /// If the text repeats a member, or contains a number that does not fit into 64 bits.
+    pub fn into_members(self) -> Result<Map<String, Value>, OperationError> {
+        let Arguments { members, losses } = self.0;
+        match losses.into_iter().next() {
+            Some(loss) => Err(loss.error),
+            None => Ok(members),
+        }
+    }
+}
+
+/// The maximum length of a message in bytes.
+fn longest_message(max_request_size: usize) -> usize {
+    // A client may escape each non-ASCII character, which triples its size.
+    max_request_size.saturating_mul(3).saturating_add(64 << 10)
+}

@@ -1,0 +1,366 @@
+//! Sessions over HTTP, with a limit on their number.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
+use std::time::{Duration, Instant};
+
+use futures_util::{Stream, StreamExt as _, future};
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, CustomNotification, JsonRpcMessage, RequestId,
+    ServerJsonRpcMessage,
+};
+use rmcp::transport::WorkerTransport;
+use rmcp::transport::streamable_http_server::session::local::{
+    LocalSessionManager, LocalSessionManagerError, LocalSessionWorker,
+};
+use rmcp::transport::streamable_http_server::session::{
+    ServerSseMessage, SessionId, SessionManager,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::calls::{Calls, cancelled_request};
+use super::connection::Connection;
+use super::http_options::HttpOptions;
+use super::replay::{EventStreams, FinishedReplies};
+use super::wire::long_id;
+use mcp_aql_core::sync::lock;
+
+tokio::task_local! {
+    /// Side results of serving one request that rmcp's interface cannot return.
+    static CURRENT_REQUEST: RequestState;
+}
+
+#[derive(Default)]
+struct RequestState {
+    /// The problem with the request's session.
+    noticed: Cell<SessionProblem>,
+    /// The connection created for the request last. It is the session's connection if the request
+    /// opens a session.
+    connection: RefCell<Weak<Connection>>,
+}
+
+/// The problem with the session of a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct SessionProblem {
+    /// The session could not be opened because the limit is reached.
+    pub(super) no_session: bool,
+    /// The session to be closed does not exist.
+    pub(super) unknown_session: bool,
+    /// The event after which the client wants to resume is not kept.
+    pub(super) unknown_event: bool,
+}
+
+/// Serves a request, and returns the problem with its session.
+pub(super) async fn observe_session<F: Future>(serving: F) -> (F::Output, SessionProblem) {
+    CURRENT_REQUEST
+        .scope(RequestState::default(), async {
+            let served = serving.await;
+            (served, CURRENT_REQUEST.with(|served| served.noticed.get()))
+        })
+        .await
+}
+
+fn notice(noticed: SessionProblem) {
+    // A session also ends outside of requests.
+    let _ = CURRENT_REQUEST.try_with(|served| served.noticed.set(noticed));
+}
+
+/// Records the connection created for the request that is being served.
+pub(super) fn made(connection: &Arc<Connection>) {
+    // Outside of a request, no session is opened.
+    let _ = CURRENT_REQUEST
+        .try_with(|served| *served.connection.borrow_mut() = Arc::downgrade(connection));
+}
+
+/// rmcp's sessions, with a limit.
+pub(super) struct Sessions {
+    inner: LocalSessionManager,
+    most: usize,
+    /// Serializes opening, so that the last free place is used once.
+    opening: tokio::sync::Mutex<()>,
+    open: RwLock<HashMap<SessionId, Arc<OpenSession>>>,
+    /// The interval at which rmcp is notified that a session is in use.
+    keep_alive_interval: Duration,
+    /// Replies that clients may fetch again.
+    finished: Arc<FinishedReplies>,
+}
+
+/// An open session, for the calls that bypass rmcp.
+pub(super) struct OpenSession {
+    id: SessionId,
+    connection: Weak<Connection>,
+    calls: Calls,
+    /// The event streams of its requests.
+    streams: Arc<EventStreams>,
+    /// The time of the last keep-alive message to rmcp.
+    kept_alive_at: Mutex<Instant>,
+}
+
+impl OpenSession {
+    /// The session's connection, unless it has ended.
+    pub(super) fn connection(&self) -> Option<Arc<Connection>> {
+        self.connection.upgrade()
+    }
+}
+
+/// A running request of a session. Dropping it ends the request.
+pub(super) struct SessionCall {
+    session: Arc<OpenSession>,
+    /// The request's id in canonical form.
+    id: Box<str>,
+    number: i64,
+}
+
+impl SessionCall {
+    pub(super) fn begin(
+        session: Arc<OpenSession>,
+        id: &str,
+        cancellation: CancellationToken,
+    ) -> Self {
+        let number = session.calls.begin(id, cancellation);
+        Self { session, id: id.into(), number }
+    }
+
+    pub(super) fn session(&self) -> &OpenSession {
+        &self.session
+    }
+
+    /// Ends the request. Returns whether its answer is still expected.
+    pub(super) fn is_awaited(&self) -> bool {
+        self.session.calls.end(&self.id, self.number)
+    }
+}
+
+impl Drop for SessionCall {
+    fn drop(&mut self) {
+        self.is_awaited();
+    }
+}
+
+/// Sets the id of an answer to that of its request.
+fn identify(event: &mut ServerSseMessage, id: &RequestId) {
+    if !is_answer(event) {
+        return;
+    }
+    match event.message.as_mut().map(Arc::make_mut) {
+        Some(JsonRpcMessage::Response(response)) => response.id = id.clone(),
+        Some(JsonRpcMessage::Error(error)) => error.id = Some(id.clone()),
+        _ => {}
+    }
+}
+
+/// Whether an event is the answer to a request.
+fn is_answer(event: &ServerSseMessage) -> bool {
+    matches!(event.message.as_deref(), Some(JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)))
+}
+
+/// Removes answers from the events that belong to no request. rmcp puts an answer there if its
+/// request is cancelled at the same moment, which MCP does not allow.
+fn without_answers(
+    events: impl Stream<Item = ServerSseMessage> + Send + Sync + 'static,
+) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+    events.filter(|event| future::ready(!is_answer(event)))
+}
+
+/// The reason why a session could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SessionError {
+    #[error("{0} sessions are open, which is the limit")]
+    Full(usize),
+    #[error(transparent)]
+    Other(#[from] LocalSessionManagerError),
+}
+
+impl Sessions {
+    pub(super) fn new(options: &HttpOptions) -> Self {
+        let mut inner = LocalSessionManager::default();
+        let keep_alive_interval = options.session_timeout / 8;
+        // The last keep-alive may be one interval old, and must not shorten a session's lifetime.
+        inner.session_config.keep_alive =
+            Some(options.session_timeout.saturating_add(keep_alive_interval));
+        Self {
+            inner,
+            most: options.max_sessions,
+            opening: tokio::sync::Mutex::default(),
+            open: RwLock::default(),
+            keep_alive_interval,
+            finished: Arc::default(),
+        }
+    }
+
+    /// Returns the open session with this id.
+    pub(super) fn get(&self, id: &str) -> Option<Arc<OpenSession>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+
+    /// Ends all sessions. Their connections may outlast them for a while.
+    pub(super) fn end(&self) {
+        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        for connection in open.values().filter_map(|open| open.connection()) {
+            connection.end();
+        }
+    }
+
+    /// Keeps a session from expiring while a call runs.
+    pub(super) async fn during<T>(
+        &self,
+        session: &OpenSession,
+        call: impl Future<Output = T>,
+    ) -> T {
+        self.keep(session).await;
+        tokio::pin!(call);
+        loop {
+            let again = async {
+                tokio::time::sleep(self.keep_alive_interval.max(Duration::from_millis(1))).await;
+                self.keep(session).await;
+            };
+            tokio::select! {
+                biased;
+                done = &mut call => return done,
+                () = again => {}
+            }
+        }
+    }
+
+    /// Sends rmcp a message without effect, since it measures inactivity by the last message that
+    /// it received.
+    async fn keep(&self, session: &OpenSession) {
+        {
+            let mut kept_alive_at = lock(&session.kept_alive_at);
+            if kept_alive_at.elapsed() < self.keep_alive_interval {
+                return;
+            }
+            *kept_alive_at = Instant::now();
+        }
+        let nothing = CustomNotification::new("notifications/mcp_aql/in_use", None);
+        let nothing = ClientNotification::CustomNotification(nothing);
+        let sent = self.inner.accept_message(&session.id, JsonRpcMessage::notification(nothing));
+        if let Err(error) = sent.await {
+            tracing::debug!(%error, "the session has ended");
+        }
+    }
+}
+
+impl SessionManager for Sessions {
+    type Error = SessionError;
+    type Transport = WorkerTransport<LocalSessionWorker>;
+
+    async fn create_session(&self) -> Result<(SessionId, Self::Transport), SessionError> {
+        let _one = self.opening.lock().await;
+        if self.inner.sessions.read().await.len() >= self.most {
+            notice(SessionProblem { no_session: true, ..SessionProblem::default() });
+            return Err(SessionError::Full(self.most));
+        }
+        let (id, transport) = self.inner.create_session().await?;
+        let connection =
+            CURRENT_REQUEST.try_with(|served| served.connection.take()).unwrap_or_default();
+        let open = OpenSession {
+            id: Arc::clone(&id),
+            connection,
+            calls: Calls::default(),
+            streams: Arc::default(),
+            kept_alive_at: Mutex::new(Instant::now()),
+        };
+        let mut sessions = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        sessions.insert(Arc::clone(&id), Arc::new(open));
+        drop(sessions);
+        Ok((id, transport))
+    }
+
+    async fn initialize_session(
+        &self,
+        id: &SessionId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<ServerJsonRpcMessage, SessionError> {
+        Ok(self.inner.initialize_session(id, message).await?)
+    }
+
+    async fn has_session(&self, id: &SessionId) -> Result<bool, SessionError> {
+        Ok(self.inner.has_session(id).await?)
+    }
+
+    async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
+        let open = self.open.write().unwrap_or_else(PoisonError::into_inner).remove(id);
+        match &open {
+            Some(open) => self.finished.forget(&open.streams),
+            None => notice(SessionProblem { unknown_session: true, ..SessionProblem::default() }),
+        }
+        // A call that bypasses rmcp would keep it open.
+        if let Some(connection) = open.and_then(|open| open.connection()) {
+            connection.end();
+        }
+        Ok(self.inner.close_session(id).await?)
+    }
+
+    async fn create_stream(
+        &self,
+        id: &SessionId,
+        mut message: ClientJsonRpcMessage,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        let open = self.get(id);
+        let request = match (&open, &mut message) {
+            (Some(open), JsonRpcMessage::Request(request)) => {
+                let written = long_id::written(&request.id);
+                let running =
+                    SessionCall::begin(Arc::clone(open), &written, CancellationToken::new());
+                let id = std::mem::replace(&mut request.id, RequestId::Number(running.number));
+                Some((running, id))
+            }
+            _ => None,
+        };
+        let events = self.inner.create_stream(id, message).await?.map(move |mut event| {
+            if let Some((_running, id)) = &request {
+                identify(&mut event, id);
+            }
+            event
+        });
+        // If the session has just ended, they are recorded for this client only.
+        let streams = open.map(|open| Arc::clone(&open.streams)).unwrap_or_default();
+        Ok(streams.record(events.boxed(), &self.finished))
+    }
+
+    async fn accept_message(
+        &self,
+        id: &SessionId,
+        mut message: ClientJsonRpcMessage,
+    ) -> Result<(), SessionError> {
+        if let JsonRpcMessage::Notification(notification) = &mut message
+            && let ClientNotification::CancelledNotification(cancelled) =
+                &mut notification.notification
+            && let Some(request) = cancelled.params.request_id.take()
+            && let Some(session) = self.get(id)
+        {
+            for number in session.calls.cancel(&long_id::written(&request)) {
+                // rmcp ignores the numbers of calls that are answered directly.
+                self.inner.accept_message(id, cancelled_request(number)).await?;
+            }
+        }
+        Ok(self.inner.accept_message(id, message).await?)
+    }
+
+    async fn create_standalone_stream(
+        &self,
+        id: &SessionId,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        Ok(without_answers(self.inner.create_standalone_stream(id).await?))
+    }
+
+    async fn resume(
+        &self,
+        id: &SessionId,
+        last_event_id: String,
+    ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
+        let open = self.get(id);
+        if let Some(events) = open.and_then(|open| open.streams.replay(&last_event_id)) {
+            return Ok(events.left_stream());
+        }
+        match self.inner.resume(id, last_event_id).await {
+            Ok(events) => Ok(without_answers(events).right_stream()),
+            Err(error) => {
+                notice(SessionProblem { unknown_event: true, ..SessionProblem::default() });
+                Err(error.into())
+            }
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! MCP over standard input and output.
+
+use std::future::pending;
+use std::sync::Arc;
+
+use tokio::io::AsyncWriteExt as _;
+
+use super::adapter_tools::AdapterTools;
+use super::pipe::{Reader, Writer, serve_halves};
+use super::service::ToolService;
+use super::standard_pipes::standard_pipes;
+use crate::stop::told_to_stop;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::execution::EndScope;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::main_error::Result;
+
+/// The size of a read from standard input, in bytes.
+const READ_SIZE: usize = 64 << 10;
+
+/// Serves an adapter over standard input and output.
+pub trait ServeStdio {
+    /// Serves one MCP client over standard input and output, until the client disconnects or the
+    /// process receives a signal (Ctrl-C, or SIGTERM).
+    ///
+    /// Then the session ends: running calls are answered within half a second or cancelled,
+    /// executions that the client has begun and those without a session are cancelled, confirmation
+    /// tokens are revoked and agents are stopped. All of this is in the store and in the audit log
+    /// when the future completes. Each of these waits is bounded; see
+    /// [`end_executions`](Adapter::end_executions).
+    ///
+    /// Standard output is reserved for the protocol from then on: logs go to standard error.
+    ///
+    /// # Errors
+    /// [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP.
+    ///
+    /// Source: REQ-SES-01, REQ-SES-02.
+    fn serve_stdio(&self) -> impl Future<Output = Result> + Send;
+}
+
+impl ServeStdio for Adapter {
+    fn serve_stdio(&self) -> impl Future<Output = Result> + Send {
+        erased(async {
+            let _services = self.start_services().await?;
+            let stopped = Box::pin(told_to_stop());
+            let (read, write) = standard_streams()?;
+            let served = serve_halves(AdapterTools::new(self), read, write, stopped).await;
+            self.end_executions_of(EndScope::EndedAndSessionless).await;
+            served
+        })
+    }
+}
+
+/// Serves tools to one MCP client over standard input and output, until the client disconnects.
+pub fn serve_tools_stdio(service: Arc<dyn ToolService>) -> impl Future<Output = Result> + Send {
+    erased(async {
+        let (read, write) = standard_streams()?;
+        serve_halves(service, read, write, Box::pin(pending())).await
+    })
+}
+
+/// Standard input and output as streams that do not delay the end of the process.
+///
+/// A read of tokio's standard input occupies a thread of the runtime, which does not shut down
+/// before that thread is free: after a signal the process would stay until the client sends
+/// something. On Linux pipes are read without a thread. Everything else is read by a thread that
+/// the runtime does not wait for.
+fn standard_streams() -> Result<(Reader, Writer)> {
+    if let Some(pipes) = standard_pipes() {
+        return Ok(pipes);
+    }
+    let (mut input, read) = tokio::io::duplex(READ_SIZE);
+    let runtime = tokio::runtime::Handle::current();
+    std::thread::Builder::new().name("mcp-aql-stdin".to_owned()).spawn(move || {
+        let mut buffer = vec![0; READ_SIZE];
+        loop {
+            match std::io::Read::read(&mut std::io::stdin(), &mut buffer) {
+                Ok(0) => return,
+                Ok(length) => {
+                    let bytes = buffer.get(..length).unwrap_or_default();
+                    if runtime.block_on(input.write_all(bytes)).is_err() {
+                        return;
+                    }
+                }
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return tracing::debug!(%error, "standard input cannot be read"),
+            }
+        }
+    })?;
+    Ok((Box::new(read), Box::new(tokio::io::stdout())))
+}

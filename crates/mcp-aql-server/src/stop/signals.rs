@@ -1,0 +1,15 @@
+//! The signals of Unix.
+
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::received;
+use mcp_aql_core::future::{BoxFuture, erased};
+
+/// Catches SIGINT, which Ctrl-C sends, and SIGTERM.
+pub(super) fn listen() -> [BoxFuture<'static, ()>; 2] {
+    [SignalKind::interrupt(), SignalKind::terminate()].map(|kind| {
+        received(signal(kind), |mut signal| {
+            erased(async move { signal.recv().await.unwrap_or_default() })
+        })
+    })
+}

@@ -1,0 +1,12 @@
+//! Stands in for the signals of Unix on Windows.
+
+use super::received;
+use mcp_aql_core::future::{BoxFuture, erased};
+
+/// Catches Ctrl-C.
+pub(super) fn listen() -> [BoxFuture<'static, ()>; 1] {
+    let listener = tokio::signal::windows::ctrl_c();
+    [received(listener, |mut signal| {
+        erased(async move { signal.recv().await.unwrap_or_default() })
+    })]
+}

@@ -1,0 +1,51 @@
+//! MCP over any pair of streams.
+
+use std::future::pending;
+use std::sync::Arc;
+
+use tokio::io::{AsyncRead, AsyncWrite};
+
+use super::adapter_tools::AdapterTools;
+use super::pipe::serve_halves;
+use super::service::ToolService;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::Result;
+
+/// Serves an adapter over any stream.
+pub trait ServeStream {
+    /// Serves one MCP client over any stream until the client disconnects: a socket, or a
+    /// [`tokio::io::duplex`] in a test. One connection is one session. Executions that the client
+    /// has begun are cancelled when it disconnects.
+    ///
+    /// # Errors
+    /// [`Error::Transport`](mcp_aql_core::Error::Transport) if the client does not speak MCP.
+    ///
+    /// Source: REQ-SES-01, REQ-SES-02.
+    fn serve<T>(&self, stream: T) -> impl Future<Output = Result> + Send
+    where
+        T: AsyncRead + AsyncWrite + Send + 'static;
+}
+
+impl ServeStream for Adapter {
+    fn serve<T>(&self, stream: T) -> impl Future<Output = Result> + Send
+    where
+        T: AsyncRead + AsyncWrite + Send + 'static,
+    {
+        let (read, write) = tokio::io::split(stream);
+        let (read, write) = (Box::new(read), Box::new(write));
+        serve_halves(AdapterTools::new(self), read, write, Box::pin(pending()))
+    }
+}
+
+/// Serves tools to one MCP client over two streams, until the client disconnects.
+pub fn serve_tools<R, W>(
+    service: Arc<dyn ToolService>,
+    read: R,
+    write: W,
+) -> impl Future<Output = Result> + Send + use<R, W>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    serve_halves(service, Box::new(read), Box::new(write), Box::pin(pending()))
+}

@@ -1,0 +1,412 @@
+//! Writes the tool descriptions for models: the protocol's templates, as short as possible while a
+//! model can still act on them (REQ-MCP-01, REQ-MCP-02).
+
+use std::fmt::Write as _;
+
+use mcp_aql_protocol::{SemanticCategory, is_public_name};
+use serde_json::{Map, Value};
+
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::operation::Handler;
+use mcp_aql_core::operation::OperationSpec;
+use mcp_aql_core::router::{EndpointMode, Family};
+
+/// The maximum number of operations that a family's description names. Introspection lists the
+/// others.
+const MAX_NAMED_OPERATIONS: usize = 60;
+/// The maximum number of operations per line of the unified tool's description.
+const MAX_NAMED_PER_CATEGORY: usize = 24;
+/// The minimum number of names with the same verb that are written as a group.
+const MIN_GROUP_SIZE: usize = 3;
+/// The maximum length of an example in characters.
+const MAX_EXAMPLE_BYTES: usize = 200;
+
+/// Writes the descriptions of an adapter's tools.
+pub(super) struct Describer<'a> {
+    adapter: &'a Adapter,
+    /// The tool that accepts `introspect`.
+    introspect_tool: &'a str,
+}
+
+impl<'a> Describer<'a> {
+    pub(super) fn new(adapter: &'a Adapter) -> Self {
+        Self { adapter, introspect_tool: introspect_tool(adapter) }
+    }
+
+    /// Describes the tool of an endpoint family.
+    pub(super) fn family(&self, index: usize, family: &Family, tool: &str) -> String {
+        let specs: Vec<_> = self
+            .adapter
+            .registry()
+            .entries
+            .iter()
+            .filter(|entry| entry.family == index)
+            .map(|entry| (&entry.operation.spec, &entry.operation.handler))
+            .collect();
+        let names: Vec<_> = specs.iter().map(|(spec, _)| spec.name).collect();
+        let own: Vec<_> = specs
+            .iter()
+            .filter(|(_, handler)| !matches!(handler, Handler::Introspect))
+            .map(|(spec, _)| *spec)
+            .collect();
+        let crude = if self.adapter.profile().is_crude() {
+            family.categories().first().copied()
+        } else {
+            None
+        };
+        let template = Template::of(crude, family, &specs, &own);
+
+        let mut text = template.opening;
+        let _ = write!(text, "\n\nSupported operations: ");
+        match crude {
+            _ if !names.is_empty() => text.push_str(&listed(&names, MAX_NAMED_OPERATIONS)),
+            Some(category) => {
+                let _ = write!(text, "none. This adapter has no {} operations.", category.as_str());
+            }
+            None => text.push_str("none. This family has no operations."),
+        }
+        if let Some(statement) = template.statement {
+            let _ = write!(text, "\n\n{statement}");
+        }
+        let _ = write!(text, "\n\n{}", template.quick_start);
+        let examples: Vec<_> = own.iter().take(template.examples).collect();
+        for spec in &examples {
+            let _ = write!(text, "\n{}", self.example(spec));
+        }
+        if examples.is_empty() {
+            text.push_str(" none");
+        }
+        let _ = write!(text, "\n\n{}\n", template.discover);
+        text.push_str(&match own.first() {
+            Some(first) if template.by_name => introspect_call(Some(first.name)),
+            _ => introspect_call(None),
+        });
+        if tool != self.introspect_tool {
+            // Strict routing accepts introspect at one tool only (choice C-68).
+            let _ = write!(text, " to {}", self.introspect_tool);
+        } else if let Some(first) = own.first() {
+            let _ = write!(text, "\nOne in full: add name: \"{}\"", first.name);
+        }
+        if !names.is_empty() {
+            self.batch_hint(&mut text);
+        }
+        text
+    }
+
+    /// Describes the unified tool (REQ-EPT-07).
+    pub(super) fn unified(&self) -> String {
+        let name = self.adapter.name();
+        let mut text = format!(
+            "MCP-AQL {name} adapter. All operations through this one tool.\n\n\
+             Operations are routed by their semantic category.\n\n\
+             Supported operation categories:"
+        );
+        let mut groups = VerbGroups::default();
+        for (category, label) in
+            SemanticCategory::ALL.into_iter().zip(["Create", "Read", "Update", "Delete", "Execute"])
+        {
+            let names: Vec<_> = self
+                .adapter
+                .operations()
+                .filter(|spec| spec.category == category)
+                .map(|spec| spec.name)
+                .collect();
+            let names = match names.is_empty() {
+                true => "none".to_owned(),
+                false => groups.line(&names, MAX_NAMED_PER_CATEGORY),
+            };
+            let _ = write!(text, "\n- {label}: {names}");
+        }
+        let _ = write!(
+            text,
+            "\n\nQuick start:\n{}\n\n\
+             Introspection lists all operations, and with name: one with its parameters.",
+            introspect_call(None)
+        );
+        self.batch_hint(&mut text);
+        text
+    }
+
+    /// An example call of an operation: its author's first example, or one generated from the
+    /// table. Both are valid.
+    fn example(&self, spec: &OperationSpec) -> String {
+        let name = spec.name;
+        let params = self.adapter.sample(name);
+        let params: Value =
+            params.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+        match params.as_object() {
+            Some(params) if !params.is_empty() => {
+                let call = format!(r#"{{ operation: "{name}", params: {} }}"#, loose_map(params));
+                if call.len() <= MAX_EXAMPLE_BYTES {
+                    return call;
+                }
+                format!(r#"{{ operation: "{name}", params: {{ … }} }}"#)
+            }
+            _ => format!(r#"{{ operation: "{name}" }}"#),
+        }
+    }
+
+    fn batch_hint(&self, text: &mut String) {
+        if self.adapter.settings().batch {
+            text.push_str("\n\nBatch, in order: { operations: [{ operation, params }] }");
+        }
+    }
+}
+
+/// The fixed parts of a template.
+struct Template {
+    opening: String,
+    statement: Option<String>,
+    quick_start: &'static str,
+    /// The number of example calls.
+    examples: usize,
+    discover: &'static str,
+    /// Whether the introspect call names an operation.
+    by_name: bool,
+}
+
+impl Template {
+    fn of<'s>(
+        crude: Option<SemanticCategory>,
+        family: &Family,
+        specs: &[(&'s OperationSpec, &Handler)],
+        own: &[&OperationSpec],
+    ) -> Self {
+        const EXAMPLE: &str = "Quick start example:";
+        const EXAMPLES: &str = "Quick start examples:";
+        const PARAMETERS: &str = "Discover required parameters:";
+        const EVERYTHING: &str = "Discover all operations and parameters:";
+        let purpose = family.purpose().to_owned();
+        let with = |statement: &str, quick_start| Self {
+            opening: purpose.clone(),
+            statement: Some(statement.to_owned()),
+            quick_start,
+            examples: 1,
+            discover: PARAMETERS,
+            by_name: true,
+        };
+        match crude {
+            Some(SemanticCategory::Create) => {
+                with("They neither remove nor overwrite any.", EXAMPLES)
+            }
+            Some(SemanticCategory::Read) => Self {
+                examples: 2,
+                discover: EVERYTHING,
+                by_name: false,
+                ..with("They never change stored data.", EXAMPLES)
+            },
+            Some(SemanticCategory::Update) => with("Earlier values may be lost.", EXAMPLE),
+            Some(SemanticCategory::Delete) => with("Use with caution.", EXAMPLES),
+            Some(SemanticCategory::Execute) => {
+                let authors = |(spec, handler): &(&'s OperationSpec, &Handler)| {
+                    matches!(handler, Handler::Function(_)).then_some(*spec)
+                };
+                let things = executable_things(specs.iter().filter_map(authors));
+                Self { opening: things, ..with(&execute_statement(own), EXAMPLES) }
+            }
+            None => {
+                let mut opening = purpose;
+                let categories = categories(family, specs);
+                let _ = write!(opening, "\n\nPrimary semantic categories: {categories}");
+                Self {
+                    opening,
+                    statement: None,
+                    quick_start: EXAMPLE,
+                    examples: 1,
+                    discover: EVERYTHING,
+                    by_name: false,
+                }
+            }
+        }
+    }
+}
+
+/// The objects of the EXECUTE operations: `execute_export` yields `export`.
+fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String {
+    let mut things: Vec<String> = Vec::new();
+    for spec in own {
+        if let Some((_, thing)) = spec.name.split_once('_') {
+            let thing = thing.replace('_', " ");
+            if !things.contains(&thing) && things.len() < 6 {
+                things.push(thing);
+            }
+        }
+    }
+    if things.is_empty() {
+        "Execution lifecycle operations.".to_owned()
+    } else {
+        format!("Execution lifecycle operations for {}.", things.join(", "))
+    }
+}
+
+fn execute_statement(own: &[&OperationSpec]) -> String {
+    let mut text = "They manage what runs".to_owned();
+    text.push_str(if own.is_empty() { "." } else { ", not what is stored:" });
+    for spec in own.iter().take(MAX_NAMED_OPERATIONS) {
+        let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
+    }
+    text.push_str("\n\nIMPORTANT: they may be destructive and are not idempotent.");
+    text
+}
+
+/// The categories of a family's operations, or the declared ones if it is empty.
+fn categories(family: &Family, specs: &[(&OperationSpec, &Handler)]) -> String {
+    let held = |category| specs.iter().any(|(spec, _)| spec.category == category);
+    let names: Vec<_> = SemanticCategory::ALL
+        .into_iter()
+        .filter(|category| match specs.is_empty() {
+            true => family.categories().contains(category),
+            false => held(*category),
+        })
+        .map(SemanticCategory::as_str)
+        .collect();
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Joins names with commas, up to `most` of them.
+fn listed(names: &[&str], most: usize) -> String {
+    let shown: Vec<_> = names.iter().take(most).copied().collect();
+    let mut text = shown.join(", ");
+    if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
+        let _ = write!(text, ", and {more} more: introspect");
+    }
+    text
+}
+
+/// Joins names and writes a shared verb once, `create_{task, note, event}`. A repeated list of
+/// objects is abbreviated, `delete_{same as create_}`.
+#[derive(Default)]
+struct VerbGroups<'a> {
+    said: Vec<(&'a str, Vec<&'a str>)>,
+}
+
+impl<'a> VerbGroups<'a> {
+    /// Formats the first `most` names.
+    fn line(&mut self, names: &[&'a str], most: usize) -> String {
+        let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
+        for name in names.iter().take(most) {
+            let (verb, thing) = name.split_once('_').unwrap_or((name, ""));
+            match groups.iter_mut().find(|(known, _)| *known == verb) {
+                Some((_, things)) => things.push(thing),
+                None => groups.push((verb, vec![thing])),
+            }
+        }
+        let parts: Vec<_> =
+            groups.into_iter().map(|(verb, things)| self.part(verb, things)).collect();
+        let mut text = parts.join(", ");
+        if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
+            let _ = write!(text, ", and {more} more");
+        }
+        text
+    }
+
+    fn part(&mut self, verb: &'a str, things: Vec<&'a str>) -> String {
+        if things.len() < MIN_GROUP_SIZE {
+            let name = |thing: &&str| match *thing {
+                "" => verb.to_owned(),
+                thing => format!("{verb}_{thing}"),
+            };
+            return things.iter().map(name).collect::<Vec<_>>().join(", ");
+        }
+        if let Some((before, _)) = self.said.iter().find(|(_, said)| *said == things) {
+            return format!("{verb}_{{same as {before}_}}");
+        }
+        let text = format!("{verb}_{{{}}}", things.join(", "));
+        self.said.push((verb, things));
+        text
+    }
+}
+
+fn introspect_call(name: Option<&str>) -> String {
+    match name {
+        Some(name) => format!(
+            r#"{{ operation: "introspect", params: {{ query: "operations", name: "{name}" }} }}"#
+        ),
+        None => r#"{ operation: "introspect", params: { query: "operations" } }"#.to_owned(),
+    }
+}
+
+/// The tool that accepts `introspect` in the adapter's mode.
+pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
+    let registry = adapter.registry();
+    let tool = match adapter.mode() {
+        EndpointMode::Single => registry.tool_names.last(),
+        EndpointMode::Semantic | EndpointMode::All => {
+            let family = registry.get("introspect").map_or(0, |entry| entry.family);
+            registry.tool_names.get(family)
+        }
+    };
+    tool.map_or("", String::as_str)
+}
+
+/// The server's instructions for models, followed by the author's text.
+pub(super) fn instructions(adapter: &Adapter) -> String {
+    let tool = introspect_tool(adapter);
+    let mut text = format!(
+        "Start with {} to {tool}; add names: [] and parameters: true for what several \
+         operations take, or name: for one in full.",
+        introspect_call(None)
+    );
+    if let Some(own) = &adapter.parts().instructions {
+        text.push_str("\n\n");
+        text.push_str(own);
+    }
+    text
+}
+
+/// Formats JSON as the protocol's descriptions do: without quotes around names.
+fn loose(value: &Value) -> String {
+    match value {
+        Value::Object(map) => loose_map(map),
+        Value::Array(items) => {
+            let items: Vec<_> = items.iter().map(loose).collect();
+            format!("[{}]", items.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+fn loose_map(map: &Map<String, Value>) -> String {
+    let members: Vec<_> = map
+        .iter()
+        .map(|(name, value)| {
+            let name = match is_public_name(name) {
+                true => name.clone(),
+                false => Value::from(name.as_str()).to_string(),
+            };
+            format!("{name}: {}", loose(value))
+        })
+        .collect();
+    if members.is_empty() { "{}".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_are_cut_and_say_so() {
+        // REQ-MCP-08
+        assert_eq!(listed(&["a", "b"], 2), "a, b");
+        assert_eq!(listed(&["a", "b", "c", "d"], 2), "a, b, and 2 more: introspect");
+    }
+
+    #[test]
+    fn a_verb_of_many_names_is_said_once() {
+        // REQ-MCP-02
+        let names = ["introspect", "get_a", "list_as", "get_b", "list_bs", "get_c_d", "ping"];
+        let line = |names: &[&str], most| VerbGroups::default().line(names, most);
+        assert_eq!(line(&names, 9), "introspect, get_{a, b, c_d}, list_as, list_bs, ping");
+        assert_eq!(line(&names, 3), "introspect, get_a, list_as, and 4 more");
+        let mut groups = VerbGroups::default();
+        assert_eq!(groups.line(&["add_a", "add_b", "add_c"], 9), "add_{a, b, c}");
+        assert_eq!(groups.line(&["drop_a", "drop_b", "drop_c"], 9), "drop_{same as add_}");
+        assert_eq!(groups.line(&["drop_a", "drop_c", "drop_b"], 9), "drop_{a, c, b}");
+    }
+
+    #[test]
+    fn calls_are_written_as_in_the_protocol() {
+        let value = serde_json::json!({ "a": [1, "x"], "B-c": {}, "d": { "e": null } });
+        assert_eq!(loose(&value), r#"{ "B-c": {}, a: [1, "x"], d: { e: null } }"#);
+    }
+}

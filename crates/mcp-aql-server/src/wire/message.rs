@@ -1,0 +1,440 @@
+//! Decodes the messages that are handled without rmcp.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+
+use super::recover_id::{IdScanner, RecoveredId, is_id};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::request::invalid_encoding;
+
+/// A message, decoded as far as needed.
+#[derive(Debug)]
+pub(crate) enum Message<'a> {
+    /// `tools/call`.
+    Call(ToolCall<'a>),
+    /// `tools/list`, with its `_meta`.
+    List { id: &'a str, meta: Option<&'a RawValue> },
+    /// `notifications/cancelled`, with the id of the cancelled request.
+    Cancelled { request: &'a str },
+    /// Any other message, well-formed as far as it was decoded.
+    Other,
+    /// An invalid message, with the reason.
+    Refused(Refusal),
+    /// A JSON-RPC batch, which only MCP 2025-03-26 supports.
+    Batch(Vec<&'a RawValue>),
+    /// An empty line.
+    Blank,
+}
+
+/// A tool call.
+#[derive(Debug)]
+pub(crate) struct ToolCall<'a> {
+    /// The request's id, in its original spelling.
+    pub(crate) id: &'a str,
+    /// The tool's name.
+    pub(crate) name: Cow<'a, str>,
+    /// The tool's arguments, a JSON object.
+    pub(crate) arguments: Option<&'a str>,
+    /// The request's `_meta`.
+    pub(crate) meta: Option<&'a RawValue>,
+}
+
+/// The answer to a message that cannot be decoded.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    /// The request's id. Without it, only JSON that is not a message is answered at all.
+    pub(crate) id: Option<String>,
+    pub(crate) fault: Fault,
+}
+
+#[derive(Debug)]
+pub(crate) enum Fault {
+    /// A tool call for which the protocol defines an error.
+    Call(OperationError),
+    /// Not JSON.
+    Syntax,
+    /// A repeated member.
+    Repeated,
+    /// JSON that is not a JSON-RPC message.
+    Form,
+    /// The message is too long.
+    Length,
+    /// `tools/call` with malformed parameters.
+    Parameters(MalformedCall),
+}
+
+impl Fault {
+    /// JSON-RPC's code and message, if the tools have no error of their own.
+    pub(crate) fn code(&self) -> (i32, &'static str) {
+        match self {
+            // A call without an id is a notification, which MCP does not allow.
+            Self::Call(_) => (-32600, "Invalid request: a call needs an 'id'"),
+            Self::Syntax => (-32700, "Parse error: the message is not valid JSON"),
+            Self::Form => (
+                -32600,
+                "Invalid request: a message has 'jsonrpc' \"2.0\", a 'method', and as 'id' a string or \
+                 a whole number",
+            ),
+            Self::Repeated => (-32600, REPEATED_MEMBER),
+            Self::Length => (-32600, "Invalid request: the message is too long"),
+            Self::Parameters(_) => (-32602, BAD_CALL),
+        }
+    }
+}
+
+/// The error message for a repeated member.
+pub(crate) const REPEATED_MEMBER: &str = "Invalid request: the message repeats one of its members";
+
+/// The error message for a malformed call.
+pub(crate) const BAD_CALL: &str =
+    "tools/call takes the tool's 'name' as a string and its 'arguments' as an object";
+
+/// The maximum number of messages in a batch of JSON-RPC.
+pub(crate) const MAX_BATCH_MESSAGES: usize = 100;
+/// The error message for a longer batch.
+pub(crate) const LONG_BATCH: &str = "Invalid request: a batch has at most 100 messages";
+
+/// A `tools/call` with malformed parameters.
+#[derive(Debug)]
+pub struct MalformedCall {
+    /// The invalid member, or `params`.
+    pub field: &'static str,
+    /// The reason, as a sentence without a subject.
+    pub reason: String,
+}
+
+impl MalformedCall {
+    /// Finds the fault in these parameters, which are valid JSON.
+    pub(crate) fn find(params: Option<&str>) -> Self {
+        let fault = |field, reason: String| Self { field, reason };
+        let wrong =
+            |field, expected, got| fault(field, format!("Must be {expected}, got {}", kind(got)));
+        let other = || {
+            let reason = "Has members of a form that `tools/call` does not have";
+            fault("params", reason.to_owned())
+        };
+        let Some(params) = params else { return fault("params", "Is required".to_owned()) };
+        if !params.trim_ascii_start().starts_with('{') {
+            return wrong("params", "an object", params);
+        }
+        let Ok(members) = serde_json::from_str::<HashMap<String, &RawValue>>(params) else {
+            return other();
+        };
+        let member = |name| members.get(name).map(|value| value.get());
+        match (member("name"), member("arguments")) {
+            (None, _) => fault("name", "Is required".to_owned()),
+            (Some(name), _) if !name.starts_with('"') => wrong("name", "a string", name),
+            (_, Some(arguments)) if !arguments.starts_with('{') => {
+                wrong("arguments", "an object", arguments)
+            }
+            _ => other(),
+        }
+    }
+}
+
+/// The kind of a JSON value, for an error message.
+fn kind(json: &str) -> &'static str {
+    match json.trim_ascii_start().bytes().next() {
+        Some(b'n') => "null",
+        Some(b't' | b'f') => "a boolean",
+        Some(b'"') => "a string",
+        Some(b'[') => "a list",
+        Some(b'{') => "an object",
+        _ => "a number",
+    }
+}
+
+#[derive(Deserialize)]
+struct Envelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    method: Cow<'a, str>,
+    #[serde(borrow, default)]
+    params: Option<&'a RawValue>,
+}
+
+/// The members that make a message a request. A method's name may be empty.
+#[derive(Deserialize)]
+struct RequestMembers<'a> {
+    #[serde(borrow, default)]
+    id: Option<&'a RawValue>,
+    #[serde(default)]
+    method: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct CallParams<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow, default)]
+    arguments: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Default, Deserialize)]
+struct ListParams<'a> {
+    #[serde(borrow, default, rename = "_meta")]
+    meta: Option<&'a RawValue>,
+}
+
+#[derive(Deserialize)]
+struct CancelledParams<'a> {
+    #[serde(borrow, rename = "requestId")]
+    request: &'a RawValue,
+}
+
+/// Decodes a message (REQ-ENC-01).
+pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
+    if bytes.iter().all(u8::is_ascii_whitespace) {
+        return Message::Blank;
+    }
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let RecoveredId { id, method, .. } = IdScanner::of(bytes);
+            let fault = match method.as_deref() {
+                Some("tools/call") => Fault::Call(invalid_encoding(error.valid_up_to())),
+                _ => Fault::Syntax,
+            };
+            return Message::Refused(Refusal { id, fault });
+        }
+    };
+    match object::<Envelope<'_>>(text) {
+        Ok(envelope) => sort(envelope),
+        Err(error) if error.is_data() && text.trim_ascii_start().starts_with('[') => batch(text),
+        Err(error) => {
+            let fault = match error.is_data() {
+                true if is_repetition(&error) => Fault::Repeated,
+                true => Fault::Form,
+                false => Fault::Syntax,
+            };
+            Message::Refused(Refusal { id: IdScanner::of(bytes).id, fault })
+        }
+    }
+}
+
+/// Returns the id of a request as it was written.
+pub(crate) fn request_id(message: &[u8]) -> Option<&str> {
+    let text = std::str::from_utf8(message).ok()?;
+    let RequestMembers { id, method } = object::<RequestMembers<'_>>(text).ok()?;
+    id.map(RawValue::get).filter(|id| method.is_some() && is_id(id))
+}
+
+/// Returns the message with `new` in place of `part`, which is a slice of it.
+pub(crate) fn splice(message: &[u8], part: &str, new: &str) -> Option<Vec<u8>> {
+    let start = part.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
+    let rest = message.get(start + part.len()..)?;
+    Some([message.get(..start)?, new.as_bytes(), rest].concat())
+}
+
+/// Whether serde reports a repeated field.
+fn is_repetition(error: &serde_json::Error) -> bool {
+    error.to_string().starts_with("duplicate field")
+}
+
+/// Decodes a list of messages.
+fn batch(text: &str) -> Message<'_> {
+    match serde_json::from_str::<Vec<&RawValue>>(text) {
+        Ok(messages) if !messages.is_empty() => Message::Batch(messages),
+        _ => Message::Refused(Refusal { id: None, fault: Fault::Form }),
+    }
+}
+
+/// The ids of a batch's messages, so that every sender gets an answer where batches are rejected.
+pub(crate) fn batch_ids(messages: &[&RawValue]) -> Vec<String> {
+    messages.iter().filter_map(|message| IdScanner::of(message.get().as_bytes()).id).collect()
+}
+
+/// Deserializes a struct from an object. serde alone would also accept a list of its fields.
+fn object<'a, T: Deserialize<'a>>(json: &'a str) -> serde_json::Result<T> {
+    if json.trim_ascii_start().starts_with('[') {
+        serde_json::from_str::<Vec<IgnoredAny>>(json)?;
+        return Err(serde::de::Error::custom("a list"));
+    }
+    serde_json::from_str(json)
+}
+
+/// The answer to an overlong message.
+pub(crate) fn too_long(recovered: RecoveredId, error: OperationError) -> Refusal {
+    let fault = match recovered.method.as_deref() {
+        Some("tools/call") => Fault::Call(error),
+        _ => Fault::Length,
+    };
+    Refusal { id: recovered.id, fault }
+}
+
+fn sort(envelope: Envelope<'_>) -> Message<'_> {
+    let Envelope { jsonrpc, id, method, params } = envelope;
+    let id = id.map(RawValue::get);
+    let refused = |fault| {
+        let id = id.filter(|id| is_id(id)).map(str::to_owned);
+        Message::Refused(Refusal { id, fault })
+    };
+    if jsonrpc != "2.0" || id.is_some_and(|id| !is_id(id)) {
+        return refused(Fault::Form);
+    }
+    match (&*method, id) {
+        ("tools/call", Some(id)) => {
+            let params = params.map(RawValue::get);
+            let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
+            match object::<CallParams<'_>>(params.unwrap_or_default()) {
+                Ok(CallParams { name, arguments, meta }) => {
+                    let arguments = arguments.map(RawValue::get);
+                    if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
+                        return malformed();
+                    }
+                    Message::Call(ToolCall { id, name, arguments, meta })
+                }
+                Err(error) if is_repetition(&error) => refused(Fault::Repeated),
+                Err(_) => malformed(),
+            }
+        }
+        ("tools/list", Some(id)) => {
+            let params = params.map(|params| object::<ListParams<'_>>(params.get()));
+            match params.transpose() {
+                Ok(params) => Message::List { id, meta: params.unwrap_or_default().meta },
+                Err(_) => Message::Other,
+            }
+        }
+        ("notifications/cancelled", None) => {
+            let params = params.map_or("", RawValue::get);
+            match object::<CancelledParams<'_>>(params) {
+                Ok(CancelledParams { request }) => Message::Cancelled { request: request.get() },
+                Err(_) => Message::Other,
+            }
+        }
+        _ => Message::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The answered id and error code.
+    fn refused(bytes: &[u8]) -> (Option<String>, String) {
+        match decode(bytes) {
+            Message::Refused(Refusal { id, fault }) => {
+                let code = match &fault {
+                    Fault::Call(error) => error.code().as_str().to_owned(),
+                    other => other.code().0.to_string(),
+                };
+                (id, code)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn distinguishes_the_kinds_of_messages() {
+        let call = br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"t","arguments":{"a":1},"_meta":{}}}"#;
+        let Message::Call(call) = decode(call) else { panic!() };
+        assert_eq!((call.id, &*call.name, call.arguments), (r#""a""#, "t", Some(r#"{"a":1}"#)));
+        assert_eq!(call.meta.map(RawValue::get), Some("{}"));
+        let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"t"}}"#;
+        assert!(matches!(decode(call), Message::Call(ToolCall { arguments: None, .. })));
+        let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
+        assert!(matches!(decode(list), Message::List { id: "1", meta: None }));
+        let cancel =
+            br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
+        assert!(matches!(decode(cancel), Message::Cancelled { request: "7" }));
+        let other = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+        assert!(matches!(decode(other), Message::Other));
+        assert!(matches!(decode(b" \t"), Message::Blank));
+    }
+
+    #[test]
+    fn a_list_is_a_batch_and_not_the_fields_of_a_message() {
+        let Message::Batch(messages) = decode(br#"["2.0", 1, "ping", {}]"#) else { panic!() };
+        assert_eq!(messages.len(), 4);
+        assert!(batch_ids(&messages).is_empty());
+    }
+
+    #[test]
+    fn a_request_has_an_id_and_a_method_with_any_name() {
+        for (message, id) in [
+            (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, Some("\"a\"")),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"","params":{}}"#, Some("7")),
+            (r#"{"jsonrpc":"2.0","method":""}"#, None),
+            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, None),
+            (r#"{"jsonrpc":"2.0","id":7,"method":null}"#, None),
+        ] {
+            assert_eq!(request_id(message.as_bytes()), id, "{message}");
+        }
+    }
+
+    #[test]
+    fn the_fault_of_a_malformed_call_is_found() {
+        // REQ-AGR-10
+        for (params, field, reason) in [
+            (None, "params", "Is required"),
+            (Some(r#"["t",{}]"#), "params", "Must be an object, got a list"),
+            (Some(" \"t\""), "params", "Must be an object, got a string"),
+            (Some("{}"), "name", "Is required"),
+            (Some(r#"{"name":null}"#), "name", "Must be a string, got null"),
+            (
+                Some(r#"{"name":"t","arguments":true}"#),
+                "arguments",
+                "Must be an object, got a boolean",
+            ),
+            (
+                Some(r#"{"name":"t","arguments":-1}"#),
+                "arguments",
+                "Must be an object, got a number",
+            ),
+            (
+                Some(r#"{"name":"t","task":7}"#),
+                "params",
+                "Has members of a form that `tools/call` does not have",
+            ),
+            (
+                Some(r#"{"\ud800":7,"name":"t"}"#),
+                "params",
+                "Has members of a form that `tools/call` does not have",
+            ),
+        ] {
+            let found = MalformedCall::find(params);
+            assert_eq!((found.field, found.reason.as_str()), (field, reason), "{params:?}");
+        }
+    }
+
+    #[test]
+    fn answers_messages_with_a_readable_id() {
+        // REQ-ENC-01
+        for (message, id, code) in [
+            (&br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":7}}"#[..], Some("1"), "-32602"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":[]}}"#, Some("1"), "-32602"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call"}"#, Some("1"), "-32602"),
+            (br#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, None, "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call"}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","name":"u"}}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"t","arguments":{},"arguments":{}}}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":7}"#, Some("1"), "-32600"),
+            (br#"{"id":1,"method":"ping"}"#, Some("1"), "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"ping""#, Some("1"), "-32700"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"ping"} x"#, Some("1"), "-32700"),
+            (b"[]", None, "-32600"),
+            (br#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["t",{}]}"#, Some("1"), "-32602"),
+            (b"[1,", None, "-32700"),
+            (b"7", None, "-32600"),
+            (b"{", None, "-32700"),
+            (b"\x00\x01\x02", None, "-32700"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\",\"params\":{\"\xff\":1}}", Some("1"), "VALIDATION_INVALID_ENCODING"),
+            (b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":{\"\xff\":1}}", Some("1"), "-32700"),
+        ] {
+            let shown = String::from_utf8_lossy(message);
+            assert_eq!(refused(message), (id.map(str::to_owned), code.to_owned()), "{shown}");
+        }
+        let deep = format!(r#"{{"id":3,"jsonrpc":"2.0","x":{}"#, "[".repeat(100_000));
+        assert_eq!(refused(deep.as_bytes()).0.as_deref(), Some("3"));
+    }
+}

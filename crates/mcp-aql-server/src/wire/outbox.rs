@@ -1,0 +1,262 @@
+//! The queue of outgoing lines, which are written together.
+
+use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::Notify;
+
+use mcp_aql_core::sync::lock;
+
+/// The queue size above which no further input is read: a client that does not read gets no further
+/// calls answered, and answers do not accumulate.
+const MAX_QUEUED_BYTES: usize = 1 << 20;
+/// The capacity above which an emptied buffer is freed.
+const MAX_SPARE_BYTES: usize = 256 << 10;
+
+/// The queue of lines to write. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Outbox(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    waiting: Mutex<QueuedLines>,
+    /// Notified when a line is added or the queue is closed.
+    filled: Notify,
+    /// Notified when the queued lines were removed.
+    emptied: Notify,
+    /// The number of calls without an answer yet.
+    running: AtomicUsize,
+    /// Notified when that number is zero.
+    idle: Notify,
+}
+
+#[derive(Debug, Default)]
+struct QueuedLines {
+    lines: Vec<u8>,
+    /// Set when no further lines are accepted.
+    closed: bool,
+}
+
+/// Counts a call as running until it is dropped.
+#[derive(Debug)]
+pub(crate) struct PendingAnswer(Arc<Inner>);
+
+impl Drop for PendingAnswer {
+    fn drop(&mut self) {
+        if self.0.running.fetch_sub(1, Ordering::AcqRel) == 1 {
+            self.0.idle.notify_waiters();
+        }
+    }
+}
+
+impl Outbox {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, QueuedLines> {
+        lock(&self.0.waiting)
+    }
+
+    /// Counts a new call as running.
+    pub(crate) fn expect_one(&self) -> PendingAnswer {
+        self.0.running.fetch_add(1, Ordering::AcqRel);
+        PendingAnswer(Arc::clone(&self.0))
+    }
+
+    /// The number of running calls.
+    pub(crate) fn running(&self) -> usize {
+        self.0.running.load(Ordering::Acquire)
+    }
+
+    /// Waits until no call is running.
+    pub(crate) async fn idle(&self) {
+        loop {
+            let idle = self.0.idle.notified();
+            if self.running() == 0 {
+                return;
+            }
+            idle.await;
+        }
+    }
+
+    /// Appends a line. `write` writes it without its terminator.
+    pub(crate) fn push(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.push_last(None, write)
+    }
+
+    /// Appends the answer of a call and ends the call, so that the writer does not wait for it any
+    /// longer.
+    pub(crate) fn push_last(
+        &self,
+        call: Option<PendingAnswer>,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> io::Result<()> {
+        let first = {
+            let mut waiting = self.waiting();
+            if waiting.closed {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
+            let first = waiting.lines.is_empty();
+            write(&mut waiting.lines);
+            waiting.lines.push(b'\n');
+            first
+        };
+        drop(call);
+        if first {
+            self.0.filled.notify_one();
+        }
+        Ok(())
+    }
+
+    /// Waits until there is space for further answers.
+    pub(crate) async fn room(&self) {
+        loop {
+            let emptied = self.0.emptied.notified();
+            {
+                let waiting = self.waiting();
+                if waiting.lines.len() < MAX_QUEUED_BYTES || waiting.closed {
+                    return;
+                }
+            }
+            emptied.await;
+        }
+    }
+
+    /// Closes the queue. Queued lines are still written.
+    pub(crate) fn close(&self) {
+        self.waiting().closed = true;
+        self.0.filled.notify_one();
+        self.0.emptied.notify_waiters();
+    }
+
+    /// Writes queued lines until the queue is closed and empty, or until the reader is gone.
+    pub(crate) async fn write_to<W: AsyncWrite + Unpin>(&self, mut writer: W) -> io::Result<()> {
+        let mut lines = Vec::new();
+        loop {
+            self.0.filled.notified().await;
+            if self.running() > 0 {
+                // Other answers may be almost ready and can share the write.
+                tokio::task::yield_now().await;
+            }
+            let closed = {
+                let mut waiting = self.waiting();
+                std::mem::swap(&mut lines, &mut waiting.lines);
+                waiting.closed
+            };
+            self.0.emptied.notify_waiters();
+            let written = async {
+                writer.write_all(&lines).await?;
+                writer.flush().await
+            };
+            if let Err(error) = written.await {
+                let mut waiting = self.waiting();
+                waiting.closed = true;
+                waiting.lines = Vec::new();
+                drop(waiting);
+                self.0.emptied.notify_waiters();
+                return Err(error);
+            }
+            lines.clear();
+            lines.shrink_to(MAX_SPARE_BYTES);
+            if closed {
+                return writer.shutdown().await;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::pin::Pin;
+    use std::task::{Context, Poll};
+    use tokio::io::AsyncReadExt as _;
+
+    /// Counts the writes.
+    #[derive(Clone, Default)]
+    struct Counted(Arc<Mutex<(usize, Vec<u8>)>>);
+
+    impl AsyncWrite for Counted {
+        fn poll_write(
+            self: Pin<&mut Self>,
+            _: &mut Context<'_>,
+            bytes: &[u8],
+        ) -> Poll<io::Result<usize>> {
+            let mut inner = self.0.lock().unwrap();
+            inner.0 += 1;
+            inner.1.extend_from_slice(bytes);
+            Poll::Ready(Ok(bytes.len()))
+        }
+        fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+        fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[tokio::test]
+    async fn answers_that_are_ready_go_out_in_one_write() {
+        let outbox = Outbox::default();
+        let running: Vec<_> = (0..64).map(|_| outbox.expect_one()).collect();
+        let writer = Counted::default();
+        let calls: Vec<_> = running
+            .into_iter()
+            .enumerate()
+            .map(|(index, running)| {
+                let outbox = outbox.clone();
+                tokio::spawn(async move {
+                    outbox.push(|line| line.extend(index.to_string().bytes())).unwrap();
+                    drop(running);
+                })
+            })
+            .collect();
+        let closing = outbox.clone();
+        tokio::spawn(async move {
+            for call in calls {
+                call.await.unwrap();
+            }
+            closing.close();
+        });
+        outbox.write_to(writer.clone()).await.unwrap();
+        let (writes, bytes) = writer.0.lock().unwrap().clone();
+        assert!(writes <= 3, "{writes} writes");
+        let mut lines: Vec<usize> =
+            String::from_utf8(bytes).unwrap().lines().map(|line| line.parse().unwrap()).collect();
+        lines.sort_unstable();
+        assert_eq!(lines, (0..64).collect::<Vec<_>>(), "every answer once");
+        assert!(outbox.push(|_| {}).is_err(), "nothing goes in after the end");
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_stops_holds_up_the_next_call_and_no_more() {
+        let outbox = Outbox::default();
+        let (writer, mut reader) = tokio::io::duplex(1024);
+        let writing = outbox.clone();
+        let task = tokio::spawn(async move { writing.write_to(writer).await });
+        for _ in 0..2 {
+            outbox.push(|line| line.extend(std::iter::repeat_n(b'x', MAX_QUEUED_BYTES))).unwrap();
+            tokio::task::yield_now().await;
+        }
+        let waits = outbox.clone();
+        let mut waits = tokio::spawn(async move { waits.room().await });
+        let soon = std::time::Duration::from_millis(50);
+        assert!(tokio::time::timeout(soon, &mut waits).await.is_err(), "there was room");
+        outbox.close();
+        waits.await.unwrap();
+        let mut read = Vec::new();
+        reader.read_to_end(&mut read).await.unwrap();
+        assert_eq!(read.len(), 2 * (MAX_QUEUED_BYTES + 1));
+        task.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_is_gone_ends_it() {
+        let outbox = Outbox::default();
+        let (writer, reader) = tokio::io::duplex(16);
+        drop(reader);
+        outbox.push(|line| line.extend(b"lost")).unwrap();
+        assert!(outbox.write_to(writer).await.is_err());
+        assert!(outbox.push(|_| {}).is_err());
+        outbox.room().await;
+    }
+}

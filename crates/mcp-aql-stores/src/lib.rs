@@ -1,0 +1,22 @@
+//! Stores of adapters in databases: one file with SQLite, and PostgreSQL for several machines.
+//!
+//! Authors of adapters use this crate as `mcp_aql::store`, with the features `sqlite` and `postgres` of
+//! `mcp-aql`. The trait [`Store`] has the guarantees of every store.
+
+#[cfg(feature = "postgres")]
+mod postgres;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
+#[cfg_attr(
+    not(all(feature = "sqlite", feature = "postgres")),
+    expect(dead_code, reason = "each database has statements of its own")
+)]
+mod sql;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+
+#[cfg(feature = "postgres")]
+pub use postgres::PostgresStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+
+use mcp_aql_core::store::{Change, Expected, NewRecord, Record, Store, StoreError};

@@ -1,0 +1,133 @@
+//! Errors of PostgreSQL, and whether an attempt may be repeated.
+
+use std::error::Error;
+use std::time::Duration;
+
+use deadpool_postgres::{HookError, PoolError};
+use tokio_postgres::error::{Severity, SqlState};
+
+use mcp_aql_core::store::StoreError;
+
+/// The maximum number of attempts.
+const MAX_ATTEMPTS: u32 = 7;
+/// The first delay; each further delay is twice as long.
+const FIRST_RETRY_DELAY: Duration = Duration::from_millis(5);
+
+#[derive(Debug)]
+pub(super) struct Failure {
+    error: StoreError,
+    /// Whether nothing was changed, and another attempt may succeed.
+    retryable: bool,
+    /// Whether the connection can no longer be used.
+    pub(super) lost: bool,
+}
+
+/// An error with all its causes in one line, because the driver's own messages are too short.
+#[derive(Debug, thiserror::Error)]
+#[error("PostgreSQL: {message}")]
+struct DriverError {
+    message: String,
+    source: tokio_postgres::Error,
+}
+
+fn message(error: &tokio_postgres::Error) -> String {
+    if let Some(error) = error.as_db_error() {
+        // The detail is omitted, because it contains values.
+        return format!("{}: {} ({})", error.severity(), error.message(), error.code().code());
+    }
+    let mut message = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        message = format!("{message}: {cause}");
+        source = cause.source();
+    }
+    message
+}
+
+fn failed(source: tokio_postgres::Error) -> StoreError {
+    StoreError::failed(DriverError { message: message(&source), source })
+}
+
+/// Returns whether another transaction caused the failure.
+fn is_conflict(error: &tokio_postgres::Error) -> bool {
+    let conflicts = [SqlState::T_R_SERIALIZATION_FAILURE, SqlState::T_R_DEADLOCK_DETECTED];
+    error.code().is_some_and(|code| conflicts.contains(code))
+}
+
+/// Returns whether the server is starting or shutting down.
+fn is_passing(error: &tokio_postgres::Error) -> bool {
+    let passing =
+        [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW];
+    error.code().is_some_and(|code| passing.contains(code))
+}
+
+impl Failure {
+    /// A failure to commit. If the connection breaks at this point, the outcome of the transaction is
+    /// unknown.
+    pub(super) fn at_commit(error: tokio_postgres::Error) -> Self {
+        let retryable = is_conflict(&error);
+        Self { retryable, ..Self::from(error) }
+    }
+
+    /// The failure of a server that does not respond in time.
+    pub(super) fn no_response(limit: Duration) -> Self {
+        let message = format!("PostgreSQL did not answer within {} s", limit.as_secs());
+        Self { error: StoreError::failed(message), retryable: false, lost: true }
+    }
+}
+
+impl From<tokio_postgres::Error> for Failure {
+    fn from(error: tokio_postgres::Error) -> Self {
+        let lost = match error.as_db_error() {
+            Some(error) => {
+                matches!(error.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
+            }
+            None => error.is_closed() || error.source().is_some_and(|it| it.is::<std::io::Error>()),
+        };
+        let gone = lost && error.as_db_error().is_none();
+        let retryable = is_conflict(&error) || is_passing(&error) || gone;
+        Self { error: failed(error), retryable, lost }
+    }
+}
+
+impl From<PoolError> for Failure {
+    fn from(error: PoolError) -> Self {
+        match error {
+            // The connection failed: an immediate retry would help only while the server starts.
+            PoolError::Backend(error) | PoolError::PostCreateHook(HookError::Backend(error)) => {
+                let retryable = is_passing(&error);
+                Self { error: failed(error), retryable, lost: true }
+            }
+            other => Self { error: StoreError::failed(other), retryable: false, lost: true },
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self { error, retryable: false, lost: false }
+    }
+}
+
+impl From<Failure> for StoreError {
+    fn from(failure: Failure) -> Self {
+        failure.error
+    }
+}
+
+/// Counts failed attempts.
+#[derive(Debug, Default)]
+pub(super) struct RetryCounter(u32);
+
+impl RetryCounter {
+    /// Waits until the next attempt is due, or returns the error if there must not be one.
+    pub(super) async fn wait(&mut self, failure: Failure) -> Result<(), StoreError> {
+        self.0 += 1;
+        if !failure.retryable || self.0 >= MAX_ATTEMPTS {
+            return Err(failure.error);
+        }
+        tracing::debug!(error = %failure.error, "trying the store again");
+        tokio::time::sleep(FIRST_RETRY_DELAY * (1 << self.0.min(MAX_ATTEMPTS))).await;
+        Ok(())
+    }
+}

@@ -1,9 +1,0 @@
-//! A reply to a command.
-
-use crate::response::OperationResult;
-
-/// A reply, as text and parsed.
-pub(super) struct Answer {
-    pub(super) text: String,
-    pub(super) result: OperationResult,
-}

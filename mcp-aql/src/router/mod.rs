@@ -1,8 +1,0 @@
-//! Routing: finds the operation of a name and checks the endpoint.
-
-mod profile;
-mod registry;
-
-pub use profile::{EndpointMode, EndpointProfile, Family};
-pub use registry::Endpoint;
-pub(crate) use registry::{Entry, Registry};

@@ -1,6 +1,0 @@
-//! The description of a Rust type.
-
-use schemars::{Schema, SchemaGenerator};
-
-/// Describes a Rust type as a JSON schema.
-pub(crate) type SchemaFn = fn(&mut SchemaGenerator) -> Schema;
