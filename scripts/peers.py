@@ -35,6 +35,8 @@ MAINS = {
     "ours": """\
 mod records;
 
+use mcp_aql::prelude::*;
+
 #[tokio::main]
 async fn main() -> mcp_aql::Result<()> {
     records::aql::adapter()?.run().await
