@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use mcp_aql::prelude::*;
 use mcp_aql::table::{Call, LifecycleSpec, Method, OperationSpec, Outcome};
 use mcp_aql::{BoxFuture, ExecutionOptions, Operations, SemanticCategory};
+#[cfg(feature = "http")]
 use serde_json::json;
 
 struct Works;

@@ -23,9 +23,12 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 
 pub use command::CommandChannel;
+pub(crate) use console::CONSOLE_NAME;
+#[cfg(feature = "console")]
+pub(crate) use console::ConsoleChannel;
 pub use console::ConsoleOptions;
-pub(crate) use console::{CONSOLE_NAME, ConsoleChannel};
 pub(crate) use console_count::ConsoleCount;
+#[cfg(feature = "console")]
 pub(crate) use console_count::ReachableConsole;
 pub use terminal::TerminalChannel;
 

@@ -23,6 +23,7 @@ mod code;
 mod config_table;
 #[cfg(feature = "console")]
 mod console;
+#[cfg_attr(not(feature = "console"), expect(dead_code, reason = "only the console reads them"))]
 mod console_settings;
 mod core;
 mod directive;
