@@ -25,13 +25,13 @@
 //!
 //! | to … | see |
 //! |---|---|
-//! | make operations of functions | [`operation`](macro@operation), [`operations`](macro@operations), [`ParamGroup`](derive@ParamGroup) |
+//! | turn functions into operations | [`operation`](macro@operation), [`operations`](macro@operations), [`ParamGroup`](derive@ParamGroup) |
 //! | list, search, filter, count resources | [`query`] (feature `query`) |
 //! | change resources | [`UpdateInput`](derive@UpdateInput), [`Update`], [`IfMatch`] |
-//! | fail | [`OperationError`](derive@OperationError), [`ErrorCode`], [`OrInternal`] |
-//! | know the call | [`Context`], [`Session`], [`State`], [`Warning`] |
+//! | report errors | [`OperationError`](derive@OperationError), [`ErrorCode`], [`OrInternal`] |
+//! | inspect the call | [`Context`], [`Session`], [`State`], [`Warning`] |
 //! | put an adapter together | [`Adapter::builder`], [`AdapterBuilder`] |
-//! | keep agents within bounds | `safety_loop`, `operator` (feature `safety`) |
+//! | supervise agents | `safety_loop`, `operator` (feature `safety`) |
 //! | run it | `Adapter::run` and `cli`, `Adapter::router`, [`Adapter::serve`](transport::ServeStream::serve), [`Adapter::call`] |
 //! | test it | [`testing`] |
 //! | document it | `docs`, on the command line and as a module |
@@ -41,12 +41,12 @@
 //! | feature | default | adds |
 //! |---|---|---|
 //! | `stdio` | yes | MCP over standard input and output |
-//! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs`; brings `stdio` |
+//! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs`; enables `stdio` |
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 //! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
-//! | `sql` | no | its executor for SQLite and PostgreSQL; brings `query` |
-//! | `safety` | no | the safety loop, challenges, and the people who answer them; brings `sqlite` |
-//! | `console` | no | a web page on loopback for those people; brings `safety` and `http` |
+//! | `sql` | no | the query executor for SQLite and PostgreSQL; enables `query` |
+//! | `safety` | no | the safety loop, challenges, and the channels to operators; enables `sqlite` |
+//! | `console` | no | a web page for operators, on loopback; enables `safety` and `http` |
 //! | `sqlite` | no | `store::SqliteStore`: state in a file; needs Rust 1.89 |
 //! | `postgres` | no | `store::PostgresStore`: state that several machines share |
 //! | `limits` | no | rate limits and quotas: `AdapterBuilder::rate_limits` |
@@ -96,7 +96,7 @@ pub use missing_feature::{CollectionQuery, Fields, RelationshipQuery};
 mod missing_feature;
 pub mod prelude;
 
-/// The gates before an operation: trust, policies and confirmation.
+/// The gates that a call must pass: trust, policies and confirmation.
 pub mod gatekeeper {
     #[doc(inline)]
     pub use mcp_aql_core::gatekeeper::{
@@ -137,7 +137,7 @@ pub mod store {
     pub use mcp_aql_stores::SqliteStore;
 }
 
-/// What a transport passes to [`Adapter::handle`] and receives from it, and the transports that are ready.
+/// What a transport passes to [`Adapter::handle`] and receives from it, and the built-in transports.
 pub mod transport {
     #[doc(inline)]
     pub use mcp_aql_core::transport::*;

@@ -1,6 +1,6 @@
 //! The usual imports of an adapter: `use mcp_aql::prelude::*;`.
 //!
-//! The traits add methods to the types of the other imports: `Adapter::run`, `Adapter::serve` and so on.
+//! The traits in this module add methods such as `Adapter::run` and `Adapter::serve`.
 
 #[cfg(feature = "cli")]
 pub use mcp_aql_cli::command::RunAdapter;
@@ -17,7 +17,6 @@ pub use schemars::JsonSchema;
     feature = "cli",
     feature = "http",
     feature = "limits",
-    feature = "query",
     feature = "safety",
     feature = "stdio"
 )))]

@@ -21,10 +21,8 @@ use tokio::sync::oneshot;
 use crate::clock::{TimeSource, later};
 use crate::file_access::private_file;
 use crate::future::BoxFuture;
+use crate::store::{Change, Expected, NewRecord, Ready, Store, StoreError};
 use crate::sync::lock;
-use crate::{
-    store::Change, store::Expected, store::NewRecord, store::Ready, store::Store, store::StoreError,
-};
 
 /// The outcomes that REQ-GATE-09 defines.
 const GATE_RESULTS: [&str; 3] = ["allowed", "denied", "confirmed"];

@@ -22,9 +22,9 @@ use crate::store::Store;
 use crate::tightening::Tightening;
 
 /// The settings of a capability that plugs into an adapter, such as rate limits. Each adapter that is built
-/// applies the configuration to its own copy of the settings, and then starts it.
+/// applies the configuration to its own copy of the settings, and then starts the extension.
 ///
-/// All problems are added to `problems`, so that they are reported together.
+/// Methods add every problem to `problems`, so that all are reported together.
 pub trait Extension: Any + fmt::Debug + Send + Sync {
     /// Copies the settings.
     fn copy(&self) -> Box<dyn Extension>;
@@ -44,7 +44,7 @@ pub trait Extension: Any + fmt::Debug + Send + Sync {
         problems: &mut Vec<String>,
     ) -> Result<(), toml_edit::de::Error>;
 
-    /// Applies environment variables. Adds notices for the operator.
+    /// Applies environment variables, and adds notices for the operator.
     fn apply_environment(
         &mut self,
         _variable: &dyn Fn(&str) -> Option<String>,
@@ -73,7 +73,7 @@ impl Clone for Box<dyn Extension> {
     }
 }
 
-/// An extension before the services exist that it uses.
+/// An extension with checked settings, before the services that it uses exist.
 pub trait PreparedExtension {
     /// A receiver of audit entries.
     fn audit_sink(&self) -> Option<Arc<dyn AuditSink>> {
@@ -86,12 +86,12 @@ pub trait PreparedExtension {
 
 /// A started extension of one adapter.
 pub trait StartedExtension {
-    /// The operations that the extension adds, which are reserved by the protocol.
+    /// The operations that the extension adds, whose names the protocol reserves.
     fn operations(&self) -> Vec<ExtensionOperation> {
         Vec::new()
     }
 
-    /// Adds the parts of the extension to the adapter, whose operations are registered.
+    /// Adds the extension's parts to the adapter, after all operations are registered.
     fn connect(
         self: Box<Self>,
         adapter: &RegisteredAdapter<'_>,
@@ -108,7 +108,7 @@ pub struct ExtensionOperation {
     pub handler: Handler,
     /// A note for the description.
     pub note: Option<String>,
-    /// Replaces other names of parameters that the protocol allows.
+    /// Renames alternative names of parameters that the protocol allows.
     pub rename_params: Option<RenameParams>,
 }
 
@@ -139,18 +139,18 @@ pub struct ExtensionParts {
     pub usage: Option<Arc<dyn UsageRecorder>>,
     /// Stores the limits that wrapped APIs report.
     pub upstream: Option<Arc<dyn UpstreamMemory>>,
-    /// Values for the code of the extension that has an adapter.
+    /// Values that the extension's own code can look up on the adapter.
     pub values: Extensions,
     /// The work beside a serving adapter.
     pub services: Vec<Box<dyn Service>>,
 }
 
-/// The work of an extension while its adapter serves clients.
+/// The work that an extension does while its adapter serves clients.
 pub trait Service: Send + Sync {
     /// Called when an adapter begins to serve clients, before their first call.
     fn begin(&self) {}
 
-    /// Starts what runs beside an adapter that serves by itself. Dropping the returned value stops it.
+    /// Starts background work when a built-in transport serves the adapter. Dropping the returned value stops it.
     fn start(&self) -> BoxFuture<'_, Result<Option<Box<dyn Any + Send>>>> {
         Box::pin(std::future::ready(Ok(None)))
     }

@@ -38,7 +38,7 @@ pub mod introspection;
 #[cfg(feature = "limits")]
 pub mod limits;
 pub mod log_targets;
-/// The macros. They are apart because the macro `operation` has the name of a module.
+/// The macros. They are in a module of their own, because the macro `operation` has the name of a module.
 pub mod macros {
     #[doc = include_str!("macro_docs/operation.md")]
     pub use mcp_aql_derive::operation;
@@ -78,7 +78,7 @@ mod validate;
 pub mod vocab;
 pub mod warning;
 
-/// The words of the protocol: categories, error codes, levels, limits and reserved names.
+/// The vocabulary of the protocol: categories, error codes, levels, limits and reserved names.
 pub mod protocol {
     pub use mcp_aql_protocol::{
         DANGER_PATTERNS, DangerLevel, EndpointPermissions, ErrorCode, LimitOutOfRange, Limits,

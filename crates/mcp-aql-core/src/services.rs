@@ -6,7 +6,7 @@ use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::error::OperationError;
 use crate::session_end::SessionEnds;
-use crate::{store::Ready, store::Store, store::StoreError};
+use crate::store::{Ready, Store, StoreError};
 
 /// The store, the clock, the audit log and the work at the end of sessions.
 pub struct Services {

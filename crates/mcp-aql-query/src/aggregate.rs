@@ -1,13 +1,13 @@
 //! Results of aggregates (REQ-AGG-04).
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::text::clean;
 use mcp_aql_protocol::ErrorCode;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::model::Table;
 use super::plan::{Aggregate, Function};
 use super::value::{Scalar, ValueKind};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::text::clean;
 
 /// The maximum number of groups of an aggregate.
 pub(crate) const MAX_GROUPS: usize = 10_000;

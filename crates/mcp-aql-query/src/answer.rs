@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::paging::{Page, PageInfo, Pagination, QueryParts, RowCursors};
+use mcp_aql_core::projection::View;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::aggregate::Aggregations;
 use super::plan::{PageWindow, Plan, Seal};
 use super::value::Scalar;
-use mcp_aql_core::paging::{Page, PageInfo, Pagination, QueryParts, RowCursors};
-use mcp_aql_core::projection::View;
 
 /// The places of a page's rows in the collection, for the cursors of a shortened page.
 #[derive(Debug)]

@@ -3,6 +3,9 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::paging::{CursorKey, Page};
+use mcp_aql_core::projection::{Selection, View};
 use serde_json::{Map, Number, Value};
 
 use super::aggregate::Aggregations;
@@ -15,11 +18,6 @@ use super::plan::Plan;
 use super::read::{QuerySurface, read_plan};
 use super::resource::{Identified, Resource};
 use super::value::Scalar;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::paging::Page;
-use mcp_aql_core::projection::Selection;
-use mcp_aql_core::projection::View;
 
 /// A query of a collection of `T`: text search, filter, sort, fields, aggregates, page.
 ///

@@ -1,9 +1,5 @@
 //! Queries as composite arguments of operations.
 
-use serde_json::Value;
-
-use super::capabilities::Capabilities;
-use super::entry::{QueryEntry, QueryParameter, QueryParams, QueryTable};
 use mcp_aql_core::argument::Argument;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::{
@@ -11,6 +7,10 @@ use mcp_aql_core::operation::{
 };
 use mcp_aql_core::paging::CursorKey;
 use mcp_aql_core::spec::ParameterSpec;
+use serde_json::Value;
+
+use super::capabilities::Capabilities;
+use super::entry::{QueryEntry, QueryParameter, QueryParams, QueryTable};
 
 /// The parameters that make a reply smaller, with the advice in the error for a reply that is too large.
 const REDUCTIONS: [(&str, &str); 3] = [

@@ -123,8 +123,9 @@ mod tests {
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use proptest::prelude::*;
 
-    use super::*;
     use mcp_aql_core::paging::CursorKey;
+
+    use super::*;
 
     fn scalars() -> impl Strategy<Value = Scalar> {
         prop_oneof![

@@ -1,5 +1,7 @@
 //! The description of a query's parameters for introspection (REQ-COL-08, REQ-COL-11, REQ-COL-12).
 
+use mcp_aql_core::constraint::Bound;
+use mcp_aql_core::shape::{Checks, Kind, Members, ObjectShape, Rest, Shape};
 use serde_json::{Value, json};
 
 use super::entry::{QueryParameter, QueryTable};
@@ -8,8 +10,6 @@ use super::field_info::FieldInfo;
 use super::options::{Control, QueryOptions, TextControl};
 use super::read::{QuerySurface, noun, operators, preset_names};
 use super::value::ValueKind;
-use mcp_aql_core::constraint::Bound;
-use mcp_aql_core::shape::{Checks, Kind, Members, ObjectShape, Rest, Shape};
 
 /// An optional parameter.
 fn optional(name: &'static str, shape: Shape, description: impl Into<String>) -> QueryParameter {

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::capabilities::Capabilities;
-use super::options::QueryOptions;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::paging::CursorKey;
 use mcp_aql_core::projection::OpenPaths;
 use mcp_aql_core::shape;
 use mcp_aql_core::warning::Warning;
+use serde_json::Value;
+
+use super::capabilities::Capabilities;
+use super::options::QueryOptions;
 
 /// An argument such as `CollectionQuery<T>` in an operation's table.
 #[derive(Clone, Copy)]

@@ -2,10 +2,10 @@
 //!
 //! | to … | see |
 //! |---|---|
-//! | enable queries of a type | [`Resource`](derive@Resource), [`computed_fields`](macro@computed_fields) |
+//! | make a type queryable | [`Resource`](derive@Resource), [`computed_fields`](macro@computed_fields) |
 //! | accept a query | [`CollectionQuery`], [`Fields`] |
 //! | answer it from rows in memory | [`CollectionQuery::run`] |
-//! | answer it yourself | [`CollectionQuery::plan`], [`CollectionQuery::answer`], [`plan`] |
+//! | execute the plan with your own backend | [`CollectionQuery::plan`], [`CollectionQuery::answer`], [`plan`] |
 //! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
 //! | keep cursors valid across restarts | [`CursorKey`] |
 //!

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use mcp_aql_core::projection::COMPUTED;
+use mcp_aql_core::shape::{Kind, Rest, Shape, Shapes};
+
 use super::columns::Column;
 use super::field_info::FieldInfo;
 use super::resource_spec::{DefaultSort, Preset, RelationshipType};
 use super::value::ValueKind;
-use mcp_aql_core::projection::COMPUTED;
-use mcp_aql_core::shape::{Kind, Rest, Shape, Shapes};
 
 /// A resource's table with the columns of its rows.
 #[derive(Debug)]

@@ -3,6 +3,10 @@
 use std::any::TypeId;
 use std::cell::RefCell;
 
+use mcp_aql_core::introspection::TypeRegistry;
+use mcp_aql_core::projection::COMPUTED;
+use mcp_aql_core::shape::{self, Compiler, Kind, Shape};
+use mcp_aql_core::spec::SchemaFn;
 use schemars::SchemaGenerator;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -13,10 +17,6 @@ use super::model::{ColumnRef, Members, Model, Table};
 use super::resource::Resource;
 use super::resource_spec::FieldSpec;
 use super::value::ValueKind;
-use mcp_aql_core::introspection::TypeRegistry;
-use mcp_aql_core::projection::COMPUTED;
-use mcp_aql_core::shape::{self, Compiler, Kind, Shape};
-use mcp_aql_core::spec::SchemaFn;
 
 impl<T: Resource> Model<T> {
     /// Builds the model of a resource. Use [`Resource::model`], which caches it.

@@ -3,12 +3,13 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::paging::CursorKey;
+use mcp_aql_core::projection::Selection;
+
 use super::applied::Applied;
 use super::cursor;
 use super::text::TextQuery;
 use super::value::Scalar;
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::projection::Selection;
 
 pub use mcp_aql_core::projection::FieldIndex;
 

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::projection::{DisplayedRow, Selection, View};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Serialize, Serializer};
 
@@ -13,9 +15,6 @@ use super::options::QueryOptions;
 use super::read::{QueryFaults, QuerySurface, ResultKind, default_preset, read_fields};
 use super::resource::Resource;
 use crate::collection::view_of;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::projection::Selection;
-use mcp_aql_core::projection::{DisplayedRow, View};
 
 /// The fields of a `T` that a call requests: the parameter `fields` of a READ operation. Without
 /// it, all fields are returned (REQ-FLD-01, REQ-FLD-06).

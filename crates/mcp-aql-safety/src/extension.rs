@@ -6,14 +6,6 @@ mod tests;
 use std::any::Any;
 use std::sync::Arc;
 
-use serde::Deserialize;
-
-use crate::console::start_console;
-use crate::human_channel::Operator;
-use crate::safety_loop::{
-    self, AgentBlockGate, AgentPolicies, ApprovalQueue, LoopMode, LoopTable, RecentAudit,
-    SafetyCore, SafetyLoop,
-};
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::audit::AuditSink;
 use mcp_aql_core::extension::{
@@ -27,8 +19,16 @@ use mcp_aql_core::services::Services;
 use mcp_aql_core::store::Store;
 use mcp_aql_core::tightening::Tightening;
 use mcp_aql_stores::SqliteStore;
+use serde::Deserialize;
 
-/// Lets a policy require a person.
+use crate::console::start_console;
+use crate::human_channel::Operator;
+use crate::safety_loop::{
+    self, AgentBlockGate, AgentPolicies, ApprovalQueue, LoopMode, LoopTable, RecentAudit,
+    SafetyCore, SafetyLoop,
+};
+
+/// Lets a policy require the confirmation of an operator.
 pub trait ByOperator {
     /// Requires the confirmation of a person, through a channel that the caller cannot reach.
     #[must_use]
@@ -42,7 +42,7 @@ impl ByOperator for Policy {
     }
 }
 
-/// The handle for the operators of an adapter.
+/// Gives access to the handle of an adapter's operators.
 pub trait OperatorAccess {
     /// The handle for the operators of this adapter, if it has a safety loop. It can approve and unblock,
     /// so operations should not have access to it.

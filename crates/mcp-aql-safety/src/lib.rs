@@ -1,4 +1,4 @@
-//! The safety loop: agents report their actions, people decide about the dangerous ones.
+//! The safety loop: agents report their actions, and people decide about the dangerous ones.
 //!
 //! Authors of adapters use this crate as `mcp_aql::safety_loop` and `mcp_aql::operator`, with the features
 //! `safety` and `console` of `mcp-aql`.
@@ -11,7 +11,7 @@ pub mod console;
 mod extension;
 #[cfg_attr(
     not(feature = "console"),
-    expect(dead_code, reason = "only the console counts and prints")
+    expect(dead_code, reason = "only the console uses these items")
 )]
 mod human_channel;
 /// The operators: the requests that people receive, the channels that show them, and the possible

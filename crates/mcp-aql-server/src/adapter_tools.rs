@@ -2,6 +2,13 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::execution::EndScope;
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::router::{Endpoint, EndpointMode};
+use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 use serde_json::{Map, Value, json};
 
 use super::rpc_error::RpcError;
@@ -10,14 +17,6 @@ use super::service::{
 };
 use super::tool_description::{Describer, instructions};
 use super::wire::{BAD_CALL, MalformedCall};
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::execution::EndScope;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::router::{Endpoint, EndpointMode};
-use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 
 /// An adapter's tools, each with its endpoint.
 pub(super) struct AdapterTools {

@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
 use axum::body::{Body, Bytes, HttpBody};
+use mcp_aql_core::sync::lock;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::descriptor_limit::descriptor_limit;
-use mcp_aql_core::sync::lock;
 
 /// The file descriptors reserved for the rest of the process: the operator console with its 64
 /// connections, stores, logs and the connections of operations.

@@ -16,6 +16,8 @@ use axum::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, HO
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::request::{Arguments, parse};
 use rmcp::model::{ProtocolVersion, RequestMetaObject};
 use tokio::time::{Interval, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -27,9 +29,6 @@ use super::request_meta::{is_newest, progress_token, read_meta};
 use super::server::{Server, ServerState, catch_panics};
 use super::sessions::{OpenSession, SessionCall, Sessions};
 use super::wire::{Message, canonical_id, decode};
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::request::{Arguments, parse};
 
 /// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
 /// close a connection without traffic.

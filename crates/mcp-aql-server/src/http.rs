@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::main_error::Result;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
@@ -19,10 +22,6 @@ use super::server::{Server, ServerState};
 use super::service::ToolService;
 use super::sessions::{Sessions, made};
 use crate::stop::told_to_stop;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::main_error::Result;
 
 impl HttpOptions {
     /// Serves a router other than an adapter's until `stop` completes, with the same connection

@@ -1,8 +1,7 @@
-//! The MCP server: tools, descriptions, annotations, progress, sessions, standard input and output,
-//! HTTP.
+//! The MCP server: it serves tools over standard input and output and over HTTP.
 //!
-//! The only crate that uses rmcp; no type of rmcp leaves it. Authors of adapters use it through the crate
-//! `mcp-aql`.
+//! This is the only crate that uses rmcp, and no type of rmcp is part of its API. Authors of adapters use it
+//! through the crate `mcp-aql`.
 
 #[cfg(feature = "http")]
 mod accept;

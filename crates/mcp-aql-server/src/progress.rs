@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::operation::ProgressSink;
 use rmcp::RoleServer;
 use rmcp::model::{
     ConstString as _, ProgressNotificationMethod, ProgressNotificationParam, ProgressToken,
@@ -12,8 +14,6 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::wire::Outbox;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::operation::ProgressSink;
 
 /// The minimum interval between notifications. More frequent ones would only add load.
 const NOTIFICATION_INTERVAL: Duration = Duration::from_millis(50);

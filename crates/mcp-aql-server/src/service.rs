@@ -4,16 +4,16 @@
 use std::future::ready;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-
-use super::rpc_error::RpcError;
-use super::wire::MalformedCall;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::operation::CallScope;
 use mcp_aql_core::request::Arguments;
 use mcp_aql_core::response::Reply;
 use mcp_aql_protocol::Limits;
+use serde_json::{Map, Value};
+
+use super::rpc_error::RpcError;
+use super::wire::MalformedCall;
 
 /// How long calls may run after the end of the input. Enough for the answers to requests that were
 /// piped in, and short enough to detect a client that died.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::{Stream, StreamExt as _, future};
+use mcp_aql_core::sync::lock;
 use rmcp::model::{
     ClientJsonRpcMessage, ClientNotification, CustomNotification, JsonRpcMessage, RequestId,
     ServerJsonRpcMessage,
@@ -24,7 +25,6 @@ use super::connection::Connection;
 use super::http_options::HttpOptions;
 use super::replay::{EventStreams, FinishedReplies};
 use super::wire::long_id;
-use mcp_aql_core::sync::lock;
 
 tokio::task_local! {
     /// Side results of serving one request that rmcp's interface cannot return.

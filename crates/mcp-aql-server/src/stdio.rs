@@ -3,6 +3,10 @@
 use std::future::pending;
 use std::sync::Arc;
 
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::execution::EndScope;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::main_error::Result;
 use tokio::io::AsyncWriteExt as _;
 
 use super::adapter_tools::AdapterTools;
@@ -10,10 +14,6 @@ use super::pipe::{Reader, Writer, serve_halves};
 use super::service::ToolService;
 use super::standard_pipes::standard_pipes;
 use crate::stop::told_to_stop;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::execution::EndScope;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::main_error::Result;
 
 /// The size of a read from standard input, in bytes.
 const READ_SIZE: usize = 64 << 10;

@@ -3,13 +3,13 @@
 use std::future::pending;
 use std::sync::Arc;
 
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::Result;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::adapter_tools::AdapterTools;
 use super::pipe::serve_halves;
 use super::service::ToolService;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::Result;
 
 /// Serves an adapter over any stream.
 pub trait ServeStream {

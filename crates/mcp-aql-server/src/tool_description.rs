@@ -7,8 +7,7 @@ use mcp_aql_protocol::{SemanticCategory, is_public_name};
 use serde_json::{Map, Value};
 
 use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::operation::Handler;
-use mcp_aql_core::operation::OperationSpec;
+use mcp_aql_core::operation::{Handler, OperationSpec};
 use mcp_aql_core::router::{EndpointMode, Family};
 
 /// The maximum number of operations that a family's description names. Introspection lists the

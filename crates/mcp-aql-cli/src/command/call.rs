@@ -3,6 +3,11 @@
 
 use std::io::Read as _;
 
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_core::request::{Arguments, Loss, read, read_value};
+use mcp_aql_core::response::ErrorDetail;
+use mcp_aql_core::session::Session;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
@@ -12,11 +17,6 @@ use super::prompt::Prompt;
 use super::render::{Output, plain};
 use super::request::{ProgressPrinter, handle_in, print_reasons, starts_execution, status_of};
 use super::safety::Approval;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_core::request::{Arguments, Loss, read, read_value};
-use mcp_aql_core::response::ErrorDetail;
-use mcp_aql_core::session::Session;
 
 /// The arguments of the command `call`.
 pub(super) struct CallArgs {
@@ -216,11 +216,12 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, Mutex};
 
-    use super::super::request::{PROGRESS_INTERVAL, line};
-    use super::*;
     use mcp_aql_core::future::BoxFuture;
     use mcp_aql_core::table::{LifecycleSpec, Method, OperationSpec};
     use mcp_aql_core::{OperationError, Operations, SemanticCategory};
+
+    use super::super::request::{PROGRESS_INTERVAL, line};
+    use super::*;
 
     #[derive(Clone, Default)]
     struct Works {

@@ -3,10 +3,11 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use super::Exit;
-use crate::docs;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
+
+use super::Exit;
+use crate::docs;
 
 /// The output format of the reference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

@@ -5,12 +5,12 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
-use tokio::net::TcpListener;
-
-use super::Exit;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::Result;
 use mcp_aql_server::{HttpOptions, ServeHttp as _, ServeStdio as _};
+use tokio::net::TcpListener;
+
+use super::Exit;
 
 /// The options for serving MCP over HTTP.
 #[derive(Debug, Clone, clap::Args)]

@@ -3,13 +3,13 @@
 use std::ffi::OsStr;
 
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_protocol::nearest_name;
 use serde_json::{Map, Value, json};
 
 use super::render::{Output, Table, member, plain};
 use super::{Exit, request};
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::main_error::{Error, Result};
 
 /// The queries that every adapter answers.
 const COMMON_QUERIES: [&str; 3] = ["operations", "types", "danger"];

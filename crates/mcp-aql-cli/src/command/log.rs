@@ -1,10 +1,10 @@
 //! Sets up logging for the adapter's command line.
 
+use mcp_aql_core::log_targets::QUOTING_TARGETS;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::render::problem;
-use mcp_aql_core::log_targets::QUOTING_TARGETS;
 
 /// The default filter: warnings, and only errors of rmcp, which warns of each request that it
 /// rejects.

@@ -47,6 +47,11 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::main_error::{Error, Result};
+use mcp_aql_server::ServeStdio as _;
+
 pub use clap;
 use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
@@ -54,11 +59,6 @@ use clap_complete::Shell;
 pub use client_config::Client;
 pub use docs::DocsFormat;
 pub use http::Http;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_server::ServeStdio as _;
 use render::Output;
 
 /// The options of every adapter's command line.

@@ -1,10 +1,11 @@
 //! The command `serve` without the feature `http`: standard input and output, and an error for
 //! `--http`.
 
-use super::Exit;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_server::ServeStdio as _;
+
+use super::Exit;
 
 /// Stands in for the HTTP options while the feature `http` is off.
 #[derive(Debug, Clone, clap::Args)]

@@ -3,11 +3,11 @@
 use std::io::{IsTerminal, Write as _};
 
 use anstyle::{AnsiColor, Style};
+use mcp_aql_core::main_error::Result;
 use serde_json::{Map, Value};
 
 use super::Exit;
 use super::answer::Answer;
-use mcp_aql_core::main_error::Result;
 
 /// The terminal escapes for parts of a text.
 struct Theme {

@@ -5,12 +5,6 @@ use std::io::{IsTerminal as _, Write as _};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
-
-use super::answer::Answer;
-use super::prompt::Prompt;
-use super::render::plain;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::main_error::Result;
@@ -19,6 +13,12 @@ use mcp_aql_core::response::{ErrorDetail, OperationResult, Reply};
 use mcp_aql_core::router::Endpoint;
 use mcp_aql_core::session::Session;
 use mcp_aql_core::sync::lock;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::answer::Answer;
+use super::prompt::Prompt;
+use super::render::plain;
 
 /// The exit code that shells expect of an interrupted program (128 + SIGINT).
 const INTERRUPTED_EXIT_CODE: i32 = 130;

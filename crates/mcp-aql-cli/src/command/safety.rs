@@ -5,19 +5,19 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use mcp_aql_protocol::ErrorCode;
-use serde_json::{Map, Value, json};
-
-use super::prompt::Prompt;
-use super::render::plain;
-use super::request;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::response::ErrorDetail;
 use mcp_aql_core::session::Session;
+use mcp_aql_protocol::ErrorCode;
 use mcp_aql_safety::operator::OperatorAccess as _;
 use mcp_aql_safety::safety_loop::{ApprovalStatus, SafetyCore};
+use serde_json::{Map, Value, json};
+
+use super::prompt::Prompt;
+use super::render::plain;
+use super::request;
 
 /// The interval between checks whether the request was decided.
 const POLL_INTERVAL: Duration = Duration::from_millis(300);
@@ -192,21 +192,21 @@ async fn confirm(adapter: &Adapter, session: &Session, code: &str) -> Option<Str
 
 #[cfg(test)]
 mod tests {
-    use mcp_aql_safety::ByOperator as _;
-    use mcp_aql_safety::WithSafetyLoop as _;
+    use mcp_aql_safety::{ByOperator as _, WithSafetyLoop as _};
     use std::sync::atomic::{AtomicU32, Ordering};
     use std::sync::{Arc, Mutex};
 
-    use super::super::Exit;
-    use super::super::call::{CallArgs, run};
-    use super::super::render::Output;
-    use super::*;
     use mcp_aql_core::future::BoxFuture;
     use mcp_aql_core::store::MemoryStore;
     use mcp_aql_core::table::{Method, OperationSpec};
     use mcp_aql_core::{Operations, Policy, SemanticCategory};
     use mcp_aql_safety::operator::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
     use mcp_aql_safety::safety_loop::SafetyLoop;
+
+    use super::super::Exit;
+    use super::super::call::{CallArgs, run};
+    use super::super::render::Output;
+    use super::*;
 
     #[derive(Clone, Default)]
     struct Garden {

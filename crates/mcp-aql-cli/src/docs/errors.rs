@@ -1,13 +1,13 @@
 //! The error codes that calls of each operation can return, derived from the tables.
 
-use mcp_aql_protocol::ErrorCode;
-
-use super::introspection::{Info, Types};
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::introspection::TypeRegistry;
 use mcp_aql_core::operation::{Handler, Parameter, RegisteredOperation};
 use mcp_aql_core::router::EndpointMode;
 use mcp_aql_core::shape::Kind;
+use mcp_aql_protocol::ErrorCode;
+
+use super::introspection::{Info, Types};
 
 /// The maximum depth of nested types that are searched for constraints.
 const MAX_TYPE_DEPTH: usize = 8;

@@ -1,11 +1,11 @@
 //! Phrases for constraints, sizes and limits.
 
+use mcp_aql_core::router::EndpointMode;
 use serde_json::Value;
 
 use super::introspection::Info;
 use super::prose::Span;
 use super::reference::Reference;
-use mcp_aql_core::router::EndpointMode;
 
 /// `1048576` → `1 MiB`
 pub(super) fn size(bytes: usize) -> String {

@@ -1,5 +1,7 @@
-//! A parser for the part of Markdown that doc comments use: paragraphs, lists, code, strong text,
-//! links. Everything else is plain text.
+//! The part of Markdown that reference pages show: paragraphs, lists, code, strong text, links. Of
+//! everything else, only the text remains.
+
+use pulldown_cmark::{CowStr, Event, Parser, Tag, TagEnd};
 
 /// A block of prose.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,29 +36,10 @@ impl Span {
 
 /// Splits Markdown text into blocks.
 pub(super) fn blocks(text: &str) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let mut open = OpenBlock::Nothing;
-    let mut lines = text.lines();
-    while let Some(line) = lines.next() {
-        let line = line.trim();
-        if let Some(fence) = fence(line) {
-            open.close(&mut blocks);
-            let inside: Vec<_> =
-                lines.by_ref().take_while(|line| !line.trim().starts_with(fence)).collect();
-            blocks.push(Block::Code(inside.join("\n")));
-        } else if line.is_empty() {
-            open.close(&mut blocks);
-        } else if let Some(item) = item(line) {
-            open.item(item, &mut blocks);
-        } else if let Some(heading) = heading(line) {
-            open.close(&mut blocks);
-            blocks.push(Block::Paragraph(vec![Span::Strong(heading.to_owned())]));
-        } else {
-            open.text(line);
-        }
-    }
-    open.close(&mut blocks);
-    blocks
+    let mut reader = Reader::default();
+    Parser::new(text).for_each(|event| reader.read(event));
+    reader.end_list();
+    reader.blocks
 }
 
 /// Returns the text as inline elements on one line, for a table cell.
@@ -78,138 +61,127 @@ pub(super) fn line(text: &str) -> Vec<Span> {
     spans
 }
 
-/// The block that the next line may continue.
-enum OpenBlock {
-    Nothing,
-    Paragraph(String),
-    List(Vec<String>),
+/// Collects the blocks of a text.
+#[derive(Default)]
+struct Reader<'a> {
+    blocks: Vec<Block>,
+    /// The items of the open list. Items of nested lists are added to the outermost one.
+    items: Vec<Vec<Span>>,
+    /// The number of open lists.
+    lists: usize,
+    /// The open paragraph or item.
+    spans: Vec<Span>,
+    /// The open code block, heading, strong text or label of a link, which contains plain text only.
+    plain: Option<String>,
+    /// The address of the open link.
+    address: Option<CowStr<'a>>,
 }
 
-impl OpenBlock {
-    fn close(&mut self, blocks: &mut Vec<Block>) {
-        match std::mem::replace(self, Self::Nothing) {
-            Self::Nothing => {}
-            Self::Paragraph(text) => blocks.push(Block::Paragraph(spans(&text))),
-            Self::List(items) => {
-                blocks.push(Block::List(items.iter().map(|item| spans(item)).collect()));
+impl<'a> Reader<'a> {
+    fn read(&mut self, event: Event<'a>) {
+        match event {
+            Event::Start(tag) => self.start(tag),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::Code(code) => match &mut self.plain {
+                Some(plain) => plain.push_str(&code),
+                None => self.spans.push(Span::code(&*code)),
+            },
+            Event::SoftBreak | Event::HardBreak => self.text(" "),
+            _ => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'a>) {
+        match tag {
+            Tag::List(_) => {
+                self.end_item();
+                self.lists += 1;
             }
+            Tag::CodeBlock(_) => {
+                self.end_list();
+                self.plain = Some(String::new());
+            }
+            Tag::Heading { .. } => self.plain = Some(String::new()),
+            // A strong text may contain a link, and the other way round: the outer one remains.
+            Tag::Strong if self.plain.is_none() => self.plain = Some(String::new()),
+            Tag::Link { dest_url, .. } if self.plain.is_none() => {
+                self.plain = Some(String::new());
+                self.address = Some(dest_url);
+            }
+            // A further paragraph of an item.
+            Tag::Paragraph if !self.spans.is_empty() => self.text(" "),
+            _ => {}
         }
     }
 
-    fn item(&mut self, item: &str, blocks: &mut Vec<Block>) {
-        if let Self::List(items) = self {
-            items.push(item.to_owned());
-        } else {
-            self.close(blocks);
-            *self = Self::List(vec![item.to_owned()]);
-        }
-    }
-
-    /// Appends a line to the open block.
-    fn text(&mut self, line: &str) {
-        match self {
-            Self::Nothing => *self = Self::Paragraph(line.to_owned()),
-            Self::Paragraph(text) => append_line(text, line),
-            Self::List(items) => {
-                if let Some(item) = items.last_mut() {
-                    append_line(item, line);
+    fn end(&mut self, tag: TagEnd) {
+        match tag {
+            TagEnd::List(_) => {
+                self.lists = self.lists.saturating_sub(1);
+                if self.lists == 0 {
+                    self.end_list();
                 }
             }
-        }
-    }
-}
-
-fn append_line(text: &mut String, line: &str) {
-    text.push(' ');
-    text.push_str(line);
-}
-
-fn fence(line: &str) -> Option<&'static str> {
-    ["```", "~~~"].into_iter().find(|fence| line.starts_with(fence))
-}
-
-fn item(line: &str) -> Option<&str> {
-    ["- ", "* ", "+ "].into_iter().find_map(|mark| line.strip_prefix(mark)).map(str::trim)
-}
-
-fn heading(line: &str) -> Option<&str> {
-    let rest = line.trim_start_matches('#');
-    rest.strip_prefix(' ').filter(|_| rest.len() < line.len()).map(str::trim)
-}
-
-/// Parses code, strong text and links in a line.
-pub(super) fn spans(text: &str) -> Vec<Span> {
-    let mut spans = Vec::new();
-    let mut plain = String::new();
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let found = match first {
-            '`' => code(rest),
-            '*' => strong(rest),
-            '[' => link(rest),
-            _ => None,
-        };
-        if let Some((span, after)) = found {
-            if !plain.is_empty() {
-                spans.push(Span::Text(std::mem::take(&mut plain)));
+            TagEnd::Item => self.end_item(),
+            TagEnd::CodeBlock => {
+                let code = self.plain.take().unwrap_or_default();
+                self.blocks.push(Block::Code(code.trim_end_matches('\n').to_owned()));
             }
-            spans.push(span);
-            rest = after;
-            continue;
+            TagEnd::Heading(_) => {
+                self.spans.extend(self.plain.take().map(Span::Strong));
+                self.end_paragraph();
+            }
+            TagEnd::Paragraph | TagEnd::HtmlBlock if self.lists == 0 => self.end_paragraph(),
+            TagEnd::Strong if self.address.is_none() => {
+                self.spans.extend(self.plain.take().map(Span::Strong));
+            }
+            TagEnd::Link => self.end_link(),
+            _ => {}
         }
-        // An unclosed run of backticks is plain text.
-        let taken = match first {
-            '`' => rest.len() - rest.trim_start_matches('`').len(),
-            _ => first.len_utf8(),
-        };
-        let (text, after) = rest.split_at(taken);
-        plain.push_str(text);
-        rest = after;
     }
-    if !plain.is_empty() {
-        spans.push(Span::Text(plain));
-    }
-    spans
-}
 
-/// Parses `code` between runs of equally many backticks.
-fn code(text: &str) -> Option<(Span, &str)> {
-    let inside = text.trim_start_matches('`');
-    let ticks = text.len() - inside.len();
-    let mut rest = inside;
-    while let Some((before, _)) = rest.split_once('`') {
-        let (_, at) = rest.split_at(before.len());
-        let after = at.trim_start_matches('`');
-        if at.len() - after.len() == ticks {
-            let (code, _) = inside.split_at(inside.len() - at.len());
-            let one_space = |text: &str| {
-                text.strip_prefix(' ')
-                    .and_then(|text| text.strip_suffix(' '))
-                    .filter(|inner| inner.contains('`'))
-                    .map(str::to_owned)
-            };
-            return Some((Span::Code(one_space(code).unwrap_or_else(|| code.to_owned())), after));
+    /// Adds text to what is open.
+    fn text(&mut self, text: &str) {
+        match (&mut self.plain, self.spans.last_mut()) {
+            (Some(plain), _) => plain.push_str(text),
+            (None, Some(Span::Text(last))) => last.push_str(text),
+            (None, _) => self.spans.push(Span::text(text)),
         }
-        rest = after;
     }
-    None
-}
 
-fn strong(text: &str) -> Option<(Span, &str)> {
-    let (inside, after) = text.strip_prefix("**")?.split_once("**")?;
-    let tight = !inside.is_empty() && inside.trim().len() == inside.len();
-    tight.then(|| (Span::Strong(inside.to_owned()), after))
-}
+    /// Only web addresses become links.
+    fn end_link(&mut self) {
+        let Some(address) = self.address.take() else { return };
+        let label = self.plain.take().unwrap_or_default();
+        if ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme)) {
+            self.spans.push(Span::Link { label, address: address.into_string() });
+        } else {
+            self.text(&label);
+        }
+    }
 
-fn link(text: &str) -> Option<(Span, &str)> {
-    let (label, rest) = text.strip_prefix('[')?.split_once("](")?;
-    let (address, after) = rest.split_once(')')?;
-    let web = address.starts_with("https://") || address.starts_with("http://");
-    let plain = !label.contains(['[', ']']) && !address.contains(char::is_whitespace);
-    (web && plain && !label.trim().is_empty()).then(|| {
-        let label = label.replace('`', "");
-        (Span::Link { label, address: address.to_owned() }, after)
-    })
+    fn end_paragraph(&mut self) {
+        if !self.spans.is_empty() {
+            self.blocks.push(Block::Paragraph(std::mem::take(&mut self.spans)));
+        }
+    }
+
+    fn end_item(&mut self) {
+        if self.lists == 0 {
+            self.end_paragraph();
+        } else if !self.spans.is_empty() {
+            self.items.push(std::mem::take(&mut self.spans));
+        }
+    }
+
+    /// Ends the open list, and the paragraph or item before a code block.
+    fn end_list(&mut self) {
+        self.end_item();
+        if !self.items.is_empty() {
+            self.blocks.push(Block::List(std::mem::take(&mut self.items)));
+        }
+    }
 }
 
 #[cfg(test)]
@@ -240,11 +212,30 @@ mod tests {
             ("an open backtick", "a `b ``c", vec![Span::text("a `b ``c")]),
             ("strong", "**must** be", vec![Span::Strong("must".to_owned()), Span::text(" be")]),
             ("a product", "2 ** 3 ** 4", vec![Span::text("2 ** 3 ** 4")]),
-            ("a script", "[x](javascript:alert(1))", vec![Span::text("[x](javascript:alert(1))")]),
+            ("names", "max_request_size *x*", vec![Span::text("max_request_size x")]),
+            ("markup", "a <b>c", vec![Span::text("a <b>c")]),
+            ("a script", "[x](javascript:alert(1))", vec![Span::text("x")]),
+            (
+                "an item of Rust",
+                "[`Update`]",
+                vec![Span::text("["), Span::code("Update"), Span::text("]")],
+            ),
         ] {
-            assert_eq!(spans(text), expected, "{shows}");
+            assert_eq!(line(text), expected, "{shows}");
         }
         let (label, address) = ("the RFC".to_owned(), "https://example.org/a".to_owned());
-        assert_eq!(spans("[the RFC](https://example.org/a)"), [Span::Link { label, address }]);
+        assert_eq!(line("[the **RFC**](https://example.org/a)"), [Span::Link { label, address }]);
+    }
+
+    #[test]
+    fn nested_and_numbered_lists_become_items() {
+        let text_of = |text: &str| vec![Span::text(text)];
+        assert_eq!(
+            blocks("1. one\n   - two\n\n     still two\n2. three\n\nEnd"),
+            [
+                Block::List(vec![text_of("one"), text_of("two still two"), text_of("three")]),
+                Block::Paragraph(text_of("End")),
+            ]
+        );
     }
 }

@@ -2,17 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use mcp_aql_protocol::ErrorCode;
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::introspection::protocol_types;
+use mcp_aql_core::operation::{Envelope, Handler, Parameter, RegisteredOperation};
+use mcp_aql_core::router::{EndpointMode, Entry};
+use mcp_aql_protocol::{EndpointPermissions, ErrorCode, Limits, SemanticCategory};
 use serde_json::Value;
 
 use super::errors::{self, input_type};
 use super::introspection::{Info, OneOperation, OneType, OperationInfo, Protocol, TypeInfo, Types};
 use super::json::Json;
-use mcp_aql_core::adapter::Adapter;
-use mcp_aql_core::introspection::protocol_types;
-use mcp_aql_core::operation::{Envelope, Handler, Parameter, RegisteredOperation};
-use mcp_aql_core::router::{EndpointMode, Entry};
-use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 
 /// An adapter's reference.
 pub(super) struct Reference {

@@ -12,7 +12,7 @@ use super::status::Status;
 use crate::audit::AuditEntry;
 use crate::clock::after;
 use crate::services::Services;
-use crate::{store::Change, store::Expected, store::NewRecord, store::Record, store::StoreError};
+use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 
 /// The collection of the store that holds the executions.
 const COLLECTION: &str = "executions";

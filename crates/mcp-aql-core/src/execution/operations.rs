@@ -4,8 +4,9 @@ use mcp_aql_protocol::{DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, SemanticCategor
 
 use super::state::ExecutionState;
 use crate::constraint::{Bound, Constraint, EnumValue};
-use crate::operation::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
-use crate::operation::{ExecutionCall, Handler, Plain};
+use crate::operation::{
+    DataKey, ExampleSpec, ExecutionCall, Handler, OperationSpec, ParameterEntry, Plain,
+};
 use crate::paging::{Page, PageSizes};
 use crate::spec::{DefaultSpec, ParameterSpec, ReturnsSpec};
 

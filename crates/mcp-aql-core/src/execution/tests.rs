@@ -15,8 +15,8 @@ use crate::clock::TimeSource;
 use crate::operation::{
     CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, Payload,
 };
+use crate::store::{MemoryStore, Store};
 use crate::vocab::ReplyLimits;
-use crate::{store::MemoryStore, store::Store};
 
 const SECOND: Duration = Duration::from_secs(1);
 

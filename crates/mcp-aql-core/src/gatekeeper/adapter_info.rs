@@ -8,8 +8,7 @@ use super::{GatedOperation, PermissionPlan, Trust};
 use crate::error::OperationError;
 use crate::further_query::FurtherQuery;
 use crate::future::BoxFuture;
-use crate::operation::OperationSpec;
-use crate::operation::{Handler, RegisteredOperation};
+use crate::operation::{Handler, OperationSpec, RegisteredOperation};
 
 /// The danger of an operation as callers see it. The fields are named as in danger-levels §3.2.
 #[derive(Serialize)]

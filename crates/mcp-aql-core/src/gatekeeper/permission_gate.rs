@@ -10,8 +10,7 @@ use super::permission_plan::Decision;
 use super::request::GateRequest;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::operation::Handler;
-use crate::operation::RegisteredOperation;
+use crate::operation::{Handler, RegisteredOperation};
 use crate::services::Services;
 
 /// Rejects calls that the trust level of the adapter or a policy forbids, and records those that it admits.

@@ -7,8 +7,7 @@ use super::policy::{Permission, Policy, strictest};
 use super::trust_matrix::{TrustDecision, least_trust, trust_decision};
 use super::{GateSettings, Trust, confirmation_message};
 use crate::argument::Argument;
-use crate::operation::OperationSpec;
-use crate::operation::Parameter;
+use crate::operation::{OperationSpec, Parameter};
 
 /// The permission of the calls of one operation by trust, danger and policies, computed when the adapter is built.
 #[derive(Debug, Clone)]

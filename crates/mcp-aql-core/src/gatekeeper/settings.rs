@@ -7,8 +7,7 @@ use mcp_aql_protocol::{DangerLevel, TrustLevel, pattern_matches};
 use serde::Deserialize;
 
 use super::{Permission, Policy, PolicyTable, Trust};
-use crate::operation::OperationSpec;
-use crate::operation::Parameter;
+use crate::operation::{OperationSpec, Parameter};
 use crate::tightening::Tightening;
 
 /// The settings of the gates.

@@ -14,7 +14,7 @@ use crate::clock;
 use crate::clock::{later, whole_seconds};
 use crate::error::OperationError;
 use crate::services::Services;
-use crate::{store::Change, store::Expected, store::NewRecord, store::Record, store::StoreError};
+use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 
 /// The collection of the store that holds the tokens.
 const COLLECTION: &str = "confirmation_tokens";

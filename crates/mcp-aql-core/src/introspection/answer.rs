@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
 use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::{SemanticCategory, nearest_name};
 use serde_json::Value;
 
 use super::table::PAGE_SIZES;
@@ -17,7 +18,6 @@ use crate::session::Session;
 use crate::shape::Members;
 use crate::text::clean;
 use crate::vocab::ReplyLimits;
-use mcp_aql_protocol::{SemanticCategory, nearest_name};
 
 /// All answers of `introspect` (REQ-INT-27). Lists are rendered as JSON text when the adapter is
 /// built. A full entry is rendered on first use, which keeps the start fast.

@@ -5,8 +5,7 @@ use serde::Serialize;
 
 use super::brief::brief;
 use crate::execution::Status;
-use crate::operation::OperationSpec;
-use crate::operation::{Parameter, RegisteredOperation};
+use crate::operation::{OperationSpec, Parameter, RegisteredOperation};
 use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
 use crate::spec::LifecycleSpec;
 use crate::warning::Deprecation;

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
-use crate::operation::DataKey;
-use crate::operation::Envelope;
+use crate::operation::{DataKey, Envelope};
 use crate::paging::DATA_MARK;
 use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
 use crate::spec::SchemaFn;

@@ -12,8 +12,8 @@ use super::ledger::Ledger;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::services::Services;
+use crate::store::{Change, Expected, NewRecord, Record, StoreError};
 use crate::sync::lock;
-use crate::{store::Change, store::Expected, store::NewRecord, store::Record, store::StoreError};
 
 /// The collection of the store that holds the ledgers: one record for each adapter.
 pub(super) const COLLECTION: &str = "limits";

@@ -13,12 +13,12 @@ use super::rules::{Exceeded, LimitDecision, QuotaUsage, Rules};
 use super::*;
 use crate::audit::AuditSink;
 use crate::store::hooked::{Access, Hook, Hooked};
+use crate::store::{Change, MemoryStore, Store, StoreError};
 use crate::text::leaks_internals;
 use crate::{
     Adapter, BoxFuture, Context, OperationError, OperationResult, SemanticCategory, TimeSource,
     operations,
 };
-use crate::{store::Change, store::MemoryStore, store::Store, store::StoreError};
 
 const SECOND: Micros = 1_000_000;
 

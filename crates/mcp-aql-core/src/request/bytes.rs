@@ -1,13 +1,13 @@
 //! Reads tool arguments from bytes.
 
 use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::Limits;
 
 use super::encoding_error::invalid_encoding;
 use super::json_reader::{self, Arguments};
 use super::limits::{PARSED_DEPTH, too_large};
 use crate::error::OperationError;
 use crate::vocab::json_type;
-use mcp_aql_protocol::Limits;
 
 /// Reads tool arguments from the bytes of a transport (REQ-ENC-01, REQ-ENC-12).
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Arguments, OperationError> {

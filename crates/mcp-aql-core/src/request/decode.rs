@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value, json};
 
 use super::json_reader::Arguments;
 use super::limits::{Findings, check_request};
 use crate::error::OperationError;
 use crate::vocab::json_type;
-use mcp_aql_protocol::Limits;
 
 /// A decoded request.
 #[derive(Debug)]

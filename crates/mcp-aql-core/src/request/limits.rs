@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 use super::json_reader::Arguments;
 use crate::error::OperationError;
 use crate::shape::Path;
 use crate::text::clean;
-use mcp_aql_protocol::Limits;
 
 /// The maximum nesting depth of serde_json. The limit of an adapter is never higher.
 pub(super) const PARSED_DEPTH: usize = 127;

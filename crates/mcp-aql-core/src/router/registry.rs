@@ -4,13 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::nearest_name;
 
 use super::EndpointProfile;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::operation::RegisteredOperation;
 use crate::text::clean;
-use mcp_aql_protocol::nearest_name;
 
 /// The endpoint that received a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

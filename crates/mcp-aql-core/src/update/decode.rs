@@ -1,13 +1,13 @@
 //! Decodes a JSON object into changes of a resource's fields.
 
 use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::nearest_name;
 use serde_json::{Map, Value};
 
 use super::erased_patch::ErasedPatch;
 use super::{Path, UpdateInput};
 use crate::error::OperationError;
 use crate::spec::InputSpec;
-use mcp_aql_protocol::nearest_name;
 
 /// The decoded changes of the fields of a `T`, parallel to the members of the JSON object: the n-th
 /// change belongs to the n-th member, so merging needs no lookup by name.

@@ -22,8 +22,7 @@ use serde_json::Value;
 use super::Path;
 use super::erased_patch::ErasedPatch;
 use crate::error::OperationError;
-use crate::spec::Merge;
-use crate::spec::SchemaFn;
+use crate::spec::{Merge, SchemaFn};
 
 mod leaf;
 mod map;

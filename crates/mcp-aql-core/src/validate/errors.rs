@@ -1,14 +1,15 @@
 //! The errors of faulty parameters: all faults of one kind become one error.
 
+use std::fmt::Write as _;
+
+use mcp_aql_protocol::{ErrorCode, nearest_name};
+
 use super::camel_case;
 use crate::error::OperationError;
 use crate::operation::{Parameter, RegisteredOperation};
 use crate::shape::{Fault, FaultKind, Hint, Shapes, type_name};
 use crate::text::clean;
-use mcp_aql_protocol::ErrorCode;
-use mcp_aql_protocol::nearest_name;
 use serde_json::json;
-use std::fmt::Write as _;
 
 /// The maximum number of unknown names in a reply, which has the number of the others (REQ-UNK-03). A
 /// request must not make the reply grow without limit.

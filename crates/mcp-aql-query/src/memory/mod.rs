@@ -7,12 +7,13 @@ mod top_rows;
 
 use std::borrow::Borrow;
 
+use mcp_aql_core::error::OperationError;
+
 use super::model::Model;
 use super::plan::Plan;
 use super::resource::Resource;
 use super::value::Scalar;
 use conditions::Conditions;
-use mcp_aql_core::error::OperationError;
 use summary::Summary;
 use top_rows::{Order, TopRows};
 

@@ -1,5 +1,7 @@
 //! Computes aggregates in memory.
 
+use mcp_aql_core::error::OperationError;
+
 use super::super::aggregate::{Aggregations, MAX_GROUPS, of_no_rows, too_many_groups};
 use super::super::columns::Column;
 use super::super::field_info::FieldInfo;
@@ -8,7 +10,6 @@ use super::super::model::{Model, Table};
 use super::super::plan::{Aggregate, Function, Plan};
 use super::super::resource::Resource;
 use super::super::value::Scalar;
-use mcp_aql_core::error::OperationError;
 
 /// The running aggregates of a plan.
 pub(super) struct Summary<'a, T: 'static> {

@@ -1,11 +1,11 @@
 //! Parses `aggregate`.
 
+use mcp_aql_core::vocab::json_type;
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface, object};
 use crate::field_info::FieldInfo;
 use crate::plan::{Aggregate, Function};
-use mcp_aql_core::vocab::json_type;
 
 /// The maximum number of aggregates in a request.
 const MAX_LABELS: usize = 20;

@@ -2,11 +2,12 @@
 use mcp_aql_protocol::is_public_name;
 use serde_json::Value;
 
+use mcp_aql_core::projection::{OpenPath, OpenPaths, Projection, ReportedFields, Selection};
+use mcp_aql_core::vocab::json_type;
+
 use super::{QueryFaults, QuerySurface};
 use crate::entry::QueryParams;
 use crate::model::{ShownPath, Table};
-use mcp_aql_core::projection::{OpenPath, OpenPaths, Projection, ReportedFields, Selection};
-use mcp_aql_core::vocab::json_type;
 
 /// The kind of an operation's result, which determines the default fields (REQ-FLD-06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,5 +1,6 @@
 //! Parses `filter`.
 
+use mcp_aql_core::vocab::json_type;
 use serde_json::Value;
 
 use super::operand::Day;
@@ -7,7 +8,6 @@ use super::{QueryFaults, QuerySurface, object, operand};
 use crate::field_info::FieldInfo;
 use crate::plan::{Filter, Test};
 use crate::value::{Scalar, ValueKind};
-use mcp_aql_core::vocab::json_type;
 
 /// The maximum nesting depth of groups.
 pub(crate) const MAX_DEPTH: usize = 8;

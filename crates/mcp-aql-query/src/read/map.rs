@@ -1,14 +1,14 @@
 //! Parses parameters that no adapter has validated.
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::paging::CursorKey;
+use mcp_aql_core::shape;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Map, Value};
 
 use super::QueryFaults;
 use crate::entry::{QueryArgument, QueryParams};
 use crate::options::QueryOptions;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::shape;
 
 /// Parses parameters that were not validated against an operation's table, and checks names and
 /// JSON types.

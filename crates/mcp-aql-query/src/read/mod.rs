@@ -21,14 +21,15 @@ pub(crate) use map::read_map;
 pub(crate) use operand::noun;
 pub(crate) use surface::QuerySurface;
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::warning::{Severity, Warning};
+
 use super::entry::QueryParams;
 use super::model::Table;
 use super::options::TextControl;
 use super::plan::{Aggregate, Plan, Seal, SortBy, SortKey};
 use super::text::TextQuery;
 use crate::applied::Applied;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::warning::{Severity, Warning};
 
 /// Parses a collection query.
 pub(crate) fn read_plan(

@@ -1,6 +1,8 @@
 //! Parses the operands of conditions.
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
+use mcp_aql_core::constraint::has_format;
+use mcp_aql_core::vocab::json_type;
 use mcp_aql_protocol::Format;
 use serde_json::Value;
 
@@ -9,8 +11,6 @@ use crate::columns::instant_of;
 use crate::field_info::FieldInfo;
 use crate::plan::Test;
 use crate::value::{Scalar, ValueKind};
-use mcp_aql_core::constraint::has_format;
-use mcp_aql_core::vocab::json_type;
 
 /// The noun for a field's values in messages.
 pub(crate) fn noun(kind: ValueKind) -> &'static str {

@@ -1,5 +1,6 @@
 //! Parses `sort` and `order`.
 
+use mcp_aql_core::vocab::json_type;
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface};
@@ -7,7 +8,6 @@ use crate::applied::AppliedKey;
 use crate::entry::QueryParams;
 use crate::model::Table;
 use crate::plan::{SortBy, SortKey};
-use mcp_aql_core::vocab::json_type;
 
 /// The name of the score in `sort`, unless a field has this name.
 const RELEVANCE: &str = "relevance";

@@ -1,10 +1,11 @@
 //! The query capabilities of a resource in an operation.
 
+use mcp_aql_core::projection::Projection;
+
 use crate::capabilities::Capabilities;
 use crate::field_info::FieldInfo;
 use crate::model::{Members, Table};
 use crate::options::{Control, QueryOptions, TextControl};
-use mcp_aql_core::projection::Projection;
 
 /// The query capabilities of a resource in an operation.
 pub(crate) struct QuerySurface<'a> {

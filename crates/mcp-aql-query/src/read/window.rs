@@ -1,5 +1,9 @@
 //! Parses the page controls.
 
+use mcp_aql_core::paging::{
+    CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, refused_cursor,
+};
+use mcp_aql_core::warning::Warning;
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface};
@@ -8,10 +12,6 @@ use crate::cursor::unpack;
 use crate::entry::QueryParams;
 use crate::plan::{PageWindow, Seal, SortBy, SortKey};
 use crate::value::{Scalar, ValueKind};
-use mcp_aql_core::paging::{
-    CURSOR_CONTROLS, Contradiction, EXPECTED_CURSOR, clamped, refused_cursor,
-};
-use mcp_aql_core::warning::Warning;
 
 /// A parsed window.
 pub(super) struct ParsedWindow {

@@ -4,6 +4,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::ControlFlow;
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::Context;
+use mcp_aql_core::paging::{Contradiction, CursorKey, PageInfo, clamped};
+use mcp_aql_core::warning::Warning;
 use mcp_aql_protocol::ErrorCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -15,13 +19,8 @@ use super::walk::{Step, Walk, WalkLimit};
 use super::{step_cursor, table};
 use crate::entry::{QueryArgument, QueryParams, QueryTable};
 use crate::options::QueryOptions;
-use crate::read::QueryFaults;
-use crate::read::read_map;
+use crate::read::{QueryFaults, read_map};
 use crate::resource::Resource;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::Context;
-use mcp_aql_core::paging::{Contradiction, CursorKey, PageInfo, clamped};
-use mcp_aql_core::warning::Warning;
 
 /// A query for the elements that are related to a root element: the parameters `root`, `direction`,
 /// `relationship`, `depth`, `include`, `first` and `after` of an operation.

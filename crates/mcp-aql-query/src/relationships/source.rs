@@ -3,8 +3,9 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use super::element::{Edge, Element, Side};
 use mcp_aql_core::error::OperationError;
+
+use super::element::{Edge, Element, Side};
 
 /// A source of relationships. The walk queries it level by level, so a database answers each level
 /// with a single statement.

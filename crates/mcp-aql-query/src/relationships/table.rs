@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use mcp_aql_core::constraint::Bound;
+use mcp_aql_core::shape::{FieldShape, Kind, Members, ObjectShape, Shape};
 use serde_json::{Value, json};
 
 use super::element::Direction;
@@ -9,8 +11,6 @@ use super::graph::Section;
 use crate::entry::{QueryParameter, QueryTable};
 use crate::options::QueryOptions;
 use crate::resource_spec::RelationshipType;
-use mcp_aql_core::constraint::Bound;
-use mcp_aql_core::shape::{FieldShape, Kind, Members, ObjectShape, Shape};
 
 /// The type of `root` in introspection.
 const ROOT: &str = "RelationshipRoot";

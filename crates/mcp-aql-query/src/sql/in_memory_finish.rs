@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::paging::Page;
+use mcp_aql_core::projection::{DisplayedRow, Selection, View};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -12,8 +14,6 @@ use crate::collection::view_of;
 use crate::memory;
 use crate::plan::Plan;
 use crate::resource::Resource;
-use mcp_aql_core::paging::Page;
-use mcp_aql_core::projection::{DisplayedRow, Selection, View};
 
 /// The members of a whole row.
 pub(super) type Members = Map<String, Value>;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::projection::{COMPUTED, OpenPaths, Projected, Projection, Selection, has_part};
 use sea_query::Expr;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Value;
@@ -15,7 +16,6 @@ use super::value::SqlValue;
 use crate::field_info::FieldInfo;
 use crate::resource::Resource;
 use crate::value::{Scalar, ValueKind};
-use mcp_aql_core::projection::{COMPUTED, OpenPaths, Projected, Projection, Selection, has_part};
 
 /// The columns of a statement.
 #[derive(Debug, Default)]

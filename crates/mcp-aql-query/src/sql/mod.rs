@@ -35,13 +35,14 @@ pub use sea_query;
 pub use steps::Steps;
 pub use value::{SqlValue, Statement};
 
+use mcp_aql_core::paging::Page;
+
 use super::capabilities::Capabilities;
 use super::collection::CollectionQuery;
 use super::resource::Resource;
 use super::value::ValueKind;
 use context::{Context, Mapping};
 use in_memory_finish::InMemoryFinish;
-use mcp_aql_core::paging::Page;
 use sea_query::Expr;
 
 #[doc = include_str!("table.md")]

@@ -2,6 +2,7 @@
 
 use std::marker::PhantomData;
 
+use mcp_aql_core::paging::Page;
 use sea_query::Expr;
 
 use super::SqlError;
@@ -16,7 +17,6 @@ use crate::aggregate::Aggregations;
 use crate::plan::Plan;
 use crate::resource::Resource;
 use crate::value::Scalar;
-use mcp_aql_core::paging::Page;
 
 /// A running query: statements to execute in order, and the processing of their rows.
 ///

@@ -4,8 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{CursorKey, QueryOptions, TextControl};
-use crate::{Resource, prelude::JsonSchema};
+use crate::{CursorKey, QueryOptions, Resource, TextControl, prelude::JsonSchema};
 
 /// A task on the board.
 #[derive(Serialize, JsonSchema, Resource)]

@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use serde::{Deserialize, Serialize};
-
-use super::login_link::{Key, ON_DEMAND_TTL};
 use mcp_aql_core::file_access::{
     ForbiddenAccess, exposures, is_private, private_file, private_folder,
 };
+use serde::{Deserialize, Serialize};
+
+use super::login_link::{Key, ON_DEMAND_TTL};
 
 /// The file names: one file for each console, by port. Several processes may share a state directory.
 const PREFIX: &str = "console-";

@@ -4,14 +4,14 @@ use std::io::Read as _;
 use std::sync::Mutex;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::sync::lock;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::human_channel::{
     AgentView, BlockView, Code, Operator, OperatorBackend, Overview, RequestKind, RequestView, Void,
 };
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::sync::lock;
 
 /// The state of the demo. Decisions change it.
 pub(super) struct DemoBackend {

@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::main_error::{Error, Result};
 use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -30,8 +32,6 @@ use crate::human_channel::{
     ReachableConsole, terminal,
 };
 use crate::safety_loop::{ApprovalQueue, SafetyCore};
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::main_error::{Error, Result};
 
 /// The maximum number of connections. A server over HTTP reserves this many file descriptors.
 const MAX_CONNECTIONS: usize = 64;

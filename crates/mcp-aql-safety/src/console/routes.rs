@@ -15,6 +15,7 @@ use axum::routing::{get, post};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use chrono::Utc;
+use mcp_aql_core::error::OperationError;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -23,7 +24,6 @@ use super::response::{HTML, ICON, JSON, LOGIN, STYLE, answer, refusal, signed_ou
 use super::sessions::Attempt;
 use super::{Shared, request_guard};
 use crate::human_channel::CONSOLE_NAME;
-use mcp_aql_core::error::OperationError;
 
 type Console = State<Arc<Shared>>;
 

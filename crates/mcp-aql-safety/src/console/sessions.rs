@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use mcp_aql_core::sync::lock;
 use sha2::{Digest as _, Sha256};
 
 use super::login_link::random;
-use mcp_aql_core::sync::lock;
 
 /// The maximum number of signed-in browsers. The one that was idle the longest is signed out for a new one.
 const MAX_SESSIONS: usize = 16;

@@ -1,8 +1,9 @@
 //! Tests of each protection, over real connections.
 
+use std::sync::atomic::Ordering;
+
 use crate::operator::OperatorAccess as _;
 use crate::safety_loop::WithSafetyLoop as _;
-use std::sync::atomic::Ordering;
 
 use chrono::TimeDelta;
 use serde_json::Value;

@@ -5,12 +5,12 @@ use std::io;
 use std::process::Stdio;
 use std::time::Duration;
 
+use mcp_aql_core::future::BoxFuture;
 use serde_json::json;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 
 use super::{ChannelError, HumanChannel, HumanRequest};
-use mcp_aql_core::future::BoxFuture;
 
 /// Runs a program for each request and writes the request, with its code, as one JSON object to its
 /// standard input:

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest};
 use mcp_aql_core::future::BoxFuture;
+
+use super::{ChannelError, ConsoleCount, HumanChannel, HumanRequest};
 
 /// The console's name in the audit log.
 pub(crate) const CONSOLE_NAME: &str = "console";

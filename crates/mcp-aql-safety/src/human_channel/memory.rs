@@ -2,9 +2,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use super::{ChannelError, HumanChannel, HumanRequest};
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::sync::lock;
+
+use super::{ChannelError, HumanChannel, HumanRequest};
 
 /// Collects requests instead of showing them: for tests of agents.
 ///

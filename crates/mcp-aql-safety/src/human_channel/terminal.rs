@@ -7,10 +7,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use chrono::SecondsFormat;
+use mcp_aql_core::future::BoxFuture;
 
 use super::visible::{visible, write_block};
 use super::{ChannelError, HumanChannel, HumanRequest, RequestKind};
-use mcp_aql_core::future::BoxFuture;
 
 const TERMINAL: &str = if cfg!(windows) { "CONOUT$" } else { "/dev/tty" };
 

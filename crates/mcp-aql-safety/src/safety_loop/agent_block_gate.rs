@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory};
-
-use super::SafetyCore;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::gatekeeper::{Gate, GatePlan, GateRequest, GateStage, PermissionPlan, Ticket};
 use mcp_aql_core::operation::{ExecutionCall, Handler, RegisteredOperation};
+use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory};
+
+use super::SafetyCore;
 
 /// Rejects the calls of sessions with a blocked agent, which must cease all actions (REQ-OOB-08, MCP-AQL §8.6.4).
 pub(crate) struct AgentBlockGate(pub(crate) Arc<SafetyCore>);

@@ -2,6 +2,11 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::audit::AuditEntry;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::store::Record;
+
 use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
 use super::approvals::APPROVALS;
 use super::core::{PAGE_SIZE, SafetyCore};
@@ -10,10 +15,6 @@ use super::transition::Rejection;
 use crate::human_channel::{
     AgentView, BlockView, Code, OperatorBackend, Overview, RequestView, UnreadableView,
 };
-use mcp_aql_core::audit::AuditEntry;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::store::Record;
 
 /// The maximum number of agents in an overview.
 const MAX_AGENTS_SHOWN: usize = 1_000;

@@ -1,12 +1,14 @@
 //! What the command line shows about the request of a call.
 
+use std::sync::Arc;
+
+use mcp_aql_core::error::OperationError;
+
 use super::approvals::{APPROVALS, Approval};
 use super::channels::can_present;
 use super::core::SafetyCore;
 use super::records::{Target, read};
 use crate::human_channel::HumanChannel;
-use mcp_aql_core::error::OperationError;
-use std::sync::Arc;
 
 /// The state of a call's request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,6 +2,11 @@
 //! call of one operation, with the same parameters and in the same session.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_core::approvals::{ApprovalClaim, ApprovalRequest, Approvals};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::store::{Change, Record, Store, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -11,15 +16,9 @@ use super::code::{RequestCredentials, same};
 use super::core::{MAX_CLOCK_DIFFERENCE_SECONDS, PAGE_SIZE, SafetyCore};
 use super::directive::{AgentNotification, LoopMode, NotificationMetadata, NotificationType};
 use super::records::{IDLE_TTL, INDEX, Target, answered, expected, indexed, read, target, written};
-
 use super::state_machine::displayed;
 use super::transition::{Event, Rejection};
 use crate::human_channel::RequestKind;
-use mcp_aql_core::approvals::{ApprovalClaim, ApprovalRequest, Approvals};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::{store::Change, store::Record, store::Store, store::StoreError};
 
 pub(super) const APPROVALS: &str = "safety_approvals";
 /// The group of unanswered approvals.

@@ -1,13 +1,14 @@
 //! The failed attempts of sessions and agents to confirm, which are limited.
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::store::{Change, StoreError};
+
 use super::action::Action;
 use super::core::SafetyCore;
 use super::records::{expected, read, written};
 use super::retry_lockout::RetryLockout;
 use super::transition::{Event, Rejection};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::{store::Change, store::StoreError};
 
 /// The collection of the store that counts failed attempts of sessions and agents.
 const ATTEMPTS: &str = "safety_tries";

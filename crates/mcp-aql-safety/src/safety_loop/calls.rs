@@ -1,9 +1,15 @@
 //! The implementation of the reserved operations.
 
-use super::attempts::account_of;
-use super::replies::{AgentExecution, StepCount, StepReply, Verified};
 use std::sync::Arc;
 
+use super::attempts::account_of;
+use super::replies::{AgentExecution, StepCount, StepReply, Verified};
+
+use mcp_aql_core::clock;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::store::MAX_KEY_BYTES;
+use mcp_aql_core::sync::lock;
 use serde_json::{Map, Value};
 
 use super::action::{Action, normalize};
@@ -16,11 +22,6 @@ use super::records::Target;
 use super::rejection;
 use super::state_machine::shortened;
 use super::transition::{Event, Rejection, Start};
-use mcp_aql_core::clock;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::store::MAX_KEY_BYTES;
-use mcp_aql_core::sync::lock;
 
 /// A step that was reported with `record_execution_step`.
 pub(super) struct StepReport {

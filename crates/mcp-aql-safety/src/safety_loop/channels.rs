@@ -1,15 +1,17 @@
 //! The channels to people: shows requests and withdraws them.
 
-use super::agent_state::PersonRequest;
-use mcp_aql_core::audit::AuditEntry;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use mcp_aql_core::audit::AuditEntry;
+
+use super::agent_state::PersonRequest;
+
 use futures_util::FutureExt as _;
+use mcp_aql_core::sync::lock;
 
 use super::core::SafetyCore;
 use crate::human_channel::{Code, HumanChannel, HumanRequest};
-use mcp_aql_core::sync::lock;
 
 impl SafetyCore {
     /// Shows a request to people. A slow channel does not delay the caller. If a channel fails, the audit log

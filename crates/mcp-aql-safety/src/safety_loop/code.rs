@@ -1,10 +1,10 @@
 //! The ids and codes of requests to people.
 
+use mcp_aql_core::error::OperationError;
 use sha2::{Digest as _, Sha256};
 
 use super::action::hex;
 use crate::human_channel::Code;
-use mcp_aql_core::error::OperationError;
 
 /// Digits and letters that cannot be confused with each other.
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";

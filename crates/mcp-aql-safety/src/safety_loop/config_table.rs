@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use mcp_aql_core::tightening::Tightening;
 use serde::Deserialize;
 
 use super::action::normalize;
 use super::directive::LoopMode;
 use super::settings::{AgentSettings, SafetyLoop};
-use mcp_aql_core::tightening::Tightening;
 
 /// The table `[safety_loop]` of the configuration file.
 #[derive(Debug, Default, Deserialize)]

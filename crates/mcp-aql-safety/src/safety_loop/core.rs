@@ -1,12 +1,16 @@
 //! The running safety loop: applies transitions to the store, keeps leases, and shows requests to people.
 
-use super::records::{AGENTS, Target, agent_change, indexed, read, readable, target, written};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_core::audit::AuditEntry;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::services::Services;
+use mcp_aql_core::store::{Change, Expected, Record, Store, StoreError};
+use mcp_aql_core::sync::lock;
 use mcp_aql_protocol::DangerLevel;
 
 use super::action::{Action, normalize};
@@ -15,17 +19,11 @@ use super::code::RequestCredentials;
 use super::directive::{AgentNotification, LoopMode};
 use super::presence::{LEASE_SECONDS, Presence};
 use super::recent_audit::RecentAudit;
+use super::records::{AGENTS, Target, agent_change, indexed, read, readable, target, written};
 use super::request_limit::RequestLimit;
 use super::settings::{AgentPolicies, SafetyLoop};
 use super::transition::{Effects, Env, Event, Rejection};
 use crate::human_channel::{Code, HumanChannel};
-use mcp_aql_core::audit::AuditEntry;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::services::Services;
-use mcp_aql_core::sync::lock;
-use mcp_aql_core::{
-    store::Change, store::Expected, store::Record, store::Store, store::StoreError,
-};
 
 /// The collection of running processes.
 const PROCESSES: &str = "safety_processes";

@@ -6,6 +6,18 @@ use std::time::Duration;
 
 use chrono::{TimeDelta, Utc};
 use futures_util::future::join_all;
+use mcp_aql_core::approvals::ApprovalRequest;
+use mcp_aql_core::gatekeeper::Condition;
+use mcp_aql_core::operation::{CallScope, ParameterEntry};
+use mcp_aql_core::router::Endpoint;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::store::hooked::{Access, Hook, Hooked};
+use mcp_aql_core::table::{Method, OperationSpec, ParameterSpec};
+use mcp_aql_core::transport::Reply;
+use mcp_aql_core::{
+    Adapter, AdapterBuilder, ErrorCode, Operations, Policy, SemanticCategory, store::Change,
+    store::Expected, store::Store, store::StoreError,
+};
 use serde_json::{Map, Value, json};
 
 use super::SafetyLoop;
@@ -16,17 +28,6 @@ use crate::ByOperator as _;
 use crate::human_channel::MemoryChannel;
 use crate::operator::OperatorAccess as _;
 use crate::safety_loop::WithSafetyLoop as _;
-use mcp_aql_core::approvals::ApprovalRequest;
-use mcp_aql_core::gatekeeper::Condition;
-use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::operation::ParameterEntry;
-use mcp_aql_core::router::Endpoint;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::store::hooked::{Access, Hook, Hooked};
-use mcp_aql_core::table::{Method, OperationSpec, ParameterSpec};
-use mcp_aql_core::transport::Reply;
-use mcp_aql_core::{Adapter, AdapterBuilder, ErrorCode, Operations, Policy, SemanticCategory};
-use mcp_aql_core::{store::Change, store::Expected, store::Store, store::StoreError};
 
 /// A store shared by several adapters.
 type Odd = Arc<Hooked<Failing>>;

@@ -2,6 +2,14 @@
 
 use std::sync::Arc;
 
+use mcp_aql_core::constraint::{Constraint, EnumValue};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::extension::ExtensionOperation;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::operation::{
+    Call, DataKey, ExampleSpec, Handler, OperationSpec, Outcome, ParameterEntry, Plain, Run,
+};
+use mcp_aql_core::spec::{ParameterSpec, ReturnsSpec};
 use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Map, Value};
 
@@ -11,13 +19,6 @@ use super::core::SafetyCore;
 use super::directive::StepOutcome;
 use super::replies::{AgentExecution, StepReply, Verified};
 use super::settings::SafetyLoop;
-use mcp_aql_core::constraint::{Constraint, EnumValue};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::extension::ExtensionOperation;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::operation::{Call, Handler, Outcome, Plain, Run};
-use mcp_aql_core::operation::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
-use mcp_aql_core::spec::{ParameterSpec, ReturnsSpec};
 
 const SHORT: &[Constraint] = &[Constraint::MinLength(1), Constraint::MaxLength(200)];
 const LONG: &[Constraint] = &[Constraint::MaxLength(20_000)];

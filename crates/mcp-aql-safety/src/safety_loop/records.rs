@@ -1,14 +1,11 @@
 //! The records of the safety loop in the store.
 
 use chrono::{DateTime, TimeDelta, Utc};
+use mcp_aql_core::store::{Change, Expected, NewRecord, Record, Store, StoreError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::agent_state::{AgentState, PersonRequest};
-use mcp_aql_core::{
-    store::Change, store::Expected, store::NewRecord, store::Record, store::Store,
-    store::StoreError,
-};
 
 /// The collection of agents, by their normalized names.
 pub(super) const AGENTS: &str = "safety_agents";

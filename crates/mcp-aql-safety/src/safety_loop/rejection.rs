@@ -1,12 +1,12 @@
 //! The errors that callers of the reserved operations receive.
 
 use chrono::{DateTime, Utc};
+use mcp_aql_core::clock;
+use mcp_aql_core::error::OperationError;
 use mcp_aql_protocol::ErrorCode;
 
 use super::retry_lockout::WINDOW_SECONDS;
 use super::transition::Rejection;
-use mcp_aql_core::clock;
-use mcp_aql_core::error::OperationError;
 
 /// Replaces a code that a caller has sent, because replies must not contain it.
 const REDACTED: &str = "[redacted]";

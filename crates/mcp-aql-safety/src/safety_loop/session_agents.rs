@@ -4,16 +4,17 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::store::StoreError;
+use mcp_aql_core::sync::lock;
+
 use super::action::normalize;
 use super::agent_state::AgentState;
 use super::core::{HEARTBEAT_INTERVAL, SafetyCore};
 use super::directive::LoopMode;
 use super::records::{read, readable};
 use super::transition::{Event, Rejection};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::store::StoreError;
-use mcp_aql_core::sync::lock;
 
 /// The maximum number of agents that may run in one session.
 pub(super) const MAX_AGENTS: usize = 50;

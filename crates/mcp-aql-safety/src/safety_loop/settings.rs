@@ -5,13 +5,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_aql_core::tightening::Tightening;
+
 use super::action::normalize;
 use super::directive::{LoopMode, RiskTolerance};
 use super::evaluator::AgentPolicy;
 use super::patterns::PatternList;
 use super::risk::{DefaultScorer, RiskScorer};
 use crate::human_channel::HumanChannel;
-use mcp_aql_core::tightening::Tightening;
 
 /// The settings of an agent: how many steps it may take alone, and which actions are denied, require a person,
 /// or pass.

@@ -3,10 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
-use crate::operator::OperatorAccess as _;
-use crate::safety_loop::WithSafetyLoop as _;
 use chrono::{DateTime, TimeDelta, Utc};
-use mcp_aql_protocol::ErrorCode;
+use mcp_aql_core::approvals::ApprovalRequest;
+use mcp_aql_core::audit::Audit;
+use mcp_aql_core::clock::TimeSource;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::services::Services;
+use mcp_aql_core::session::Session;
+use mcp_aql_core::store::hooked::{Access, Hook, Hooked};
+use mcp_aql_core::store::{Change, Expected, MemoryStore, NewRecord, Store, StoreError};
+
+use mcp_aql_protocol::{ErrorCode, TrustLevel};
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
@@ -19,22 +26,11 @@ use super::core::SafetyCore;
 use super::presence::LEASE_SECONDS;
 use super::recent_audit::RecentAudit;
 use super::session_agents::MAX_AGENTS;
-use super::{NotificationType, SafetyLoop, StepOutcome};
+use super::{NotificationType, SafetyLoop, StepOutcome, WithSafetyLoop as _};
 use crate::human_channel::{
     ChannelError, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _, Void,
 };
-use mcp_aql_core::approvals::ApprovalRequest;
-use mcp_aql_core::audit::Audit;
-use mcp_aql_core::clock::TimeSource;
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::services::Services;
-use mcp_aql_core::session::Session;
-use mcp_aql_core::store::hooked::{Access, Hook, Hooked};
-use mcp_aql_core::{
-    store::Change, store::Expected, store::MemoryStore, store::NewRecord, store::Store,
-    store::StoreError,
-};
-use mcp_aql_protocol::TrustLevel;
+use crate::operator::OperatorAccess as _;
 
 const AGENTS: [&str; 3] = ["Ada", "Bo", "Cy"];
 /// Reported actions: automatic, plain, confirmed, verified, denied, and approved by a person.

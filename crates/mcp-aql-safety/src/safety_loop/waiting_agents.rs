@@ -1,11 +1,12 @@
 //! The agents that wait for the approval of a call.
 
+use mcp_aql_core::store::{Store, StoreError};
+
 use super::agent_state::AgentState;
 use super::approvals::{APPROVALS, Approval, MAX_WAITING_CALLS, subject};
 use super::core::SafetyCore;
 use super::directive::AgentNotification;
 use super::records::{AGENTS, agent_change, readable};
-use mcp_aql_core::{store::Store, store::StoreError};
 
 impl SafetyCore {
     /// Notifies agents of a call that waits.

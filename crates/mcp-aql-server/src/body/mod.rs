@@ -16,6 +16,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use mcp_aql_core::sync::lock;
 use tokio::time::Instant;
 
 pub(super) use self::budget::BodyBudget;
@@ -28,7 +29,6 @@ use super::original_message::OriginalMessage;
 use super::server::Server;
 use super::sessions::observe_session;
 use super::wire::{Message, decode};
-use mcp_aql_core::sync::lock;
 
 /// The state for checking and rejecting requests.
 #[derive(Clone)]

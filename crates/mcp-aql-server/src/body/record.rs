@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, Bytes};
+use mcp_aql_core::sync::lock;
 
 use super::super::original_message::OriginalText;
 use super::budget::BodyShare;
-use mcp_aql_core::sync::lock;
 
 /// The part of a body that was read, and the rest of the body once rmcp no longer reads it.
 #[derive(Debug, Default)]

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
+use mcp_aql_core::sync::lock;
 use tokio::time::{Instant, Sleep};
 use tokio_util::sync::WaitForCancellationFutureOwned;
 
 use super::budget::{BodyBudget, BodyShare};
 use super::record::BodyRecord;
-use mcp_aql_core::sync::lock;
 
 /// A body that records its bytes as they are read. It fails if it is not complete in time or if the
 /// budget is exhausted.

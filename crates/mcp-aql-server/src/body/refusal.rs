@@ -6,6 +6,7 @@ use axum::body::HttpBody as _;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use mcp_aql_core::request::{parse, too_large};
 use tokio::time::Instant;
 
 use super::super::wire::{
@@ -13,7 +14,6 @@ use super::super::wire::{
 };
 use super::BodyGuard;
 use super::record::BodyRecord;
-use mcp_aql_core::request::{parse, too_large};
 
 /// The multiple of the maximum body length up to which an overlong body is read and discarded, to
 /// find the request's id.

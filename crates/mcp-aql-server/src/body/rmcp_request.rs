@@ -9,11 +9,11 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::TryStreamExt as _;
+use mcp_aql_core::request::readable;
 
 use super::super::original_message::OriginalMessage;
 use super::super::sessions::{SessionProblem, observe_session};
 use super::super::wire::{Message, ToolCall, decode, long_id, splice};
-use mcp_aql_core::request::readable;
 
 /// Rewrites a request for rmcp, if its id is a number that rmcp cannot represent, or if it is a tool
 /// call whose arguments contain values that rmcp's parser rejects. The call itself is decoded from

@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
+use mcp_aql_core::sync::lock;
+
 use super::super::batch_budget::BatchBudget;
 use super::super::wire::{Outbox, PendingAnswer};
-use mcp_aql_core::sync::lock;
 
 /// The destination of the answer to a message.
 #[derive(Debug, Clone)]

@@ -5,6 +5,8 @@ use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use mcp_aql_core::request::{Arguments, parse, too_large};
+use mcp_aql_core::sync::lock;
 use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions as _, RequestMetaObject};
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
@@ -23,8 +25,6 @@ use super::super::wire::{
 use super::Reader;
 use super::answer_target::{AnswerTarget, BatchAnswers};
 use super::rmcp_transport::{Handshake, PendingRequest};
-use mcp_aql_core::request::{Arguments, parse, too_large};
-use mcp_aql_core::sync::lock;
 
 /// How long to poll for the next message after one was handled. A program that calls one operation
 /// after another sends it at once, and waking a processor that has just gone to sleep takes longer

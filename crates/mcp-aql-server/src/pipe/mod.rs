@@ -11,6 +11,8 @@ mod rmcp_transport;
 use std::sync::Arc;
 use std::time::Duration;
 
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::main_error::{Error, Result};
 use rmcp::ServiceExt as _;
 use rmcp::service::ServerInitializeError;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -25,8 +27,6 @@ use super::connection::Connection;
 use super::server::{Server, ServerState};
 use super::service::ToolService;
 use super::wire::Outbox;
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::main_error::{Error, Result};
 
 /// How long writes that have begun may run after that.
 const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);

@@ -6,6 +6,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use mcp_aql_core::sync::lock;
 use rmcp::model::{ClientJsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerResult};
 use rmcp::service::RoleServer;
 use rmcp::transport::Transport;
@@ -15,7 +16,6 @@ use super::super::calls::Calls;
 use super::super::rpc_error::RpcError;
 use super::super::wire::{Outbox, respond_with, write_error};
 use super::answer_target::AnswerTarget;
-use mcp_aql_core::sync::lock;
 
 /// The state of the handshake, from which the client's MCP version follows.
 #[derive(Debug, Default)]

@@ -1,5 +1,6 @@
 //! The requests that rmcp decodes, handled by the server.
 
+use mcp_aql_core::future::erased;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
     CompleteRequestParams, CompleteResult, ConstString as _, CustomRequest, CustomResult,
@@ -15,7 +16,6 @@ use super::super::original_message::OriginalMessage;
 use super::super::rpc_error::RpcError;
 use super::super::wire::MalformedCall;
 use super::{Server, catch_panics};
-use mcp_aql_core::future::erased;
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {

@@ -7,6 +7,11 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::erased;
+use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::request::{Arguments, parse};
+use mcp_aql_protocol::Limits;
 use rmcp::RoleServer;
 use rmcp::model::{
     CallToolRequestParams, CallToolResult, ContentBlock, Implementation, ProgressToken,
@@ -27,11 +32,6 @@ use super::tool_table::ToolTable;
 use super::wire::{
     Fault, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
 };
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::request::{Arguments, parse};
-use mcp_aql_protocol::Limits;
 
 /// State shared by all connections of a server.
 pub(super) struct ServerState {

@@ -1,9 +1,9 @@
 //! The signals of Unix.
 
+use mcp_aql_core::future::{BoxFuture, erased};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::received;
-use mcp_aql_core::future::{BoxFuture, erased};
 
 /// Catches SIGINT, which Ctrl-C sends, and SIGTERM.
 pub(super) fn listen() -> [BoxFuture<'static, ()>; 2] {

@@ -1,7 +1,8 @@
 //! Stands in for the signals of Unix on Windows.
 
-use super::received;
 use mcp_aql_core::future::{BoxFuture, erased};
+
+use super::received;
 
 /// Catches Ctrl-C.
 pub(super) fn listen() -> [BoxFuture<'static, ()>; 1] {

@@ -1,11 +1,11 @@
 //! Assertions that run the conformance runner against an adapter in this process.
 
 use mcp_aql_conformance::{MemoryTarget, Mode, Report, Runner, Settings};
-
-use crate::stream::ServeStream as _;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::build_error::BuildError;
 use mcp_aql_core::router::EndpointMode;
+
+use crate::stream::ServeStream as _;
 
 /// Runs the conformance checks against an adapter in both endpoint modes. Panics with the report
 /// unless the adapter reaches level 2.

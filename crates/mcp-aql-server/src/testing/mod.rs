@@ -43,11 +43,12 @@ pub use mcp_aql_conformance as conformance;
 
 pub use mcp_aql_core::text::leaks_internals;
 
-use crate::stream::ServeStream as _;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
 use mcp_aql_core::response::OperationResult;
 use mcp_aql_core::sync::lock;
+
+use crate::stream::ServeStream as _;
 
 /// The MCP version that the client requests.
 const MCP_VERSION: &str = "2025-11-25";

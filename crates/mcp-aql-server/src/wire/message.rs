@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::request::invalid_encoding;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::recover_id::{IdScanner, RecoveredId, is_id};
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::request::invalid_encoding;
 
 /// A message, decoded as far as needed.
 #[derive(Debug)]

@@ -1,7 +1,8 @@
 //! Writes JSON-RPC answers.
 
-use super::super::rpc_error::RpcError;
 use mcp_aql_core::response::Reply;
+
+use super::super::rpc_error::RpcError;
 
 /// Writes a response with the request's original id.
 pub(crate) fn respond_with(line: &mut Vec<u8>, id: &str, write: impl FnOnce(&mut Vec<u8>)) {

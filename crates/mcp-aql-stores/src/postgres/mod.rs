@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use deadpool_postgres::{Hook, HookError, Manager, Pool, Runtime};
+use mcp_aql_core::future::BoxFuture;
 use tokio::sync::OnceCell;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::tls::{MakeTlsConnect, TlsConnect};
@@ -20,7 +21,6 @@ use super::sql::{
     Dialect, PURGE_BATCH_SIZE, Statement, Tables, TransactionStep, Value, listed, record,
 };
 use super::{Change, Record, Store, StoreError};
-use mcp_aql_core::future::BoxFuture;
 
 /// The default number of connections.
 const DEFAULT_CONNECTIONS: usize = 8;

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use deadpool_postgres::{Client, GenericClient, Object, Pool};
+use mcp_aql_core::store::StoreError;
 use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{IsolationLevel, Row};
 
 use super::RESPONSE_TIMEOUT;
 use super::failure::Failure;
 use crate::sql::{Statement, Tables, TransactionStep, Upgrade, Value};
-use mcp_aql_core::store::StoreError;
 
 /// The timeout of a migration, and of waiting for another process that migrates. Changing the layout of
 /// many records takes longer than the usual statement timeout.

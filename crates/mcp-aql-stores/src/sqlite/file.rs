@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use mcp_aql_core::file_access::{private_file, private_folder};
+use mcp_aql_core::store::StoreError;
 use rusqlite::types::{ToSqlOutput, Value as Stored, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::sql::{Dialect, Statement, Tables, Upgrade, Value};
-use mcp_aql_core::file_access::{private_file, private_folder};
-use mcp_aql_core::store::StoreError;
 
 /// The delay between two attempts to lock the file. SQLite's own delays grow to a tenth of a second, in
 /// which a busy process locks the file many times.

@@ -8,15 +8,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use mcp_aql_core::file_access::{ForbiddenAccess, exposures};
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::user_directory::{self, Purpose};
 use rusqlite::Connection;
 
 use self::file::File;
 use self::worker::Worker;
 use super::sql::{PURGE_BATCH_SIZE, Statement, Value, listed, record};
 use super::{Change, Record, Store, StoreError};
-use mcp_aql_core::file_access::{ForbiddenAccess, exposures};
-use mcp_aql_core::future::BoxFuture;
-use mcp_aql_core::user_directory::{self, Purpose};
 
 /// How long to wait for another process that writes.
 const DEFAULT_BUSY_TIMEOUT: Duration = Duration::from_secs(10);

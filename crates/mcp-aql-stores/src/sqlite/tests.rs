@@ -1,11 +1,11 @@
 //! Tests of the query plans and apply_settings of the SQLite store.
 
+use mcp_aql_core::store::{Change, Expected, NewRecord};
 use rusqlite::Connection;
 use rusqlite::types::Value as Stored;
 
 use super::file;
 use crate::sql::{Dialect, Statement, Tables, Upgrade};
-use mcp_aql_core::{store::Change, store::Expected, store::NewRecord};
 
 const TABLES: Tables = Tables { dialect: Dialect::Sqlite, schema: None };
 

@@ -3,12 +3,12 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
+use mcp_aql_core::store::StoreError;
+use mcp_aql_core::sync::lock;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::file::{self, File};
-use mcp_aql_core::store::StoreError;
-use mcp_aql_core::sync::lock;
 
 type Job = Box<dyn FnOnce(&mut WorkerThread) + Send>;
 

@@ -1,12 +1,11 @@
 //! Small HTML parts that are used all over the page.
 
-use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 
 use crate::docs::element::Html;
 use crate::docs::json::{Json, Token};
 use crate::docs::prose::{Block, Span, blocks, line};
 use crate::docs::reference::{Part, anchor};
-use mcp_aql_protocol::SemanticCategory;
 
 /// Writes a heading with a link to itself.
 pub(super) fn heading(

@@ -9,7 +9,7 @@ use crate::file_access::{ForbiddenAccess, exposures};
 use crate::gatekeeper::Trust;
 use crate::services::Services;
 use crate::store::Ready;
-use crate::{store::MemoryStore, store::Store};
+use crate::store::{MemoryStore, Store};
 
 /// The services on which the stages of a call depend.
 pub(super) struct Foundation {

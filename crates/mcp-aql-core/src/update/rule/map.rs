@@ -12,8 +12,7 @@ use serde_json::{Map, Value};
 use super::members::{into_members, members};
 use super::{Create, Rule};
 use crate::error::OperationError;
-use crate::spec::SchemaFn;
-use crate::spec::{ElementSpec, Merge};
+use crate::spec::{ElementSpec, Merge, SchemaFn};
 use crate::update::Path;
 
 /// A map: keys merge one by one, their values by the rule `R`, and `null` removes a key

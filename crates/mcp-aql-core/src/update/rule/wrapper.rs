@@ -6,8 +6,7 @@ use serde_json::Value;
 
 use super::{Create, Rule};
 use crate::error::OperationError;
-use crate::spec::Merge;
-use crate::spec::SchemaFn;
+use crate::spec::{Merge, SchemaFn};
 use crate::update::Path;
 
 /// The rule of an `Option`: `null` removes the value, another value merges by the rule `R` into the

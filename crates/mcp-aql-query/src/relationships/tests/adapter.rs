@@ -1,11 +1,11 @@
 //! Tests of complete calls through an adapter.
 
+use mcp_aql_core::OperationResult;
 use serde_json::{Value, json};
 
 use super::{Bed, bed, edges, from_a};
 use crate::prelude::*;
 use crate::{Edge, EdgesAt, Element, RelationshipSource};
-use mcp_aql_core::OperationResult;
 
 struct Garden(Vec<Edge>);
 

@@ -6,6 +6,10 @@ mod queries;
 mod tables;
 
 use futures_util::FutureExt as _;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::{CallScope, Context};
+use mcp_aql_core::paging::CursorKey;
+use mcp_aql_core::warning::Warning;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -13,10 +17,6 @@ use serde_json::{Value, json};
 use super::{Edge, Element, RelationshipGraph, RelationshipQuery, RelationshipSource};
 use crate::Resource;
 use crate::options::QueryOptions;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::{CallScope, Context};
-use mcp_aql_core::paging::CursorKey;
-use mcp_aql_core::warning::Warning;
 
 /// A bed of a garden.
 #[derive(Serialize, JsonSchema, Resource)]

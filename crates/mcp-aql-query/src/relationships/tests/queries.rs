@@ -4,6 +4,8 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use futures_util::FutureExt as _;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::paging::CursorKey;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Value, json};
 
@@ -11,8 +13,6 @@ use super::super::{Edge, EdgesAt, Element, RelationshipQuery, RelationshipSource
 use super::{Bed, PARAMETERS, ask, bed, edge, edges, from_a, nodes, read, records, run};
 use crate::entry::{QueryArgument as _, QueryParams};
 use crate::options::QueryOptions;
-use mcp_aql_core::error::OperationError;
-use mcp_aql_core::paging::CursorKey;
 
 #[test]
 fn a_walk_comes_as_the_protocol_shows_it() {

@@ -1,5 +1,6 @@
 //! Tests of the parameters and their description.
 
+use mcp_aql_core::shape::{Faults, Path, Shapes, describe};
 use serde_json::{Value, json};
 
 use super::super::RelationshipQuery;
@@ -7,7 +8,6 @@ use super::{Bed, PARAMETERS, read};
 use crate::entry::{QueryArgument as _, QueryTable};
 use crate::options::QueryOptions;
 use crate::relationships::table;
-use mcp_aql_core::shape::{Faults, Path, Shapes, describe};
 
 fn bed_table() -> QueryTable {
     RelationshipQuery::<Bed>::table(&QueryOptions::new().max_depth(3))
