@@ -12,12 +12,10 @@ use mcp_aql_core::operation::{CallScope, ParameterEntry};
 use mcp_aql_core::router::Endpoint;
 use mcp_aql_core::session::Session;
 use mcp_aql_core::store::hooked::{Access, Hook, Hooked};
+use mcp_aql_core::store::{Change, Expected, Store, StoreError};
 use mcp_aql_core::table::{Method, OperationSpec, ParameterSpec};
 use mcp_aql_core::transport::Reply;
-use mcp_aql_core::{
-    Adapter, AdapterBuilder, ErrorCode, Operations, Policy, SemanticCategory, store::Change,
-    store::Expected, store::Store, store::StoreError,
-};
+use mcp_aql_core::{Adapter, AdapterBuilder, ErrorCode, Operations, Policy, SemanticCategory};
 use serde_json::{Map, Value, json};
 
 use super::SafetyLoop;
