@@ -71,8 +71,9 @@ struct Reader<'a> {
     lists: usize,
     /// The open paragraph or item.
     spans: Vec<Span>,
-    /// The open code block, heading, strong text or label of a link, which contains plain text only.
-    plain: Option<String>,
+    /// The open code block, heading, strong text or label of a link, which contains plain text only, and
+    /// what ends it.
+    plain: Option<(TagEnd, String)>,
     /// The address of the open link.
     address: Option<CowStr<'a>>,
 }
@@ -82,9 +83,11 @@ impl<'a> Reader<'a> {
         match event {
             Event::Start(tag) => self.start(tag),
             Event::End(tag) => self.end(tag),
-            Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => self.text(&text),
+            Event::Text(text) => self.text(&text),
+            // Only text in code blocks has lines of its own.
+            Event::Html(text) | Event::InlineHtml(text) => self.text(&text.replace('\n', " ")),
             Event::Code(code) => match &mut self.plain {
-                Some(plain) => plain.push_str(&code),
+                Some((_, plain)) => plain.push_str(&code),
                 None => self.spans.push(Span::code(&*code)),
             },
             Event::SoftBreak | Event::HardBreak => self.text(" "),
@@ -100,14 +103,14 @@ impl<'a> Reader<'a> {
             }
             Tag::CodeBlock(_) => {
                 self.end_list();
-                self.plain = Some(String::new());
+                self.plain = Some((tag.to_end(), String::new()));
             }
-            Tag::Heading { .. } => self.plain = Some(String::new()),
-            // A strong text may contain a link, and the other way round: the outer one remains.
-            Tag::Strong if self.plain.is_none() => self.plain = Some(String::new()),
-            Tag::Link { dest_url, .. } if self.plain.is_none() => {
-                self.plain = Some(String::new());
-                self.address = Some(dest_url);
+            // Of a strong text and a link inside each other, or inside a heading, the outermost remains.
+            Tag::Heading { .. } | Tag::Strong | Tag::Link { .. } if self.plain.is_none() => {
+                self.plain = Some((tag.to_end(), String::new()));
+                if let Tag::Link { dest_url, .. } = tag {
+                    self.address = Some(dest_url);
+                }
             }
             // A further paragraph of an item.
             Tag::Paragraph if !self.spans.is_empty() => self.text(" "),
@@ -116,6 +119,9 @@ impl<'a> Reader<'a> {
     }
 
     fn end(&mut self, tag: TagEnd) {
+        if let Some((_, plain)) = self.plain.take_if(|(end, _)| *end == tag) {
+            return self.end_plain(tag, plain);
+        }
         match tag {
             TagEnd::List(_) => {
                 self.lists = self.lists.saturating_sub(1);
@@ -124,36 +130,37 @@ impl<'a> Reader<'a> {
                 }
             }
             TagEnd::Item => self.end_item(),
-            TagEnd::CodeBlock => {
-                let code = self.plain.take().unwrap_or_default();
-                self.blocks.push(Block::Code(code.trim_end_matches('\n').to_owned()));
-            }
-            TagEnd::Heading(_) => {
-                self.spans.extend(self.plain.take().map(Span::Strong));
-                self.end_paragraph();
-            }
             TagEnd::Paragraph | TagEnd::HtmlBlock if self.lists == 0 => self.end_paragraph(),
-            TagEnd::Strong if self.address.is_none() => {
-                self.spans.extend(self.plain.take().map(Span::Strong));
-            }
-            TagEnd::Link => self.end_link(),
             _ => {}
+        }
+    }
+
+    fn end_plain(&mut self, tag: TagEnd, plain: String) {
+        match tag {
+            TagEnd::CodeBlock => {
+                self.blocks.push(Block::Code(plain.trim_end_matches('\n').to_owned()));
+            }
+            TagEnd::Link => self.end_link(plain),
+            TagEnd::Heading(_) => {
+                self.spans.push(Span::Strong(plain));
+                self.end_item();
+            }
+            _ => self.spans.push(Span::Strong(plain)),
         }
     }
 
     /// Adds text to what is open.
     fn text(&mut self, text: &str) {
         match (&mut self.plain, self.spans.last_mut()) {
-            (Some(plain), _) => plain.push_str(text),
+            (Some((_, plain)), _) => plain.push_str(text),
             (None, Some(Span::Text(last))) => last.push_str(text),
             (None, _) => self.spans.push(Span::text(text)),
         }
     }
 
     /// Only web addresses become links.
-    fn end_link(&mut self) {
-        let Some(address) = self.address.take() else { return };
-        let label = self.plain.take().unwrap_or_default();
+    fn end_link(&mut self, label: String) {
+        let address = self.address.take().unwrap_or_else(|| CowStr::from(""));
         if ["https://", "http://"].iter().any(|scheme| address.starts_with(scheme)) {
             self.spans.push(Span::Link { label, address: address.into_string() });
         } else {
@@ -214,6 +221,8 @@ mod tests {
             ("a product", "2 ** 3 ** 4", vec![Span::text("2 ** 3 ** 4")]),
             ("names", "max_request_size *x*", vec![Span::text("max_request_size x")]),
             ("markup", "a <b>c", vec![Span::text("a <b>c")]),
+            ("markup in lines", "a <b\nc>d", vec![Span::text("a <b c>d")]),
+            ("a heading", "# The **big** one", vec![Span::Strong("The big one".to_owned())]),
             ("a script", "[x](javascript:alert(1))", vec![Span::text("x")]),
             (
                 "an item of Rust",
