@@ -63,7 +63,9 @@ class Stdio:
         return ""
 
     def send_malformed(self, line):
-        """Everything that comes before the reply to a ping that follows."""
+        """The reply to a line with an id, or everything that comes before the reply to a ping that follows."""
+        if b'"id":' in line:
+            return self.send(line)
         self.process.stdin.write(line + b'\n{"jsonrpc":"2.0","id":"after","method":"ping"}\n')
         self.process.stdin.flush()
         replies = []

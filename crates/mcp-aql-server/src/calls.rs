@@ -4,10 +4,6 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use rmcp::model::{
-    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
-    JsonRpcMessage, RequestId,
-};
 use tokio_util::sync::CancellationToken;
 
 use mcp_aql_core::sync::lock;
@@ -15,7 +11,6 @@ use mcp_aql_core::sync::lock;
 /// The running requests by their ids in canonical form.
 ///
 /// Each request has its own number, because a client may use an id for several requests at a time.
-/// rmcp, which routes answers by id, gets the number instead of the id.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     running: Mutex<HashMap<Box<str>, SameIdCalls>>,
@@ -82,13 +77,6 @@ impl Calls {
         };
         std::iter::once(one).chain(others).map(cancel).collect()
     }
-}
-
-/// The message that cancels a request of this number at rmcp.
-pub(super) fn cancelled_request(number: i64) -> ClientJsonRpcMessage {
-    let param = CancelledNotificationParam::new(Some(RequestId::Number(number)), None);
-    let cancelled = CancelledNotification::new(param);
-    JsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
 }
 
 #[cfg(test)]

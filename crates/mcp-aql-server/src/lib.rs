@@ -3,40 +3,19 @@
 //! This is the only crate that uses rmcp, and no type of rmcp is part of its API. Authors of adapters use it
 //! through the crate `mcp-aql`.
 
-#[cfg(feature = "http")]
-mod accept;
 mod adapter_tools;
 mod batch_budget;
-#[cfg(feature = "http")]
-mod body;
 mod calls;
 mod connection;
 #[cfg(feature = "http")]
-mod connections;
-#[cfg(all(feature = "http", unix))]
-mod descriptor_limit;
-#[cfg(all(feature = "http", not(unix)))]
-#[path = "without_descriptor_limit.rs"]
-mod descriptor_limit;
-#[cfg(feature = "http")]
-mod direct;
-#[cfg(feature = "http")]
 mod http;
-#[cfg(feature = "http")]
-mod http_options;
-#[cfg(feature = "http")]
-mod listener;
-mod original_message;
+mod mcp_version;
 mod pipe;
 mod progress;
-#[cfg(feature = "http")]
-mod replay;
 mod request_meta;
 mod rpc_error;
 mod server;
 mod service;
-#[cfg(feature = "http")]
-mod sessions;
 #[cfg(all(feature = "stdio", target_os = "linux"))]
 mod standard_pipes;
 #[cfg(all(feature = "stdio", not(target_os = "linux")))]
@@ -53,11 +32,7 @@ mod tool_table;
 mod wire;
 
 #[cfg(feature = "http")]
-pub use http::{ServeHttp, serve_tools_listener};
-#[cfg(feature = "http")]
-pub use http_options::HttpOptions;
-#[cfg(feature = "http")]
-pub use listener::serve as serve_connections;
+pub use http::{HttpOptions, ServeHttp, serve_connections, serve_tools_listener};
 pub use rpc_error::RpcError;
 pub use service::{
     ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,

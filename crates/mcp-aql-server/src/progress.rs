@@ -2,17 +2,13 @@
 
 use std::time::Duration;
 
-use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::ProgressSink;
-use rmcp::RoleServer;
-use rmcp::model::{
-    ConstString as _, ProgressNotificationMethod, ProgressNotificationParam, ProgressToken,
-};
-use rmcp::service::Peer;
 use serde::Serialize;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::request_meta::ProgressToken;
 use super::wire::Outbox;
 
 /// The minimum interval between notifications. More frequent ones would only add load.
@@ -31,50 +27,52 @@ struct Report {
     message: Option<String>,
 }
 
-/// The channel to the client.
-pub(super) enum Notifier {
-    /// Through rmcp.
-    Peer(Peer<RoleServer>),
-    /// Directly through the outbox.
-    Outbox(Outbox),
+/// The parameters of a progress notification.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct ProgressParams {
+    pub(super) progress_token: ProgressToken,
+    pub(super) progress: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) total: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) message: Option<String>,
 }
 
-impl Notifier {
-    async fn send(&self, params: ProgressNotificationParam) {
-        /// A JSON-RPC notification.
-        #[derive(Serialize)]
-        struct Notification {
-            jsonrpc: &'static str,
-            method: &'static str,
-            params: ProgressNotificationParam,
-        }
-        let sent = match self {
-            Self::Peer(peer) => {
-                peer.notify_progress(params).await.map_err(|error| error.to_string())
+/// Sends progress notifications to the client.
+pub(super) trait Notifier: Send + Sync {
+    /// Sends one. A client that is gone is not an error.
+    fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()>;
+}
+
+impl Notifier for Outbox {
+    fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {
+        erased(async move {
+            self.room().await;
+            let pushed = self.push(|line| {
+                line.extend(br#"{"jsonrpc":"2.0","method":"notifications/progress","params":"#);
+                // Numbers and strings always serialize, and writing to a `Vec` cannot fail.
+                let _ = serde_json::to_writer(&mut *line, &params);
+                line.push(b'}');
+            });
+            if let Err(error) = pushed {
+                tracing::debug!(%error, "progress could not be sent");
             }
-            Self::Outbox(outbox) => {
-                outbox.room().await;
-                let method = ProgressNotificationMethod::VALUE;
-                let notification = Notification { jsonrpc: "2.0", method, params };
-                serde_json::to_vec(&notification).map_err(|error| error.to_string()).and_then(
-                    |json| outbox.push(|line| line.extend(json)).map_err(|error| error.to_string()),
-                )
-            }
-        };
-        if let Err(error) = sent {
-            tracing::debug!(%error, "progress could not be sent");
-        }
+        })
     }
 }
 
 /// Sends the reports that [`Progress`] stores.
-pub(super) struct ProgressSender {
+pub(super) struct ProgressSender<'a> {
     reports: watch::Receiver<Option<Report>>,
-    notifier: Notifier,
+    notifier: &'a dyn Notifier,
     token: ProgressToken,
 }
 
-pub(super) fn progress(notifier: Notifier, token: ProgressToken) -> (Progress, ProgressSender) {
+pub(super) fn progress(
+    notifier: &dyn Notifier,
+    token: ProgressToken,
+) -> (Progress, ProgressSender<'_>) {
     let (sender, reports) = watch::channel(None);
     (Progress(sender), ProgressSender { reports, notifier, token })
 }
@@ -108,7 +106,7 @@ impl ProgressSink for Progress {
     }
 }
 
-impl ProgressSender {
+impl ProgressSender<'_> {
     /// Sends reports until the operation is complete. The last report is sent before the result.
     pub(super) async fn run(mut self, done: &CancellationToken) {
         while !done.is_cancelled() {
@@ -134,9 +132,9 @@ impl ProgressSender {
 
     async fn send_latest(&mut self) {
         let Some(report) = self.reports.borrow_and_update().clone() else { return };
-        let mut notification = ProgressNotificationParam::new(self.token.clone(), report.done);
-        notification.total = report.total;
-        notification.message = report.message;
-        self.notifier.send(notification).await;
+        let Report { done, total, message } = report;
+        let progress_token = self.token.clone();
+        let params = ProgressParams { progress_token, progress: done, total, message };
+        self.notifier.notify(params).await;
     }
 }

@@ -1,49 +1,72 @@
 //! The `_meta` of a request: the version, the progress token and the client's label.
 
-use rmcp::model::{MetaObject, ProgressToken, ProtocolVersion, RequestMetaObject};
+use mcp_aql_core::request::{Arguments, read};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use mcp_aql_core::request::{Arguments, read};
+/// The version that a request follows, since MCP 2026-07-28.
+const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// The capabilities of the client, since MCP 2026-07-28.
+const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// Parses a request's `_meta`.
-pub(super) fn read_meta(json: Option<&RawValue>) -> Option<RequestMetaObject> {
-    let Some(json) = json else { return Some(RequestMetaObject::default()) };
-    let Arguments { members, losses } = read(json.get()).ok()?.ok()?;
-    losses.is_empty().then_some(RequestMetaObject(MetaObject(members)))
+/// The `_meta` of a request.
+#[derive(Debug, Default)]
+pub(super) struct RequestMeta(pub(super) Map<String, Value>);
+
+impl RequestMeta {
+    /// Parses a request's `_meta`. Returns `None` if it is not an object, or repeats a member.
+    pub(super) fn read(json: Option<&RawValue>) -> Option<Self> {
+        let Some(json) = json else { return Some(Self::default()) };
+        let Arguments { members, losses } = read(json.get()).ok()?.ok()?;
+        losses.is_empty().then_some(Self(members))
+    }
+
+    /// The version that the request follows.
+    pub(super) fn protocol_version(&self) -> Option<&str> {
+        self.0.get(PROTOCOL_VERSION)?.as_str()
+    }
+
+    /// The members that MCP 2026-07-28 requires and that are missing, or have another type.
+    pub(super) fn missing_members(&self) -> Vec<&'static str> {
+        let has_capabilities = self.0.get(CLIENT_CAPABILITIES).is_some_and(Value::is_object);
+        let required = [
+            (PROTOCOL_VERSION, self.protocol_version().is_some()),
+            (CLIENT_CAPABILITIES, has_capabilities),
+        ];
+        required.into_iter().filter(|(_, given)| !given).map(|(member, _)| member).collect()
+    }
+
+    /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
+    pub(super) fn progress_token(&self, arguments: &Map<String, Value>) -> Option<ProgressToken> {
+        let token = |meta: &Map<String, Value>| ProgressToken::new(meta.get("progressToken")?);
+        token(&self.0).or_else(|| token(arguments.get("_meta")?.as_object()?))
+    }
+
+    /// The client's own label of the request: `requestId` in the `_meta` of the request or of the
+    /// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
+    pub(super) fn label(&self, arguments: &Map<String, Value>) -> Option<String> {
+        let inner = arguments.get("_meta");
+        let value = self
+            .0
+            .get("requestId")
+            .or_else(|| inner.and_then(|meta| meta.get("requestId")))
+            .or_else(|| arguments.get("_request_id"))?;
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            _ => return None,
+        };
+        Some(text.chars().filter(|each| !each.is_control()).take(64).collect())
+    }
 }
 
-/// Whether a request carries everything that MCP 2026-07-28 requires.
-pub(super) fn is_newest(meta: &RequestMetaObject) -> bool {
-    let newest = ProtocolVersion::V_2026_07_28;
-    meta.protocol_version().is_some_and(|version| version == newest)
-        && meta.missing_required_keys(&newest).is_empty()
-}
+/// The value by which a client recognizes the progress of its request: a string or an integer.
+#[derive(Debug, Clone, serde::Serialize)]
+#[serde(transparent)]
+pub(super) struct ProgressToken(Value);
 
-/// The progress token of the request's `_meta`, or else of the arguments' (REQ-MCP-14, choice
-/// C-63).
-pub(super) fn progress_token(
-    meta: &RequestMetaObject,
-    arguments: &Map<String, Value>,
-) -> Option<ProgressToken> {
-    meta.get_progress_token().or_else(|| {
-        let token = arguments.get("_meta")?.get("progressToken")?;
-        serde_json::from_value(token.clone()).ok()
-    })
-}
-
-/// The client's own label of the request: `requestId` in the `_meta` of the request or of the
-/// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
-pub(super) fn label(meta: &RequestMetaObject, arguments: &Map<String, Value>) -> Option<String> {
-    let inner = arguments.get("_meta");
-    let value = meta
-        .get("requestId")
-        .or_else(|| inner.and_then(|meta| meta.get("requestId")))
-        .or_else(|| arguments.get("_request_id"))?;
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        _ => return None,
-    };
-    Some(text.chars().filter(|each| !each.is_control()).take(64).collect())
+impl ProgressToken {
+    fn new(value: &Value) -> Option<Self> {
+        (value.is_string() || value.is_i64()).then(|| Self(value.clone()))
+    }
 }

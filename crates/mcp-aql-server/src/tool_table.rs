@@ -1,15 +1,14 @@
 //! The table of a server's tools.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
-use rmcp::model::{ListToolsResult, ServerResult, Tool, ToolAnnotations};
+use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::service::{ToolDefinition, ToolHints};
 
 /// The tools of a server, built once and shared by all its connections.
 pub(super) struct ToolTable {
-    pub(super) tools: Vec<Tool>,
     by_name: HashMap<String, usize>,
     listed: ToolLists,
 }
@@ -23,29 +22,85 @@ struct ToolLists {
     modern: String,
 }
 
+/// The members of the answer to `tools/list`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ToolList<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_type: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ttl_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_scope: Option<&'static str>,
+    tools: Vec<ListedTool<'a>>,
+}
+
+/// A tool in the answer to `tools/list`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct ListedTool<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    description: &'a str,
+    input_schema: &'a Map<String, Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output_schema: Option<&'a Map<String, Value>>,
+    annotations: Annotations,
+}
+
+/// MCP's annotations of a tool.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Annotations {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_only_hint: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    destructive_hint: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    idempotent_hint: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    open_world_hint: Option<bool>,
+}
+
 impl ToolLists {
-    fn new(tools: &[Tool]) -> Self {
-        let rendered = |shaped: fn(&mut ServerResult)| {
-            let mut result =
-                ServerResult::ListToolsResult(ListToolsResult::with_all_items(tools.to_vec()));
-            shaped(&mut result);
-            // Names, texts and JSON always serialize.
-            serde_json::to_string(&result).unwrap_or_default()
-        };
+    fn new(definitions: &[ToolDefinition]) -> Self {
+        let tools = definitions.iter().map(ListedTool::new).collect();
+        let mut list = ToolList { result_type: None, ttl_ms: None, cache_scope: None, tools };
+        // Names, texts and JSON always serialize.
+        let legacy = serde_json::to_string(&list).unwrap_or_default();
+        list.result_type = Some("complete");
+        list.ttl_ms = Some(0);
+        list.cache_scope = Some("private");
+        let modern = serde_json::to_string(&list).unwrap_or_default();
+        Self { legacy, modern }
+    }
+}
+
+impl<'a> ListedTool<'a> {
+    fn new(definition: &'a ToolDefinition) -> Self {
+        let ToolHints { read_only, destructive, idempotent, open_world } = definition.hints;
         Self {
-            legacy: rendered(ServerResult::strip_result_type_for_legacy_peer),
-            modern: rendered(ServerResult::fill_missing_cache_hints),
+            name: &definition.name,
+            title: definition.title.as_deref(),
+            description: &definition.description,
+            input_schema: &definition.input_schema,
+            output_schema: definition.output_schema.as_ref(),
+            annotations: Annotations {
+                read_only_hint: read_only,
+                destructive_hint: destructive,
+                idempotent_hint: idempotent,
+                open_world_hint: open_world,
+            },
         }
     }
 }
 
 impl ToolTable {
-    pub(super) fn new(definitions: Vec<ToolDefinition>) -> Self {
-        let tools: Vec<_> = definitions.into_iter().map(tool).collect();
-        let names = tools.iter().enumerate();
-        let by_name = names.map(|(index, tool)| (tool.name.to_string(), index)).collect();
-        let listed = ToolLists::new(&tools);
-        Self { tools, by_name, listed }
+    pub(super) fn new(definitions: &[ToolDefinition]) -> Self {
+        let names = definitions.iter().enumerate();
+        let by_name = names.map(|(index, tool)| (tool.name.clone(), index)).collect();
+        Self { by_name, listed: ToolLists::new(definitions) }
     }
 
     /// The answer to `tools/list`, rendered once as JSON, for a client of MCP 2026-07-28 or of an
@@ -58,24 +113,4 @@ impl ToolTable {
     pub(super) fn index(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
     }
-
-    pub(super) fn get(&self, name: &str) -> Option<&Tool> {
-        self.tools.get(self.index(name)?)
-    }
-}
-
-fn tool(definition: ToolDefinition) -> Tool {
-    let ToolDefinition { name, title, description, input_schema, output_schema, hints } =
-        definition;
-    let ToolHints { read_only, destructive, idempotent, open_world } = hints;
-    let mut annotations = ToolAnnotations::new();
-    annotations.read_only_hint = read_only;
-    annotations.destructive_hint = destructive;
-    annotations.idempotent_hint = idempotent;
-    annotations.open_world_hint = open_world;
-    let mut tool =
-        Tool::new(name, description, Arc::new(input_schema)).with_annotations(annotations);
-    tool.title = title;
-    tool.output_schema = output_schema.map(Arc::new);
-    tool
 }

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use mcp_aql_core::sync::lock;
 
-use super::super::batch_budget::BatchBudget;
-use super::super::wire::{Outbox, PendingAnswer};
+use crate::batch_budget::BatchBudget;
+use crate::wire::{Outbox, PendingAnswer};
 
 /// The destination of the answer to a message.
 #[derive(Debug, Clone)]

@@ -1,42 +1,43 @@
 //! Reads the messages of a stream and starts its calls.
 
+use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use mcp_aql_core::request::{Arguments, parse, too_large};
-use mcp_aql_core::sync::lock;
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetExtensions as _, RequestMetaObject};
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
 
-use super::super::calls::{Calls, cancelled_request};
-use super::super::original_message::OriginalMessage;
-use super::super::progress::Notifier;
-use super::super::request_meta::{is_newest, read_meta};
-use super::super::rpc_error::RpcError;
-use super::super::server::{Server, catch_panics};
-use super::super::wire::{
-    Fault, IdScanner, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, Message, Outbox, Refusal,
-    ToolCall, batch_ids, canonical_id, decode, fail_with, request_id, respond_with, splice,
-    too_long, write_error,
-};
 use super::Reader;
 use super::answer_target::{AnswerTarget, BatchAnswers};
-use super::rmcp_transport::{Handshake, PendingRequest};
+use super::lifecycle::{Lifecycle, discover};
+use crate::calls::Calls;
+use crate::mcp_version::WITH_BATCHES;
+use crate::request_meta::RequestMeta;
+use crate::rpc_error::RpcError;
+use crate::server::{Server, catch_panics};
+use crate::wire::{
+    Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, MalformedCall, Message, OtherRequest,
+    Outbox, REPEATED_MEMBER, Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with,
+    respond_with, too_long, write_error,
+};
 
 /// How long to poll for the next message after one was handled. A program that calls one operation
 /// after another sends it at once, and waking a processor that has just gone to sleep takes longer
 /// than a call.
 const BUSY_POLL_DURATION: Duration = Duration::from_micros(100);
 
+/// The error message for malformed parameters of a request other than a call.
+const MALFORMED_PARAMS: &str =
+    "'params' is an object whose '_meta' is an object, and neither repeats a member";
+
 /// Awaits a future, busy-polling for the first `watched` interval.
 async fn busy_poll<F: Future>(future: F, watched: Duration) -> F::Output {
     let mut future = std::pin::pin!(future);
     let begun = Instant::now();
     loop {
-        if let Poll::Ready(output) = futures_util::poll!(future.as_mut()) {
+        let polled = std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
+        if let Poll::Ready(output) = polled.await {
             return output;
         }
         if begun.elapsed() >= watched {
@@ -46,26 +47,28 @@ async fn busy_poll<F: Future>(future: F, watched: Duration) -> F::Output {
     }
 }
 
-/// Reads lines and starts calls.
+/// Reads lines, answers requests and starts calls.
 pub(super) struct MessageReader {
-    pub(super) server: Arc<Server>,
-    pub(super) outbox: Outbox,
-    pub(super) handshake: Arc<Handshake>,
-    pub(super) calls: Arc<Calls>,
-    pub(super) rest: mpsc::Sender<ClientJsonRpcMessage>,
-    pub(super) longest: usize,
+    server: Arc<Server>,
+    outbox: Outbox,
+    calls: Arc<Calls>,
+    lifecycle: Lifecycle,
 }
 
 impl MessageReader {
-    pub(super) async fn read_from(self, reader: Reader) {
-        let mut lines = Lines::new(reader, self.longest);
+    pub(super) fn new(server: Arc<Server>, outbox: Outbox) -> Self {
+        Self { server, outbox, calls: Arc::default(), lifecycle: Lifecycle::default() }
+    }
+
+    pub(super) async fn read_from(mut self, reader: Reader) {
+        let mut lines = Lines::new(reader, self.server.service().max_message_bytes());
         let mut watched = Duration::ZERO;
         loop {
             self.outbox.room().await;
             let next = busy_poll(lines.next(), watched).await;
             watched = BUSY_POLL_DURATION;
             match next {
-                Ok(Line::Whole(line)) => self.take(line).await,
+                Ok(Line::Whole(line)) => self.take(line),
                 Ok(Line::TooLong(recovered)) => {
                     let limit = self.server.limits().max_request_size;
                     let error = too_large("request_size", limit, recovered.bytes, "bytes");
@@ -80,10 +83,10 @@ impl MessageReader {
         }
     }
 
-    async fn take(&self, line: &[u8]) {
+    fn take(&mut self, line: &[u8]) {
         match decode(line) {
             Message::Batch(messages) if self.server.takes_batches() => {
-                self.take_batch(messages).await;
+                self.take_batch(&messages);
             }
             Message::Batch(messages) => {
                 let ids = batch_ids(&messages);
@@ -93,51 +96,43 @@ impl MessageReader {
                 }
                 ids.into_iter().map(Some).for_each(refuse);
             }
-            message => self.take_one(message, line, &self.line()).await,
+            message => self.take_one(message, &self.line()),
         }
     }
 
     /// Handles the messages of a batch concurrently. Their answers are sent together.
-    async fn take_batch(&self, messages: Vec<&RawValue>) {
+    fn take_batch(&mut self, messages: &[&RawValue]) {
         if messages.len() > MAX_BATCH_MESSAGES {
             return self.fail(None, -32600, LONG_BATCH, &self.line());
         }
         let answers = BatchAnswers::new(self.outbox.clone(), self.server.batch_budget());
         let answers = AnswerTarget::Batch(Arc::new(answers));
         for message in messages {
-            let text = message.get().as_bytes();
-            self.take_one(decode(text), text, &answers).await;
+            self.take_one(decode(message.get().as_bytes()), &answers);
         }
     }
 
-    async fn take_one(&self, message: Message<'_>, line: &[u8], answers: &AnswerTarget) {
+    fn take_one(&mut self, message: Message<'_>, answers: &AnswerTarget) {
         match message {
-            Message::Call(call) => match self.meta(call.meta) {
-                Some((meta, modern)) => self.call(call, meta, modern, answers),
-                None => self.pass_on(line, answers).await,
+            Message::Call(call) => match self.admit_call(&call) {
+                Ok((meta, modern)) => self.call(call, meta, modern, answers),
+                Err(error) => self.error(Some(call.id), &error, answers),
             },
-            Message::List { id, meta } => match self.meta(meta) {
-                Some((_, modern)) => match self.server.listed(modern, answers.room()) {
-                    Ok(list) => self.push(answers, |line| {
-                        respond_with(line, id, |line| line.extend(list.bytes()));
+            Message::Request(request) => {
+                let server = Arc::clone(&self.server);
+                match self.result(&server, &request, answers) {
+                    Ok(result) => self.push(answers, |line| {
+                        respond_with(line, request.id, |line| line.extend(result.bytes()));
                     }),
-                    Err(error) => self.error(Some(id), &error, answers),
-                },
-                None => self.pass_on(line, answers).await,
-            },
-            Message::Cancelled { request } => {
-                for number in self.calls.cancel(&canonical_id(request)) {
-                    let removed = lock(&self.handshake.pending).remove(&number);
-                    // Before the handshake, rmcp would close the connection.
-                    if removed.is_some() && self.handshake.begun.load(Ordering::Relaxed) {
-                        self.send(cancelled_request(number)).await;
-                    }
+                    Err(error) => self.error(Some(request.id), &error, answers),
                 }
             }
-            Message::Other => self.pass_on(line, answers).await,
+            Message::Cancelled { request } => {
+                self.calls.cancel(&canonical_id(request));
+            }
             Message::Refused(refusal) => self.refuse(refusal, answers),
             Message::Batch(_) => self.refuse(Refusal { id: None, fault: Fault::Form }, answers),
-            Message::Blank => {}
+            Message::Ignored | Message::Blank => {}
         }
     }
 
@@ -146,24 +141,49 @@ impl MessageReader {
         AnswerTarget::Line(self.outbox.clone())
     }
 
-    /// Returns a request's `_meta`, and whether the request follows MCP 2026-07-28. Returns `None`
-    /// if rmcp has to judge the version.
-    fn meta(&self, json: Option<&RawValue>) -> Option<(RequestMetaObject, bool)> {
-        let meta = read_meta(json)?;
-        if meta.protocol_version().is_none() {
-            return self.handshake.done.load(Ordering::Acquire).then_some((meta, false));
+    /// Returns a call's `_meta`, and whether the call follows MCP 2026-07-28.
+    fn admit_call(&self, call: &ToolCall<'_>) -> Result<(RequestMeta, bool), RpcError> {
+        let Some(meta) = RequestMeta::read(call.meta) else {
+            return Err(match call.meta.map(RawValue::get) {
+                Some(meta) if !meta.starts_with('{') => {
+                    let reason = "Must be an object".to_owned();
+                    let malformed = MalformedCall { field: "_meta", reason };
+                    self.server.service().malformed_call(&malformed)
+                }
+                _ => RpcError::new(-32602, REPEATED_MEMBER),
+            });
+        };
+        let admitted = self.lifecycle.admit("tools/call", &meta)?;
+        Ok((meta, admitted.modern))
+    }
+
+    /// Returns the result of a request other than a call, as JSON.
+    fn result<'a>(
+        &mut self,
+        server: &'a Server,
+        request: &OtherRequest<'_>,
+        answers: &AnswerTarget,
+    ) -> Result<Cow<'a, str>, RpcError> {
+        let method = &*request.method;
+        if method == "initialize" {
+            let (version, result) =
+                self.lifecycle.initialize(request.params, server.description())?;
+            server.connection().negotiated(version == WITH_BATCHES);
+            return Ok(result.into());
         }
-        is_newest(&meta).then_some((meta, true))
+        let meta = request.meta().ok().and_then(RequestMeta::read);
+        let meta = meta.ok_or_else(|| RpcError::new(-32602, MALFORMED_PARAMS))?;
+        let admitted = self.lifecycle.admit(method, &meta)?;
+        match method {
+            "ping" if admitted.legacy => Ok("{}".into()),
+            "server/discover" if !admitted.legacy => Ok(discover(server.description()).into()),
+            "tools/list" => server.listed(admitted.modern, answers.room()).map(Cow::Borrowed),
+            _ => Err(RpcError::new(-32601, method.to_owned())),
+        }
     }
 
     /// Starts a call. Its answer is sent when it is complete.
-    fn call(
-        &self,
-        call: ToolCall<'_>,
-        meta: RequestMetaObject,
-        modern: bool,
-        answers: &AnswerTarget,
-    ) {
+    fn call(&self, call: ToolCall<'_>, meta: RequestMeta, modern: bool, answers: &AnswerTarget) {
         let Some(tool) = self.server.tools().index(&call.name) else {
             let unknown = self.server.service().unknown_tool(&call.name);
             return self.error(Some(call.id), &unknown, answers);
@@ -182,8 +202,7 @@ impl MessageReader {
                 Some(json) => parse(json.as_bytes(), server.limits()),
                 None => Ok(Arguments::default()),
             };
-            let notifier = Notifier::Outbox(outbox);
-            let work = server.reply(tool, arguments, &meta, notifier, cancellation);
+            let work = server.reply(tool, arguments, &meta, &outbox, cancellation);
             let answer = catch_panics(server.within(answers.room(), work)).await;
             if calls.end(&key, number) {
                 let pushed = answers.push(Some(expected), |line| {
@@ -196,54 +215,6 @@ impl MessageReader {
         });
     }
 
-    /// Passes a message to rmcp. The id of a request is replaced with a number.
-    async fn pass_on(&self, line: &[u8], answers: &AnswerTarget) {
-        let numbered = request_id(line).and_then(|id| {
-            let request = PendingRequest { id: canonical_id(id).into(), answers: answers.clone() };
-            let number = self.calls.begin(&request.id, self.server.cancellation());
-            Some((number, request, splice(line, id, &number.to_string())?))
-        });
-        let text = numbered.as_ref().map_or(line, |(_, _, text)| text);
-        match serde_json::from_slice::<ClientJsonRpcMessage>(text) {
-            Ok(mut message) => {
-                if let ClientJsonRpcMessage::Request(request) = &mut message {
-                    let sent = OriginalMessage::line(line, answers.room());
-                    request.request.extensions_mut().insert(sent);
-                    use ClientRequest::{DiscoverRequest, PingRequest};
-                    if !matches!(request.request, PingRequest(_) | DiscoverRequest(_)) {
-                        self.handshake.begun.store(true, Ordering::Relaxed);
-                    }
-                    if let Some((number, request, _)) = numbered {
-                        lock(&self.handshake.pending).insert(number, request);
-                    }
-                } else {
-                    // rmcp has read an answer, although the message has a method as well.
-                    if let Some((number, request, _)) = &numbered {
-                        self.calls.end(&request.id, *number);
-                    }
-                    if !self.handshake.begun.load(Ordering::Relaxed) {
-                        // rmcp would end the connection.
-                        tracing::debug!("ignored a message before the handshake");
-                        return;
-                    }
-                }
-                self.send(message).await;
-            }
-            Err(_) => {
-                if let Some((number, request, _)) = &numbered {
-                    self.calls.end(&request.id, *number);
-                }
-                self.refuse(Refusal { id: IdScanner::of(line).id, fault: Fault::Form }, answers);
-            }
-        }
-    }
-
-    async fn send(&self, message: ClientJsonRpcMessage) {
-        if self.rest.send(message).await.is_err() {
-            tracing::debug!("a message came after the end");
-        }
-    }
-
     fn refuse(&self, refusal: Refusal, answers: &AnswerTarget) {
         let Refusal { id, fault } = refusal;
         // Answering invalid JSON could cause an endless exchange with a client that echoes its
@@ -254,7 +225,7 @@ impl MessageReader {
         match (self.server.refuse_message(fault), id) {
             (Err(error), id) => self.error(id.as_deref(), &error, answers),
             (answer, Some(id)) => {
-                let modern = !self.handshake.done.load(Ordering::Acquire);
+                let modern = !self.lifecycle.has_handshake;
                 self.push(answers, |line| self.server.write_answer(line, &id, &answer, modern));
             }
             (Ok(_), None) => tracing::debug!("a call without an id is not answered"),

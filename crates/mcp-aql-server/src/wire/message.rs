@@ -1,4 +1,4 @@
-//! Decodes the messages that are handled without rmcp.
+//! Decodes messages, as far as the server needs.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -16,12 +16,12 @@ use super::recover_id::{IdScanner, RecoveredId, is_id};
 pub(crate) enum Message<'a> {
     /// `tools/call`.
     Call(ToolCall<'a>),
-    /// `tools/list`, with its `_meta`.
-    List { id: &'a str, meta: Option<&'a RawValue> },
     /// `notifications/cancelled`, with the id of the cancelled request.
     Cancelled { request: &'a str },
-    /// Any other message, well-formed as far as it was decoded.
-    Other,
+    /// Any other request.
+    Request(OtherRequest<'a>),
+    /// Any other notification, or an answer: the server sends no requests.
+    Ignored,
     /// An invalid message, with the reason.
     Refused(Refusal),
     /// A JSON-RPC batch, which only MCP 2025-03-26 supports.
@@ -41,6 +41,28 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) arguments: Option<&'a str>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a RawValue>,
+}
+
+/// A request other than a tool call.
+#[derive(Debug)]
+pub(crate) struct OtherRequest<'a> {
+    /// The request's id, in its original spelling.
+    pub(crate) id: &'a str,
+    pub(crate) method: Cow<'a, str>,
+    pub(crate) params: Option<&'a RawValue>,
+}
+
+impl<'a> OtherRequest<'a> {
+    /// Returns the request's `_meta`.
+    ///
+    /// # Errors
+    /// If the parameters are not an object, or repeat a member.
+    pub(crate) fn meta(&self) -> serde_json::Result<Option<&'a RawValue>> {
+        match self.params {
+            Some(params) => Ok(object::<MetaParams<'_>>(params.get())?.meta),
+            None => Ok(None),
+        }
+    }
 }
 
 /// The answer to a message that cannot be decoded.
@@ -155,18 +177,23 @@ struct Envelope<'a> {
     #[serde(borrow, default)]
     id: Option<&'a RawValue>,
     #[serde(borrow, default)]
-    method: Cow<'a, str>,
+    method: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     params: Option<&'a RawValue>,
+    #[serde(default)]
+    result: IsPresent,
+    #[serde(default)]
+    error: IsPresent,
 }
 
-/// The members that make a message a request. A method's name may be empty.
-#[derive(Deserialize)]
-struct RequestMembers<'a> {
-    #[serde(borrow, default)]
-    id: Option<&'a RawValue>,
-    #[serde(default)]
-    method: Option<IgnoredAny>,
+/// Whether a message has a member, of any value.
+#[derive(Default)]
+struct IsPresent(bool);
+
+impl<'de> Deserialize<'de> for IsPresent {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        IgnoredAny::deserialize(deserializer).map(|_| Self(true))
+    }
 }
 
 #[derive(Deserialize)]
@@ -179,8 +206,8 @@ struct CallParams<'a> {
     meta: Option<&'a RawValue>,
 }
 
-#[derive(Default, Deserialize)]
-struct ListParams<'a> {
+#[derive(Deserialize)]
+struct MetaParams<'a> {
     #[serde(borrow, default, rename = "_meta")]
     meta: Option<&'a RawValue>,
 }
@@ -221,20 +248,6 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
     }
 }
 
-/// Returns the id of a request as it was written.
-pub(crate) fn request_id(message: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(message).ok()?;
-    let RequestMembers { id, method } = object::<RequestMembers<'_>>(text).ok()?;
-    id.map(RawValue::get).filter(|id| method.is_some() && is_id(id))
-}
-
-/// Returns the message with `new` in place of `part`, which is a slice of it.
-pub(crate) fn splice(message: &[u8], part: &str, new: &str) -> Option<Vec<u8>> {
-    let start = part.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
-    let rest = message.get(start + part.len()..)?;
-    Some([message.get(..start)?, new.as_bytes(), rest].concat())
-}
-
 /// Whether serde reports a repeated field.
 fn is_repetition(error: &serde_json::Error) -> bool {
     error.to_string().starts_with("duplicate field")
@@ -272,7 +285,7 @@ pub(crate) fn too_long(recovered: RecoveredId, error: OperationError) -> Refusal
 }
 
 fn sort(envelope: Envelope<'_>) -> Message<'_> {
-    let Envelope { jsonrpc, id, method, params } = envelope;
+    let Envelope { jsonrpc, id, method, params, result, error } = envelope;
     let id = id.map(RawValue::get);
     let refused = |fault| {
         let id = id.filter(|id| is_id(id)).map(str::to_owned);
@@ -281,8 +294,9 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
     if jsonrpc != "2.0" || id.is_some_and(|id| !is_id(id)) {
         return refused(Fault::Form);
     }
-    match (&*method, id) {
-        ("tools/call", Some(id)) => {
+    match (method, id) {
+        (Some(_), _) if result.0 || error.0 => refused(Fault::Form),
+        (Some(method), Some(id)) if method == "tools/call" => {
             let params = params.map(RawValue::get);
             let malformed = || refused(Fault::Parameters(MalformedCall::find(params)));
             match object::<CallParams<'_>>(params.unwrap_or_default()) {
@@ -297,21 +311,17 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
                 Err(_) => malformed(),
             }
         }
-        ("tools/list", Some(id)) => {
-            let params = params.map(|params| object::<ListParams<'_>>(params.get()));
-            match params.transpose() {
-                Ok(params) => Message::List { id, meta: params.unwrap_or_default().meta },
-                Err(_) => Message::Other,
-            }
-        }
-        ("notifications/cancelled", None) => {
+        (Some(method), Some(id)) => Message::Request(OtherRequest { id, method, params }),
+        (Some(method), None) if method == "notifications/cancelled" => {
             let params = params.map_or("", RawValue::get);
             match object::<CancelledParams<'_>>(params) {
                 Ok(CancelledParams { request }) => Message::Cancelled { request: request.get() },
-                Err(_) => Message::Other,
+                Err(_) => Message::Ignored,
             }
         }
-        _ => Message::Other,
+        (Some(_), None) => Message::Ignored,
+        (None, _) if result.0 || error.0 => Message::Ignored,
+        (None, _) => refused(Fault::Form),
     }
 }
 
@@ -341,13 +351,16 @@ mod tests {
         assert_eq!(call.meta.map(RawValue::get), Some("{}"));
         let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"t"}}"#;
         assert!(matches!(decode(call), Message::Call(ToolCall { arguments: None, .. })));
-        let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#;
-        assert!(matches!(decode(list), Message::List { id: "1", meta: None }));
+        let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{}}}"#;
+        let Message::Request(list) = decode(list) else { panic!() };
+        assert_eq!((list.id, &*list.method), ("1", "tools/list"));
+        assert_eq!(list.meta().unwrap().map(RawValue::get), Some("{}"));
         let cancel =
             br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
         assert!(matches!(decode(cancel), Message::Cancelled { request: "7" }));
-        let other = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-        assert!(matches!(decode(other), Message::Other));
+        let ping = br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#;
+        let Message::Request(ping) = decode(ping) else { panic!() };
+        assert!(ping.meta().is_err());
         assert!(matches!(decode(b" \t"), Message::Blank));
     }
 
@@ -360,14 +373,18 @@ mod tests {
 
     #[test]
     fn a_request_has_an_id_and_a_method_with_any_name() {
-        for (message, id) in [
-            (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, Some("\"a\"")),
-            (r#"{"jsonrpc":"2.0","id":7,"method":"","params":{}}"#, Some("7")),
-            (r#"{"jsonrpc":"2.0","method":""}"#, None),
-            (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, None),
-            (r#"{"jsonrpc":"2.0","id":7,"method":null}"#, None),
+        for (message, kind) in [
+            (r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#, "Request"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"","params":{}}"#, "Request"),
+            (r#"{"jsonrpc":"2.0","method":""}"#, "Ignored"),
+            (r#"{"jsonrpc":"2.0","id":7,"result":null}"#, "Ignored"),
+            (r#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#, "Ignored"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":"ping","result":{}}"#, "Refused"),
+            (r#"{"jsonrpc":"2.0","id":7,"method":null}"#, "Refused"),
+            (r#"{"jsonrpc":"2.0","id":7}"#, "Refused"),
         ] {
-            assert_eq!(request_id(message.as_bytes()), id, "{message}");
+            let decoded = format!("{:?}", decode(message.as_bytes()));
+            assert!(decoded.starts_with(kind), "{message}: {decoded}");
         }
     }
 

@@ -1,8 +1,6 @@
 //! JSON-RPC framing: reads lines of bounded length, and writes lines in batches.
 
 mod lines;
-#[cfg(feature = "http")]
-pub(super) mod long_id;
 mod message;
 mod outbox;
 mod recover_id;
@@ -11,9 +9,11 @@ mod write;
 pub(super) use lines::{Line, Lines};
 pub use message::MalformedCall;
 pub(super) use message::{
-    BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, REPEATED_MEMBER, Refusal, ToolCall,
-    batch_ids, decode, request_id, splice, too_long,
+    BAD_CALL, Fault, LONG_BATCH, MAX_BATCH_MESSAGES, Message, OtherRequest, REPEATED_MEMBER,
+    Refusal, ToolCall, batch_ids, decode, too_long,
 };
 pub(super) use outbox::{Outbox, PendingAnswer};
-pub(super) use recover_id::{IdScanner, canonical_id};
+#[cfg(feature = "http")]
+pub(super) use recover_id::IdScanner;
+pub(super) use recover_id::canonical_id;
 pub(super) use write::{fail_with, respond_with, tool_result, write_error};

@@ -1,10 +1,26 @@
 //! Serves tools over streamable HTTP.
 
+mod accept;
+mod body;
+mod connections;
+#[cfg(unix)]
+mod descriptor_limit;
+#[cfg(not(unix))]
+#[path = "without_descriptor_limit.rs"]
+mod descriptor_limit;
+mod direct;
+mod listener;
+mod long_id;
+mod options;
+mod original_message;
+mod replay;
+mod rmcp_server;
+mod sessions;
+
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::http::request::Parts;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::main_error::Result;
@@ -12,15 +28,17 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::adapter_tools::AdapterTools;
-use super::body::{BodyBudget, BodyGuard};
-use super::connection::Connection;
-use super::direct::DirectCalls;
-use super::http_options::{ENDPOINT_PATH, HttpOptions};
-use super::listener;
-use super::server::{Server, ServerState};
-use super::service::ToolService;
-use super::sessions::{Sessions, made};
+use self::body::{BodyBudget, BodyGuard};
+use self::direct::DirectCalls;
+pub use self::listener::serve as serve_connections;
+use self::options::ENDPOINT_PATH;
+pub use self::options::HttpOptions;
+use self::rmcp_server::{RmcpServer, RmcpState};
+use self::sessions::{Sessions, made};
+use crate::adapter_tools::AdapterTools;
+use crate::connection::Connection;
+use crate::server::ServerState;
+use crate::service::ToolService;
 use crate::stop::told_to_stop;
 
 impl HttpOptions {
@@ -50,7 +68,7 @@ impl HttpOptions {
         let _end = ended.clone().drop_guard();
         let bounds = (self.client_timeout, BodyBudget::new(self.max_inflight_bytes, 0));
         let router =
-            router.layer(axum::middleware::from_fn_with_state(bounds, super::body::within_bounds));
+            router.layer(axum::middleware::from_fn_with_state(bounds, self::body::within_bounds));
         tracing::info!(url = %format_args!("http://{address}"), "listening");
         let stopping = ended.clone();
         let stopped = async {
@@ -216,20 +234,20 @@ fn router(
 ) -> axum::Router {
     let longest = service.max_message_bytes();
     let config = options.config(&*service);
-    let shared = ServerState::new(service, |extensions| {
-        extensions.get::<Parts>()?.extensions.get().cloned()
-    });
+    let tools = service.tools();
+    let shared = ServerState::new(service);
     let hosts = config.allowed_hosts.clone();
     let stop = options.shutdown.clone();
     let direct =
         DirectCalls::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
     let budget = BodyBudget::new(options.max_inflight_bytes, longest);
     let guard = BodyGuard::new(direct, longest, options.client_timeout, budget);
+    let state = RmcpState::new(shared, tools);
     let factory = move || {
         let connection = Arc::new(Connection::default());
         made(&connection);
         // Shared, so that rmcp is compiled for a single handler type.
-        Ok(Arc::new(Server::new(Arc::clone(&shared), connection)))
+        Ok(Arc::new(RmcpServer::new(Arc::clone(&state), connection)))
     };
     let service = StreamableHttpService::new(factory, sessions, config);
     axum::Router::new()

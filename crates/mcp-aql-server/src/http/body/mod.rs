@@ -26,9 +26,9 @@ use self::rmcp_request::{forward_to_rmcp, with_original_ids};
 use super::accept::resolve_wildcards;
 use super::direct::DirectCalls;
 use super::original_message::OriginalMessage;
-use super::server::Server;
 use super::sessions::observe_session;
-use super::wire::{Message, decode};
+use crate::server::Server;
+use crate::wire::{Message, decode};
 
 /// The state for checking and rejecting requests.
 #[derive(Clone)]

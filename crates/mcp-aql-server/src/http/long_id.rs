@@ -7,7 +7,7 @@ use axum::body::Bytes;
 use memchr::memmem;
 use rmcp::model::RequestId;
 
-use super::message::{Message, decode, request_id, splice};
+use crate::wire::{Message, decode};
 
 /// The prefix of these strings. Clients cannot know it, so none of their strings starts with it.
 static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string());
@@ -15,14 +15,23 @@ static MARK: LazyLock<String> = LazyLock::new(|| uuid::Uuid::new_v4().to_string(
 static MARKED_MEMBER: LazyLock<String> = LazyLock::new(|| format!(r#""id":"{}"#, *MARK));
 
 /// Returns the message in a form that rmcp can parse, if it contains or refers to a long id.
-pub(crate) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn shorten(message: &[u8]) -> Option<Vec<u8>> {
     let id = match decode(message) {
         Message::Cancelled { request } => request,
-        _ => request_id(message)?,
+        Message::Call(call) => call.id,
+        Message::Request(request) => request.id,
+        _ => return None,
     };
     let digits = id.strip_prefix('-').unwrap_or(id);
     let is_long = !is_short_id(id) && digits.bytes().all(|byte| byte.is_ascii_digit());
     is_long.then(|| splice(message, id, &format!(r#""{}{id}""#, *MARK))).flatten()
+}
+
+/// Returns the message with `new` in place of `part`, which is a slice of it.
+pub(super) fn splice(message: &[u8], part: &str, new: &str) -> Option<Vec<u8>> {
+    let start = part.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
+    let rest = message.get(start + part.len()..)?;
+    Some([message.get(..start)?, new.as_bytes(), rest].concat())
 }
 
 /// Whether rmcp can represent an id: its numbers have 64 bits.
@@ -31,7 +40,7 @@ fn is_short_id(json: &str) -> bool {
 }
 
 /// Returns a message of rmcp with the original id.
-pub(crate) fn restore(message: Bytes) -> Bytes {
+pub(super) fn restore(message: Bytes) -> Bytes {
     let Some(at) = memmem::find(&message, MARKED_MEMBER.as_bytes()) else { return message };
     let (head, marked) = message.split_at(at);
     let rest = marked.get(MARKED_MEMBER.len()..).unwrap_or_default();
@@ -41,7 +50,7 @@ pub(crate) fn restore(message: Bytes) -> Bytes {
 }
 
 /// Returns the canonical form of the original of an id that rmcp uses.
-pub(crate) fn written(id: &RequestId) -> Cow<'_, str> {
+pub(super) fn written(id: &RequestId) -> Cow<'_, str> {
     let text = match id {
         RequestId::Number(number) => return number.to_string().into(),
         RequestId::String(text) => text,

@@ -11,9 +11,10 @@ use axum::response::Response;
 use futures_util::TryStreamExt as _;
 use mcp_aql_core::request::readable;
 
+use super::super::long_id::{self, splice};
 use super::super::original_message::OriginalMessage;
 use super::super::sessions::{SessionProblem, observe_session};
-use super::super::wire::{Message, ToolCall, decode, long_id, splice};
+use crate::wire::{Message, ToolCall, decode};
 
 /// Rewrites a request for rmcp, if its id is a number that rmcp cannot represent, or if it is a tool
 /// call whose arguments contain values that rmcp's parser rejects. The call itself is decoded from
@@ -34,7 +35,7 @@ fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
     let body_for_rmcp = id.or(arguments)?;
     let sent: Option<&OriginalMessage> = head.extensions.get();
     if sent.is_none_or(|sent| sent.room().is_none()) {
-        head.extensions.insert(OriginalMessage::line(body, None));
+        head.extensions.insert(OriginalMessage::new(body, None));
     }
     Some((Request::from_parts(head, Body::from(body_for_rmcp)), has_other_id))
 }

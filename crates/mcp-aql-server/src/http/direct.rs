@@ -18,17 +18,17 @@ use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::request::{Arguments, parse};
-use rmcp::model::{ProtocolVersion, RequestMetaObject};
 use tokio::time::{Interval, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::batch_budget::BatchBudget;
-use super::connection::Connection;
-use super::http_options::ENDPOINT_PATH;
-use super::request_meta::{is_newest, progress_token, read_meta};
-use super::server::{Server, ServerState, catch_panics};
+use super::options::ENDPOINT_PATH;
 use super::sessions::{OpenSession, SessionCall, Sessions};
-use super::wire::{Message, canonical_id, decode};
+use crate::batch_budget::BatchBudget;
+use crate::connection::Connection;
+use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
+use crate::request_meta::RequestMeta;
+use crate::server::{Server, ServerState, catch_panics};
+use crate::wire::{Message, canonical_id, decode};
 
 /// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
 /// close a connection without traffic.
@@ -95,9 +95,9 @@ impl DirectCalls {
             let connection = session.and_then(|session| session.connection());
             return connection.is_some_and(|connection| connection.takes_batches());
         }
-        let earlier = headers.get(VERSION).is_none_or(|version| {
-            version.as_bytes() == ProtocolVersion::V_2025_03_26.as_str().as_bytes()
-        });
+        let earlier = headers
+            .get(VERSION)
+            .is_none_or(|version| version.as_bytes() == WITH_BATCHES.as_bytes());
         !self.keeps_sessions && earlier
     }
 
@@ -120,14 +120,14 @@ impl DirectCalls {
             false => None,
         };
         if headers.contains_key(SESSION_ID) {
-            let earlier = ProtocolVersion::known_up_to(&ProtocolVersion::V_2025_11_25);
-            if version.is_some_and(|version| earlier.iter().all(|one| one.as_str() != version)) {
+            let is_earlier = |version| MCP_VERSIONS.contains(&version) && has_handshake(version);
+            if !version.is_none_or(is_earlier) {
                 return None;
             }
             let id = only(headers, &SESSION_ID)?.to_str().ok()?;
             return self.sessions.get(id).map(PlainForm::Of);
         }
-        let alone = version? == ProtocolVersion::V_2026_07_28.as_str()
+        let alone = version? == NEWEST
             && only(headers, &METHOD)? == "tools/call"
             && !headers.keys().any(|name| name.as_str().starts_with("mcp-param-"));
         alone.then(|| only(headers, &NAME).cloned().map(PlainForm::Alone)).flatten()
@@ -152,12 +152,12 @@ impl DirectCalls {
     ) -> Option<impl Future<Output = Response> + Send + use<>> {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
-        let meta = read_meta(call.meta)?;
+        let meta = RequestMeta::read(call.meta)?;
         let arguments = match call.arguments {
             Some(json) => parse(json.as_bytes(), self.server.limits()).ok()?,
             None => Arguments::default(),
         };
-        if progress_token(&meta, &arguments.members).is_some() {
+        if meta.progress_token(&arguments.members).is_some() {
             return None;
         }
         let reads = self.server.service().is_read(&arguments.members);
@@ -220,7 +220,7 @@ impl DirectCalls {
 struct DecodedCall {
     tool: usize,
     arguments: Arguments,
-    meta: RequestMetaObject,
+    meta: RequestMeta,
     /// The request's id, in its original spelling.
     id: Box<str>,
     /// The remaining space of the batch that contains the request.
@@ -282,6 +282,11 @@ impl Stream for KeepAliveEvents {
         }
         self.pulse.poll_tick(context).map(|_| Some(Ok(Bytes::from_static(b":\n\n"))))
     }
+}
+
+/// Whether a request carries everything that MCP 2026-07-28 requires.
+fn is_newest(meta: &RequestMeta) -> bool {
+    meta.protocol_version() == Some(NEWEST) && meta.missing_members().is_empty()
 }
 
 /// Returns a header that occurs exactly once.

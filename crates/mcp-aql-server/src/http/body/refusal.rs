@@ -9,11 +9,9 @@ use axum::response::{IntoResponse as _, Response};
 use mcp_aql_core::request::{parse, too_large};
 use tokio::time::Instant;
 
-use super::super::wire::{
-    Fault, IdScanner, Message, Refusal, ToolCall, decode, fail_with, too_long,
-};
 use super::BodyGuard;
 use super::record::BodyRecord;
+use crate::wire::{Fault, IdScanner, Message, Refusal, ToolCall, decode, fail_with, too_long};
 
 /// The multiple of the maximum body length up to which an overlong body is read and discarded, to
 /// find the request's id.
@@ -68,7 +66,7 @@ impl BodyGuard {
                 let fault = outcome.err().map_or(Fault::Form, Fault::Call);
                 Refusal { id: Some(id.to_owned()), fault }
             }
-            Message::List { .. } | Message::Cancelled { .. } | Message::Other => {
+            Message::Request(_) | Message::Cancelled { .. } | Message::Ignored => {
                 Refusal { id: IdScanner::of(body).id, fault: Fault::Form }
             }
             Message::Batch(_) | Message::Blank => Refusal { id: None, fault: Fault::Form },

@@ -1,8 +1,5 @@
 //! Implements the MCP server for a set of tools.
 
-mod handler;
-
-use std::convert::Infallible;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -10,54 +7,40 @@ use futures_util::FutureExt as _;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::request::{Arguments, parse};
+use mcp_aql_core::request::Arguments;
 use mcp_aql_protocol::Limits;
-use rmcp::RoleServer;
-use rmcp::model::{
-    CallToolRequestParams, CallToolResult, ContentBlock, Implementation, ProgressToken,
-    RequestMetaObject, ServerCapabilities, ServerConfig,
-};
-use rmcp::service::RequestContext;
 use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
-use super::original_message::{FindOriginal, OriginalMessage};
 use super::progress::{Notifier, progress};
-use super::request_meta::{label, progress_token, read_meta};
+use super::request_meta::{ProgressToken, RequestMeta};
 use super::rpc_error::RpcError;
 use super::service::{ServerDescription, ToolAnswer, ToolArguments, ToolService};
 use super::tool_table::ToolTable;
-use super::wire::{
-    Fault, Message, REPEATED_MEMBER, decode, respond_with, tool_result, write_error,
-};
+use super::wire::{Fault, respond_with, tool_result, write_error};
 
 /// State shared by all connections of a server.
 pub(super) struct ServerState {
     service: Arc<dyn ToolService>,
     tools: ToolTable,
-    config: ServerConfig,
-    original: FindOriginal,
+    description: ServerDescription,
 }
 
 impl ServerState {
-    /// Creates the state for a transport that keeps the original messages in this place.
-    pub(super) fn new(service: Arc<dyn ToolService>, original: FindOriginal) -> Arc<Self> {
-        let ServerDescription { name, version, instructions } = service.description();
-        let config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(Implementation::new(name, version))
-            .with_instructions(instructions);
-        let tools = ToolTable::new(service.tools());
-        Arc::new(Self { service, tools, config, original })
+    pub(super) fn new(service: Arc<dyn ToolService>) -> Arc<Self> {
+        let description = service.description();
+        let tools = ToolTable::new(&service.tools());
+        Arc::new(Self { service, tools, description })
+    }
+
+    pub(super) fn description(&self) -> &ServerDescription {
+        &self.description
     }
 }
 
 /// The MCP server of one connection or of one stateless request.
-///
-/// Only tools are supported. Prompts, resources and completions are answered with "method not
-/// found", as MCP requires for capabilities that a server does not declare; rmcp's default would be
-/// empty lists.
 pub(super) struct Server {
     shared: Arc<ServerState>,
     connection: Arc<Connection>,
@@ -84,6 +67,14 @@ impl Server {
                 Err(RpcError::new(code, message))
             }
         }
+    }
+
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+
+    pub(super) fn description(&self) -> &ServerDescription {
+        self.shared.description()
     }
 
     /// The table of tools.
@@ -160,15 +151,15 @@ impl Server {
         &self,
         tool: usize,
         arguments: Result<Arguments, OperationError>,
-        meta: &RequestMetaObject,
-        notifier: Notifier,
+        meta: &RequestMeta,
+        notifier: &dyn Notifier,
         cancellation: CancellationToken,
     ) -> ToolAnswer {
         let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(error) => return self.refuse(error),
         };
-        let Some(token) = progress_token(meta, &arguments.members) else {
+        let Some(token) = meta.progress_token(&arguments.members) else {
             return self.reply_at_once(tool, arguments, meta, cancellation).await;
         };
         let scope = self.scope(meta, &arguments.members, cancellation);
@@ -181,21 +172,21 @@ impl Server {
         &self,
         tool: usize,
         arguments: Arguments,
-        meta: &RequestMetaObject,
+        meta: &RequestMeta,
         cancellation: CancellationToken,
     ) -> ToolAnswer {
         let scope = self.scope(meta, &arguments.members, cancellation);
-        self.service().call(tool, ToolArguments(arguments), &meta.0.0, scope).await
+        self.service().call(tool, ToolArguments(arguments), &meta.0, scope).await
     }
 
     fn scope(
         &self,
-        meta: &RequestMetaObject,
+        meta: &RequestMeta,
         arguments: &Map<String, Value>,
         cancellation: CancellationToken,
     ) -> CallScope {
         let session = self.connection.session();
-        let label = label(meta, arguments);
+        let label = meta.label(arguments);
         CallScope { session, cancellation: Some(cancellation), label, ..CallScope::default() }
     }
 
@@ -203,8 +194,8 @@ impl Server {
         &self,
         tool: usize,
         arguments: Arguments,
-        (meta, mut scope): (&RequestMetaObject, CallScope),
-        notifier: Notifier,
+        (meta, mut scope): (&RequestMeta, CallScope),
+        notifier: &dyn Notifier,
         token: ProgressToken,
     ) -> ToolAnswer {
         let (sink, pump) = progress(notifier, token);
@@ -212,58 +203,12 @@ impl Server {
         let done = CancellationToken::new();
         let work = async {
             let arguments = ToolArguments(arguments);
-            let answer = self.service().call(tool, arguments, &meta.0.0, scope).await;
+            let answer = self.service().call(tool, arguments, &meta.0, scope).await;
             done.cancel();
             answer
         };
         let (answer, ()) = tokio::join!(work, pump.run(&done));
         answer
-    }
-
-    async fn answer(
-        &self,
-        request: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResult, RpcError> {
-        let Some(tool) = self.tools().index(&request.name) else {
-            return Err(self.service().unknown_tool(&request.name));
-        };
-        let sent = (self.shared.original)(&context.extensions);
-        let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
-        let arguments = match sent.map(|sent| sent.take_text()) {
-            Some(message) => match decode(&message) {
-                Message::Call(call) if read_meta(call.meta).is_none() => {
-                    return Err(RpcError::new(-32602, REPEATED_MEMBER));
-                }
-                Message::Call(call) => match call.arguments {
-                    Some(json) => parse(json.as_bytes(), self.limits()),
-                    None => Ok(Arguments::default()),
-                },
-                // rmcp accepts a message with a repeated member.
-                _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
-            },
-            None => Ok(request.arguments.unwrap_or_default().into()),
-        };
-        let cancellation = self.cancellation();
-        let notifier = Notifier::Peer(context.peer.clone());
-        let work = self.reply(tool, arguments, &context.meta, notifier, cancellation.clone());
-        let answer = tokio::select! {
-            biased;
-            answer = self.within(room.as_ref(), work) => answer,
-            never = pass_on(&context.ct, &cancellation) => match never {},
-        };
-        let reply = answer?;
-        let structured = match self.service().has_structured_content() {
-            true => serde_json::from_str(&reply.text).ok(),
-            false => None,
-        };
-        // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for errors that no other call can
-        // fix.
-        let failed = reply.is_error();
-        let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
-        result.is_error = Some(failed);
-        result.structured_content = structured;
-        Ok(result)
     }
 
     /// Writes the JSON-RPC message with this answer.
@@ -299,13 +244,6 @@ pub(super) async fn catch_panics<T>(
     })
 }
 
-/// Cancels the call when the client cancels the request.
-async fn pass_on(request: &CancellationToken, call: &CancellationToken) -> Infallible {
-    request.cancelled().await;
-    call.cancel();
-    std::future::pending().await
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::adapter_tools::AdapterTools;
@@ -315,7 +253,7 @@ mod tests {
 
     fn server() -> Server {
         let adapter = Adapter::builder("empty").without_config().build().unwrap();
-        let shared = ServerState::new(AdapterTools::new(&adapter), |_| None);
+        let shared = ServerState::new(AdapterTools::new(&adapter));
         Server::new(shared, Arc::new(Connection::lasting()))
     }
 

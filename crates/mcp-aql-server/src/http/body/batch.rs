@@ -11,13 +11,13 @@ use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
 use serde_json::value::RawValue;
 
-use super::super::batch_budget::BatchBudget;
 use super::super::direct::events;
 use super::super::original_message::OriginalMessage;
-use super::super::wire::{LONG_BATCH, MAX_BATCH_MESSAGES, fail_with};
 use super::refusal::json;
 use super::rmcp_request::forward_to_rmcp;
 use super::{BodyGuard, is_modern};
+use crate::batch_budget::BatchBudget;
+use crate::wire::{LONG_BATCH, MAX_BATCH_MESSAGES, fail_with};
 
 impl BodyGuard {
     /// Answers a JSON-RPC batch as if each message had arrived in its own request: with a list of
@@ -76,7 +76,7 @@ impl BodyGuard {
     ) -> Response {
         let mut request = Request::from_parts(head.clone(), Body::from(message.to_owned()));
         request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
-        request.extensions_mut().insert(OriginalMessage::line(message.as_bytes(), Some(room)));
+        request.extensions_mut().insert(OriginalMessage::new(message.as_bytes(), Some(room)));
         let form = self.direct.form(&request, self.longest);
         let answer =
             form.and_then(|form| self.direct.answer(&form, message.as_bytes(), Some(room)));

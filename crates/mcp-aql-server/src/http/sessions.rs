@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use futures_util::{Stream, StreamExt as _, future};
 use mcp_aql_core::sync::lock;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, CustomNotification, JsonRpcMessage, RequestId,
-    ServerJsonRpcMessage,
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
+    CustomNotification, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::transport::WorkerTransport;
 use rmcp::transport::streamable_http_server::session::local::{
@@ -20,11 +20,11 @@ use rmcp::transport::streamable_http_server::session::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::calls::{Calls, cancelled_request};
-use super::connection::Connection;
-use super::http_options::HttpOptions;
+use super::long_id;
+use super::options::HttpOptions;
 use super::replay::{EventStreams, FinishedReplies};
-use super::wire::long_id;
+use crate::calls::Calls;
+use crate::connection::Connection;
 
 tokio::task_local! {
     /// Side results of serving one request that rmcp's interface cannot return.
@@ -104,7 +104,8 @@ impl OpenSession {
     }
 }
 
-/// A running request of a session. Dropping it ends the request.
+/// A running request of a session. Dropping it ends the request. rmcp, which routes answers by id,
+/// gets the number instead of the id.
 pub(super) struct SessionCall {
     session: Arc<OpenSession>,
     /// The request's id in canonical form.
@@ -148,6 +149,13 @@ fn identify(event: &mut ServerSseMessage, id: &RequestId) {
         Some(JsonRpcMessage::Error(error)) => error.id = Some(id.clone()),
         _ => {}
     }
+}
+
+/// The message that cancels a request of this number at rmcp.
+fn cancelled_request(number: i64) -> ClientJsonRpcMessage {
+    let param = CancelledNotificationParam::new(Some(RequestId::Number(number)), None);
+    let cancelled = CancelledNotification::new(param);
+    JsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
 }
 
 /// Whether an event is the answer to a request.

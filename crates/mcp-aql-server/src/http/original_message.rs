@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use rmcp::model::Extensions;
-
-use super::batch_budget::BatchBudget;
+use crate::batch_budget::BatchBudget;
 
 /// The original message beside rmcp's parsed form, which loses repeated members and digits of
 /// numbers.
@@ -15,9 +13,6 @@ pub(super) struct OriginalMessage {
     /// The remaining space for the answers to the batch that contains the message.
     pub(super) room: Option<BatchBudget>,
 }
-
-/// Finds the original message among the extensions of a request. Each transport keeps it in another place.
-pub(super) type FindOriginal = fn(&Extensions) -> Option<OriginalMessage>;
 
 /// The text of a message, or the body of an HTTP request as far as it was read.
 pub(super) trait OriginalText: fmt::Debug + Send + Sync {
@@ -33,8 +28,8 @@ impl OriginalText for Box<[u8]> {
 }
 
 impl OriginalMessage {
-    /// A message on a line, or in a batch with this room for its answers.
-    pub(super) fn line(text: &[u8], room: Option<&BatchBudget>) -> Self {
+    /// A message of its own, or in a batch with this room for its answers.
+    pub(super) fn new(text: &[u8], room: Option<&BatchBudget>) -> Self {
         Self { text: Arc::new(Box::<[u8]>::from(text)), room: room.cloned() }
     }
 

@@ -1,0 +1,255 @@
+//! The requests that rmcp decodes, handled by the server.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+
+use axum::http::request::Parts;
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::request::{Arguments, parse};
+use rmcp::model::{
+    CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
+    CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
+    CustomRequest, CustomResult, ErrorCode, Extensions, Implementation, InitializeRequestParams,
+    InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::{Peer, RequestContext};
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio_util::sync::CancellationToken;
+
+use super::original_message::OriginalMessage;
+use crate::connection::Connection;
+use crate::mcp_version::WITH_BATCHES;
+use crate::progress::{Notifier, ProgressParams};
+use crate::request_meta::RequestMeta;
+use crate::rpc_error::RpcError;
+use crate::server::{Server, ServerState, catch_panics};
+use crate::service::{ServerDescription, ToolDefinition, ToolHints};
+use crate::wire::{MalformedCall, Message, REPEATED_MEMBER, decode};
+
+/// What rmcp's handlers of all connections share.
+pub(super) struct RmcpState {
+    shared: Arc<ServerState>,
+    config: ServerConfig,
+    tools: Vec<Tool>,
+}
+
+impl RmcpState {
+    pub(super) fn new(shared: Arc<ServerState>, tools: Vec<ToolDefinition>) -> Arc<Self> {
+        let ServerDescription { name, version, instructions } = shared.description();
+        let config = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new(name, version))
+            .with_instructions(instructions);
+        let tools = tools.into_iter().map(tool).collect();
+        Arc::new(Self { shared, config, tools })
+    }
+}
+
+/// The handler of one session or of one stateless request.
+///
+/// Only tools are supported. Prompts, resources and completions are answered with "method not
+/// found", as MCP requires for capabilities that a server does not declare; rmcp's default would be
+/// empty lists.
+pub(super) struct RmcpServer {
+    state: Arc<RmcpState>,
+    server: Server,
+}
+
+impl RmcpServer {
+    pub(super) fn new(state: Arc<RmcpState>, connection: Arc<Connection>) -> Self {
+        let server = Server::new(Arc::clone(&state.shared), connection);
+        Self { state, server }
+    }
+
+    async fn answer(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, RpcError> {
+        let server = &self.server;
+        let Some(tool) = server.tools().index(&request.name) else {
+            return Err(server.service().unknown_tool(&request.name));
+        };
+        let sent = original_message(&context.extensions);
+        let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
+        let arguments = match sent.map(|sent| sent.take_text()) {
+            Some(message) => match decode(&message) {
+                Message::Call(call) if RequestMeta::read(call.meta).is_none() => {
+                    return Err(RpcError::new(-32602, REPEATED_MEMBER));
+                }
+                Message::Call(call) => match call.arguments {
+                    Some(json) => parse(json.as_bytes(), server.limits()),
+                    None => Ok(Arguments::default()),
+                },
+                // rmcp accepts a message with a repeated member.
+                _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
+            },
+            None => Ok(request.arguments.unwrap_or_default().into()),
+        };
+        let cancellation = server.cancellation();
+        let notifier = PeerNotifier(context.peer.clone());
+        let meta = RequestMeta(context.meta.0.0.clone());
+        let work = server.reply(tool, arguments, &meta, &notifier, cancellation.clone());
+        let answer = tokio::select! {
+            biased;
+            answer = server.within(room.as_ref(), work) => answer,
+            never = pass_on(&context.ct, &cancellation) => match never {},
+        };
+        let reply = answer?;
+        let structured = match server.service().has_structured_content() {
+            true => serde_json::from_str(&reply.text).ok(),
+            false => None,
+        };
+        // REQ-MCP-09, REQ-MCP-10: one text, and `isError` only for errors that no other call can
+        // fix.
+        let failed = reply.is_error();
+        let mut result = CallToolResult::success(vec![ContentBlock::text(reply.text)]);
+        result.is_error = Some(failed);
+        result.structured_content = structured;
+        Ok(result)
+    }
+}
+
+impl ServerHandler for RmcpServer {
+    fn get_info(&self) -> ServerConfig {
+        self.state.config.clone()
+    }
+
+    async fn initialize(
+        &self,
+        request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let connection = self.server.connection();
+        connection.initialized();
+        context.peer.set_peer_info(request.clone());
+        let result = self.negotiate_initialize(&request)?;
+        connection.negotiated(result.protocol_version.as_str() == WITH_BATCHES);
+        Ok(result)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        let sent = original_message(&context.extensions);
+        let room = sent.as_ref().and_then(OriginalMessage::room);
+        self.server.listed(false, room).map_err(error_data)?;
+        Ok(ListToolsResult::with_all_items(self.state.tools.clone()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        self.state.tools.iter().find(|tool| tool.name == name).cloned()
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let answer = catch_panics(erased(self.answer(request, &context))).await;
+        answer.map(Into::into).map_err(error_data)
+    }
+
+    /// Handles a call whose parameters are malformed: rmcp treats it as an unknown method
+    /// (REQ-MCP-12, choice C-12).
+    async fn on_custom_request(
+        &self,
+        request: CustomRequest,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CustomResult, ErrorData> {
+        if request.method == CallToolRequestMethod::VALUE {
+            let params = request.params.map(|params| params.to_string());
+            let call = MalformedCall::find(params.as_deref());
+            return Err(error_data(self.server.service().malformed_call(&call)));
+        }
+        Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, request.method, None))
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourceTemplatesRequestMethod>())
+    }
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+}
+
+fn error_data(error: RpcError) -> ErrorData {
+    ErrorData::new(ErrorCode(error.code), error.message, error.data)
+}
+
+/// Returns the original message that the transport keeps among the extensions of its request.
+fn original_message(extensions: &Extensions) -> Option<OriginalMessage> {
+    extensions.get::<Parts>()?.extensions.get().cloned()
+}
+
+/// Cancels the call when the client cancels the request.
+async fn pass_on(request: &CancellationToken, call: &CancellationToken) -> Infallible {
+    request.cancelled().await;
+    call.cancel();
+    std::future::pending().await
+}
+
+/// Sends progress through rmcp.
+struct PeerNotifier(Peer<RoleServer>);
+
+impl Notifier for PeerNotifier {
+    fn notify(&self, params: ProgressParams) -> BoxFuture<'_, ()> {
+        erased(async move {
+            let ProgressParams { progress_token, progress, total, message } = params;
+            // Both types are a string or an integer.
+            let token = serde_json::to_value(progress_token).and_then(serde_json::from_value);
+            let Ok(token) = token else { return };
+            let mut params = ProgressNotificationParam::new(token, progress);
+            params.total = total;
+            params.message = message;
+            if let Err(error) = self.0.notify_progress(params).await {
+                tracing::debug!(%error, "progress could not be sent");
+            }
+        })
+    }
+}
+
+fn tool(definition: ToolDefinition) -> Tool {
+    let ToolDefinition { name, title, description, input_schema, output_schema, hints } =
+        definition;
+    let ToolHints { read_only, destructive, idempotent, open_world } = hints;
+    let mut annotations = ToolAnnotations::new();
+    annotations.read_only_hint = read_only;
+    annotations.destructive_hint = destructive;
+    annotations.idempotent_hint = idempotent;
+    annotations.open_world_hint = open_world;
+    let mut tool =
+        Tool::new(name, description, Arc::new(input_schema)).with_annotations(annotations);
+    tool.title = title;
+    tool.output_schema = output_schema.map(Arc::new);
+    tool
+}

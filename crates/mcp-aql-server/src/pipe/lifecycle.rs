@@ -1,0 +1,248 @@
+//! The lifecycle of a connection over a stream.
+//!
+//! Versions of MCP before 2026-07-28 negotiate their version with `initialize`, once for all
+//! requests. Since then each request names its version in its `_meta`. Both kinds of clients are
+//! served, and a client of the first kind may also send requests of the second.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use crate::mcp_version::{MCP_VERSIONS, has_handshake, negotiate};
+use crate::request_meta::RequestMeta;
+use crate::rpc_error::RpcError;
+use crate::service::ServerDescription;
+
+/// MCP's error code for a version that the server does not support.
+const UNSUPPORTED_VERSION: i32 = -32022;
+
+/// The lifecycle of one connection.
+#[derive(Debug, Default)]
+pub(super) struct Lifecycle {
+    /// The client has sent `initialize`, so its requests need not name a version.
+    pub(super) has_handshake: bool,
+}
+
+/// A request that may be answered.
+#[derive(Debug, PartialEq)]
+pub(super) struct Admitted {
+    /// Whether its answer has the form of MCP 2026-07-28.
+    pub(super) modern: bool,
+    /// Whether the request has the methods of versions that start with `initialize`.
+    pub(super) legacy: bool,
+}
+
+/// The parameters of `initialize`.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct InitializeParams<'a> {
+    #[serde(borrow)]
+    protocol_version: Cow<'a, str>,
+    #[serde(rename = "capabilities")]
+    _capabilities: Map<String, Value>,
+    #[serde(rename = "clientInfo")]
+    _client_info: Map<String, Value>,
+}
+
+/// The result of `initialize`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct InitializeResult<'a> {
+    protocol_version: &'static str,
+    capabilities: Value,
+    server_info: ServerInfo<'a>,
+    instructions: &'a str,
+}
+
+/// The result of `server/discover`.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiscoverResult<'a> {
+    result_type: &'static str,
+    supported_versions: [&'static str; 5],
+    capabilities: Value,
+    instructions: &'a str,
+    ttl_ms: u64,
+    cache_scope: &'static str,
+    #[serde(rename = "_meta")]
+    meta: DiscoverMeta<'a>,
+}
+
+#[derive(Serialize)]
+struct DiscoverMeta<'a> {
+    #[serde(rename = "io.modelcontextprotocol/serverInfo")]
+    server_info: ServerInfo<'a>,
+}
+
+#[derive(Serialize)]
+struct ServerInfo<'a> {
+    name: &'a str,
+    version: &'a str,
+}
+
+impl<'a> ServerInfo<'a> {
+    fn new(description: &'a ServerDescription) -> Self {
+        Self { name: &description.name, version: &description.version }
+    }
+}
+
+impl Lifecycle {
+    /// Decides whether a request other than `initialize` may be answered, by its `_meta`.
+    ///
+    /// # Errors
+    /// If the request has to name its version and does not, or if the version is not supported.
+    pub(super) fn admit(&self, method: &str, meta: &RequestMeta) -> Result<Admitted, RpcError> {
+        let version = meta.protocol_version();
+        let supported = version.is_none_or(|version| MCP_VERSIONS.contains(&version));
+        if self.has_handshake && !supported {
+            return Err(unsupported(version));
+        }
+        let modern = version.is_some_and(|version| !has_handshake(version));
+        let legacy = match (method, version) {
+            // A client may send `ping` before `initialize`.
+            ("ping", _) => !modern,
+            ("server/discover", Some(_)) => false,
+            _ => self.has_handshake && !modern,
+        };
+        if !legacy {
+            let missing = meta.missing_members();
+            if !missing.is_empty() {
+                let missing = missing.join(", ");
+                let message = format!(
+                    "request _meta is missing or has malformed required fields: {missing}"
+                );
+                return Err(RpcError::new(-32602, message));
+            }
+        }
+        if !supported {
+            return Err(unsupported(version));
+        }
+        Ok(Admitted { modern, legacy })
+    }
+
+    /// Answers `initialize`. Returns the negotiated version and the result as JSON.
+    ///
+    /// # Errors
+    /// If the parameters do not have the members that MCP requires.
+    pub(super) fn initialize(
+        &mut self,
+        params: Option<&RawValue>,
+        description: &ServerDescription,
+    ) -> Result<(&'static str, String), RpcError> {
+        let params = serde_json::from_str::<InitializeParams<'_>>(params.map_or("", RawValue::get));
+        let Ok(InitializeParams { protocol_version, .. }) = params else {
+            return Err(RpcError::new(
+                -32602,
+                "initialize takes 'protocolVersion' as a string, and 'capabilities' and \
+                 'clientInfo' as objects",
+            ));
+        };
+        self.has_handshake = true;
+        let protocol_version = negotiate(&protocol_version);
+        let result = InitializeResult {
+            protocol_version,
+            capabilities: capabilities(),
+            server_info: ServerInfo::new(description),
+            instructions: &description.instructions,
+        };
+        // Texts always serialize.
+        Ok((protocol_version, serde_json::to_string(&result).unwrap_or_default()))
+    }
+}
+
+/// Answers `server/discover` with JSON.
+pub(super) fn discover(description: &ServerDescription) -> String {
+    let result = DiscoverResult {
+        result_type: "complete",
+        supported_versions: MCP_VERSIONS,
+        capabilities: capabilities(),
+        instructions: &description.instructions,
+        ttl_ms: 0,
+        cache_scope: "private",
+        meta: DiscoverMeta { server_info: ServerInfo::new(description) },
+    };
+    // Texts always serialize.
+    serde_json::to_string(&result).unwrap_or_default()
+}
+
+/// The capabilities of the server: it has tools, and no prompts, resources or completions.
+fn capabilities() -> Value {
+    json!({ "tools": {} })
+}
+
+fn unsupported(version: Option<&str>) -> RpcError {
+    RpcError::new(UNSUPPORTED_VERSION, "Unsupported protocol version")
+        .with_data(json!({ "requested": version, "supported": MCP_VERSIONS }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp_version::NEWEST;
+
+    fn meta(version: &str) -> RequestMeta {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        RequestMeta(meta.as_object().cloned().unwrap())
+    }
+
+    fn description() -> ServerDescription {
+        let [name, version, instructions] = ["tasks", "1", "Begin."].map(str::to_owned);
+        ServerDescription { name, version, instructions }
+    }
+
+    fn initialized() -> Lifecycle {
+        let mut lifecycle = Lifecycle::default();
+        let params = r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{}}"#;
+        let params = RawValue::from_string(params.to_owned()).unwrap();
+        let (version, _) = lifecycle.initialize(Some(&params), &description()).unwrap();
+        assert_eq!(version, "2025-06-18");
+        lifecycle
+    }
+
+    #[test]
+    fn before_the_handshake_a_request_names_its_version() {
+        let lifecycle = Lifecycle::default();
+        let bare = RequestMeta::default();
+        assert_eq!(lifecycle.admit("tools/list", &bare).unwrap_err().code, -32602);
+        assert_eq!(lifecycle.admit("server/discover", &bare).unwrap_err().code, -32602);
+        assert!(lifecycle.admit("ping", &bare).unwrap().legacy);
+        assert_eq!(lifecycle.admit("tools/list", &meta("2099-01-01")).unwrap_err().code, -32022);
+        for method in ["tools/list", "server/discover", "ping"] {
+            let admitted = lifecycle.admit(method, &meta(NEWEST)).unwrap();
+            assert_eq!(admitted, Admitted { modern: true, legacy: false }, "{method}");
+        }
+        let admitted = lifecycle.admit("tools/list", &meta("2025-06-18")).unwrap();
+        assert_eq!(admitted, Admitted { modern: false, legacy: false });
+    }
+
+    #[test]
+    fn after_the_handshake_a_request_may_name_another_version() {
+        let lifecycle = initialized();
+        let admitted = lifecycle.admit("tools/list", &RequestMeta::default()).unwrap();
+        assert_eq!(admitted, Admitted { modern: false, legacy: true });
+        let admitted = lifecycle.admit("tools/list", &meta("2025-11-25")).unwrap();
+        assert_eq!(admitted, Admitted { modern: false, legacy: true });
+        let admitted = lifecycle.admit("tools/list", &meta(NEWEST)).unwrap();
+        assert_eq!(admitted, Admitted { modern: true, legacy: false });
+        let error = lifecycle.admit("tools/list", &meta("1")).unwrap_err();
+        assert_eq!((error.code, &error.data.unwrap()["requested"]), (-32022, &json!("1")));
+        assert!(lifecycle.admit("server/discover", &RequestMeta::default()).unwrap().legacy);
+        assert!(!lifecycle.admit("server/discover", &meta("2025-06-18")).unwrap().legacy);
+    }
+
+    #[test]
+    fn a_malformed_handshake_is_no_handshake() {
+        for params in [None, Some("[]"), Some(r#"{"protocolVersion":"2025-06-18"}"#)] {
+            let mut lifecycle = Lifecycle::default();
+            let params = params.map(|params| RawValue::from_string(params.to_owned()).unwrap());
+            let error = lifecycle.initialize(params.as_deref(), &description()).unwrap_err();
+            assert_eq!(error.code, -32602);
+            assert!(!lifecycle.has_handshake);
+        }
+    }
+}
