@@ -2,13 +2,19 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::task::Poll;
 
 /// A boxed future, whose type does not name the function behind it.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Boxes a future, which hides its type. The compiler builds the body of an `async fn` again in every crate
-/// that awaits it, with everything that it awaits: a program would compile the whole of this crate, and of
-/// rmcp, a second time.
+/// that awaits it, with everything that it awaits: a program would compile the whole of this crate a second
+/// time.
 pub fn erased<'a, T>(future: impl Future<Output = T> + Send + 'a) -> BoxFuture<'a, T> {
     Box::pin(future)
+}
+
+/// Polls a future once.
+pub async fn poll_once<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {
+    std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut *future).poll(context))).await
 }

@@ -90,8 +90,8 @@ pub mod protocol {
 pub mod table {
     pub use crate::error::IntoOperationError;
     pub use crate::operation::{
-        Call, DataKey, ExampleSpec, Method, Operation, OperationReturn, OperationSpec, Operations,
-        Outcome, ParamGroup, ParameterEntry,
+        Call, DataKey, DynamicOperation, DynamicParameter, ExampleSpec, Method, Operation,
+        OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry,
     };
     pub use crate::spec::{
         DangerSpec, DefaultSpec, ElementSpec, InputFieldSpec, InputSpec, LifecycleSpec, Merge,

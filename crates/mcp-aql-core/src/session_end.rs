@@ -97,7 +97,7 @@ mod tests {
         let waiting = ends.completed();
         tokio::pin!(waiting);
         for one in work {
-            assert!(futures_util::poll!(&mut waiting).is_pending());
+            assert!(crate::future::poll_once(&mut waiting).await.is_pending());
             drop(one);
         }
         waiting.await;

@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
 use mcp_aql::prelude::*;
+use mcp_aql::table::{DynamicOperation, DynamicParameter};
 use mcp_aql::testing::conformance::{Category, File, Mode, Settings, Verdict};
 use mcp_aql::testing::{assert_conforms, assert_conforms_with, conformance_report};
-use mcp_aql::{AdapterBuilder, EndpointMode};
+use mcp_aql::{AdapterBuilder, EndpointMode, SemanticCategory};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 /// A note.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
@@ -79,6 +81,42 @@ async fn a_conforming_adapter_passes_in_both_modes() {
     let report = conformance_report(&adapter, Settings::default().allow_all()).await.unwrap();
     assert_eq!(report.modes, [Mode::Semantic, Mode::Single]);
     assert_eq!(report.implementation, "notes");
+}
+
+/// The same operations, known only at run time.
+fn dynamic_notes() -> AdapterBuilder {
+    let text = |max_length: usize| json!({ "type": "string", "maxLength": max_length });
+    let note = json!({
+        "type": "object",
+        "properties": { "note_id": { "type": "string" }, "text": { "type": "string" } },
+        "required": ["note_id", "text"],
+    });
+    let notes = Notes::default();
+    let create = {
+        let notes = notes.clone();
+        move |params: Map<String, Value>, _| {
+            let note = notes.create_note(params["text"].as_str().unwrap_or_default().to_owned());
+            async move { Ok(json!(note)) }
+        }
+    };
+    let get = move |params: Map<String, Value>, _| {
+        let note = notes.get_note(params["note_id"].as_str().unwrap_or_default().to_owned());
+        async move { Ok(json!(note?)) }
+    };
+    let create =
+        DynamicOperation::new("create_note", SemanticCategory::Create, "Create a note.", create)
+            .parameter(DynamicParameter::required("text", "The text of the note.", text(1000)))
+            .returns(note.clone());
+    let get = DynamicOperation::new("get_note", SemanticCategory::Read, "Read a note.", get)
+        .parameter(DynamicParameter::required("note_id", "Identifier of the note.", text(100)))
+        .returns(note);
+    let builder = Adapter::builder("notes").without_config();
+    builder.dynamic_operation(create).dynamic_operation(get)
+}
+
+#[tokio::test]
+async fn an_adapter_whose_operations_are_known_at_run_time_conforms() {
+    assert_conforms(&dynamic_notes().build().unwrap()).await;
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::extension::Extension;
 use crate::gatekeeper::{self, Policy, Trust};
-use crate::operation::{Handler, Operation, OperationSpec, Operations, StateMap};
+use crate::operation::{DynamicOperation, Handler, Operation, OperationSpec, Operations, StateMap};
 use crate::router::{EndpointMode, EndpointProfile};
 use crate::spec::SharedState;
 use crate::store::Store;
@@ -35,7 +35,8 @@ pub struct AdapterBuilder {
     instructions: Option<String>,
     operations: Vec<(OperationSpec, Handler)>,
     states: StateMap,
-    doubled_states: Vec<&'static str>,
+    /// Problems that were found before `build`.
+    problems: Vec<String>,
     profiles: Vec<EndpointProfile>,
     store: Option<Arc<dyn Store>>,
     audit_sinks: Vec<Arc<dyn AuditSink>>,
@@ -51,7 +52,7 @@ impl AdapterBuilder {
             instructions: None,
             operations: Vec::new(),
             states: StateMap::default(),
-            doubled_states: Vec::new(),
+            problems: Vec::new(),
             profiles: vec![EndpointProfile::crude()],
             store: None,
             audit_sinks: Vec::new(),
@@ -90,10 +91,18 @@ impl AdapterBuilder {
         self
     }
 
+    /// Adds an operation that is known only at run time.
+    pub fn dynamic_operation(mut self, operation: DynamicOperation) -> Self {
+        self.operations.push(operation.into_parts(&mut self.problems));
+        self
+    }
+
     /// Adds shared state, which operations take as `State<T>`. There can be one state of each type.
     pub fn state<T: SharedState>(mut self, state: T) -> Self {
         if !self.states.insert(state) {
-            self.doubled_states.push(std::any::type_name::<T>());
+            let name = std::any::type_name::<T>();
+            self.problems
+                .push(format!("two states of type `{name}`: wrap one in a type of its own"));
         }
         self
     }
@@ -309,7 +318,7 @@ impl AdapterBuilder {
             instructions: self.instructions,
             operations: self.operations,
             states: Arc::new(self.states),
-            doubled_states: self.doubled_states,
+            problems: self.problems,
             profiles: self.profiles,
             store: self.store,
             audit_sinks: self.audit_sinks,

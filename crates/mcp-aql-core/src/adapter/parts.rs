@@ -17,7 +17,8 @@ pub struct Parts {
     pub instructions: Option<String>,
     pub(crate) operations: Vec<(OperationSpec, Handler)>,
     pub(crate) states: Arc<StateMap>,
-    pub(crate) doubled_states: Vec<&'static str>,
+    /// The problems that the builder found.
+    pub(crate) problems: Vec<String>,
     pub(crate) profiles: Vec<EndpointProfile>,
     /// The store; `None` selects a suitable one.
     pub(crate) store: Option<Arc<dyn Store>>,

@@ -5,6 +5,7 @@ mod answer;
 mod brief;
 mod example;
 mod further_query;
+mod json_schema;
 mod operations;
 mod protocol;
 mod protocol_types;

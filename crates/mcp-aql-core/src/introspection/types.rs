@@ -6,12 +6,13 @@ use std::sync::Arc;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::Value;
 
+use super::json_schema::adopt;
 use super::protocol_types::protocol_types;
 use super::type_details::{object_type, type_details};
 use crate::operation::{DataKey, Envelope};
 use crate::paging::DATA_MARK;
 use crate::shape::{Compiler, Kind, Members, Shape, Shapes, describe, type_name};
-use crate::spec::SchemaFn;
+use crate::spec::{ParameterSpec, ReturnsSpec, SchemaFn};
 
 /// Collects the types of all parameters and results from their JSON schemas, so that every type is
 /// described once (REQ-INT-16 to REQ-INT-18, REQ-INT-22).
@@ -43,6 +44,14 @@ impl TypeRegistry {
     /// Returns the schema of a parameter's type, and registers the types inside it.
     pub fn input(&mut self, schema: SchemaFn) -> Value {
         schema(&mut self.inputs).to_value()
+    }
+
+    /// Returns the schema of a parameter, and registers the types inside it.
+    pub(crate) fn parameter(&mut self, parameter: &ParameterSpec) -> Value {
+        match parameter.json_schema {
+            Some(schema) => adopt(schema, self.inputs.definitions_mut()),
+            None => self.input(parameter.schema),
+        }
     }
 
     /// Returns the schema of a result's type, and registers the types inside it.
@@ -115,11 +124,14 @@ impl TypeRegistry {
     /// (REQ-RSP-11, REQ-INT-14).
     pub(crate) fn returns(
         &mut self,
-        schema: SchemaFn,
+        returns: ReturnsSpec,
         key: DataKey,
         compiler: &mut Compiler,
     ) -> (Envelope, Members) {
-        let schema = self.output(schema);
+        let schema = match returns.json_schema() {
+            Some(schema) => adopt(schema, self.outputs.definitions_mut()),
+            None => self.output(returns.schema()),
+        };
         let shape = compiler.schema(&schema);
         self.forms_in(&shape, compiler);
         let shapes = std::mem::take(&mut self.known);

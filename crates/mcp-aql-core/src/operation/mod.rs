@@ -3,6 +3,7 @@
 mod arguments;
 mod composite;
 mod context;
+mod dynamic;
 mod execution;
 mod extensions;
 mod parameter;
@@ -18,6 +19,7 @@ pub use arguments::Call;
 pub use composite::{CompositeDescription, CompositeReader, CompositeValue};
 pub use composite::{CompositeSpec, CompositeTable, CompositeValues, Composites};
 pub use context::{CallScope, Context, ProgressSink};
+pub use dynamic::{DynamicOperation, DynamicParameter};
 pub use execution::ExecutionContext;
 pub use execution::{Advance, ExecutionCall, ExecutionSink};
 pub use extensions::Extensions;

@@ -41,6 +41,8 @@ pub struct ParameterSpec {
     pub deprecated: Option<Deprecation>,
     /// The type's JSON schema.
     pub schema: SchemaFn,
+    /// A schema that is known only at run time, instead of the type's.
+    pub(crate) json_schema: Option<&'static Value>,
     /// Whether the type itself accepts a value, which may be stricter than its schema.
     pub(crate) accepts: fn(&Value) -> bool,
 }
@@ -62,6 +64,7 @@ impl ParameterSpec {
             refuses_null: false,
             deprecated: None,
             schema: SchemaGenerator::subschema_for::<T>,
+            json_schema: None,
             accepts: accepts::<T>,
         }
     }
@@ -71,6 +74,13 @@ impl ParameterSpec {
         let mut spec = Self::required::<T>(name, description);
         spec.required = false;
         spec
+    }
+
+    /// Sets a schema that is known only at run time.
+    #[must_use]
+    pub(crate) const fn json_schema(mut self, schema: &'static Value) -> Self {
+        self.json_schema = Some(schema);
+        self
     }
 
     /// Sets the value if a call omits the parameter (REQ-RQ-09).

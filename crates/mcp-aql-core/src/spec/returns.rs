@@ -1,6 +1,7 @@
 //! The type of an operation's result.
 
 use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::Value;
 
 use super::schema::SchemaFn;
 
@@ -8,6 +9,8 @@ use super::schema::SchemaFn;
 #[derive(Debug, Clone, Copy)]
 pub struct ReturnsSpec {
     schema: SchemaFn,
+    /// A schema that is known only at run time, instead of the type's.
+    json_schema: Option<&'static Value>,
 }
 
 impl ReturnsSpec {
@@ -18,6 +21,16 @@ impl ReturnsSpec {
 
     /// The result is described by this schema and wrapped as [`DataKey`](super::DataKey) says.
     pub(crate) const fn of_data<T: JsonSchema>() -> Self {
-        Self { schema: SchemaGenerator::subschema_for::<T> }
+        Self { schema: SchemaGenerator::subschema_for::<T>, json_schema: None }
+    }
+
+    /// The result has this JSON schema, which is known only at run time.
+    pub(crate) const fn of_json_schema(schema: &'static Value) -> Self {
+        Self { json_schema: Some(schema), ..Self::of_data::<Value>() }
+    }
+
+    /// The schema that is known only at run time.
+    pub(crate) const fn json_schema(&self) -> Option<&'static Value> {
+        self.json_schema
     }
 }

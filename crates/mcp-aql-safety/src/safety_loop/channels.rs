@@ -119,7 +119,7 @@ async fn catch_panic<T>(work: impl Future<Output = T>) -> Option<T> {
 /// Starts a future, and spawns it as a task unless it completes immediately.
 async fn spawn_unless_ready(work: impl Future<Output = ()> + Send + 'static) {
     let mut work = Box::pin(work);
-    if futures_util::poll!(&mut work).is_pending() {
+    if mcp_aql_core::future::poll_once(&mut work).await.is_pending() {
         match tokio::runtime::Handle::try_current() {
             Ok(runtime) => drop(runtime.spawn(work)),
             Err(_) => work.await,

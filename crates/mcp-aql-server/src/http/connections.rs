@@ -201,14 +201,14 @@ mod tests {
         connections.room(4).await;
         let room = connections.room(3);
         tokio::pin!(room);
-        assert!(futures_util::poll!(&mut room).is_pending());
+        assert!(mcp_aql_core::future::poll_once(&mut room).await.is_pending());
         let closing = |slots: &[Arc<ConnectionSlot>]| -> Vec<_> {
             slots.iter().map(|slot| slot.close.is_cancelled()).collect()
         };
         assert_eq!(closing(&slots), [false, true, false]);
         // Busy state is counted once, however often it is polled.
         drop(busy);
-        assert!(futures_util::poll!(&mut room).is_pending());
+        assert!(mcp_aql_core::future::poll_once(&mut room).await.is_pending());
         assert_eq!(closing(&slots), [false, true, false]);
         drop(slots);
         room.await;

@@ -110,9 +110,8 @@ impl Lifecycle {
             let missing = meta.missing_members();
             if !missing.is_empty() {
                 let missing = missing.join(", ");
-                let message = format!(
-                    "request _meta is missing or has malformed required fields: {missing}"
-                );
+                let message =
+                    format!("request _meta is missing or has malformed required fields: {missing}");
                 return Err(RpcError::new(-32602, message));
             }
         }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
+use mcp_aql_core::future::poll_once;
 use mcp_aql_core::request::{Arguments, parse, too_large};
 use serde_json::value::RawValue;
 
@@ -36,8 +37,7 @@ async fn busy_poll<F: Future>(future: F, watched: Duration) -> F::Output {
     let mut future = std::pin::pin!(future);
     let begun = Instant::now();
     loop {
-        let polled = std::future::poll_fn(|context| Poll::Ready(future.as_mut().poll(context)));
-        if let Poll::Ready(output) = polled.await {
+        if let Poll::Ready(output) = poll_once(&mut future).await {
             return output;
         }
         if begun.elapsed() >= watched {

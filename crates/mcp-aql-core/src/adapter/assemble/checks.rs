@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_aql_protocol::{RESERVED_OPERATIONS, is_public_name, nearest_name};
+use mcp_aql_protocol::{RESERVED_OPERATIONS, SemanticCategory, is_public_name, nearest_name};
 
 use crate::adapter::{Parts, Settings};
 use crate::operation::{DataKey, OperationSpec, Parameter, RegisteredOperation};
@@ -18,9 +18,7 @@ pub(super) fn check_parts(parts: &Parts, settings: &Settings, problems: &mut Vec
     if parts.name.trim().is_empty() {
         problems.push("the adapter has no name: write `Adapter::builder(\"…\")`".to_owned());
     }
-    for state in &parts.doubled_states {
-        problems.push(format!("two states of type `{state}`: wrap one in a type of its own"));
-    }
+    problems.extend_from_slice(&parts.problems);
     if let Err(faults) = settings.limits.check() {
         problems.extend(faults.iter().map(ToString::to_string));
     }
@@ -83,6 +81,17 @@ pub(super) fn check_name(
         problems.push(format!("operation name `{name}` is reserved by the protocol"));
     } else if !names.insert(name) {
         problems.push(format!("two operations are called `{name}`: rename one"));
+    }
+    if let Some((verb, announced)) = SemanticCategory::of_verb(name)
+        && announced != spec.category
+        && spec.rationale.is_none()
+        && !built_in
+    {
+        problems.push(format!(
+            "operation `{name}` is {}, and its verb `{verb}` announces {}: choose another verb, or give a rationale",
+            spec.category.as_str(),
+            announced.as_str()
+        ));
     }
     if spec.description.trim().is_empty() {
         problems.push(format!("operation `{name}` has no description"));

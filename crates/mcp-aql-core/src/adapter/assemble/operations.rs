@@ -107,7 +107,7 @@ impl Operations {
         let mut composites = Composites::default();
         let key = &settings.cursor_key;
         let parameters = parameters(&spec, types, compiler, (&mut composites, key), problems);
-        let (envelope, mut info) = types.returns(spec.returns.schema(), spec.data_key, compiler);
+        let (envelope, mut info) = types.returns(spec.returns, spec.data_key, compiler);
         if spec.lifecycle.is_some() {
             info = returns_of_execution(&spec, &info, types, compiler, problems);
         }
@@ -203,8 +203,8 @@ fn returns_of_execution(
             spec.category.as_str()
         ));
     }
-    let schema = ReturnsSpec::of::<ExecutionState, Plain>().schema();
-    let (_, mut state) = types.returns(schema, DataKey::Bare, compiler);
+    let returns = ReturnsSpec::of::<ExecutionState, Plain>();
+    let (_, mut state) = types.returns(returns, DataKey::Bare, compiler);
     let name = own.text("name").unwrap_or("any");
     state.put("description", format!("As data; once completed, its result holds the {name}."));
     state

@@ -44,6 +44,8 @@ pub(super) fn parameters(
         let own = specs.iter().map(|own| parameter(spec.name, own, types, compiler, problems));
         parameters.extend(own);
     }
+    // The input of an operation that is known only at run time is a parameter with a JSON schema.
+    has_input |= parameters.iter().any(|it| &*it.name == "input" && it.spec.json_schema.is_some());
     if has_input != (spec.category == SemanticCategory::Update) {
         problems.push(if has_input {
             format!("operation `{}` takes `Update<…>` and is not UPDATE", spec.name)
@@ -63,7 +65,7 @@ fn parameter(
     compiler: &mut Compiler,
     problems: &mut Vec<String>,
 ) -> Parameter {
-    let schema = types.input(spec.schema);
+    let schema = types.parameter(spec);
     let mut shape = compiler.schema(&schema);
     compiler.constrain(&mut shape, spec.constraints);
     shape.sensitive = spec.sensitive;
