@@ -179,7 +179,7 @@ mod no_prelude {
     #[::mcp_aql::operation(category = "READ")]
     pub(crate) fn get_book(
         #[query(accept(preset))] fields: ::mcp_aql::Fields<Book>,
-    ) -> ::mcp_aql::query::Selected<Book> {
+    ) -> ::mcp_aql::query::SelectedFields<Book> {
         fields.of(Book {
             book_id: 1,
             r#type: ::std::convert::From::from("tea"),

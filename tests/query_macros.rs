@@ -192,7 +192,7 @@ fn list_by_backend(
 #[operation(category = "READ")]
 fn get_task(
     #[query(accept(preset))] fields: Fields<Task>,
-) -> Result<mcp_aql::query::Selected<Task>, OperationError> {
+) -> Result<mcp_aql::query::SelectedFields<Task>, OperationError> {
     let first = tasks().into_iter().next();
     first.map(|task| fields.of(task)).ok_or_else(|| OperationError::not_found("task", "a"))
 }

@@ -2,7 +2,7 @@
 
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::SqlRecord;
-use mcp_aql::query::{RelationshipGraph, Selected};
+use mcp_aql::query::{RelationshipGraph, SelectedFields};
 
 use crate::error::TaskError;
 use crate::export::{Export, Format};
@@ -42,7 +42,7 @@ impl Tasks {
         /// The task.
         task_id: String,
         fields: Fields<Task>,
-    ) -> Result<Selected<Task>, TaskError> {
+    ) -> Result<SelectedFields<Task>, TaskError> {
         Ok(fields.of(self.store.get(task_id).await?))
     }
 

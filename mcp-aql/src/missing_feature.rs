@@ -14,7 +14,7 @@ mod query {
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
-        message = "the feature `query` of `mcp-aql` is off, and this needs it",
+        message = "this needs the feature `query` of `mcp-aql`, which is off",
         label = "needs the feature `query`",
         note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"query\"] }}` in Cargo.toml, with the features that are there already"
     )]
@@ -50,7 +50,7 @@ mod limits {
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
-        message = "the feature `limits` of `mcp-aql` is off, and this needs it",
+        message = "this needs the feature `limits` of `mcp-aql`, which is off",
         label = "needs the feature `limits`",
         note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"limits\"] }}` in Cargo.toml, with the features that are there already"
     )]
@@ -97,7 +97,7 @@ mod safety {
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
-        message = "the feature `safety` of `mcp-aql` is off, and this needs it",
+        message = "this needs the feature `safety` of `mcp-aql`, which is off",
         label = "needs the feature `safety`",
         note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"safety\"] }}` in Cargo.toml, with the features that are there already"
     )]
@@ -153,7 +153,7 @@ mod http {
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
-        message = "the feature `http` of `mcp-aql` is off, and this needs it",
+        message = "this needs the feature `http` of `mcp-aql`, which is off",
         label = "needs the feature `http`",
         note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"http\"] }}` in Cargo.toml, with the features that are there already"
     )]
@@ -195,7 +195,7 @@ mod stdio {
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
-        message = "the feature `stdio` of `mcp-aql` is off, and this needs it",
+        message = "this needs the feature `stdio` of `mcp-aql`, which is off",
         label = "needs the feature `stdio`",
         note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"stdio\"] }}` in Cargo.toml, with the features that are there already"
     )]
@@ -228,7 +228,7 @@ mod cli {
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
-        message = "the feature `cli` of `mcp-aql` is off, and this needs it",
+        message = "this needs the feature `cli` of `mcp-aql`, which is off",
         label = "needs the feature `cli`",
         note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"cli\"] }}` in Cargo.toml, with the features that are there already"
     )]

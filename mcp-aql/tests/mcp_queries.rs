@@ -7,7 +7,7 @@
 )]
 
 use mcp_aql::prelude::*;
-use mcp_aql::query::Selected;
+use mcp_aql::query::SelectedFields;
 use rmcp::model::CallToolRequestParams;
 use rmcp::service::RunningService;
 use rmcp::{RoleClient, ServiceExt as _};
@@ -63,7 +63,7 @@ impl Shelf {
         /// Its number on the shelf.
         book_id: u32,
         fields: Fields<Book>,
-    ) -> Result<Selected<Book>, OperationError> {
+    ) -> Result<SelectedFields<Book>, OperationError> {
         let book = self.0.iter().find(|book| book.book_id == book_id).cloned();
         book.map(|book| fields.of(book)).ok_or_else(|| OperationError::not_found("book", book_id))
     }

@@ -2,7 +2,7 @@
 //! share, so that each case contains little more than its error.
 
 use mcp_aql::query::ComputedFields;
-use mcp_aql::query::Identified;
+use mcp_aql::query::IdentifiedResource;
 use mcp_aql::table::Operation;
 use mcp_aql::{Operations, Resource, UpdateInput};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub fn register<O: Operation>(_: O) {}
 pub fn register_all<O: Operations>(_: O) {}
 
 /// A stand-in for an operation that lists resources.
-pub fn identified<T: Identified>() {}
+pub fn identified<T: IdentifiedResource>() {}
 
 /// A stand-in for a resource's model, which reads computed fields.
 pub fn computed<T: ComputedFields>() {}

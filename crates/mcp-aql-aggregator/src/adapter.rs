@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use mcp_aql::prelude::*;
 use mcp_aql::query::plan::{Filter, Test};
-use mcp_aql::query::{Capabilities, Scalar, Selected};
+use mcp_aql::query::{Capabilities, Scalar, SelectedFields};
 use mcp_aql::{Adapter, ErrorCode, Severity};
 use serde::Serialize;
 
@@ -157,7 +157,7 @@ impl Servers {
         #[param(min_length = 1, max_length = 200)]
         name: String,
         fields: Fields<ServerState>,
-    ) -> Result<Selected<ServerState>, OperationError> {
+    ) -> Result<SelectedFields<ServerState>, OperationError> {
         let mut servers = self.aggregator.servers().into_iter();
         let server = servers.find(|server| server.name == name);
         server

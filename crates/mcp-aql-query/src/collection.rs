@@ -16,7 +16,7 @@ use super::memory::{self, Row};
 use super::options::QueryOptions;
 use super::plan::Plan;
 use super::read::{QuerySurface, read_plan};
-use super::resource::{Identified, Resource};
+use super::resource::{IdentifiedResource, Resource};
 use super::value::Scalar;
 
 /// A query of a collection of `T`: text search, filter, sort, fields, aggregates, page.
@@ -96,7 +96,7 @@ impl<T: Resource> CollectionQuery<T> {
         key: &CursorKey,
     ) -> Result<Self, OperationError>
     where
-        T: Identified,
+        T: IdentifiedResource,
     {
         super::read::read_map::<Self>(options, params, key)
     }
@@ -266,7 +266,7 @@ fn shorten(value: &mut Value) {
     }
 }
 
-impl<T: Identified> QueryArgument for CollectionQuery<T> {
+impl<T: IdentifiedResource> QueryArgument for CollectionQuery<T> {
     fn table(options: &QueryOptions) -> QueryTable {
         description::collection(&QuerySurface::new(T::model().table(), options, &options.backend()))
     }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::entry::{QueryParameter, QueryTable};
 use super::example;
 use super::field_info::FieldInfo;
-use super::options::{Control, QueryOptions, TextControl};
+use super::options::{QueryControl, QueryOptions, TextSearch};
 use super::read::{QuerySurface, noun, operators, preset_names};
 use super::value::ValueKind;
 
@@ -55,15 +55,15 @@ pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
     let mut table = QueryTable { problems: surface.problems(), ..QueryTable::default() };
     let mut missing = Vec::new();
     match surface.text() {
-        TextControl::None => missing.push("query"),
+        TextSearch::None => missing.push("query"),
         text_control => {
             table.parameters.push(QueryParameter {
-                required: text_control == TextControl::Required,
+                required: text_control == TextSearch::Required,
                 ..query_parameter(surface)
             });
         }
     }
-    if surface.has(Control::Filter) {
+    if surface.has(QueryControl::Filter) {
         table.parameters.push(QueryParameter {
             type_name: Some(format!("{name}Filter")),
             ..optional("filter", open_object(), filter_description(surface))
@@ -72,18 +72,18 @@ pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
     } else {
         missing.push("filter");
     }
-    if surface.has(Control::Sort) {
+    if surface.has(QueryControl::Sort) {
         sort(surface, &mut table);
     } else {
         missing.push("sort");
     }
-    if surface.has(Control::Fields) {
-        let default = if surface.text() == TextControl::Required { "minimal" } else { "standard" };
+    if surface.has(QueryControl::Fields) {
+        let default = if surface.text() == TextSearch::Required { "minimal" } else { "standard" };
         select(surface, default, &mut table);
     } else {
         missing.push("fields");
     }
-    if surface.has(Control::Aggregate) {
+    if surface.has(QueryControl::Aggregate) {
         aggregate(surface, &mut table);
     } else {
         missing.push("aggregate");
@@ -203,9 +203,9 @@ fn sort(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     let usual = keys.collect::<Vec<_>>().join(", ");
     let usual = if usual.is_empty() { "by identifier".to_owned() } else { usual };
     let default = match surface.text() {
-        TextControl::None => usual,
-        TextControl::Optional => format!("{usual}; by relevance with 'query'"),
-        TextControl::Required => "by relevance".to_owned(),
+        TextSearch::None => usual,
+        TextSearch::Optional => format!("{usual}; by relevance with 'query'"),
+        TextSearch::Required => "by relevance".to_owned(),
     };
     let mut shape = either(open_object(), array_of(open_object()));
     let mut short = "";

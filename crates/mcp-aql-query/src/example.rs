@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::field_info::FieldInfo;
-use super::options::{Control, TextControl};
+use super::options::{QueryControl, TextSearch};
 use super::read::QuerySurface;
 use super::value::ValueKind;
 
@@ -12,7 +12,7 @@ pub(super) fn of(surface: &QuerySurface<'_>) -> Option<String> {
     let table = surface.table;
     let mut params = Vec::new();
     let mut add = |name: &str, value: &Value| params.push(format!("\"{name}\":{value}"));
-    if surface.text() != TextControl::None {
+    if surface.text() != TextSearch::None {
         add("query", &json!("some words"));
     }
     let filters = table.fields.iter().filter(|field| surface.filters(field));
@@ -29,11 +29,11 @@ pub(super) fn of(surface: &QuerySurface<'_>) -> Option<String> {
     if let Some(path) = surface.paths(|field| surface.sorts(field) && !field.computed).last() {
         add("sort", &json!({ "field": path, "order": "desc" }));
     }
-    if surface.has(Control::Fields) {
+    if surface.has(QueryControl::Fields) {
         add("fields", &json!("minimal"));
     }
     let group = table.fields.iter().find(|field| field.group && surface.selects(&field.path));
-    if let Some(group) = group.filter(|_| surface.has(Control::Aggregate)) {
+    if let Some(group) = group.filter(|_| surface.has(QueryControl::Aggregate)) {
         let label = format!("by_{}", group.path.replace('.', "_"));
         add("aggregate", &json!({ label: { "group_by": group.path, "count": true } }));
         add("include_items", &json!(true));

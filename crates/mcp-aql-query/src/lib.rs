@@ -57,15 +57,15 @@ pub use {
     field_info::FieldInfo,
     memory::Row,
     model::{Members, Model, Table},
-    options::{Control, QueryOptions, TextControl},
+    options::{QueryControl, QueryOptions, TextSearch},
     relationships::{
-        Direction, Edge, EdgesAt, Element, GraphEdge, GraphNode, GraphSections, RelationshipGraph,
-        RelationshipQuery, RelationshipRecord, RelationshipSource, Side,
+        Direction, Edge, EdgeDirection, EdgeRequest, Element, GraphEdge, GraphNode, GraphSections,
+        RelationshipGraph, RelationshipQuery, RelationshipRecord, RelationshipSource,
     },
-    resource::{ComputedFields, Identified, Resource},
-    resource_spec::{DefaultSort, FieldSpec, Preset, RelationshipType, ResourceSpec},
-    single::{Fields, Selected},
-    text::{Term, TextQuery, fold},
+    resource::{ComputedFields, IdentifiedResource, Resource},
+    resource_spec::{DefaultSort, FieldPreset, FieldSpec, RelationshipType, ResourceSpec},
+    single::{Fields, SelectedFields},
+    text::{SearchTerm, TextQuery, fold_text},
     value::{Scalar, ValueKind},
 };
 

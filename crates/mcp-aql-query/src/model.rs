@@ -7,7 +7,7 @@ use mcp_aql_core::shape::{Kind, Rest, Shape, Shapes};
 
 use super::columns::Column;
 use super::field_info::FieldInfo;
-use super::resource_spec::{DefaultSort, Preset, RelationshipType};
+use super::resource_spec::{DefaultSort, FieldPreset, RelationshipType};
 use super::value::ValueKind;
 
 /// A resource's table with the columns of its rows.
@@ -40,7 +40,7 @@ pub struct Table {
     pub(crate) fields: Vec<FieldInfo>,
     pub(super) by_path: HashMap<String, usize>,
     pub(crate) id: Option<usize>,
-    pub(crate) presets: Vec<Preset>,
+    pub(crate) presets: Vec<FieldPreset>,
     pub(crate) default_sort: Vec<DefaultSort>,
     pub(crate) relationships: &'static [RelationshipType],
     /// The members of the JSON form, as far as the schema describes them.

@@ -13,7 +13,7 @@ use super::capabilities::Capabilities;
 )]
 pub struct QueryOptions {
     /// Whether the parameter `query` exists.
-    pub text: TextControl,
+    pub text: TextSearch,
     /// Whether `limit` and `offset` are also accepted (REQ-PAG-11).
     pub offset: bool,
     /// Whether `page` and `page_size` are also accepted (REQ-PAG-11).
@@ -29,7 +29,7 @@ pub struct QueryOptions {
     /// Whether pages report the number of matching rows.
     pub count: bool,
     /// Controls that the operation does not support.
-    pub without: &'static [Control],
+    pub without: &'static [QueryControl],
     /// The capabilities of the backend; all by default.
     pub capabilities: Option<fn() -> Capabilities>,
     /// The maximum depth of a relationship query.
@@ -39,7 +39,7 @@ pub struct QueryOptions {
 /// Whether a collection query has the parameter `query`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TextControl {
+pub enum TextSearch {
     /// No.
     None,
     /// The parameter is optional.
@@ -51,7 +51,7 @@ pub enum TextControl {
 /// A control of a collection query that can be disabled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Control {
+pub enum QueryControl {
     /// `filter`.
     Filter,
     /// `sort`.
@@ -66,7 +66,7 @@ impl QueryOptions {
     /// The defaults: all controls except `query`, pages of 20 and at most 100 rows.
     pub const fn new() -> Self {
         Self {
-            text: TextControl::None,
+            text: TextSearch::None,
             offset: false,
             page: false,
             preset: false,
@@ -82,7 +82,7 @@ impl QueryOptions {
 
     /// Sets whether the parameter `query` exists.
     #[must_use]
-    pub const fn text(mut self, text: TextControl) -> Self {
+    pub const fn text(mut self, text: TextSearch) -> Self {
         self.text = text;
         self
     }
@@ -138,7 +138,7 @@ impl QueryOptions {
 
     /// Sets the controls that the operation does not support.
     #[must_use]
-    pub const fn without(mut self, controls: &'static [Control]) -> Self {
+    pub const fn without(mut self, controls: &'static [QueryControl]) -> Self {
         self.without = controls;
         self
     }

@@ -27,7 +27,7 @@ pub trait Resource: JsonSchema + Send + Sync + Sized + 'static {
     label = "has no identifier",
     note = "derive `Resource` on `{Self}`, with `#[resource(id)]` above the field that is never the same twice"
 )]
-pub trait Identified: Resource {}
+pub trait IdentifiedResource: Resource {}
 
 /// Computed fields of a resource, implemented by `#[computed_fields]` on an impl block.
 #[diagnostic::on_unimplemented(

@@ -10,7 +10,7 @@ use super::columns::{Access, Column, Expand};
 pub struct ResourceSpec<T: 'static> {
     pub(crate) fields: &'static [FieldSpec<T>],
     pub(crate) computed: &'static [FieldSpec<T>],
-    pub(crate) presets: &'static [Preset],
+    pub(crate) presets: &'static [FieldPreset],
     pub(crate) default_sort: &'static [DefaultSort],
     pub(crate) relationships: &'static [RelationshipType],
 }
@@ -38,7 +38,7 @@ pub struct FieldSpec<T: 'static> {
 
 /// A named selection of fields (REQ-FLD-02).
 #[derive(Debug, Clone, Copy)]
-pub struct Preset {
+pub struct FieldPreset {
     pub(crate) name: &'static str,
     pub(crate) paths: &'static [&'static str],
 }
@@ -74,7 +74,7 @@ impl<T> ResourceSpec<T> {
 
     /// Adds named selections of fields.
     #[must_use]
-    pub const fn presets(mut self, presets: &'static [Preset]) -> Self {
+    pub const fn presets(mut self, presets: &'static [FieldPreset]) -> Self {
         self.presets = presets;
         self
     }
@@ -183,7 +183,7 @@ impl<T> FieldSpec<T> {
     }
 }
 
-impl Preset {
+impl FieldPreset {
     /// Creates a preset of these paths.
     pub const fn new(name: &'static str, paths: &'static [&'static str]) -> Self {
         Self { name, paths }

@@ -21,7 +21,7 @@ use crate::collection::view_of;
 ///
 /// ```
 /// use mcp_aql::prelude::*;
-/// use mcp_aql::query::Selected;
+/// use mcp_aql::query::SelectedFields;
 /// # use serde::Serialize;
 ///
 /// /// A book on the shelf.
@@ -40,7 +40,7 @@ use crate::collection::view_of;
 ///     /// Its number on the shelf.
 ///     book_id: u32,
 ///     fields: Fields<Book>,
-/// ) -> Selected<Book> {
+/// ) -> SelectedFields<Book> {
 ///     fields.of(Book { book_id, title: "Emma".to_owned() })
 /// }
 /// # fn main() -> mcp_aql::Result<()> {
@@ -66,8 +66,8 @@ impl<T> Clone for Fields<T> {
 
 impl<T: Resource> Fields<T> {
     /// Wraps the resource for serialization with the selected fields.
-    pub fn of(&self, resource: T) -> Selected<T> {
-        Selected { resource, view: view_of(Arc::clone(&self.selection)) }
+    pub fn of(&self, resource: T) -> SelectedFields<T> {
+        SelectedFields { resource, view: view_of(Arc::clone(&self.selection)) }
     }
 
     /// The selected fields, to load only those.
@@ -96,25 +96,25 @@ impl<T: Resource> QueryArgument for Fields<T> {
 /// A resource with selected fields: [`Fields::of`]. Introspection describes it as the resource
 /// itself.
 #[derive(Debug, Clone)]
-pub struct Selected<T> {
+pub struct SelectedFields<T> {
     resource: T,
     view: View<T>,
 }
 
-impl<T> Selected<T> {
+impl<T> SelectedFields<T> {
     /// Returns the whole resource.
     pub fn into_inner(self) -> T {
         self.resource
     }
 }
 
-impl<T: Serialize> Serialize for Selected<T> {
+impl<T: Serialize> Serialize for SelectedFields<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         DisplayedRow { row: &self.resource, view: Some(&self.view) }.serialize(serializer)
     }
 }
 
-impl<T: JsonSchema> JsonSchema for Selected<T> {
+impl<T: JsonSchema> JsonSchema for SelectedFields<T> {
     fn inline_schema() -> bool {
         T::inline_schema()
     }

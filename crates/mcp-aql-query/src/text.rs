@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation as _;
 /// match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextQuery {
-    pub(crate) terms: Vec<Term>,
+    pub(crate) terms: Vec<SearchTerm>,
     /// The caller's original text.
     written: String,
     /// Whether the text is passed to a search engine as it was written.
@@ -24,7 +24,7 @@ const MAX_REPORTED_CHARS: usize = 100;
 
 /// A word or a phrase.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Term {
+pub struct SearchTerm {
     /// The folded words, each preceded by a space.
     pub(crate) start: String,
     /// The folded words, each preceded by a space, with a trailing space.
@@ -35,8 +35,8 @@ pub struct Term {
     pub(crate) phrase: bool,
 }
 
-impl Term {
-    /// The folded words as they occur in a text folded by [`fold`]: ` write the report `.
+impl SearchTerm {
+    /// The folded words as they occur in a text folded by [`fold_text`]: ` write the report `.
     pub fn whole(&self) -> &str {
         &self.whole
     }
@@ -71,11 +71,11 @@ impl TextQuery {
     /// Parses a search text: words, and phrases in double quotes. Returns `None` if it contains no
     /// word.
     pub fn read(query: &str) -> Option<Self> {
-        let mut terms: Vec<Term> = Vec::new();
+        let mut terms: Vec<SearchTerm> = Vec::new();
         let mut add = |words: &str, phrase: bool| {
             let start = words.trim_end().to_owned();
             let count = u32::try_from(words.split_ascii_whitespace().count()).unwrap_or(u32::MAX);
-            let term = Term { whole: format!("{start} "), start, weight: 2 * count, phrase };
+            let term = SearchTerm { whole: format!("{start} "), start, weight: 2 * count, phrase };
             if count > 0 && !terms.contains(&term) {
                 terms.push(term);
             }
@@ -83,7 +83,7 @@ impl TextQuery {
         let parts: Vec<_> = query.split('"').collect();
         let last = parts.len().saturating_sub(1);
         for (index, part) in parts.into_iter().enumerate() {
-            let folded = fold(part);
+            let folded = fold_text(part);
             // An unclosed quote is ignored.
             if index % 2 == 1 && index < last {
                 add(&folded, true);
@@ -111,7 +111,7 @@ impl TextQuery {
     /// The terms as the reply reports them.
     pub(crate) fn reported(&self) -> Vec<String> {
         if !self.is_free {
-            return self.terms.iter().map(Term::shown).collect();
+            return self.terms.iter().map(SearchTerm::shown).collect();
         }
         let mut reported: String = self.written.chars().take(MAX_REPORTED_CHARS).collect();
         if reported.len() < self.written.len() {
@@ -126,7 +126,7 @@ impl TextQuery {
     }
 
     /// The search terms.
-    pub fn terms(&self) -> &[Term] {
+    pub fn terms(&self) -> &[SearchTerm] {
         &self.terms
     }
 
@@ -150,9 +150,9 @@ impl TextQuery {
 /// Store it in a column beside the text to let a database search it.
 ///
 /// ```
-/// assert_eq!(mcp_aql::query::fold("Über die  Straße!"), " uber die strasse ");
+/// assert_eq!(mcp_aql::query::fold_text("Über die  Straße!"), " uber die strasse ");
 /// ```
-pub fn fold(text: &str) -> String {
+pub fn fold_text(text: &str) -> String {
     let mut folded = String::with_capacity(text.len() + 2);
     if text.is_ascii() {
         add_words(text, &mut folded);
@@ -209,7 +209,7 @@ mod tests {
             ("a'\u{17b6}a", " a \u{17b6} a "),
             ("l'été d’or", " l ete d or "),
         ] {
-            assert_eq!(fold(text), folded, "{text}");
+            assert_eq!(fold_text(text), folded, "{text}");
         }
     }
 
@@ -218,7 +218,7 @@ mod tests {
         // REQ-COL-09
         let shown = |query| {
             let query = TextQuery::read(query)?;
-            Some(query.terms.iter().map(Term::shown).collect::<Vec<_>>().join(" | "))
+            Some(query.terms.iter().map(SearchTerm::shown).collect::<Vec<_>>().join(" | "))
         };
         assert_eq!(shown("Report  INVOICE report").as_deref(), Some("report | invoice"));
         assert_eq!(shown("a \"Write the\" b").as_deref(), Some("a | \"write the\" | b"));
@@ -231,7 +231,8 @@ mod tests {
     #[test]
     fn a_free_text_is_not_taken_apart() {
         let free = |text| TextQuery::free(text, 2);
-        let shown = |query: &TextQuery| query.terms.iter().map(Term::shown).collect::<Vec<_>>();
+        let shown =
+            |query: &TextQuery| query.terms.iter().map(SearchTerm::shown).collect::<Vec<_>>();
         let query = free("\"How do I\" pin it?").unwrap();
         assert_eq!(
             (query.reported(), shown(&query)),
@@ -246,7 +247,8 @@ mod tests {
 
     #[test]
     fn whole_words_count_more_than_beginnings() {
-        let score = |query: &str, text: &str| TextQuery::read(query).unwrap().score(&fold(text));
+        let score =
+            |query: &str, text: &str| TextQuery::read(query).unwrap().score(&fold_text(text));
         assert_eq!(score("report", "The report."), 2);
         assert_eq!(score("report", "All reports"), 1);
         assert_eq!(score("port", "All reports"), 0);
@@ -259,15 +261,15 @@ mod tests {
     proptest! {
         #[test]
         fn folding_twice_changes_nothing(text in "[ -~À-žΑ-ωА-яא-ת가-갲一-丣ぁ-ん]{0,40}") {
-            let folded = fold(&text);
-            prop_assert_eq!(fold(&folded), folded);
+            let folded = fold_text(&text);
+            prop_assert_eq!(fold_text(&folded), folded);
         }
 
         #[test]
         fn ascii_is_folded_as_everything_else(text in "[ -~]{0,40}") {
-            let mut slow = fold(&format!("{text} é"));
+            let mut slow = fold_text(&format!("{text} é"));
             slow.truncate(slow.len() - 3);
-            let mut fast = fold(&text);
+            let mut fast = fold_text(&text);
             fast.pop();
             prop_assert_eq!(slow.trim_end(), fast);
         }

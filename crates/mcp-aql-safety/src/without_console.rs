@@ -17,7 +17,7 @@ pub async fn start_console(_: &Arc<SafetyCore>) -> Result<Option<Console>> {
 
 /// The bound of the stand-in. No type implements it.
 #[diagnostic::on_unimplemented(
-    message = "the feature `console` of `mcp-aql` is off, and this needs it",
+    message = "this needs the feature `console` of `mcp-aql`, which is off",
     label = "needs the feature `console`",
     note = "write `mcp-aql = {{ version = \"0.1.0\", features = [\"console\"] }}` in Cargo.toml, with the features that are there already"
 )]

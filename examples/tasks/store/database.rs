@@ -47,7 +47,7 @@ fn searchable(connection: &Connection) -> Result<(), TaskError> {
     connection.execute_batch(
         "
     ALTER TABLE task DROP COLUMN searched;
-    -- As `mcp_aql::query::fold` writes them.
+    -- As `mcp_aql::query::fold_text` writes them.
     ALTER TABLE task ADD COLUMN title_words TEXT NOT NULL DEFAULT '';
     ALTER TABLE task ADD COLUMN description_words TEXT;
     ALTER TABLE task ADD COLUMN tags_words TEXT NOT NULL DEFAULT '';

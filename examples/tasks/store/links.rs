@@ -1,6 +1,6 @@
 //! The links between tasks. Each function runs inside its caller's transaction.
 
-use mcp_aql::query::{Edge, EdgesAt, Element, Side};
+use mcp_aql::query::{Edge, EdgeDirection, EdgeRequest, Element};
 use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, params, params_from_iter};
 use serde_json::json;
@@ -59,12 +59,15 @@ pub(super) fn check(connection: &Connection, element: &Element) -> Result<(), Ta
 }
 
 /// Returns the links at the given elements.
-pub(super) fn at(connection: &Connection, asked: &EdgeRequest) -> Result<Vec<Edge>, TaskError> {
+pub(super) fn at(
+    connection: &Connection,
+    asked: &OwnedEdgeRequest,
+) -> Result<Vec<Edge>, TaskError> {
     let numbers = asked.nodes.iter().filter_map(|node| number_of(&node.element_name));
     let numbers: Vec<_> = numbers.map(Value::from).collect();
     let (near, far) = match asked.side {
-        Side::Outgoing => ("source", "target"),
-        Side::Incoming => ("target", "source"),
+        EdgeDirection::Outgoing => ("source", "target"),
+        EdgeDirection::Incoming => ("target", "source"),
     };
     let places = vec!["?"; numbers.len()].join(", ");
     let mut select = connection.prepare_cached(&format!(
@@ -83,15 +86,15 @@ pub(super) fn at(connection: &Connection, asked: &EdgeRequest) -> Result<Vec<Edg
 }
 
 /// An owned copy of an edge request, which can be sent to another thread.
-pub(super) struct EdgeRequest {
+pub(super) struct OwnedEdgeRequest {
     nodes: Vec<Element>,
-    side: Side,
+    side: EdgeDirection,
     relationship: Option<String>,
     limit: usize,
 }
 
-impl From<EdgesAt<'_>> for EdgeRequest {
-    fn from(at: EdgesAt<'_>) -> Self {
+impl From<EdgeRequest<'_>> for OwnedEdgeRequest {
+    fn from(at: EdgeRequest<'_>) -> Self {
         Self {
             nodes: at.nodes.to_vec(),
             side: at.side,

@@ -21,12 +21,12 @@ mod writer;
 use std::path::PathBuf;
 
 use mcp_aql::query::sql::SqlRecord;
-use mcp_aql::query::{CollectionQuery, CursorKey, Edge, EdgesAt, Element, RelationshipSource};
+use mcp_aql::query::{CollectionQuery, CursorKey, Edge, EdgeRequest, Element, RelationshipSource};
 use mcp_aql::{OperationError, Page};
 
 use crate::error::TaskError;
 use crate::model::{Link, NewTask, Task};
-use links::EdgeRequest;
+use links::OwnedEdgeRequest;
 pub(crate) use query::capabilities;
 use readers::Readers;
 use writer::Writer;
@@ -119,8 +119,8 @@ impl TaskStore {
 impl RelationshipSource for TaskStore {
     type Error = TaskError;
 
-    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, TaskError> {
-        let asked = EdgeRequest::from(at);
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, TaskError> {
+        let asked = OwnedEdgeRequest::from(at);
         self.readers.read(move |connection| links::at(connection, &asked)).await
     }
 

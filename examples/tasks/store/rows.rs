@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, SubsecRound as _, Utc};
 use mcp_aql::OperationError;
-use mcp_aql::query::fold;
+use mcp_aql::query::fold_text;
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, named_params};
 use serde::de::DeserializeOwned;
@@ -157,9 +157,9 @@ pub(super) struct Words {
 impl Words {
     pub(super) fn of(task: &Task) -> Self {
         Self {
-            title: fold(&task.title),
-            description: task.description.as_deref().map(fold),
-            tags: task.tags.iter().map(|tag| fold(tag)).collect(),
+            title: fold_text(&task.title),
+            description: task.description.as_deref().map(fold_text),
+            tags: task.tags.iter().map(|tag| fold_text(tag)).collect(),
         }
     }
 }

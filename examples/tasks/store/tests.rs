@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use mcp_aql::query::sql::SqlRecord;
-use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextControl};
+use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextSearch};
 use mcp_aql::{ErrorCode, IfMatch, Page, Update};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
@@ -47,7 +47,7 @@ fn merge(input: Value) -> impl FnOnce(&mut Task) -> Result<(), mcp_aql::Operatio
 /// Runs a query with these parameters.
 async fn list(store: &TaskStore, params: Value) -> Page<SqlRecord<Task>> {
     let key = CursorKey::new([7; 16]);
-    let options = QueryOptions::new().text(TextControl::Optional).max_page_size(1_000);
+    let options = QueryOptions::new().text(TextSearch::Optional).max_page_size(1_000);
     let Value::Object(params) = params else { panic!("{params}") };
     let query = CollectionQuery::parse(&options, params, &key).unwrap();
     store.list(query).await.unwrap()

@@ -254,20 +254,20 @@ fn order(left: &Value, right: &Value, keys: &[Key]) -> Ordering {
 
 /// A word or a phrase of a search.
 #[derive(PartialEq)]
-struct Term {
+struct SearchTerm {
     words: Vec<String>,
     quoted: bool,
 }
 
 /// The words and phrases of a query, each once, in lower case.
-fn terms(query: &str) -> Vec<Term> {
+fn terms(query: &str) -> Vec<SearchTerm> {
     let mut terms = Vec::new();
     for (place, part) in query.split('"').enumerate() {
         let quoted = place % 2 == 1;
         let found = words(part);
         let found =
             if quoted { vec![found] } else { found.into_iter().map(|word| vec![word]).collect() };
-        for term in found.into_iter().map(|words| Term { words, quoted }) {
+        for term in found.into_iter().map(|words| SearchTerm { words, quoted }) {
             if !term.words.is_empty() && !terms.contains(&term) {
                 terms.push(term);
             }
@@ -286,7 +286,7 @@ fn words(text: &str) -> Vec<String> {
 pub(crate) fn score(row: &Value, query: &str) -> u64 {
     let terms = terms(query);
     let of_field = |texts: &[Vec<String>]| {
-        let of_term = |Term { words, quoted }: &Term| {
+        let of_term = |SearchTerm { words, quoted }: &SearchTerm| {
             let stands = |text: &Vec<String>| text.windows(words.len()).any(|part| part == words);
             if texts.iter().any(stands) {
                 return 2 * words.len() as u64;

@@ -6,7 +6,7 @@ use syn::LitStr;
 
 use super::model::OperationModel;
 use super::query;
-use super::query_attr::{QueryKind, TextControl};
+use super::query_attr::{QueryKind, TextSearch};
 use crate::parameter::literal;
 use crate::support::json::{Json, Value};
 use crate::support::names;
@@ -85,7 +85,7 @@ fn nothing_is_missing(
     // A misspelt name is reported as such, and not as missing too.
     let required: Vec<_> = operation.parameters().filter(|it| it.is_required()).collect();
     let searches =
-        operation.queries().any(|it| it.text(&operation.name.text) == TextControl::Required);
+        operation.queries().any(|it| it.text(&operation.name.text) == TextSearch::Required);
     let text = searches.then_some("query");
     let relates = operation.queries().any(|it| it.kind == QueryKind::Relationship);
     let ends = ["root", "direction"].into_iter().filter(move |_| relates);

@@ -8,7 +8,7 @@ use quote::quote;
 use syn::spanned::Spanned as _;
 use syn::{PatType, Type};
 
-use super::query_attr::{QueryKind, QueryOptions, TextControl};
+use super::query_attr::{QueryKind, QueryOptions, TextSearch};
 use crate::support::options::is_called;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::{self, Integer, Kind, inside, last_segment};
@@ -72,12 +72,12 @@ impl<'a> Query<'a> {
     }
 
     /// Returns whether a call has a search text. An operation called `search_…` requires one by default.
-    pub(crate) fn text(&self, operation: &str) -> TextControl {
+    pub(crate) fn text(&self, operation: &str) -> TextSearch {
         match &self.options.text {
-            _ if self.kind != QueryKind::Collection => TextControl::None,
+            _ if self.kind != QueryKind::Collection => TextSearch::None,
             Some(text) => **text,
-            None if operation.starts_with("search_") => TextControl::Required,
-            None => TextControl::None,
+            None if operation.starts_with("search_") => TextSearch::Required,
+            None => TextSearch::None,
         }
     }
 
@@ -92,7 +92,7 @@ impl<'a> Query<'a> {
         let has = |name| !self.options.without.iter().any(|it| it == name);
         let offered: &[(&'static str, bool)] = match self.kind {
             QueryKind::Collection => &[
-                ("query", self.text(operation) != TextControl::None),
+                ("query", self.text(operation) != TextSearch::None),
                 ("filter", has("filter")),
                 ("sort", has("sort")),
                 ("order", accepts("order")),

@@ -18,7 +18,7 @@ use crate::support::{fault, names};
 /// The options of `#[query(…)]`.
 #[derive(Default)]
 pub(super) struct QueryOptions {
-    pub(super) text: Option<SpannedValue<TextControl>>,
+    pub(super) text: Option<SpannedValue<TextSearch>>,
     pub(super) accept: Vec<Ident>,
     pub(super) without: Vec<Ident>,
     page_size: Option<SpannedValue<Length>>,
@@ -30,7 +30,7 @@ pub(super) struct QueryOptions {
 
 /// Whether calls have a search text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TextControl {
+pub(crate) enum TextSearch {
     None,
     Optional,
     Required,
@@ -143,7 +143,7 @@ const CONTROLS: Grammar = Grammar {
     },
 };
 
-impl FromMeta for TextControl {
+impl FromMeta for TextSearch {
     fn from_meta(meta: &Meta) -> darling::Result<Self> {
         let text = Text::from_meta(meta)?.0;
         Ok(match text.as_str() {
@@ -259,23 +259,23 @@ impl QueryOptions {
         }
     }
 
-    pub(super) fn tokens(&self, text: TextControl, query: &TokenStream) -> TokenStream {
+    pub(super) fn tokens(&self, text: TextSearch, query: &TokenStream) -> TokenStream {
         let text = match text {
-            TextControl::None => None,
-            TextControl::Optional => Some(format_ident!("Optional")),
-            TextControl::Required => Some(format_ident!("Required")),
+            TextSearch::None => None,
+            TextSearch::Optional => Some(format_ident!("Optional")),
+            TextSearch::Required => Some(format_ident!("Required")),
         };
-        let text = text.map(|text| quote!(.text(#query::TextControl::#text)));
+        let text = text.map(|text| quote!(.text(#query::TextSearch::#text)));
         let accept = self.accept.iter().map(|name| format_ident!("accept_{name}"));
         let page_size = self.page_size.as_ref().map(|it| it.0).map(|it| quote!(.page_size(#it)));
         let max_page_size =
             self.max_page_size.as_ref().map(|it| it.0).map(|it| quote!(.max_page_size(#it)));
         let max_depth = self.max_depth.as_ref().map(|it| it.0).map(|it| quote!(.max_depth(#it)));
         let controls = self.without.iter().map(|name| match name.to_string().as_str() {
-            "filter" => quote!(#query::Control::Filter),
-            "sort" => quote!(#query::Control::Sort),
-            "fields" => quote!(#query::Control::Fields),
-            _ => quote!(#query::Control::Aggregate),
+            "filter" => quote!(#query::QueryControl::Filter),
+            "sort" => quote!(#query::QueryControl::Sort),
+            "fields" => quote!(#query::QueryControl::Fields),
+            _ => quote!(#query::QueryControl::Aggregate),
         });
         let without = (!self.without.is_empty()).then(|| quote!(.without(&[#(#controls),*])));
         let without_count = self.without_count.then(|| quote!(.without_count()));

@@ -4,7 +4,7 @@ use darling::error::Accumulator;
 use mcp_aql_protocol::SemanticCategory;
 
 use super::model::OperationModel;
-use super::query_attr::{QueryKind, TextControl};
+use super::query_attr::{QueryKind, TextSearch};
 use crate::support::{fault, feature};
 
 /// Checks every rule of query arguments.
@@ -92,7 +92,7 @@ fn searches_have_text(operation: &OperationModel<'_>, errors: &mut Accumulator) 
     if !name.starts_with("search_") {
         return;
     }
-    for query in operation.queries().filter(|query| query.text(name) == TextControl::None) {
+    for query in operation.queries().filter(|query| query.text(name) == TextSearch::None) {
         if let Some(span) = query.text_span() {
             errors.push(fault(
                 span,

@@ -79,7 +79,7 @@ pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
 fn identified(ident: &Ident, runtime: &RuntimePath) -> TokenStream {
     quote! {
         #[automatically_derived]
-        impl #runtime::query::Identified for #ident {}
+        impl #runtime::query::IdentifiedResource for #ident {}
     }
 }
 
@@ -134,7 +134,7 @@ fn presets(resource: &ResourceModel<'_>, query: &TokenStream) -> Option<TokenStr
     let presets = resource.presets.0.iter().map(|preset| {
         let name = unraw(&preset.name);
         let paths = preset.paths.iter().map(FieldPath::to_string);
-        quote!(#query::Preset::new(#name, &[#(#paths),*]))
+        quote!(#query::FieldPreset::new(#name, &[#(#paths),*]))
     });
     (!resource.presets.0.is_empty()).then(|| quote!(.presets(&[#(#presets),*])))
 }

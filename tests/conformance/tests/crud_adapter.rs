@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;
-use mcp_aql::query::Selected;
+use mcp_aql::query::SelectedFields;
 use mcp_aql::testing::conformance::Settings;
 use mcp_aql::testing::conformance_report;
 use mcp_aql_conformance_tests::found;
@@ -116,7 +116,7 @@ macro_rules! record {
                 /// Number of the record.
                 $id: u64,
                 fields: Fields<$record>,
-            ) -> Result<Selected<$record>, OperationError> {
+            ) -> Result<SelectedFields<$record>, OperationError> {
                 Ok(fields.of(self.0.get($name, $id)?))
             }
 

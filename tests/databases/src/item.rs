@@ -189,8 +189,8 @@ pub fn rest_in_memory(dialect: Dialect) -> SqlTable<Item> {
 impl Item {
     /// Returns the folded texts, as stored in their columns.
     pub fn words(&self) -> [Option<String>; 3] {
-        use mcp_aql::query::fold;
-        let tags: String = self.tags.iter().map(|tag| fold(tag)).collect();
-        [Some(fold(&self.title)), self.body.as_deref().map(fold), Some(tags)]
+        use mcp_aql::query::fold_text;
+        let tags: String = self.tags.iter().map(|tag| fold_text(tag)).collect();
+        [Some(fold_text(&self.title)), self.body.as_deref().map(fold_text), Some(tags)]
     }
 }

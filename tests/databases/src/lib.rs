@@ -12,7 +12,7 @@ pub mod sqlite;
 
 pub use arbitrary::{items, queries};
 pub use item::{Item, Place, State, Team, rest_in_memory, table};
-use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextControl};
+use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextSearch};
 use serde_json::{Map, Value};
 
 /// Returns the current time of all queries.
@@ -23,7 +23,7 @@ pub fn now() -> chrono::DateTime<chrono::Utc> {
 /// Returns the options of all queries.
 pub fn options() -> QueryOptions {
     QueryOptions::new()
-        .text(TextControl::Optional)
+        .text(TextSearch::Optional)
         .accept_offset()
         .accept_page()
         .max_page_size(1_000)

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use mcp_aql::prelude::*;
 use mcp_aql::query::sql::sea_query::{Expr, ExprTrait as _};
 use mcp_aql::query::sql::{Dialect, SqlTable};
-use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextControl, fold};
+use mcp_aql::query::{CollectionQuery, CursorKey, QueryOptions, TextSearch, fold_text};
 use mcp_aql_tests_databases::{postgres, same, sqlite};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -195,7 +195,7 @@ fn in_sqlite(rows: &[Odd]) -> rusqlite::Connection {
             row.id,
             row.score,
             row.title,
-            fold(&row.title),
+            fold_text(&row.title),
             row.state.0,
             row.weight,
             row.ratio,
@@ -231,7 +231,7 @@ async fn in_postgres(rows: &[Odd]) -> Option<tokio_postgres::Client> {
         .map(|row| {
             // Converted through text, because a `Value` has 64 bits for each number.
             let mut all = as_json(row);
-            all["words"] = fold(&row.title).into();
+            all["words"] = fold_text(&row.title).into();
             // The JSON form omits these fields, but columns hold them.
             all["notes"] = json!(row.notes);
             all["attributes"] = json!(row.attributes);
@@ -251,7 +251,7 @@ async fn in_postgres(rows: &[Odd]) -> Option<tokio_postgres::Client> {
 
 fn parse(request: &Value) -> CollectionQuery<Odd> {
     let Value::Object(params) = request.clone() else { panic!("an object") };
-    let options = QueryOptions::new().text(TextControl::Optional);
+    let options = QueryOptions::new().text(TextSearch::Optional);
     CollectionQuery::parse(&options, params, &CursorKey::new([7; 16]))
         .unwrap_or_else(|error| panic!("{request}: {error:?}"))
 }

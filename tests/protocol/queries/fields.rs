@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
-use mcp_aql::query::Selected;
+use mcp_aql::query::SelectedFields;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -137,7 +137,7 @@ impl Shop {
 
     /// Get the first good.
     #[operation(category = "READ")]
-    fn get_good(&self, fields: Fields<Good>) -> Option<Selected<Good>> {
+    fn get_good(&self, fields: Fields<Good>) -> Option<SelectedFields<Good>> {
         self.0.first().map(|good| fields.of(good.clone()))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::prelude::*;
-use mcp_aql::query::Selected;
+use mcp_aql::query::SelectedFields;
 use mcp_aql::{Adapter, AdapterBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -240,7 +240,7 @@ impl Garden {
         /// Which one.
         plant_id: u32,
         #[query(accept(preset))] fields: Fields<Plant>,
-    ) -> Result<Selected<Plant>, OperationError> {
+    ) -> Result<SelectedFields<Plant>, OperationError> {
         self.with(|plants| plants.iter().find(|plant| plant.plant_id == plant_id).cloned())
             .map(|plant| fields.of(plant))
             .ok_or_else(|| OperationError::not_found("plant", plant_id))

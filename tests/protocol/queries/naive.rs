@@ -189,7 +189,7 @@ pub(crate) fn holds(row: &Value, filter: &Value) -> bool {
 }
 
 /// Returns the text in lower case with a space around each word. The rows of these tests are ASCII.
-fn fold(text: &str) -> String {
+fn fold_text(text: &str) -> String {
     let words: Vec<_> = text
         .split(|each: char| !each.is_ascii_alphanumeric())
         .filter(|word| !word.is_empty())
@@ -202,7 +202,7 @@ fn fold(text: &str) -> String {
 pub(crate) fn score(row: &Value, query: &str) -> u64 {
     let mut terms = Vec::new();
     for (index, part) in query.split('"').enumerate() {
-        let words: Vec<String> = fold(part).split_whitespace().map(str::to_owned).collect();
+        let words: Vec<String> = fold_text(part).split_whitespace().map(str::to_owned).collect();
         let found = if index % 2 == 1 {
             vec![(words.join(" "), true)]
         } else {
@@ -217,7 +217,7 @@ pub(crate) fn score(row: &Value, query: &str) -> u64 {
     let of_field = |path: &str| {
         let text: String = values(row, known(path))
             .iter()
-            .map(|value| fold(value.as_str().expect("text")))
+            .map(|value| fold_text(value.as_str().expect("text")))
             .collect();
         let of_term = |(words, phrase): &(String, bool)| {
             if text.contains(&format!(" {words} ")) {

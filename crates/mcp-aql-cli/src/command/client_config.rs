@@ -15,7 +15,7 @@ use super::safety::mode_variables;
 /// Clients whose configuration format is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 #[non_exhaustive]
-pub enum Client {
+pub enum ConfigFormat {
     /// Claude Desktop and Claude Code
     Claude,
     /// Cursor
@@ -24,7 +24,7 @@ pub enum Client {
     Vscode,
 }
 
-impl Client {
+impl ConfigFormat {
     const fn file(self) -> &'static str {
         match self {
             Self::Claude => {
@@ -64,7 +64,7 @@ fn forwarded_variables(
 }
 
 /// Prints the entry to paste into a client's configuration.
-pub(super) fn run(adapter: &Adapter, client: Client, parser: &clap::Command) -> Result {
+pub(super) fn run(adapter: &Adapter, format: ConfigFormat, parser: &clap::Command) -> Result {
     // The client starts the adapter in another working directory.
     let command = std::env::current_exe()?;
     let given = std::env::args_os().skip(1).map(|arg| arg.to_string_lossy().into_owned());
@@ -72,24 +72,24 @@ pub(super) fn run(adapter: &Adapter, client: Client, parser: &clap::Command) -> 
     let here = std::env::current_dir()?;
     let args = options(given, parser, &here);
     let command = command.to_string_lossy();
-    let config = config(client, adapter.name(), &command, &args, set);
+    let config = config(format, adapter.name(), &command, &args, set);
     let text = serde_json::to_string_pretty(&config).unwrap_or_default();
     writeln!(std::io::stdout(), "{text}")?;
     if std::io::stdout().is_terminal() {
-        writeln!(std::io::stderr(), "\nMerge this into {}.", client.file())?;
+        writeln!(std::io::stderr(), "\nMerge this into {}.", format.file())?;
     }
     Ok(())
 }
 
 fn config(
-    client: Client,
+    format: ConfigFormat,
     name: &str,
     command: &str,
     args: &[String],
     set: Map<String, Value>,
 ) -> Value {
     let mut server = Map::new();
-    if client == Client::Vscode {
+    if format == ConfigFormat::Vscode {
         server.insert("type".to_owned(), "stdio".into());
     }
     server.insert("command".to_owned(), command.into());
@@ -97,9 +97,9 @@ fn config(
     if !set.is_empty() {
         server.insert("env".to_owned(), set.into());
     }
-    match client {
-        Client::Claude | Client::Cursor => json!({ "mcpServers": { name: server } }),
-        Client::Vscode => json!({ "servers": { name: server } }),
+    match format {
+        ConfigFormat::Claude | ConfigFormat::Cursor => json!({ "mcpServers": { name: server } }),
+        ConfigFormat::Vscode => json!({ "servers": { name: server } }),
     }
 }
 
@@ -163,12 +163,12 @@ mod tests {
         let set: Map<_, _> = [("A".to_owned(), Value::from("b"))].into_iter().collect();
         let args = ["--db".to_owned()];
         assert_eq!(
-            config(Client::Cursor, "tasks", "/bin/tasks", &args, set),
+            config(ConfigFormat::Cursor, "tasks", "/bin/tasks", &args, set),
             json!({ "mcpServers": { "tasks":
                 { "command": "/bin/tasks", "args": ["--db"], "env": { "A": "b" } } } })
         );
         assert_eq!(
-            config(Client::Vscode, "tasks", "/bin/tasks", &[], Map::new()),
+            config(ConfigFormat::Vscode, "tasks", "/bin/tasks", &[], Map::new()),
             json!({ "servers": { "tasks":
                 { "type": "stdio", "command": "/bin/tasks", "args": [] } } })
         );

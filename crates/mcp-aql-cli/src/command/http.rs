@@ -15,7 +15,7 @@ use super::Exit;
 /// The options for serving MCP over HTTP.
 #[derive(Debug, Clone, clap::Args)]
 #[non_exhaustive]
-pub struct Http {
+pub struct HttpArgs {
     /// Listen here, for example on 127.0.0.1:8787; the endpoint is /mcp
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
@@ -74,7 +74,7 @@ pub struct Http {
     pub max_inflight: usize,
 }
 
-impl Http {
+impl HttpArgs {
     pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
         match self.http {
             Some(address) => serve(adapter, address, self.options()).await,

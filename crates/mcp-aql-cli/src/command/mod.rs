@@ -32,7 +32,7 @@ mod answer;
 mod call;
 mod client_config;
 mod docs;
-#[cfg_attr(not(feature = "http"), path = "no_http.rs")]
+#[cfg_attr(not(feature = "http"), path = "without_http.rs")]
 mod http;
 mod introspect;
 mod log;
@@ -56,9 +56,9 @@ pub use clap;
 use clap::{Args as _, CommandFactory, FromArgMatches as _};
 use clap_complete::Shell;
 
-pub use client_config::Client;
+pub use client_config::ConfigFormat;
 pub use docs::DocsFormat;
-pub use http::Http;
+pub use http::HttpArgs;
 use render::Output;
 
 /// The options of every adapter's command line.
@@ -117,7 +117,7 @@ pub enum Command {
     Serve {
         /// Flags that go with `--http`
         #[command(flatten)]
-        http: Http,
+        http: HttpArgs,
     },
     /// Run one operation and print its result
     Call {
@@ -154,7 +154,7 @@ pub enum Command {
     /// Print what a client needs to know to start this adapter
     Config {
         /// The client
-        client: Client,
+        client: ConfigFormat,
     },
     /// Print completions for a shell
     Completions {

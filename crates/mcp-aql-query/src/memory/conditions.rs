@@ -5,7 +5,7 @@ use super::super::field_info::FieldInfo;
 use super::super::model::Model;
 use super::super::plan::{Filter, Plan, SortBy};
 use super::super::resource::Resource;
-use super::super::text::{TextQuery, fold};
+use super::super::text::{TextQuery, fold_text};
 
 /// The prepared conditions of a plan.
 pub(super) struct Conditions<'a, T: 'static> {
@@ -83,7 +83,7 @@ impl<T> TextMatcher<'_, T> {
             texts.clear();
             // The entries of a list are joined into one text. A phrase does not match across the
             // joints.
-            column.texts(row, &mut |text| texts.push_str(&fold(text)));
+            column.texts(row, &mut |text| texts.push_str(&fold_text(text)));
             score += self.query.score(&texts);
         }
         score

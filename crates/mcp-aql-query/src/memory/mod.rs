@@ -198,7 +198,7 @@ mod tests {
         fn free() -> Capabilities {
             Capabilities::all().with_free_text()
         }
-        let options = QueryOptions::new().text(crate::TextControl::Required).capabilities(free);
+        let options = QueryOptions::new().text(crate::TextSearch::Required).capabilities(free);
         let key = CursorKey::new([7; 16]);
         let read = |mut params: Value| {
             // No row contains these words.
@@ -253,9 +253,9 @@ mod tests {
     fn a_free_text_may_be_anything_but_blank() {
         // REQ-COL-11
         let free = QueryOptions::new()
-            .text(crate::TextControl::Required)
+            .text(crate::TextSearch::Required)
             .capabilities(|| Capabilities::all().with_free_text());
-        let words = QueryOptions::new().text(crate::TextControl::Required);
+        let words = QueryOptions::new().text(crate::TextSearch::Required);
         let takes = |options: &QueryOptions, query: &str| {
             let params = json!({ "query": query }).as_object().cloned().unwrap();
             CollectionQuery::<Finding>::parse(options, params, &CursorKey::random()).is_ok()
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_query_can_be_read_without_an_operation() {
         // REQ-COL-04, REQ-RQ-07
-        let options = QueryOptions::new().text(crate::TextControl::Required);
+        let options = QueryOptions::new().text(crate::TextSearch::Required);
         let read = |params: Value| {
             let params: Map<_, _> = params.as_object().cloned().unwrap();
             CollectionQuery::<Line>::parse(&options, params, &CursorKey::random()).map(|_| ())

@@ -26,7 +26,7 @@ use mcp_aql_core::warning::{Severity, Warning};
 
 use super::entry::QueryParams;
 use super::model::Table;
-use super::options::TextControl;
+use super::options::TextSearch;
 use super::plan::{Aggregate, Plan, Seal, SortBy, SortKey};
 use super::text::TextQuery;
 use crate::applied::Applied;
@@ -42,7 +42,7 @@ pub(crate) fn read_plan(
     let filter_value = given.take("filter");
     let filter = filter_value.as_ref().and_then(|value| filter::read(surface, value, &mut faults));
     let sort = sort::read(surface, given, text.is_some(), &mut faults);
-    let search = surface.text() == TextControl::Required;
+    let search = surface.text() == TextSearch::Required;
     let selection = read_fields(
         surface,
         given,

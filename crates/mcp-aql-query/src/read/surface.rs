@@ -5,7 +5,7 @@ use mcp_aql_core::projection::Projection;
 use crate::capabilities::Capabilities;
 use crate::field_info::FieldInfo;
 use crate::model::{Members, Table};
-use crate::options::{Control, QueryOptions, TextControl};
+use crate::options::{QueryControl, QueryOptions, TextSearch};
 
 /// The query capabilities of a resource in an operation.
 pub(crate) struct QuerySurface<'a> {
@@ -39,7 +39,7 @@ impl<'a> QuerySurface<'a> {
         }
         let known_names = self.capabilities.problems().iter();
         problems.extend(known_names.map(|problem| format!("the backend of `{name}`: {problem}")));
-        if self.options.text == TextControl::Required && self.text() == TextControl::None {
+        if self.options.text == TextSearch::Required && self.text() == TextSearch::None {
             problems.push(format!(
                 "an operation searches `{name}` and nothing can be searched: mark a field \
                  `#[resource(search)]`, and see that the backend can search it"
@@ -48,25 +48,25 @@ impl<'a> QuerySurface<'a> {
         problems
     }
 
-    pub(crate) fn has(&self, control: Control) -> bool {
+    pub(crate) fn has(&self, control: QueryControl) -> bool {
         let table = self.table;
         let any = |wanted: &dyn Fn(&FieldInfo) -> bool| table.fields.iter().any(wanted);
         !self.options.without.contains(&control)
             && match control {
-                Control::Filter => any(&|field| self.filters(field)),
-                Control::Sort => any(&|field| self.sorts(field)),
-                Control::Fields => true,
-                Control::Aggregate => self.capabilities.can_aggregate(),
+                QueryControl::Filter => any(&|field| self.filters(field)),
+                QueryControl::Sort => any(&|field| self.sorts(field)),
+                QueryControl::Fields => true,
+                QueryControl::Aggregate => self.capabilities.can_aggregate(),
             }
     }
 
     /// Whether the parameter `query` exists, and whether it is required.
-    pub(crate) fn text(&self) -> TextControl {
+    pub(crate) fn text(&self) -> TextSearch {
         let searched = self.table.fields.iter().any(|field| field.search);
         if searched && self.capabilities.can_search() {
             self.options.text
         } else {
-            TextControl::None
+            TextSearch::None
         }
     }
 

@@ -49,7 +49,7 @@ pub struct Edge {
 )]
 #[serde(rename_all = "lowercase")]
 #[schemars(rename = "RelationshipSide")]
-pub enum Side {
+pub enum EdgeDirection {
     /// From its source to its target.
     Outgoing,
     /// From its target to its source.
@@ -101,11 +101,11 @@ impl Direction {
     }
 
     /// The sides to follow.
-    pub const fn sides(self) -> &'static [Side] {
+    pub const fn sides(self) -> &'static [EdgeDirection] {
         match self {
-            Self::Incoming => &[Side::Incoming],
-            Self::Outgoing => &[Side::Outgoing],
-            Self::Both => &[Side::Outgoing, Side::Incoming],
+            Self::Incoming => &[EdgeDirection::Incoming],
+            Self::Outgoing => &[EdgeDirection::Outgoing],
+            Self::Both => &[EdgeDirection::Outgoing, EdgeDirection::Incoming],
         }
     }
 }

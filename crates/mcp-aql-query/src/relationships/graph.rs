@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::element::{Element, Side};
+use super::element::{EdgeDirection, Element};
 use super::walk::Step;
 use crate::PageInfo;
 
@@ -46,7 +46,7 @@ pub struct RelationshipRecord {
     #[serde(rename = "type")]
     pub relationship: String,
     /// `outgoing`: the relationship leads to `target`. `incoming`: it starts there.
-    pub direction: Side,
+    pub direction: EdgeDirection,
     /// The element at the other end.
     pub target: Element,
     /// The distance from the root in steps: 1 for a relationship of the root itself.

@@ -11,7 +11,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use element::{Direction, Edge, Element, Side};
+pub use element::{Direction, Edge, EdgeDirection, Element};
 pub use graph::{GraphEdge, GraphNode, GraphSections, RelationshipGraph, RelationshipRecord};
 pub use query::RelationshipQuery;
-pub use source::{EdgesAt, RelationshipSource};
+pub use source::{EdgeRequest, RelationshipSource};

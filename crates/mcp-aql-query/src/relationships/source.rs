@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
 
-use super::element::{Edge, Element, Side};
+use super::element::{Edge, EdgeDirection, Element};
 
 /// A source of relationships. The walk queries it level by level, so a database answers each level
 /// with a single statement.
 ///
 /// ```
-/// use mcp_aql::query::{Edge, EdgesAt, Side};
+/// use mcp_aql::query::{Edge, EdgeRequest, EdgeDirection};
 /// use mcp_aql::query::RelationshipSource;
 /// use mcp_aql::OperationError;
 ///
@@ -20,10 +20,10 @@ use super::element::{Edge, Element, Side};
 /// impl RelationshipSource for Links {
 ///     type Error = OperationError;
 ///
-///     async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+///     async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
 ///         let here = |edge: &&Edge| match at.side {
-///             Side::Outgoing => at.nodes.contains(&edge.source),
-///             Side::Incoming => at.nodes.contains(&edge.target),
+///             EdgeDirection::Outgoing => at.nodes.contains(&edge.source),
+///             EdgeDirection::Incoming => at.nodes.contains(&edge.target),
 ///         };
 ///         let wanted = |edge: &&Edge| at.relationship.is_none_or(|kind| edge.relationship == kind);
 ///         Ok(self.0.iter().filter(here).filter(wanted).take(at.limit).cloned().collect())
@@ -46,11 +46,13 @@ pub trait RelationshipSource: Sync {
     /// Returns the relationships of these elements.
     ///
     /// Their order does not matter, and duplicates are removed: the walk sorts them. If there are
-    /// more than [`limit`](EdgesAt::limit), return the first ones by the requested element, then by
+    /// more than [`limit`](EdgeRequest::limit), return the first ones by the requested element, then by
     /// kind, then by the other end. Pages are consistent as long as the same ones are returned each
     /// time.
-    fn edges(&self, at: EdgesAt<'_>)
-    -> impl Future<Output = Result<Vec<Edge>, Self::Error>> + Send;
+    fn edges(
+        &self,
+        at: EdgeRequest<'_>,
+    ) -> impl Future<Output = Result<Vec<Edge>, Self::Error>> + Send;
 
     /// Checks that a walk may start at this element. By default every element is valid; return
     /// `NOT_FOUND_RESOURCE` for one that does not exist.
@@ -63,26 +65,26 @@ pub trait RelationshipSource: Sync {
 /// The relationships that a walk requests.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct EdgesAt<'a> {
+pub struct EdgeRequest<'a> {
     /// The elements, sorted and without duplicates: at least one, and at most
     /// [`BATCH`](Self::BATCH).
     pub nodes: &'a [Element],
     /// Outgoing: relationships whose source is one of `nodes`. Incoming: those whose target is.
-    pub side: Side,
+    pub side: EdgeDirection,
     /// The only kind to return.
     pub relationship: Option<&'a str>,
     /// The maximum number of relationships needed.
     pub limit: usize,
 }
 
-impl<'a> EdgesAt<'a> {
+impl<'a> EdgeRequest<'a> {
     /// The maximum number of elements per request: a statement with two variables per element stays
     /// within the limits of common databases.
     pub const BATCH: usize = 1_000;
 
     pub(super) fn new(
         nodes: &'a [Element],
-        side: Side,
+        side: EdgeDirection,
         relationship: Option<&'a str>,
         limit: usize,
     ) -> Self {
@@ -92,8 +94,8 @@ impl<'a> EdgesAt<'a> {
     /// Whether this relationship is one of those requested.
     pub fn matches(&self, edge: &Edge) -> bool {
         let near = match self.side {
-            Side::Outgoing => &edge.source,
-            Side::Incoming => &edge.target,
+            EdgeDirection::Outgoing => &edge.source,
+            EdgeDirection::Incoming => &edge.target,
         };
         self.relationship.is_none_or(|kind| edge.relationship == kind)
             && self.nodes.binary_search(near).is_ok()
@@ -103,11 +105,11 @@ impl<'a> EdgesAt<'a> {
 impl RelationshipSource for [Edge] {
     type Error = OperationError;
 
-    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
         let mut edges: Vec<&Edge> = self.iter().filter(|edge| at.matches(edge)).collect();
         match at.side {
-            Side::Outgoing => edges.sort_unstable(),
-            Side::Incoming => {
+            EdgeDirection::Outgoing => edges.sort_unstable(),
+            EdgeDirection::Incoming => {
                 edges.sort_unstable_by_key(|edge| (&edge.target, &edge.relationship, &edge.source))
             }
         }
@@ -119,7 +121,7 @@ impl RelationshipSource for [Edge] {
 impl RelationshipSource for Vec<Edge> {
     type Error = OperationError;
 
-    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
         self.as_slice().edges(at).await
     }
 }
@@ -127,7 +129,7 @@ impl RelationshipSource for Vec<Edge> {
 impl<S: RelationshipSource + Send + ?Sized> RelationshipSource for Arc<S> {
     type Error = S::Error;
 
-    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, Self::Error> {
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, Self::Error> {
         (**self).edges(at).await
     }
 
@@ -139,7 +141,7 @@ impl<S: RelationshipSource + Send + ?Sized> RelationshipSource for Arc<S> {
 impl<S: RelationshipSource + ?Sized> RelationshipSource for &S {
     type Error = S::Error;
 
-    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, Self::Error> {
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, Self::Error> {
         (**self).edges(at).await
     }
 

@@ -1,6 +1,6 @@
 //! Encodes a step of a walk for a cursor.
 
-use super::element::{Element, Side};
+use super::element::{EdgeDirection, Element};
 use super::walk::Step;
 use crate::cursor;
 use crate::value::Scalar;
@@ -12,7 +12,7 @@ pub(super) fn pack(step: &Step) -> Vec<u8> {
         Scalar::Int(i128::try_from(step.depth).unwrap_or(i128::MAX)),
         text(&step.near.element_type),
         text(&step.near.element_name),
-        Scalar::Bool(step.side == Side::Outgoing),
+        Scalar::Bool(step.side == EdgeDirection::Outgoing),
         text(&step.relationship),
         text(&step.far.element_type),
         text(&step.far.element_name),
@@ -31,7 +31,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Step> {
     Some(Step {
         depth: usize::try_from(depth).ok()?,
         near: Element { element_type: text(near_type)?, element_name: text(near_name)? },
-        side: if outgoing { Side::Outgoing } else { Side::Incoming },
+        side: if outgoing { EdgeDirection::Outgoing } else { EdgeDirection::Incoming },
         relationship: text(relationship)?,
         far: Element { element_type: text(far_type)?, element_name: text(far_name)? },
     })

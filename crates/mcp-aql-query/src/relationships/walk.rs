@@ -4,8 +4,8 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::element::{Direction, Edge, Element, Side};
-use super::source::{EdgesAt, RelationshipSource};
+use super::element::{Direction, Edge, EdgeDirection, Element};
+use super::source::{EdgeRequest, RelationshipSource};
 
 /// The limits and filters of a walk.
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +32,7 @@ pub(super) struct Step {
     pub(super) depth: usize,
     /// The element at which it was encountered.
     pub(super) near: Element,
-    pub(super) side: Side,
+    pub(super) side: EdgeDirection,
     pub(super) relationship: String,
     /// The element at the other end.
     pub(super) far: Element,
@@ -64,7 +64,7 @@ impl Walk<'_> {
         let mut level = vec![self.root.clone()];
         for depth in 1..=self.depth {
             let mut next = Vec::new();
-            for nodes in level.chunks(EdgesAt::BATCH) {
+            for nodes in level.chunks(EdgeRequest::BATCH) {
                 let (steps, more) = self.steps(source, nodes, depth, &visited).await?;
                 let mut steps = steps.into_iter();
                 while let Some(step) = steps.next() {
@@ -111,7 +111,7 @@ impl Walk<'_> {
         let mut steps = Vec::new();
         let mut more = false;
         for side in self.direction.sides() {
-            let at = EdgesAt::new(nodes, *side, self.relationship, limit);
+            let at = EdgeRequest::new(nodes, *side, self.relationship, limit);
             let edges = source.edges(at).await?;
             more |= edges.len() >= limit;
             // Relationships that were not requested are ignored.
@@ -134,7 +134,7 @@ impl Walk<'_> {
             return false;
         }
         if step.near == step.far {
-            return step.side == Side::Incoming;
+            return step.side == EdgeDirection::Incoming;
         }
         // The elements of a level are one step nearer than their relationships.
         visited
@@ -172,10 +172,10 @@ impl Walk<'_> {
 }
 
 impl Step {
-    fn new(edge: Edge, side: Side, depth: usize) -> Self {
+    fn new(edge: Edge, side: EdgeDirection, depth: usize) -> Self {
         let (near, far) = match side {
-            Side::Outgoing => (edge.source, edge.target),
-            Side::Incoming => (edge.target, edge.source),
+            EdgeDirection::Outgoing => (edge.source, edge.target),
+            EdgeDirection::Incoming => (edge.target, edge.source),
         };
         Self { depth, near, side, relationship: edge.relationship, far }
     }
@@ -183,8 +183,8 @@ impl Step {
     /// The source and the target of the relationship.
     pub(super) fn ends(&self) -> (&Element, &Element) {
         match self.side {
-            Side::Outgoing => (&self.near, &self.far),
-            Side::Incoming => (&self.far, &self.near),
+            EdgeDirection::Outgoing => (&self.near, &self.far),
+            EdgeDirection::Incoming => (&self.far, &self.near),
         }
     }
 }

@@ -99,7 +99,7 @@ impl<T: Resource> SqlTable<T> {
         self
     }
 
-    /// Sets the column with the [folded](crate::fold) text of a searchable field, or with
+    /// Sets the column with the [folded](crate::fold_text) text of a searchable field, or with
     /// the joined folded texts of a list. Text search reads this column.
     #[must_use]
     pub fn folded(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {

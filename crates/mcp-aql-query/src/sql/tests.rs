@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::{CursorKey, QueryOptions, Resource, TextControl, prelude::JsonSchema};
+use crate::{CursorKey, QueryOptions, Resource, TextSearch, prelude::JsonSchema};
 
 /// A task on the board.
 #[derive(Serialize, JsonSchema, Resource)]
@@ -29,7 +29,7 @@ fn table(dialect: Dialect) -> SqlTable<Task> {
 
 /// The statements of a request for a page in the middle of a table.
 fn statements(dialect: Dialect, request: Value) -> Vec<String> {
-    let options = QueryOptions::new().text(TextControl::Optional);
+    let options = QueryOptions::new().text(TextSearch::Optional);
     let Value::Object(params) = request else { panic!("an object") };
     let query = CollectionQuery::parse(&options, params, &CursorKey::new([7; 16])).unwrap();
     let table = table(dialect);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use mcp_aql::prelude::*;
-use mcp_aql::query::{CursorKey, Edge, EdgesAt, Element, RelationshipSource};
+use mcp_aql::query::{CursorKey, Edge, EdgeRequest, Element, RelationshipSource};
 use mcp_aql::store::MemoryStore;
 use mcp_aql::{AdapterBuilder, EndpointMode, Limits};
 use mcp_aql_conformance::Mode;
@@ -179,7 +179,7 @@ impl Garden {
 impl RelationshipSource for Garden {
     type Error = OperationError;
 
-    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
         let edges = self.open().edges.clone();
         edges.edges(at).await
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use chrono::{DateTime, NaiveDate, Utc};
 use mcp_aql::encoding::Binary;
 use mcp_aql::prelude::*;
-use mcp_aql::query::Selected;
+use mcp_aql::query::SelectedFields;
 
 use super::Garden;
 use super::model::{Bed, Effect, Forecast, Link, NewBed, Point, Removed, Side, Watering};
@@ -33,7 +33,7 @@ impl Garden {
         /// The bed.
         bed_id: String,
         #[query(accept(preset))] fields: Fields<Bed>,
-    ) -> Result<Selected<Bed>, OperationError> {
+    ) -> Result<SelectedFields<Bed>, OperationError> {
         Ok(fields.of(self.bed(&bed_id)?))
     }
 

@@ -5,14 +5,14 @@ use serde_json::{Value, json};
 
 use super::{Bed, bed, edges, from_a};
 use crate::prelude::*;
-use crate::{Edge, EdgesAt, Element, RelationshipSource};
+use crate::{Edge, EdgeRequest, Element, RelationshipSource};
 
 struct Garden(Vec<Edge>);
 
 impl RelationshipSource for Garden {
     type Error = GardenError;
 
-    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, GardenError> {
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, GardenError> {
         self.0.edges(at).await.map_err(|_| GardenError::Flooded)
     }
 

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::walk::{Step, Walk, WalkLimit};
-use super::super::{Direction, Edge, Side};
+use super::super::{Direction, Edge, EdgeDirection};
 use super::{bed, from_a, read, run};
 use crate::options::QueryOptions;
 
@@ -47,7 +47,7 @@ fn questions() -> impl Strategy<Value = Question> {
 }
 
 impl Question {
-    fn follows(&self, side: Side) -> bool {
+    fn follows(&self, side: EdgeDirection) -> bool {
         self.direction.sides().contains(&side)
     }
 
@@ -60,10 +60,10 @@ impl Question {
             row[place] = 0;
         }
         for (source, _, target) in edges.iter().filter(|edge| self.wants(edge)) {
-            if source != target && self.follows(Side::Outgoing) {
+            if source != target && self.follows(EdgeDirection::Outgoing) {
                 distances[*source][*target] = 1;
             }
-            if source != target && self.follows(Side::Incoming) {
+            if source != target && self.follows(EdgeDirection::Incoming) {
                 distances[*target][*source] = 1;
             }
         }
@@ -90,7 +90,10 @@ impl Question {
             .iter()
             .filter(|edge| self.wants(edge))
             .filter_map(|&(source, kind, target)| {
-                let seen = [(Side::Outgoing, source, target), (Side::Incoming, target, source)];
+                let seen = [
+                    (EdgeDirection::Outgoing, source, target),
+                    (EdgeDirection::Incoming, target, source),
+                ];
                 seen.into_iter()
                     .filter(|(side, near, _)| {
                         self.follows(*side) && distances[0][*near] < self.depth
@@ -173,7 +176,7 @@ impl Question {
 }
 
 /// A step as a reply shows it: source, kind, target, side and depth.
-type Row = (String, String, String, Side, usize);
+type Row = (String, String, String, EdgeDirection, usize);
 
 fn row(step: &Step) -> Row {
     let (source, target) = step.ends();

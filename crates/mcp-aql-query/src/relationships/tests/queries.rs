@@ -9,7 +9,9 @@ use mcp_aql_core::paging::CursorKey;
 use mcp_aql_protocol::ErrorCode;
 use serde_json::{Value, json};
 
-use super::super::{Edge, EdgesAt, Element, RelationshipQuery, RelationshipSource, Side};
+use super::super::{
+    Edge, EdgeDirection, EdgeRequest, Element, RelationshipQuery, RelationshipSource,
+};
 use super::{Bed, PARAMETERS, ask, bed, edge, edges, from_a, nodes, read, records, run};
 use crate::entry::{QueryArgument as _, QueryParams};
 use crate::options::QueryOptions;
@@ -167,7 +169,7 @@ struct Sloppy(Vec<Edge>);
 impl RelationshipSource for Sloppy {
     type Error = OperationError;
 
-    async fn edges(&self, _: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+    async fn edges(&self, _: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
         Ok(self.0.clone())
     }
 }
@@ -198,13 +200,13 @@ fn ignores_relationships_that_were_not_requested() {
 /// Records the requests, and knows only the beds that have relationships.
 struct Counting {
     edges: Vec<Edge>,
-    asked: Mutex<Vec<(Vec<Element>, Side)>>,
+    asked: Mutex<Vec<(Vec<Element>, EdgeDirection)>>,
 }
 
 impl RelationshipSource for Counting {
     type Error = OperationError;
 
-    async fn edges(&self, at: EdgesAt<'_>) -> Result<Vec<Edge>, OperationError> {
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
         self.asked.lock().unwrap().push((at.nodes.to_vec(), at.side));
         self.edges.edges(at).await
     }
@@ -236,7 +238,7 @@ fn each_level_is_one_question() {
     let query = read(&QueryOptions::new(), from_a("outgoing", json!({ "depth": 3 }))).unwrap();
     run(query, &source).unwrap();
     let levels = [vec![bed("a")], vec![bed("b"), bed("c")], vec![bed("d")]];
-    assert_eq!(*source.asked.lock().unwrap(), levels.map(|level| (level, Side::Outgoing)));
+    assert_eq!(*source.asked.lock().unwrap(), levels.map(|level| (level, EdgeDirection::Outgoing)));
     // A full page requests no more than it returns.
     source.asked.lock().unwrap().clear();
     let params = from_a("outgoing", json!({ "depth": 3, "first": 1 }));

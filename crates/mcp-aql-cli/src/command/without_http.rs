@@ -10,13 +10,13 @@ use super::Exit;
 /// Stands in for the HTTP options while the feature `http` is off.
 #[derive(Debug, Clone, clap::Args)]
 #[non_exhaustive]
-pub struct Http {
+pub struct HttpArgs {
     /// Collects `--http` and the flags after it, to report them.
     #[arg(long, hide = true, num_args = 0.., allow_hyphen_values = true)]
     http: Option<Vec<String>>,
 }
 
-impl Http {
+impl HttpArgs {
     pub(super) async fn serve(self, adapter: &Adapter) -> Result<Exit> {
         if self.http.is_some() {
             return Err(Error::Usage(format!(
