@@ -43,10 +43,11 @@ const PASSWORD: ParameterEntry = ParameterEntry::One(
 );
 
 macro_rules! operation {
-    ($name:literal, $category:ident, $danger:expr) => {
+    ($name:literal, $category:ident, $danger:expr $(, $rationale:literal)?) => {
         Method::new(
             OperationSpec::new($name, SemanticCategory::$category, "Do something with a bed.")
                 .parameters(&[BED_ID, FORCE, PASSWORD])
+                $(.rationale($rationale))?
                 .danger($danger),
             |beds: &Beds, mut call| {
                 Box::pin(async move {
@@ -76,7 +77,7 @@ impl Operations for Beds {
                 .confirmation_message("Delete bed '{bed_id}' with '{password}'?")
         ),
         operation!("remove_row", Delete, UNDECLARED),
-        operation!("purge_weeds", Execute, UNDECLARED),
+        operation!("purge_weeds", Execute, UNDECLARED, "Weeds are not data"),
         operation!("reset_garden", Execute, DangerSpec::new(DangerLevel::Forbidden)),
         operation!(
             "pay_gardener",

@@ -210,15 +210,15 @@ mod tests {
 
     #[derive(Clone, Default)]
     struct Garden {
-        cleared: Arc<AtomicU32>,
+        watered: Arc<AtomicU32>,
     }
 
     impl Operations for Garden {
         const OPERATIONS: &'static [Method<Self>] = &[Method::new(
-            OperationSpec::new("clear_bed", SemanticCategory::Execute, "Clear a bed."),
+            OperationSpec::new("water_bed", SemanticCategory::Execute, "Water a bed."),
             |garden: &Self, call| {
                 Box::pin(async move {
-                    garden.cleared.fetch_add(1, Ordering::Relaxed);
+                    garden.watered.fetch_add(1, Ordering::Relaxed);
                     call.reply(())
                 })
             },
@@ -287,7 +287,7 @@ mod tests {
     fn adapter(garden: &Garden, channel: impl HumanChannel) -> Adapter {
         Adapter::builder("garden")
             .operations(garden.clone())
-            .policy(Policy::confirm("clear_bed").by_operator().because("it is the only one"))
+            .policy(Policy::confirm("water_bed").by_operator().because("it is the only one"))
             .safety_loop(SafetyLoop::new().channel(channel))
             .store(MemoryStore::default())
             .without_config()
@@ -297,7 +297,7 @@ mod tests {
 
     async fn call(adapter: &Adapter, prompt: &ScriptedPrompt, output: &Output) -> Exit {
         let args = CallArgs {
-            operation: "clear_bed".to_owned(),
+            operation: "water_bed".to_owned(),
             params: None,
             named: Vec::new(),
             yes: true,
@@ -315,7 +315,7 @@ mod tests {
             _ => people.last_code().unwrap(),
         });
         assert_eq!(call(&adapter, &prompt, &Output::captured(false)).await, Exit::Success);
-        assert_eq!(garden.cleared.load(Ordering::Relaxed), 1);
+        assert_eq!(garden.watered.load(Ordering::Relaxed), 1);
         for part in ["it is the only one", "through: memory", "--yes", "Invalid", "Approved."] {
             assert!(prompt.printed(part), "{part}: {:?}", prompt.output);
         }
@@ -348,7 +348,7 @@ mod tests {
             assert!(prompt.printed(line), "{:?}", prompt.output);
             assert!(output.text().starts_with(&format!("{{\"success\":{approve}")));
         }
-        assert_eq!(garden.cleared.load(Ordering::Relaxed), 1);
+        assert_eq!(garden.watered.load(Ordering::Relaxed), 1);
     }
 
     #[tokio::test]
@@ -361,7 +361,7 @@ mod tests {
         assert!(prompt.printed("Nothing has run.") && output.text().is_empty());
         assert_eq!(people.withdrawn().len(), 1);
         assert!(adapter.operator().unwrap().overview().await.unwrap().requests.is_empty());
-        assert_eq!(garden.cleared.load(Ordering::Relaxed), 0);
+        assert_eq!(garden.watered.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]
@@ -373,7 +373,7 @@ mod tests {
         assert!(output.text().contains("no channel of this adapter reaches"), "{}", output.text());
         assert!(!output.text().contains("has been asked"), "{}", output.text());
         assert!(adapter.operator().unwrap().overview().await.unwrap().requests.is_empty());
-        assert_eq!(garden.cleared.load(Ordering::Relaxed), 0);
+        assert_eq!(garden.watered.load(Ordering::Relaxed), 0);
     }
 
     #[tokio::test]
@@ -387,7 +387,7 @@ mod tests {
         assert_eq!(by_operator.len(), 1, "{operations:?}");
         assert_eq!(
             (&by_operator[0]["name"], &by_operator[0]["permission"]),
-            (&json!("clear_bed"), &json!("confirm"))
+            (&json!("water_bed"), &json!("confirm"))
         );
     }
 }

@@ -68,7 +68,7 @@ struct Garden;
 impl Operations for Garden {
     const OPERATIONS: &'static [Method<Self>] =
         &[Method::new(
-            OperationSpec::new("clear_bed", SemanticCategory::Execute, "Clear a bed.").parameters(
+            OperationSpec::new("water_bed", SemanticCategory::Execute, "Water a bed.").parameters(
                 const {
                     &[ParameterEntry::One(ParameterSpec::optional::<bool>(
                         "all",
@@ -118,7 +118,7 @@ async fn block(adapter: &Adapter, session: Option<&Session>) {
 
 async fn call(adapter: &Adapter, session: Option<&Session>, params: Value) -> Reply {
     let mut arguments = Map::new();
-    arguments.insert("operation".to_owned(), "clear_bed".into());
+    arguments.insert("operation".to_owned(), "water_bed".into());
     arguments.insert("params".to_owned(), params);
     let scope = CallScope { session: session.cloned(), ..CallScope::default() };
     adapter.handle(Endpoint::Unified, arguments, scope).await
@@ -202,7 +202,7 @@ async fn what_was_approved_just_now_is_not_asked_again() {
     let adapter = adapter(&Odd::default());
     let (core, session) = (core(&adapter), Session::new());
     let ask = || ApprovalRequest {
-        operation: "clear_bed",
+        operation: "water_bed",
         params_hash: "h",
         session: Some(&session),
         action: "clear_bed {}",
@@ -214,7 +214,7 @@ async fn what_was_approved_just_now_is_not_asked_again() {
     adapter.operator().unwrap().approve(&id, "test").await.unwrap();
     // A call that read the state before the approval.
     assert_eq!(core.request_approval(ask()).await.unwrap(), id);
-    assert!(core.approval("clear_bed", "h", Some(&session)).await.unwrap().is_some());
+    assert!(core.approval("water_bed", "h", Some(&session)).await.unwrap().is_some());
 }
 
 #[tokio::test]
@@ -223,8 +223,8 @@ async fn what_a_caller_confirms_for_its_session_no_person_has_confirmed() {
     let (hour, session) = (Duration::from_secs(3_600), Session::new());
     let all = Condition::equals("all", true);
     let adapter = builder(&Odd::default())
-        .policy(Policy::confirm("clear_bed").for_session(hour))
-        .policy(Policy::confirm("clear_bed").for_session(hour).by_operator().when(all))
+        .policy(Policy::confirm("water_bed").for_session(hour))
+        .policy(Policy::confirm("water_bed").for_session(hour).by_operator().when(all))
         .build()
         .unwrap();
     let (session, operator) = (Some(&session), adapter.operator().unwrap());
@@ -252,7 +252,7 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
     let begun = core.start(Some(&session), "Ada", None).await.unwrap();
     operator.approve(&begun.request_id.unwrap(), "test").await.unwrap();
     let ask = || ApprovalRequest {
-        operation: "clear_bed",
+        operation: "water_bed",
         params_hash: "h",
         session: Some(&session),
         action: "clear_bed {}",
