@@ -100,7 +100,7 @@ async fn calls_are_validated_like_those_of_a_function() {
         json!({ "number": 0, "label": { "text": "bug" } }),
         json!({ "number": 1.5, "label": { "text": "bug" } }),
         json!({ "number": 7, "label": { "txt": "bug" } }),
-        json!({ "number": 7, "lable": { "text": "bug" } }),
+        json!({ "number": 7, "labels": { "text": "bug" } }),
         json!({ "number": 7, "label": "bug", "notice": "as loud as it gets" }),
         json!({}),
     ] {
@@ -166,7 +166,7 @@ fn faults_of_a_dynamic_operation_are_reported_at_build() {
     for part in [
         "`Get` is not snake_case",
         "`Get` has no description",
-        "`delete_issue` is READ, and its verb `delete` announces DELETE",
+        "`delete_issue` is READ, and its verb `delete` implies DELETE",
         "`update_issue` is UPDATE and takes no `input",
         "pattern `(`",
         "`list_issues`: a JSON schema is an object",

@@ -88,7 +88,7 @@ pub(super) fn check_name(
         && !built_in
     {
         problems.push(format!(
-            "operation `{name}` is {}, and its verb `{verb}` announces {}: choose another verb, or give a rationale",
+            "operation `{name}` is {}, and its verb `{verb}` implies {}: choose another verb, or give a rationale",
             spec.category.as_str(),
             announced.as_str()
         ));
