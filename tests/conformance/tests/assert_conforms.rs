@@ -83,6 +83,10 @@ async fn a_conforming_adapter_passes_in_both_modes() {
     assert_eq!(report.implementation, "notes");
 }
 
+fn text_of(params: &Map<String, Value>, name: &str) -> String {
+    params.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+}
+
 /// The same operations, known only at run time.
 fn dynamic_notes() -> AdapterBuilder {
     let text = |max_length: usize| json!({ "type": "string", "maxLength": max_length });
@@ -95,12 +99,12 @@ fn dynamic_notes() -> AdapterBuilder {
     let create = {
         let notes = notes.clone();
         move |params: Map<String, Value>, _| {
-            let note = notes.create_note(params["text"].as_str().unwrap_or_default().to_owned());
+            let note = notes.create_note(text_of(&params, "text"));
             async move { Ok(json!(note)) }
         }
     };
     let get = move |params: Map<String, Value>, _| {
-        let note = notes.get_note(params["note_id"].as_str().unwrap_or_default().to_owned());
+        let note = notes.get_note(text_of(&params, "note_id"));
         async move { Ok(json!(note?)) }
     };
     let create =
