@@ -1,5 +1,7 @@
 //! Operations that are known only at run time.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
 use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::*;
 use mcp_aql::table::{DynamicOperation, DynamicParameter};
