@@ -1,6 +1,7 @@
 //! Execution of one admitted call: the declared concurrency, the time limit, cancellation, panics.
 
-use std::panic::AssertUnwindSafe;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
@@ -133,14 +134,27 @@ fn given_up() -> OperationError {
     OperationError::internal("the caller gave up")
 }
 
-/// Runs an operation and turns a panic into `INTERNAL_ERROR`, so that the session continues.
-async fn caught<'a>(start: impl FnOnce() -> BoxFuture<'a, Outcome>) -> Outcome {
-    AssertUnwindSafe(async { start().await }).catch_unwind().await.unwrap_or_else(|panic| {
-        let message = panic
-            .downcast_ref::<&str>()
-            .map(ToString::to_string)
-            .or_else(|| panic.downcast_ref::<String>().cloned())
-            .unwrap_or_default();
-        Err(OperationError::internal(format!("panicked: {message}")))
-    })
+/// Starts an operation. The returned future turns a panic into `INTERNAL_ERROR`, so that the session
+/// continues. It does not contain the call, so that it stays small.
+fn caught<'a, F>(start: F) -> impl Future<Output = Outcome> + use<'a, F>
+where
+    F: FnOnce() -> BoxFuture<'a, Outcome>,
+{
+    let started = catch_unwind(AssertUnwindSafe(start));
+    async {
+        let outcome = match started {
+            Ok(work) => AssertUnwindSafe(work).catch_unwind().await,
+            Err(panic) => Err(panic),
+        };
+        outcome.unwrap_or_else(|panic| Err(panicked(&*panic)))
+    }
+}
+
+fn panicked(panic: &(dyn Any + Send)) -> OperationError {
+    let message = panic
+        .downcast_ref::<&str>()
+        .map(ToString::to_string)
+        .or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_default();
+    OperationError::internal(format!("panicked: {message}"))
 }

@@ -1,8 +1,8 @@
 //! The running calls of a session, so that they can be cancelled.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +13,7 @@ use mcp_aql_core::sync::lock;
 /// Each request has its own number, because a client may use an id for several requests at a time.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    running: Mutex<HashMap<Box<str>, SameIdCalls>>,
+    running: Mutex<BTreeMap<Arc<str>, SameIdCalls>>,
     next: AtomicI64,
 }
 
@@ -32,18 +32,18 @@ struct RunningCall {
 }
 
 impl Calls {
-    fn running(&self) -> MutexGuard<'_, HashMap<Box<str>, SameIdCalls>> {
+    fn running(&self) -> MutexGuard<'_, BTreeMap<Arc<str>, SameIdCalls>> {
         lock(&self.running)
     }
 
-    pub(super) fn begin(&self, id: &str, cancellation: CancellationToken) -> i64 {
+    pub(super) fn begin(&self, id: &Arc<str>, cancellation: CancellationToken) -> i64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let one = RunningCall { number, cancellation };
         let mut running = self.running();
         match running.get_mut(id) {
             Some(twins) => twins.others.push(one),
             None => {
-                running.insert(id.into(), SameIdCalls { one, others: Vec::new() });
+                running.insert(Arc::clone(id), SameIdCalls { one, others: Vec::new() });
             }
         }
         number
@@ -85,7 +85,7 @@ mod tests {
 
     fn begin(calls: &Calls, id: &str) -> (i64, CancellationToken) {
         let cancellation = CancellationToken::new();
-        (calls.begin(id, cancellation.clone()), cancellation)
+        (calls.begin(&Arc::from(id), cancellation.clone()), cancellation)
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Implements the MCP server for a set of tools.
 
 use std::panic::AssertUnwindSafe;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use futures_util::FutureExt as _;
@@ -105,7 +106,7 @@ impl Server {
     pub(super) async fn within(
         &self,
         room: Option<&BatchBudget>,
-        call: impl Future<Output = ToolAnswer>,
+        call: Pin<&mut impl Future<Output = ToolAnswer>>,
     ) -> ToolAnswer {
         let Some(room) = room else { return call.await };
         if room.is_full() {
@@ -246,6 +247,8 @@ pub(super) async fn catch_panics<T>(
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use super::super::adapter_tools::AdapterTools;
     use super::*;
     use mcp_aql_core::adapter::Adapter;
@@ -268,7 +271,7 @@ mod tests {
                 runs += 1;
                 Ok(Reply::of_tool("x".repeat(bytes)))
             };
-            answers.push(server.within(Some(&room), call).await.unwrap().text);
+            answers.push(server.within(Some(&room), pin!(call)).await.unwrap().text);
         }
         assert_eq!(runs, 3);
         assert_eq!((answers[0].len(), answers[1].len()), (60, 40));
@@ -282,14 +285,14 @@ mod tests {
         }
         // The limit applies to batches only.
         let call = async { Ok(Reply::of_tool("x".repeat(1_000))) };
-        assert_eq!(server.within(None, call).await.unwrap().text.len(), 1_000);
+        assert_eq!(server.within(None, pin!(call)).await.unwrap().text.len(), 1_000);
     }
 
     #[tokio::test]
     async fn a_failure_without_room_in_its_batch_does_not_say_that_it_ran() {
         let (server, room) = (server(), BatchBudget::new(10));
         let call = async { server.refuse(OperationError::not_found("note", "7")) };
-        let answer = server.within(Some(&room), call).await.unwrap().text;
+        let answer = server.within(Some(&room), pin!(call)).await.unwrap().text;
         assert!(
             answer.contains(FEWER_CALLS_ADVICE) && !answer.contains("operation_ran"),
             "{answer}"

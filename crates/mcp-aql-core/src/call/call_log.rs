@@ -1,5 +1,6 @@
 //! The span and the log lines of a call.
 
+use std::pin::Pin;
 use std::time::Instant;
 
 use mcp_aql_protocol::ErrorCode;
@@ -33,10 +34,11 @@ impl CallLog {
         Self { span, started }
     }
 
-    /// Awaits the stages of the call within its span, and logs the outcome.
+    /// Awaits the stages of the call within its span, and logs the outcome. The stages are pinned by the
+    /// caller, because a future that is moved takes its place twice.
     pub(super) async fn record(
         self,
-        stages: impl Future<Output = Outcome>,
+        stages: Pin<&mut impl Future<Output = Outcome>>,
         scope: &CallScope,
     ) -> Outcome {
         let Self { span, started } = self;

@@ -89,11 +89,11 @@ impl Pipeline {
     ) -> Outcome {
         let routed = self.route(input, endpoint)?;
         let log = CallLog::new(&routed, context.scope());
-        let stages = async {
+        let stages = std::pin::pin!(async {
             let valid = self.validate(routed)?;
             let admitted = self.admit(valid, context).await?;
             self.run(admitted, context, limits).await
-        };
+        });
         log.record(stages, context.scope()).await
     }
 }

@@ -5,7 +5,7 @@
 //! the rest of MCP.
 
 use std::future::Future;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -230,7 +230,7 @@ struct DecodedCall {
 impl DecodedCall {
     async fn run(self, server: &Server, cancellation: CancellationToken, modern: bool) -> Vec<u8> {
         let Self { tool, arguments, meta, id, room } = self;
-        let work = server.reply_at_once(tool, arguments, &meta, cancellation);
+        let work = pin!(server.reply_at_once(tool, arguments, &meta, cancellation));
         let answer = catch_panics(server.within(room.as_ref(), work)).await;
         let length = answer.as_ref().map_or(0, |reply| reply.text.len());
         let mut message = Vec::with_capacity(length + length / 4 + 128);

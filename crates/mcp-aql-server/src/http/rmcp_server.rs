@@ -1,6 +1,7 @@
 //! The requests that rmcp decodes, handled by the server.
 
 use std::convert::Infallible;
+use std::pin::pin;
 use std::sync::Arc;
 
 use axum::http::request::Parts;
@@ -91,7 +92,7 @@ impl RmcpServer {
         let cancellation = server.cancellation();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
-        let work = server.reply(tool, arguments, &meta, &notifier, cancellation.clone());
+        let work = pin!(server.reply(tool, arguments, &meta, &notifier, cancellation.clone()));
         let answer = tokio::select! {
             biased;
             answer = server.within(room.as_ref(), work) => answer,

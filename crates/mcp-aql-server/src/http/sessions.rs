@@ -109,7 +109,7 @@ impl OpenSession {
 pub(super) struct SessionCall {
     session: Arc<OpenSession>,
     /// The request's id in canonical form.
-    id: Box<str>,
+    id: Arc<str>,
     number: i64,
 }
 
@@ -119,8 +119,9 @@ impl SessionCall {
         id: &str,
         cancellation: CancellationToken,
     ) -> Self {
-        let number = session.calls.begin(id, cancellation);
-        Self { session, id: id.into(), number }
+        let id = Arc::from(id);
+        let number = session.calls.begin(&id, cancellation);
+        Self { session, id, number }
     }
 
     pub(super) fn session(&self) -> &OpenSession {

@@ -1,6 +1,7 @@
 //! Reads the messages of a stream and starts its calls.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::{Duration, Instant};
@@ -189,10 +190,13 @@ impl MessageReader {
             return self.error(Some(call.id), &unknown, answers);
         };
         let cancellation = self.server.cancellation();
-        let key: Box<str> = canonical_id(call.id).into();
+        let id: Arc<str> = call.id.into();
+        let key = match canonical_id(call.id) {
+            Cow::Borrowed(_) => Arc::clone(&id),
+            Cow::Owned(key) => key.into(),
+        };
         let number = self.calls.begin(&key, cancellation.clone());
         let expected = self.outbox.expect_one();
-        let id: Box<str> = call.id.into();
         let arguments = call.arguments.map(Box::<str>::from);
         let (server, calls, outbox) =
             (Arc::clone(&self.server), Arc::clone(&self.calls), self.outbox.clone());
@@ -202,7 +206,7 @@ impl MessageReader {
                 Some(json) => parse(json.as_bytes(), server.limits()),
                 None => Ok(Arguments::default()),
             };
-            let work = server.reply(tool, arguments, &meta, &outbox, cancellation);
+            let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation));
             let answer = catch_panics(server.within(answers.room(), work)).await;
             if calls.end(&key, number) {
                 let pushed = answers.push(Some(expected), |line| {

@@ -2,11 +2,14 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::request::invalid_encoding;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::recover_id::{IdScanner, RecoveredId, is_id};
@@ -196,6 +199,45 @@ impl<'de> Deserialize<'de> for IsPresent {
     }
 }
 
+/// The envelope of a call with its parameters.
+#[derive(Deserialize)]
+struct CallEnvelope<'a> {
+    #[serde(borrow)]
+    jsonrpc: Cow<'a, str>,
+    #[serde(borrow)]
+    id: &'a RawValue,
+    #[serde(borrow)]
+    method: Cow<'a, str>,
+    #[serde(borrow)]
+    params: FromObject<CallParams<'a>>,
+    #[serde(default)]
+    result: IsPresent,
+    #[serde(default)]
+    error: IsPresent,
+}
+
+/// A struct that is an object. serde alone would also accept a list of its fields.
+#[derive(Default)]
+struct FromObject<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for FromObject<T> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
+            type Value = T;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(members))
+            }
+        }
+        deserializer.deserialize_map(Members(PhantomData)).map(Self)
+    }
+}
+
 #[derive(Deserialize)]
 struct CallParams<'a> {
     #[serde(borrow)]
@@ -234,6 +276,9 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
             return Message::Refused(Refusal { id, fault });
         }
     };
+    if let Some(call) = valid_call(text) {
+        return Message::Call(call);
+    }
     match object::<Envelope<'_>>(text) {
         Ok(envelope) => sort(envelope),
         Err(error) if error.is_data() && text.trim_ascii_start().starts_with('[') => batch(text),
@@ -246,6 +291,25 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
             Message::Refused(Refusal { id: IdScanner::of(bytes).id, fault })
         }
     }
+}
+
+/// Decodes a valid call, which nearly all messages are, in one pass. Every other message is decoded in
+/// parts, to find its fault.
+fn valid_call(text: &str) -> Option<ToolCall<'_>> {
+    if !text.trim_ascii_start().starts_with('{') {
+        return None;
+    }
+    let CallEnvelope { jsonrpc, id, method, params, result, error } =
+        serde_json::from_str(text).ok()?;
+    let CallParams { name, arguments, meta } = params.0;
+    let (id, arguments) = (id.get(), arguments.map(RawValue::get));
+    let is_valid = jsonrpc == "2.0"
+        && method == "tools/call"
+        && is_id(id)
+        && arguments.is_none_or(|arguments| arguments.starts_with('{'))
+        && !result.0
+        && !error.0;
+    is_valid.then_some(ToolCall { id, name, arguments, meta })
 }
 
 /// Whether serde reports a repeated field.
@@ -362,6 +426,56 @@ mod tests {
         let Message::Request(ping) = decode(ping) else { panic!() };
         assert!(ping.meta().is_err());
         assert!(matches!(decode(b" \t"), Message::Blank));
+    }
+
+    /// What decoding in parts makes of a message.
+    fn in_parts(text: &str) -> String {
+        match object::<Envelope<'_>>(text) {
+            Ok(envelope) => format!("{:?}", sort(envelope)),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn a_valid_call_is_the_same_in_one_pass_and_in_parts() {
+        // REQ-ENC-01
+        let params = [
+            r#"{"name":"t","arguments":{"a":[1]},"_meta":{}}"#,
+            r#"{"name":"\u0074"}"#,
+            r#"{"name":"t","arguments":null,"x":{}}"#,
+            r#"{"name":"t","arguments":[]}"#,
+            r#"{"name":"t","name":"u"}"#,
+            r#"["t",{}]"#,
+            r#"{"name":7}"#,
+            "null",
+        ];
+        let envelopes = [
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS}"#,
+            r#" {"params":PARAMS,"x":[],"method":"tools\/call","id":"a","jsonrpc":"2.0"} "#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/call","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":PARAMS}"#,
+            r#"{"jsonrpc":"1.0","id":1,"method":"tools/call","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS,"result":null}"#,
+            r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"tools/call","params":PARAMS}"#,
+            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS}}"#,
+            r#"["2.0",1,"tools/call",PARAMS]"#,
+        ];
+        let mut valid = 0;
+        for envelope in envelopes {
+            for params in params {
+                let message = envelope.replace("PARAMS", params);
+                match valid_call(&message) {
+                    Some(call) => {
+                        valid += 1;
+                        let call = format!("{:?}", Message::Call(call));
+                        assert_eq!(call, in_parts(&message), "{message}");
+                    }
+                    None => assert!(!in_parts(&message).starts_with("Call"), "{message}"),
+                }
+            }
+        }
+        assert_eq!(valid, 6);
     }
 
     #[test]
