@@ -28,7 +28,7 @@ NOTE = {"title": "Seeds", "text": "Carrots and peas", "notebook": "garden", "tag
 # Each row: its name, the calls of one repetition, and the number of tasks that exist before.
 ROWS = [
     ("READ, three parameters", [("get_task", {"task_id": 1, "archived": False, "newer_than": 0})], 1),
-    ("READ, unknown parameter with suggestion", [("get_task", {"task_id": 1, "archivd": False})], 1),
+    ("READ, unknown parameter with suggestion", [("get_task", {"task_id": 1, "archive": False})], 1),
     ("CREATE, four parameters", [("create_note", NOTE)], 1),
     ("UPDATE, two fields", [("update_task", {"task_id": 1, "input": {"priority": 3, "assignee": None}})], 1),
     ("list of 100 records, filtered", [("list_tasks", {"status": "todo", "limit": 100})], 100),
