@@ -3,8 +3,6 @@
 
     scripts/instructions.py                 builds both programs and prints one table; takes some minutes
     scripts/instructions.py --programs DIR  uses the release builds in this folder
-    scripts/instructions.py --check         fails if a row is more than 5 % above the committed figures
-    scripts/instructions.py --write         commits the figures to scripts/instructions.json
 
 valgrind counts the instructions of a run with N calls and of one with twice as many. The difference, divided by N, is
 the cost of one call without the cost of the start. Other load on the machine does not change it.
@@ -19,10 +17,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-COMMITTED = Path(__file__).with_suffix(".json")
 PROGRAMS = {"ours": "records_aql", "rmcp": "records_rmcp"}
 CALLS = 400
-TOLERANCE = 1.05
 TASK = {"title": "Write the report", "status": "todo", "priority": 2, "assignee": "Ada", "due_date": "2031-05-06"}
 NOTE = {"title": "Seeds", "text": "Carrots and peas", "notebook": "garden", "tags": ["spring", "seeds"]}
 # Each row: its name, the calls of one repetition, and the number of tasks that exist before.
@@ -81,8 +77,6 @@ def per_call(programs, side, calls, tasks):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--programs", type=Path, help="folder of the release builds")
-    parser.add_argument("--check", action="store_true", help="compare with the committed figures")
-    parser.add_argument("--write", action="store_true", help="write the committed figures")
     parser.add_argument("--row", help="only rows with this text in their name")
     arguments = parser.parse_args()
     if subprocess.run(["which", "valgrind"], stdout=subprocess.DEVNULL).returncode != 0:
@@ -91,25 +85,15 @@ def main():
         subprocess.run(["cargo", "build", "--quiet", "--locked", "--release", "-p", "mcp-aql-bench", "--bins"],
                        cwd=ROOT, check=True)
         arguments.programs = ROOT / "target" / "release"
-    committed = json.loads(COMMITTED.read_text()) if COMMITTED.exists() else {}
-    figures, faults = {}, []
     print(f"{'instructions per call':40} {'ours':>9} {'rmcp':>9} {'ratio':>7}")
     for name, calls, tasks in ROWS:
         if arguments.row and arguments.row not in name:
             continue
         has_peer = calls[0][0] != "introspect"
         ours = per_call(arguments.programs, "ours", calls, tasks)
-        peer = per_call(arguments.programs, "rmcp", calls, tasks) if has_peer and not arguments.check else None
-        figures[name] = ours
+        peer = per_call(arguments.programs, "rmcp", calls, tasks) if has_peer else None
         ratio = f"{ours / peer:7.2f}" if peer else ""
         print(f"{name:40} {ours:9,} {peer or '–':>9} {ratio}", flush=True)
-        limit = committed.get(name, ours) * TOLERANCE
-        if arguments.check and ours > limit:
-            faults.append(f"{name}: {ours:,} instructions, and {committed[name]:,} are committed")
-    if arguments.write:
-        COMMITTED.write_text(json.dumps(figures, indent=2) + "\n")
-    if faults:
-        sys.exit("\n".join(faults))
 
 
 if __name__ == "__main__":

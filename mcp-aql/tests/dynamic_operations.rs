@@ -25,7 +25,7 @@ fn add_label(
     number: u32,
     /// The label.
     label: Label,
-    /// How the issue is told.
+    /// How the watchers are notified.
     #[param(default = "quiet", max_length = 10)]
     notice: String,
 ) -> Value {
@@ -66,7 +66,7 @@ fn dynamic_add_label() -> DynamicOperation {
     .parameter(DynamicParameter::required("number", "The issue's number.", number))
     .parameter(DynamicParameter::required("label", "The label.", label))
     .parameter(
-        DynamicParameter::optional("notice", "How the issue is told.", notice)
+        DynamicParameter::optional("notice", "How the watchers are notified.", notice)
             .default(json!("quiet")),
     )
     .example("", json!({ "number": 7, "label": { "text": "bug" } }))

@@ -1,4 +1,4 @@
-//! Boxed futures.
+//! Boxed futures, and a single poll of a future.
 
 use std::future::Future;
 use std::pin::Pin;

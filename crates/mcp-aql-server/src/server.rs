@@ -18,7 +18,7 @@ use super::connection::Connection;
 use super::progress::{Notifier, progress};
 use super::request_meta::{ProgressToken, RequestMeta};
 use super::rpc_error::RpcError;
-use super::service::{ServerDescription, ToolAnswer, ToolArguments, ToolService};
+use super::service::{ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolService};
 use super::tool_table::ToolTable;
 use super::wire::{Fault, respond_with, tool_result, write_error};
 
@@ -30,9 +30,10 @@ pub(super) struct ServerState {
 }
 
 impl ServerState {
-    pub(super) fn new(service: Arc<dyn ToolService>) -> Arc<Self> {
+    /// Creates the state of a service with these tools, which are read from it once.
+    pub(super) fn new(service: Arc<dyn ToolService>, tools: &[ToolDefinition]) -> Arc<Self> {
         let description = service.description();
-        let tools = ToolTable::new(&service.tools());
+        let tools = ToolTable::new(tools);
         Arc::new(Self { service, tools, description })
     }
 
@@ -256,7 +257,9 @@ mod tests {
 
     fn server() -> Server {
         let adapter = Adapter::builder("empty").without_config().build().unwrap();
-        let shared = ServerState::new(AdapterTools::new(&adapter));
+        let service: Arc<dyn ToolService> = AdapterTools::new(&adapter);
+        let tools = service.tools();
+        let shared = ServerState::new(service, &tools);
         Server::new(shared, Arc::new(Connection::lasting()))
     }
 

@@ -105,7 +105,7 @@ impl<'a> Reader<'a> {
                 self.end_list();
                 self.plain = Some((tag.to_end(), String::new()));
             }
-            // Of a strong text and a link inside each other, or inside a heading, the outermost remains.
+            // If a strong text and a link contain each other, or are inside a heading, the outermost remains.
             Tag::Heading { .. } | Tag::Strong | Tag::Link { .. } if self.plain.is_none() => {
                 self.plain = Some((tag.to_end(), String::new()));
                 if let Tag::Link { dest_url, .. } = tag {

@@ -18,7 +18,7 @@ use crate::sync::lock;
 /// An operation that is known only at run time: from a file, from an API description, or from another
 /// server. Register it with [`AdapterBuilder::dynamic_operation`](crate::AdapterBuilder::dynamic_operation).
 ///
-/// It is validated, introspected, documented and gated like an operation with `#[operation]`. JSON schemas
+/// The operation is validated, introspected, documented and gated like one with `#[operation]`. JSON schemas
 /// describe its parameters and its result. An object schema with `properties` accepts no further members
 /// unless `additionalProperties` allows them. The result is `data` itself.
 ///
@@ -206,13 +206,7 @@ impl DynamicOperation {
                 self.name
             ));
         }
-        let spec = table(&self);
-        let names = spec.parameters.iter().filter_map(|entry| match entry {
-            ParameterEntry::One(parameter) => Some(parameter.name),
-            _ => None,
-        });
-        let run = DynamicRun { names: names.collect(), function: self.function };
-        (spec, Handler::Function(Arc::new(run)))
+        (table(&self), Handler::Function(Arc::new(DynamicRun(self.function))))
     }
 }
 
@@ -224,21 +218,14 @@ impl std::fmt::Debug for DynamicOperation {
 }
 
 /// Collects the parameters of a call for the function.
-struct DynamicRun {
-    names: Vec<&'static str>,
-    function: Box<DynamicFunction>,
-}
+struct DynamicRun(Box<DynamicFunction>);
 
 impl Run for DynamicRun {
     fn run(&self, mut call: Call) -> BoxFuture<'_, Outcome> {
         Box::pin(async move {
-            let mut params = Map::new();
-            for name in &self.names {
-                if let Some(value) = call.next()?.value {
-                    params.insert((*name).to_owned(), value);
-                }
-            }
-            let data = (self.function)(params, call.context()).await?;
+            let sent = call.arguments.by_ref();
+            let params = sent.filter_map(|it| Some((it.name.to_owned(), it.value?))).collect();
+            let data = (self.0)(params, call.context()).await?;
             call.finish(|payload| payload.with(&data))
         })
     }

@@ -235,7 +235,7 @@ fn router(
     let longest = service.max_message_bytes();
     let config = options.config(&*service);
     let tools = service.tools();
-    let shared = ServerState::new(service);
+    let shared = ServerState::new(service, &tools);
     let hosts = config.allowed_hosts.clone();
     let stop = options.shutdown.clone();
     let direct =

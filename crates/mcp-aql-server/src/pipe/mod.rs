@@ -49,7 +49,7 @@ async fn serve(
     service.begin();
     let connection = Arc::new(Connection::lasting());
     let _end = EndOnDrop(Arc::clone(&connection));
-    let state = ServerState::new(Arc::clone(&service));
+    let state = ServerState::new(Arc::clone(&service), &service.tools());
     let server = Arc::new(Server::new(state, Arc::clone(&connection)));
     let outbox = Outbox::default();
     let messages = MessageReader::new(server, outbox.clone());

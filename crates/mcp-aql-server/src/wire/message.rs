@@ -217,7 +217,6 @@ struct CallEnvelope<'a> {
 }
 
 /// A struct that is an object. serde alone would also accept a list of its fields.
-#[derive(Default)]
 struct FromObject<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for FromObject<T> {
