@@ -5,11 +5,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::Either;
 use mcp_aql_protocol::SemanticCategory;
 use tokio::sync::{RwLock, Semaphore};
 
 use crate::error::OperationError;
-use crate::future::BoxFuture;
+use crate::future::{BoxFuture, erased};
 use crate::operation::{Context, Outcome};
 
 /// The calls that may run at the same time. Introspection publishes it as `_protocol.concurrency`, and the
@@ -63,30 +64,37 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// Runs a call once it may run beside the others.
-    pub(crate) async fn run<'a>(
+    /// Runs a call once it may run beside the others. A call that never waits is started here.
+    pub(crate) fn run<'a>(
+        &'a self,
+        category: SemanticCategory,
+        context: &'a Context,
+        start: impl FnOnce() -> BoxFuture<'a, Outcome> + Send + 'a,
+    ) -> impl Future<Output = Outcome> + Send + 'a {
+        if self.is_open() {
+            let started = caught(|| match context.is_cancelled() {
+                true => erased(async { Err(given_up()) }),
+                false => start(),
+            });
+            return Either::Left(run_started(category, context, started));
+        }
+        // Boxed, so that the future of a call that does not wait stays small.
+        Either::Right(erased(self.run_in_turn(category, context, start)))
+    }
+
+    async fn run_in_turn<'a>(
         &self,
         category: SemanticCategory,
         context: &Context,
         start: impl FnOnce() -> BoxFuture<'a, Outcome>,
     ) -> Outcome {
-        if self.is_open() {
-            if context.is_cancelled() {
-                return Err(given_up());
-            }
-            return match category {
-                SemanticCategory::Read => unless_cancelled(context, caught(start)).await,
-                _ => caught(start).await,
-            };
-        }
-        // Boxed, so that the future of a call that does not wait stays small.
-        let work = Box::pin(async {
+        let reads = category == SemanticCategory::Read;
+        let work = async {
             let _slot = match &self.slots {
                 Some(slots) => Some(slots.acquire().await),
                 None => None,
             };
             // These guards are asynchronous and are held while the operation runs, as the category requires.
-            let reads = category == SemanticCategory::Read;
             let (_shared, _alone) = match self.category {
                 Concurrency::ReadConcurrent if reads => (Some(self.alone.read().await), None),
                 Concurrency::Serialized | Concurrency::ReadConcurrent => {
@@ -104,13 +112,8 @@ impl ConcurrencyLimit {
                     .unwrap_or_else(|_| Err(OperationError::internal("the time limit has passed"))),
                 None => caught(start).await,
             }
-        });
-        if category != SemanticCategory::Read {
-            // A partial change is worse than one whose caller is gone: an operation that writes and has
-            // begun runs to its end, unless it observes `Context::cancelled` or has a time limit.
-            return work.await;
-        }
-        unless_cancelled(context, work).await
+        };
+        run_started(category, context, work).await
     }
 
     /// Whether no call ever waits for another one or is limited in time.
@@ -121,8 +124,17 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Runs a READ operation until it completes or its caller cancels it.
-async fn unless_cancelled(context: &Context, work: impl Future<Output = Outcome>) -> Outcome {
+/// Runs a call to its end, or until its caller cancels it.
+async fn run_started(
+    category: SemanticCategory,
+    context: &Context,
+    work: impl Future<Output = Outcome>,
+) -> Outcome {
+    if category != SemanticCategory::Read {
+        // A partial change is worse than one whose caller is gone: an operation that writes and has begun
+        // runs to its end, unless it observes `Context::cancelled` or has a time limit.
+        return work.await;
+    }
     tokio::select! {
         biased;
         outcome = work => outcome,

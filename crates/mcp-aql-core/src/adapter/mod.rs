@@ -26,7 +26,7 @@ use crate::build_error::BuildError;
 use crate::call::Pipeline;
 use crate::error::OperationError;
 use crate::extension::Service;
-use crate::future::{BoxFuture, erased};
+use crate::future::BoxFuture;
 use crate::operation::{CallScope, Extensions, OperationSpec};
 use crate::request::Arguments;
 use crate::response::{OperationResult, Reply};
@@ -116,7 +116,7 @@ impl Adapter {
         arguments: Arguments,
         scope: CallScope,
     ) -> BoxFuture<'_, Reply> {
-        erased(self.inner.pipeline.handle(endpoint, arguments, scope))
+        self.inner.pipeline.handle(endpoint, arguments, scope)
     }
 
     /// Like [`handle`](Self::handle), for a transport that has the tool arguments as bytes. Invalid UTF-8

@@ -17,17 +17,9 @@ pub(super) struct AdmittedCall<'a> {
 }
 
 impl Pipeline {
-    /// Takes a call through the gates (REQ-GATE-01).
+    /// Takes a call through the gates (REQ-GATE-01). If a retry makes it again, the confirmation of the retry
+    /// is required too.
     pub(super) async fn admit<'a>(
-        &self,
-        call: ValidCall<'a>,
-        context: &Context,
-    ) -> Result<AdmittedCall<'a>, OperationError> {
-        self.admit_retry(call, context, None).await
-    }
-
-    /// Takes a call through the gates. If a retry makes it again, the confirmation of the retry is required too.
-    pub(super) async fn admit_retry<'a>(
         &self,
         call: ValidCall<'a>,
         context: &Context,
@@ -51,7 +43,10 @@ impl Pipeline {
             retry,
             full: slot.as_ref().and_then(|slot| slot.as_ref().err().copied()),
         };
-        let permit = self.gatekeeper.admit(request, &operation.gates).await?;
+        let permit = match self.gatekeeper.admit(request, &operation.gates) {
+            Some(admission) => admission.await?,
+            None => Permit::default(),
+        };
         let slot = slot.transpose().map_err(LimitReached::error)?;
         Ok(AdmittedCall { call, permit, slot })
     }

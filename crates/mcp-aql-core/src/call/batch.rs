@@ -38,7 +38,7 @@ impl Pipeline {
                 batch.push_not_run(&operation);
                 continue;
             }
-            let context = Context::new(scope.clone());
+            let context = Context::of_call(scope.clone(), self.upstream.clone());
             let outcome = match item {
                 Ok(input) => {
                     let room = ReplyLimits::new(limits).of_item(batch.room());

@@ -37,15 +37,13 @@ impl CallLog {
     /// Awaits the stages of the call within its span, and logs the outcome. The stages are pinned by the
     /// caller, because a future that is moved takes its place twice.
     pub(super) async fn record(
-        self,
+        &self,
         stages: Pin<&mut impl Future<Output = Outcome>>,
         scope: &CallScope,
     ) -> Outcome {
-        let Self { span, started } = self;
-        let outcome =
-            if span.is_disabled() { stages.await } else { stages.instrument(span.clone()).await };
-        let _entered = span.enter();
-        let duration_ms = started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
+        let outcome = stages.instrument(self.span.clone()).await;
+        let _entered = self.span.enter();
+        let duration_ms = self.started.map(|started| started.elapsed().as_secs_f64() * 1_000.0);
         match &outcome {
             Ok(_) => tracing::info!(target: CALLS, duration_ms, "operation done"),
             Err(_) if scope.is_cancelled() => {

@@ -15,7 +15,7 @@ use crate::error::OperationError;
 use crate::execution::{ExecutionRecord, ExecutionState, PAGE_SIZES, Status};
 use crate::gatekeeper::{GatedOperation, RetryCall};
 use crate::operation::{
-    Context, Envelope, ExecutionCall, Handler, OperationReturn, Outcome, Payload,
+    Context, Envelope, ExecutionCall, Handler, OperationReturn, Outcome, ReplyWriter,
 };
 use crate::paging::{Page, PageRequest};
 use crate::request::Credentials;
@@ -83,13 +83,9 @@ impl Pipeline {
         found.ok_or_else(|| OperationError::not_found("execution", id))
     }
 
-    pub(super) async fn execution_state(
-        &self,
-        id: &str,
-        limits: ReplyLimits,
-    ) -> Result<Payload, OperationError> {
+    pub(super) async fn execution_state(&self, id: &str, limits: ReplyLimits) -> Outcome {
         let state = ExecutionState::new(id, self.find_execution(id).await?, true);
-        state.write(Payload::new(Envelope::Bare, limits))
+        state.write(ReplyWriter::new(&Envelope::Bare, limits))
     }
 
     async fn list_executions(
@@ -97,7 +93,7 @@ impl Pipeline {
         request: &ExecutionRequest<'_>,
         context: &Context,
         limits: ReplyLimits,
-    ) -> Result<Payload, OperationError> {
+    ) -> Outcome {
         let (status, operation) = (request.text("status"), request.text("operation_name"));
         let session = context.session();
         // Sessions have different lists.
@@ -124,10 +120,7 @@ impl Pipeline {
         let (listed, info) = page.finish(|(id, _)| id);
         let items = listed.into_iter().map(|(id, record)| ExecutionState::new(&id, record, false));
         let page = Page { cursors: Some(Arc::new(cursors)), ..Page::new(items.collect(), info) };
-        let payload = Payload::new(Envelope::Bare, limits).beside(context.clone());
-        let mut written = page.write(payload)?;
-        written.take_warning().into_iter().for_each(|warning| context.warn(warning));
-        Ok(written)
+        page.write(ReplyWriter::new(&Envelope::Bare, limits).beside(context))
     }
 
     /// Cancels an execution and waits for its end. Repeated calls have no further effect.
@@ -187,7 +180,7 @@ impl Pipeline {
         let context = context.of(operation.spec.name);
         let retry =
             RetryCall { permission: &request.operation.permission, arguments: request.arguments };
-        let admitted = self.admit_retry(valid, &context, Some(retry)).await?;
+        let admitted = self.admit(valid, &context, Some(retry)).await?;
         if !self.restart_execution(id, record.attempt, admitted, function, &context).await? {
             // A concurrent retry came first.
             let record = self.find_execution(id).await?;

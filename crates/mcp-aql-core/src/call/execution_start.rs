@@ -35,7 +35,8 @@ impl Pipeline {
         let whole = plain(arguments);
         let secret = operation.parameters.iter().any(|it| it.spec.sensitive)
             || shown.as_object() != Some(&whole);
-        let params = call.sent.take().map(|mut sent| {
+        let params = call.sent.take().map(|sent| {
+            let mut sent = *sent;
             // The parameters of composite arguments were removed from the arguments.
             sent.retain(|name, _| operation.parameters.iter().any(|it| &*it.name == name.as_str()));
             sent.extend(whole);

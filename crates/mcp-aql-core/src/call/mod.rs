@@ -20,7 +20,7 @@ use mcp_aql_protocol::Limits;
 use crate::catalog::Catalog;
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
-use crate::future::erased;
+use crate::future::{BoxFuture, erased};
 use crate::gatekeeper::Gatekeeper;
 use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
 use crate::paging::CursorKey;
@@ -31,6 +31,7 @@ use crate::services::Services;
 use crate::vocab::ReplyLimits;
 use call_log::CallLog;
 use reply::introspects;
+use run::record_usage;
 
 /// The stages of a call with everything that they use. It does not change after the adapter is built.
 pub(crate) struct Pipeline {
@@ -59,41 +60,49 @@ pub(crate) struct CallSettings {
 
 impl Pipeline {
     /// Takes a request from its arguments to its reply.
-    pub(crate) async fn handle(
+    pub(crate) fn handle(
         &self,
         endpoint: Endpoint,
         arguments: Arguments,
         scope: CallScope,
-    ) -> Reply {
-        match self.decode(arguments) {
-            Ok(Request::One(input)) => {
-                let introspects = introspects(&input.operation);
-                let context = Context::new(scope);
-                let limits = ReplyLimits::new(&self.settings.limits);
-                let outcome = self.call(input, endpoint, &context, limits).await;
-                self.reply(outcome, introspects, &context)
-            }
-            // Boxed, so that the future of a single call stays small.
-            Ok(Request::Batch(items)) => erased(self.call_batch(items, endpoint, scope)).await,
-            Err(refused) => self.reply_to_refused(refused, &scope),
-        }
+    ) -> BoxFuture<'_, Reply> {
+        erased(async move {
+            let input = match self.decode(arguments) {
+                Ok(Request::One(input)) => input,
+                // Boxed, so that the future of a single call stays small.
+                Ok(Request::Batch(items)) => {
+                    return erased(self.call_batch(items, endpoint, scope)).await;
+                }
+                Err(refused) => return self.reply_to_refused(refused, &scope),
+            };
+            let introspects = introspects(&input.operation);
+            let context = Context::of_call(scope, self.upstream.clone());
+            let limits = ReplyLimits::new(&self.settings.limits);
+            let outcome = self.call(input, endpoint, &context, limits).await;
+            self.reply(outcome, introspects, &context)
+        })
     }
 
     /// Takes one operation of a request through the stages between decoding and the reply.
-    async fn call(
-        &self,
+    fn call<'a>(
+        &'a self,
         input: OperationInput,
         endpoint: Endpoint,
-        context: &Context,
+        context: &'a Context,
         limits: ReplyLimits,
-    ) -> Outcome {
-        let routed = self.route(input, endpoint)?;
-        let log = CallLog::new(&routed, context.scope());
-        let stages = std::pin::pin!(async {
-            let valid = self.validate(routed)?;
-            let admitted = self.admit(valid, context).await?;
-            self.run(admitted, context, limits).await
-        });
-        log.record(stages, context.scope()).await
+    ) -> impl Future<Output = Outcome> + Send + 'a {
+        let routed = self.route(input, endpoint);
+        async move {
+            let routed = routed?;
+            let log = CallLog::new(&routed, context.scope());
+            let stages = std::pin::pin!(async {
+                let valid = self.validate(routed)?;
+                let admitted = self.admit(valid, context, None).await?;
+                let outcome = self.run(admitted, context, limits).await;
+                record_usage(self.usage.as_deref(), context).await;
+                outcome
+            });
+            log.record(stages, context.scope()).await
+        }
     }
 }

@@ -53,6 +53,6 @@ fn take_confirmation(
         && let Some(token) = params.remove(ALIAS)
     {
         let token = token.as_str().unwrap_or_default().to_owned();
-        credentials.confirmation.get_or_insert(token);
+        credentials.add_confirmation(token);
     }
 }

@@ -2,56 +2,54 @@
 
 use std::sync::Arc;
 
+use futures_util::future::Either;
+
 use super::Pipeline;
 use super::admit::AdmittedCall;
 use super::validate::ValidCall;
 use crate::error::OperationError;
 use crate::future::erased;
 use crate::log_targets::CALLS;
-use crate::operation::{
-    Call, Context, Handler, Outcome, RegisteredOperation, Run, Usage, UsageRecorder,
-};
+use crate::operation::{Call, Context, Handler, Outcome, Run, Usage, UsageRecorder};
 use crate::redact::redacted;
-use crate::validate::ValidParams;
 use crate::vocab::ReplyLimits;
-use crate::warning::{Severity, Warning};
+use crate::warning::Warning;
 
 impl Pipeline {
-    /// Runs an admitted call.
-    pub(super) async fn run(
-        &self,
-        admitted: AdmittedCall<'_>,
-        context: &Context,
+    /// Runs an admitted call. A function that waits for no other call is started here.
+    pub(super) fn run<'a>(
+        &'a self,
+        mut admitted: AdmittedCall<'a>,
+        context: &'a Context,
         limits: ReplyLimits,
-    ) -> Outcome {
+    ) -> impl Future<Output = Outcome> + Send + 'a {
         let operation = admitted.call.operation;
-        let context = context.of(operation.spec.name).remembering(self.upstream.clone());
-        add_warnings(operation, &admitted.call.valid, &context);
+        if let Some(deprecation) = &operation.spec.deprecated {
+            let today = chrono::Utc::now().date_naive();
+            context.warn(Warning::deprecated("operation", &operation.name, deprecation, today));
+        }
+        let warnings = std::mem::take(&mut admitted.call.valid.warnings);
+        warnings.into_iter().for_each(|warning| context.warn(warning));
         match &operation.handler {
-            Handler::Function(function) if operation.spec.lifecycle.is_some() => {
-                erased(self.begin_execution(admitted, function, &context, limits)).await
+            Handler::Function(function) if operation.spec.lifecycle.is_none() => {
+                Either::Left(self.run_function(admitted.call, function, context, limits))
             }
-            Handler::Function(function) => {
-                self.run_function(admitted.call, function, context, limits).await
-            }
-            Handler::Execution(which) => {
-                erased(self.call_on_execution(*which, admitted, &context, limits)).await
-            }
-            Handler::Introspect => self.introspect(admitted.call, &context).await,
+            // Boxed, so that the future of an ordinary call stays small.
+            handler => Either::Right(erased(self.run_reserved(handler, admitted, context, limits))),
         }
     }
 
-    async fn run_function(
-        &self,
-        call: ValidCall<'_>,
-        function: &Arc<dyn Run>,
-        context: Context,
+    fn run_function<'a>(
+        &'a self,
+        call: ValidCall<'a>,
+        function: &'a Arc<dyn Run>,
+        context: &'a Context,
         limits: ReplyLimits,
-    ) -> Outcome {
+    ) -> impl Future<Output = Outcome> + Send + 'a {
         let ValidCall { operation, valid, .. } = call;
         let call = Call {
             arguments: valid.arguments.into_iter(),
-            context: context.clone(),
+            context: context.of(operation.spec.name),
             states: Arc::clone(&self.states),
             envelope: operation.envelope.clone(),
             limits,
@@ -63,10 +61,27 @@ impl Pipeline {
             let params = redacted(&operation.parameters, arguments, &self.catalog.shapes);
             tracing::debug!(target: CALLS, %params, "operation called");
         }
-        let category = operation.spec.category;
-        let outcome = self.concurrency.run(category, &context, || function.run(call)).await;
-        record_usage(self.usage.as_deref(), &context).await;
-        outcome
+        self.concurrency.run(operation.spec.category, context, || function.run(call))
+    }
+
+    /// Begins an execution, or runs one of the framework's own operations.
+    async fn run_reserved(
+        &self,
+        handler: &Handler,
+        admitted: AdmittedCall<'_>,
+        context: &Context,
+        limits: ReplyLimits,
+    ) -> Outcome {
+        let context = context.of(admitted.call.operation.spec.name);
+        match handler {
+            Handler::Function(function) => {
+                self.begin_execution(admitted, function, &context, limits).await
+            }
+            Handler::Execution(which) => {
+                self.call_on_execution(*which, admitted, &context, limits).await
+            }
+            Handler::Introspect => self.introspect(admitted.call, &context).await,
+        }
     }
 
     async fn introspect(&self, call: ValidCall<'_>, context: &Context) -> Outcome {
@@ -85,32 +100,5 @@ pub(super) async fn record_usage(recorder: Option<&dyn UsageRecorder>, context: 
     if usage != Usage::default() {
         // Boxed, so that the future of a call without reports stays small.
         Box::pin(recorder.record(usage)).await;
-    }
-}
-
-/// Adds warnings about deprecated names, and about names that lenient mode ignored (REQ-WRN-07,
-/// REQ-UNK-08).
-fn add_warnings(operation: &RegisteredOperation, valid: &ValidParams, context: &Context) {
-    let today = || chrono::Utc::now().date_naive();
-    if let Some(deprecation) = &operation.spec.deprecated {
-        context.warn(Warning::deprecated("operation", &operation.name, deprecation, today()));
-    }
-    for (name, deprecation) in &valid.deprecated {
-        context.warn(Warning::deprecated("parameter", name, deprecation, today()));
-    }
-    for warning in &valid.composites.warnings {
-        context.warn(warning.clone());
-    }
-    for name in &valid.ignored {
-        let name = crate::text::clean(name);
-        tracing::warn!(target: CALLS, operation = &*operation.name, parameter = name, "unknown parameter ignored");
-        context.warn(
-            Warning::new(
-                "VALIDATION_UNKNOWN_PARAM_WARNING",
-                format!("Unknown parameter '{name}' was ignored"),
-            )
-            .severity(Severity::Medium)
-            .detail("param_name", name),
-        );
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct ValidCall<'a> {
     pub(super) valid: ValidParams,
     pub(super) credentials: Credentials,
     /// The parameters as they were sent, if the call begins an execution that can be retried with them.
-    pub(super) sent: Option<Map<String, Value>>,
+    pub(super) sent: Option<Box<Map<String, Value>>>,
 }
 
 impl Pipeline {
@@ -32,7 +32,7 @@ impl Pipeline {
             whole: operation.gates.read_arguments || lifecycle.is_some(),
         };
         let query = introspects.then(|| params.get("query").cloned()).flatten();
-        let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| params.clone());
+        let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.clone()));
         match validate(operation, params, &self.catalog.shapes, rules) {
             Ok(valid) => Ok(ValidCall { operation, valid, credentials, sent }),
             Err(error) if introspects => {

@@ -13,7 +13,7 @@ use super::*;
 use crate::audit::Audit;
 use crate::clock::TimeSource;
 use crate::operation::{
-    CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, Payload,
+    CallScope, Context, Envelope, ExecutionContext, OperationReturn as _, Outcome, ReplyWriter,
 };
 use crate::store::{MemoryStore, Store};
 use crate::vocab::ReplyLimits;
@@ -64,7 +64,7 @@ where
 }
 
 fn seven() -> Outcome {
-    7_u8.write(Payload::new(Envelope::Bare, ReplyLimits::new(&Limits::default())))
+    7_u8.write(ReplyWriter::new(&Envelope::Bare, ReplyLimits::new(&Limits::default())))
 }
 
 async fn status(executions: &Executions, id: &str) -> Status {

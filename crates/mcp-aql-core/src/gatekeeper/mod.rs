@@ -25,6 +25,7 @@ use std::sync::Arc;
 
 use crate::approvals::Approvals;
 use crate::error::OperationError;
+use crate::future::{BoxFuture, erased};
 use crate::services::Services;
 use confirmation::ConfirmationGate;
 use execution_limit_gate::ExecutionLimitGate;
@@ -89,12 +90,13 @@ impl Gatekeeper {
         plan
     }
 
-    /// Admits a call or returns the error of the gate that stops it (REQ-GATE-01, REQ-GATE-03).
-    pub(crate) async fn admit(
-        &self,
-        request: GateRequest<'_>,
-        gates: &OperationGates,
-    ) -> Result<Permit, OperationError> {
+    /// Admits a call or returns the error of the gate that stops it (REQ-GATE-01, REQ-GATE-03). Returns
+    /// `None` if no gate concerns the call.
+    pub(crate) fn admit<'a>(
+        &'a self,
+        request: GateRequest<'a>,
+        gates: &'a OperationGates,
+    ) -> Option<BoxFuture<'a, Result<Permit, OperationError>>> {
         let planned = match request.retry {
             None => &gates.gates,
             // The retry may require a confirmation, whatever the operation requires.
@@ -102,17 +104,15 @@ impl Gatekeeper {
         };
         let concerned: Vec<_> = planned.iter().filter(|gate| gate.concerns(&request)).collect();
         if concerned.is_empty() {
-            return Ok(Permit::default());
+            return None;
         }
-        // Boxed, so that the future of a call that no gate stops stays small.
-        Box::pin(async {
+        Some(erased(async move {
             let mut tickets = Vec::new();
             for gate in concerned {
                 tickets.extend(gate.admit(request).await?);
             }
             self.commit(tickets).await
-        })
-        .await
+        }))
     }
 
     /// Commits the tickets of a call: one write of the store uses up all of them or none (REQ-TOK-10).

@@ -17,7 +17,6 @@ use crate::paging::{CURSOR_CONTROLS, CursorKey, PageRequest};
 use crate::session::Session;
 use crate::shape::Members;
 use crate::text::clean;
-use crate::vocab::ReplyLimits;
 
 /// All answers of `introspect` (REQ-INT-27). Lists are rendered as JSON text when the adapter is
 /// built. A full entry is rendered on first use, which keeps the start fast.
@@ -26,8 +25,6 @@ pub struct Introspection {
     pub protocol: String,
     /// `_protocol` for a part of the list, also without its closing brace.
     pub(crate) protocol_of_part: String,
-    /// The limits of a reply.
-    pub(crate) limits: ReplyLimits,
     /// The list's entries, in the order of the registry.
     pub(crate) operations: Vec<ListedOperation>,
     /// The whole list, joined.
@@ -177,7 +174,7 @@ impl Introspection {
         question.check(further.map(AsRef::as_ref))?;
         if let Some(further) = further {
             let data = further.answer(question.name).await?;
-            return Ok(Payload::ready(success(&data.to_string()), self.limits));
+            return Ok(Payload::new(success(&data.to_string())));
         }
         let text = match (question.query, question.name) {
             ("operations", Some(name)) => {
@@ -189,7 +186,7 @@ impl Introspection {
             }
             (_, None) => self.list_types(question.prefix),
         };
-        Ok(Payload::ready(text, self.limits))
+        Ok(Payload::new(text))
     }
 
     fn list_operations(

@@ -136,7 +136,7 @@ impl Gate for LimitGate {
 }
 
 fn is_continued(request: GateRequest<'_>) -> bool {
-    request.credentials.quota_continue.is_some()
+    request.credentials.quota_continue().is_some()
 }
 
 /// A call that takes a place in its limits. The call is counted before its tokens are consumed, and subtracted
@@ -180,8 +180,7 @@ impl LimitTicket<'_> {
     async fn claim_token(&mut self) -> Result<Vec<Change>, OperationError> {
         let (gate, request) = (self.gate, self.request);
         let is_paused = self.place.as_ref().is_some_and(|place| place.paused.is_some());
-        let Some(token) = request.credentials.quota_continue.as_deref().filter(|_| is_paused)
-        else {
+        let Some(token) = request.credentials.quota_continue().filter(|_| is_paused) else {
             return Ok(Vec::new());
         };
         let claim = gate.tokens.claim_quota_token(request, token).await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    CompositeValues, Context, Envelope, ExecutionContext, Outcome, Payload, State, StateMap,
+    CompositeValues, Context, Envelope, ExecutionContext, Outcome, ReplyWriter, State, StateMap,
 };
 use crate::argument::Argument;
 use crate::error::OperationError;
@@ -21,7 +21,8 @@ pub struct Call {
     pub(crate) limits: ReplyLimits,
     /// The execution, for a call that runs in the background.
     pub(crate) execution: Option<ExecutionContext>,
-    pub(crate) composites: CompositeValues,
+    /// `None` for an operation without composite arguments.
+    pub(crate) composites: Option<Box<CompositeValues>>,
 }
 
 impl std::fmt::Debug for StateMap {
@@ -62,10 +63,10 @@ impl Call {
     /// # Errors
     /// `INTERNAL_ERROR` when the operation's table lists none, or another.
     pub fn composite<T: 'static>(&mut self) -> Result<T, OperationError> {
-        let (value, parameters) = self
-            .composites
-            .next::<T>()
-            .ok_or_else(|| OperationError::internal("the operation's table lists another type"))?;
+        let (value, parameters) =
+            self.composites.as_mut().and_then(|composites| composites.next::<T>()).ok_or_else(
+                || OperationError::internal("the operation's table lists another type"),
+            )?;
         for _ in 0..parameters {
             self.next()?;
         }
@@ -98,14 +99,13 @@ impl Call {
     }
 
     /// Writes the reply, and adds the warnings that depend on the written reply.
-    pub(crate) fn finish(self, write: impl FnOnce(Payload) -> Outcome) -> Outcome {
-        let context = self.context;
-        let payload = Payload::new(self.envelope, self.limits).beside(context.clone());
-        let payload = payload.with_late_warnings(self.composites.late_warnings.clone());
-        let written = write(payload);
-        let mut payload = written.map_err(|error| self.composites.explain(error))?;
-        payload.take_warning().into_iter().for_each(|warning| context.warn(warning));
-        self.composites.warnings_of_reply().for_each(|warning| context.warn(warning));
+    pub(crate) fn finish(self, write: impl FnOnce(ReplyWriter<'_>) -> Outcome) -> Outcome {
+        let context = &self.context;
+        let writer = ReplyWriter::new(&self.envelope, self.limits).beside(context);
+        let Some(composites) = self.composites else { return write(writer) };
+        let written = write(writer.with_late_warnings(&composites.late_warnings));
+        let payload = written.map_err(|error| composites.explain(error))?;
+        composites.warnings_of_reply().for_each(|warning| context.warn(warning));
         Ok(payload)
     }
 

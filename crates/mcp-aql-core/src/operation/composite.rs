@@ -90,6 +90,7 @@ pub struct Composites {
 pub struct CompositeValues {
     /// Each with the number of its parameters.
     values: std::vec::IntoIter<(Box<dyn Any + Send>, usize)>,
+    /// The warnings about the parameters.
     pub(crate) warnings: Vec<Warning>,
     pub(crate) late_warnings: Vec<Arc<dyn LateWarning>>,
     reductions: Vec<&'static str>,
@@ -124,9 +125,9 @@ impl Composites {
         &self,
         arguments: &mut [Argument],
         keep: bool,
-    ) -> Result<CompositeValues, OperationError> {
+    ) -> Result<Option<Box<CompositeValues>>, OperationError> {
         if self.readers.is_empty() {
-            return Ok(CompositeValues::default());
+            return Ok(None);
         }
         // The log of calls reads the arguments as well. Without a reader the values are moved.
         let keep = keep || tracing::enabled!(tracing::Level::DEBUG);
@@ -141,7 +142,8 @@ impl Composites {
             late_warnings.extend(read.late_warnings);
         }
         let reductions = self.description.reductions.clone();
-        Ok(CompositeValues { values: values.into_iter(), warnings, late_warnings, reductions })
+        let values = values.into_iter();
+        Ok(Some(Box::new(CompositeValues { values, warnings, late_warnings, reductions })))
     }
 }
 

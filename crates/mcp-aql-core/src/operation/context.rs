@@ -36,8 +36,6 @@ use crate::warning::{Warning, Warnings};
 pub struct Context {
     operation: &'static str,
     call: Arc<Inner>,
-    /// Stores the limits that wrapped APIs reported; `None` for a call without an adapter.
-    upstream: Option<Arc<dyn super::UpstreamMemory>>,
 }
 
 struct Inner {
@@ -46,6 +44,8 @@ struct Inner {
     usage: Mutex<super::Usage>,
     /// The execution, for a call that runs in the background. It stores progress and warnings.
     execution: Option<ExecutionContext>,
+    /// Stores the limits that wrapped APIs report; `None` for a call without an adapter.
+    upstream: Option<Arc<dyn super::UpstreamMemory>>,
 }
 
 /// The receiver of progress. The `mcp` module sends progress to the client; a test may collect it.
@@ -95,23 +95,32 @@ impl Context {
     /// The context of a call whose operation is not yet known.
     #[doc(hidden)]
     pub fn new(scope: CallScope) -> Self {
-        Self::with("", scope, None)
+        Self::of_call(scope, None)
+    }
+
+    /// The context of a call of an adapter with this memory for the limits of wrapped APIs.
+    pub(crate) fn of_call(
+        scope: CallScope,
+        upstream: Option<Arc<dyn super::UpstreamMemory>>,
+    ) -> Self {
+        Self::with("", scope, None, upstream)
     }
 
     /// The context of this call in the background as an execution. Its caller no longer waits.
     pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
         let CallScope { session, label, extensions, .. } = self.scope().clone();
         let scope = CallScope { session, label, extensions, ..CallScope::default() };
-        Self::with(self.operation, scope, Some(execution)).remembering(self.upstream.clone())
+        Self::with(self.operation, scope, Some(execution), self.call.upstream.clone())
     }
 
     fn with(
         operation: &'static str,
         scope: CallScope,
         execution: Option<ExecutionContext>,
+        upstream: Option<Arc<dyn super::UpstreamMemory>>,
     ) -> Self {
-        let call = Inner { scope, warnings: Mutex::default(), usage: Mutex::default(), execution };
-        Self { operation, call: Arc::new(call), upstream: None }
+        let (warnings, usage) = (Mutex::default(), Mutex::default());
+        Self { operation, call: Arc::new(Inner { scope, warnings, usage, execution, upstream }) }
     }
 
     /// The context of the same call, with its operation.
@@ -219,12 +228,7 @@ impl Context {
     /// The memory for limits that wrapped APIs report.
     #[doc(hidden)]
     pub fn upstream(&self) -> Option<&dyn super::UpstreamMemory> {
-        self.upstream.as_deref()
-    }
-
-    /// Sets the memory for limits that wrapped APIs report.
-    pub(crate) fn remembering(self, upstream: Option<Arc<dyn super::UpstreamMemory>>) -> Self {
-        Self { upstream, ..self }
+        self.call.upstream.as_deref()
     }
 
     /// The warnings that were added so far.

@@ -226,7 +226,7 @@ impl Run for DynamicRun {
             let sent = call.arguments.by_ref();
             let params = sent.filter_map(|it| Some((it.name.to_owned(), it.value?))).collect();
             let data = (self.0)(params, call.context()).await?;
-            call.finish(|payload| payload.with(&data))
+            call.finish(|writer| writer.write(&data))
         })
     }
 }

@@ -1,16 +1,8 @@
-//! The success part of a reply, into which a result is serialized.
+//! The success part of a reply.
 
 use std::sync::Arc;
 
-use mcp_aql_protocol::ErrorCode;
-use serde::Serialize;
-
-use super::Context;
 use crate::error::OperationError;
-use crate::paging::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
-use crate::request::{too_large, write_json};
-use crate::vocab::ReplyLimits;
-use crate::warning::{LateWarning, Warning};
 
 /// The result of running an operation: the success part of the reply, or an error.
 pub type Outcome = Result<Payload, OperationError>;
@@ -24,190 +16,21 @@ pub enum Envelope {
     Key(Arc<str>),
 }
 
-/// The success part of a reply as JSON text. The result is serialized directly into it.
+/// The success part of a reply as JSON text.
 #[derive(Debug)]
-pub struct Payload {
-    text: Text,
-    envelope: Envelope,
-    limits: ReplyLimits,
-    /// The call, whose warnings become part of the reply.
-    context: Option<Context>,
-    late_warnings: Vec<Arc<dyn LateWarning>>,
-    /// The warning about a page that was cut to fit.
-    warning: Option<Box<Warning>>,
-}
-
-/// The source of a reply's text.
-#[derive(Debug)]
-enum Text {
-    /// Written by a serializer.
-    Written(Vec<u8>),
-    /// Prepared in advance.
-    Ready(String),
-}
-
-fn is_too_large(error: &OperationError) -> bool {
-    error.code() == ErrorCode::ValidationPayloadTooLarge
-}
+pub struct Payload(String);
 
 /// The beginning of every success.
 pub const SUCCESS: &str = r#"{"success":true,"data":"#;
 
 impl Payload {
-    pub(crate) fn new(envelope: Envelope, limits: ReplyLimits) -> Self {
-        Self {
-            text: Text::Written(Vec::new()),
-            envelope,
-            limits,
-            context: None,
-            late_warnings: Vec::new(),
-            warning: None,
-        }
-    }
-
-    /// Reserves room for the warnings of this call.
-    pub(crate) fn beside(self, context: Context) -> Self {
-        Self { context: Some(context), ..self }
-    }
-
-    /// Reserves room for warnings that depend on the written result.
-    pub(crate) fn with_late_warnings(self, late_warnings: Vec<Arc<dyn LateWarning>>) -> Self {
-        Self { late_warnings, ..self }
-    }
-
-    /// Takes the warning about the data.
-    pub(crate) fn take_warning(&mut self) -> Option<Warning> {
-        self.warning.take().map(|warning| *warning)
-    }
-
-    /// Serializes the result into the reply.
-    pub(super) fn with<T: Serialize + ?Sized>(mut self, data: &T) -> Outcome {
-        // Most results fit into this size, which allocators provide cheaply.
-        let mut text = Vec::with_capacity(512);
-        text.extend_from_slice(SUCCESS.as_bytes());
-        let mut depth = 1;
-        if let Envelope::Key(key) = &self.envelope {
-            // Keys are public names, which need no escapes.
-            text.extend_from_slice(b"{\"");
-            text.extend_from_slice(key.as_bytes());
-            text.extend_from_slice(b"\":");
-            depth += 1;
-        }
-        let begun = text.len();
-        let mut written = write_json(&mut text, data, depth, self.limits);
-        let fits = match &written {
-            Ok(()) => self.has_room(text.len()),
-            Err(error) => !is_too_large(error),
-        };
-        if !fits {
-            // A page can be cut if it does not fit in the reply.
-            let begin = text.get(..begun).unwrap_or_default().to_vec();
-            match self.fit(&begin, data, depth) {
-                Some(Ok((cut, warning))) => {
-                    (text, written, self.warning) = (cut, Ok(()), Some(Box::new(warning)));
-                }
-                Some(Err(error)) if written.is_err() || self.limits.room == self.limits.bytes => {
-                    written = Err(error);
-                }
-                _ => {}
-            }
-        }
-        written.map_err(|error| match is_too_large(&error) {
-            true => error.with_detail("operation_ran", true),
-            false => error,
-        })?;
-        if self.envelope != Envelope::Bare {
-            text.push(b'}');
-        }
-        self.text = Text::Written(text);
-        Ok(self)
-    }
-
-    /// The number of closing braces of the reply.
-    fn closing(&self) -> usize {
-        1 + usize::from(self.envelope != Envelope::Bare)
-    }
-
-    /// The number of bytes after the data: closing braces, and the warnings including the one about a cut
-    /// page.
-    fn behind(&self, cut: Option<&Warning>) -> usize {
-        let Some(context) = self.context.as_ref().filter(|_| self.limits.has_warnings) else {
-            return self.closing();
-        };
-        let mut warnings = context.warnings();
-        cut.into_iter().for_each(|warning| warnings.push(warning.clone()));
-        self.late_warnings
-            .iter()
-            .filter_map(|late| late.warning())
-            .for_each(|warning| warnings.push(warning));
-        self.closing() + warnings.reply_bytes()
-    }
-
-    /// Whether a reply whose data has this length has room for the rest.
-    fn has_room(&self, length: usize) -> bool {
-        // Most replies are far below the limit, so their warnings need not be measured.
-        const ALWAYS_ENOUGH: usize = 64 << 10;
-        let is_far =
-            length.saturating_add(ALWAYS_ENOUGH) < self.limits.room && self.has_no_warnings();
-        is_far || length.saturating_add(self.behind(None)) <= self.limits.room
-    }
-
-    fn has_no_warnings(&self) -> bool {
-        self.late_warnings.is_empty() && self.context.as_ref().is_none_or(Context::has_no_warnings)
-    }
-
-    /// Serializes a result that did not fit again, after `begin` and with its page cut. Returns `None` if
-    /// it contains no page that can be cut.
-    fn fit<T: Serialize + ?Sized>(
-        &self,
-        begin: &[u8],
-        data: &T,
-        depth: usize,
-    ) -> Option<Result<(Vec<u8>, Warning), OperationError>> {
-        let limits = self.limits;
-        let write = || {
-            let mut text = begin.to_vec();
-            write_json(&mut text, data, depth, limits).map(|()| text)
-        };
-        let frame = measure_frame(|| write().ok())?;
-        let mut behind = self.behind(Some(&cut_warning(1, 0, 0)));
-        loop {
-            let around = frame.bytes + behind;
-            let room = PageSpace {
-                bytes: limits.room.checked_sub(around)?,
-                alone: limits.bytes.checked_sub(around)?,
-                depth: limits.depth.saturating_sub(frame.depth),
-            };
-            match fit_page(room, write) {
-                (Ok(text), Some(FitResult::Cut(warning))) => {
-                    let needed = self.behind(Some(&warning));
-                    if needed <= behind {
-                        return Some(Ok((text, warning)));
-                    }
-                    behind = needed;
-                }
-                (_, Some(FitResult::TooMany(size))) => {
-                    let bytes = limits.bytes;
-                    let error = too_large("response_size", bytes, bytes.saturating_add(1), "bytes");
-                    return Some(Err(error.with_detail("fitting_page_size", size)));
-                }
-                _ => return None,
-            }
-        }
-    }
-
     /// Creates a payload from JSON text: [`SUCCESS`] and the data after it.
-    pub(crate) fn ready(text: String, limits: ReplyLimits) -> Self {
-        Self { text: Text::Ready(text), ..Self::new(Envelope::Bare, limits) }
+    pub(crate) fn new(text: String) -> Self {
+        Self(text)
     }
 
     /// The reply's text up to and including `data`, without the closing brace.
     pub(crate) fn into_text(self) -> String {
-        match self.text {
-            Text::Ready(text) => text,
-            // serde_json and this module write only UTF-8, so nothing is replaced.
-            Text::Written(text) => String::from_utf8(text)
-                .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned()),
-        }
+        self.0
     }
 }

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Call, Outcome, Payload};
+use super::{Call, Outcome, ReplyWriter};
 use crate::error::OperationError;
 use crate::spec::{ReturnsSpec, Unused};
 
@@ -35,7 +35,7 @@ pub trait OperationReturn<M> {
     ///
     /// # Errors
     /// The operation's own error, or `INTERNAL_ERROR` when the data cannot be serialized.
-    fn write(self, payload: Payload) -> Outcome;
+    fn write(self, writer: ReplyWriter<'_>) -> Outcome;
 }
 
 /// Marks data that is returned as such.
@@ -80,7 +80,7 @@ impl Plain {
     /// # Errors
     /// `INTERNAL_ERROR` when the data cannot be serialized.
     pub fn reply<R: PlainReturn>(self, call: Call, returned: R) -> Outcome {
-        call.finish(|payload| returned.write(payload))
+        call.finish(|writer| returned.write(writer))
     }
 }
 
@@ -95,7 +95,7 @@ impl Fallible {
     /// # Errors
     /// The function's own error, or `INTERNAL_ERROR` when the data cannot be serialized.
     pub fn reply<R: FallibleReturn>(self, call: Call, returned: R) -> Outcome {
-        call.finish(|payload| returned.write(payload))
+        call.finish(|writer| returned.write(writer))
     }
 }
 
@@ -108,7 +108,7 @@ pub trait PlainReturn {
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the data cannot be serialized.
-    fn write(self, payload: Payload) -> Outcome;
+    fn write(self, writer: ReplyWriter<'_>) -> Outcome;
 }
 
 impl<T> PlainReturn for T
@@ -118,8 +118,8 @@ where
 {
     const RETURNS: ReturnsSpec = <ReplyData as Describes<Written<T>>>::RETURNS;
 
-    fn write(self, payload: Payload) -> Outcome {
-        <ReplyData as Writes<T>>::write(&self, payload)
+    fn write(self, writer: ReplyWriter<'_>) -> Outcome {
+        <ReplyData as Writes<T>>::write(&self, writer)
     }
 }
 
@@ -132,7 +132,7 @@ pub trait FallibleReturn {
     ///
     /// # Errors
     /// The function's own error, or `INTERNAL_ERROR` when the data cannot be serialized.
-    fn write(self, payload: Payload) -> Outcome;
+    fn write(self, writer: ReplyWriter<'_>) -> Outcome;
 }
 
 // The bounds are on the parts of a `Result`, and the impl is for any type, so that the compiler reports
@@ -145,9 +145,9 @@ where
 {
     const RETURNS: ReturnsSpec = <ReplyData as Describes<Written<R::Data>>>::RETURNS;
 
-    fn write(self, payload: Payload) -> Outcome {
+    fn write(self, writer: ReplyWriter<'_>) -> Outcome {
         let data = self.into_result().map_err(Into::into)?;
-        <ReplyData as Writes<R::Data>>::write(&data, payload)
+        <ReplyData as Writes<R::Data>>::write(&data, writer)
     }
 }
 
@@ -210,15 +210,15 @@ pub trait Writes<T> {
     ///
     /// # Errors
     /// `INTERNAL_ERROR` when the data cannot be serialized.
-    fn write(data: &T, payload: Payload) -> Outcome;
+    fn write(data: &T, writer: ReplyWriter<'_>) -> Outcome;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Serialize> Writes<T> for ReplyData {
     type Data = T;
 
-    fn write(data: &T, payload: Payload) -> Outcome {
-        payload.with(data)
+    fn write(data: &T, writer: ReplyWriter<'_>) -> Outcome {
+        writer.write(data)
     }
 }
 
@@ -226,7 +226,7 @@ impl<T: Serialize> Writes<T> for ReplyData {
 impl<T, U: Unused> Writes<T> for U {
     type Data = T;
 
-    fn write(_: &T, _: Payload) -> Outcome {
+    fn write(_: &T, _: ReplyWriter<'_>) -> Outcome {
         Err(OperationError::internal("no type implements this"))
     }
 }
@@ -252,8 +252,8 @@ impl<T: JsonSchema> Describes<T> for ReplyData {
 impl<T: Serialize + JsonSchema> OperationReturn<Plain> for T {
     const RETURNS: ReturnsSpec = ReturnsSpec::of_data::<T>();
 
-    fn write(self, payload: Payload) -> Outcome {
-        payload.with(&self)
+    fn write(self, writer: ReplyWriter<'_>) -> Outcome {
+        writer.write(&self)
     }
 }
 
@@ -263,8 +263,8 @@ impl<T: Serialize + JsonSchema, E: Into<OperationError>> OperationReturn<Fallibl
 {
     const RETURNS: ReturnsSpec = ReturnsSpec::of_data::<T>();
 
-    fn write(self, payload: Payload) -> Outcome {
-        payload.with(&self.map_err(Into::into)?)
+    fn write(self, writer: ReplyWriter<'_>) -> Outcome {
+        writer.write(&self.map_err(Into::into)?)
     }
 }
 
@@ -279,6 +279,6 @@ impl Call {
     /// # Errors
     /// The operation's own error.
     pub fn reply<R: OperationReturn<M>, M>(self, returned: R) -> Outcome {
-        self.finish(|payload| returned.write(payload))
+        self.finish(|writer| returned.write(writer))
     }
 }

@@ -31,11 +31,15 @@ pub(crate) struct OperationInput {
 
 /// The tokens of a call: the only members of `params` that start with `_` and have a meaning.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub(crate) struct Credentials {
-    /// `params._confirmation` (REQ-TOK-06).
-    pub(crate) confirmation: Option<String>,
-    /// `params._quota_continue` (REQ-RATE-07).
-    pub(crate) quota_continue: Option<String>,
+pub(crate) struct Credentials(
+    /// Boxed, because few calls have a token, and each stage hands this value on.
+    Option<Box<Tokens>>,
+);
+
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+struct Tokens {
+    confirmation: Option<String>,
+    quota_continue: Option<String>,
 }
 
 impl Credentials {
@@ -50,7 +54,23 @@ impl Credentials {
             Value::String(token) => Some(token),
             _ => Some(String::new()),
         };
-        Self { confirmation: text(CONFIRMATION), quota_continue: text(QUOTA_CONTINUE) }
+        let (confirmation, quota_continue) = (text(CONFIRMATION), text(QUOTA_CONTINUE));
+        Self(Some(Box::new(Tokens { confirmation, quota_continue })))
+    }
+
+    /// `params._confirmation` (REQ-TOK-06).
+    pub(crate) fn confirmation(&self) -> Option<&str> {
+        self.0.as_ref()?.confirmation.as_deref()
+    }
+
+    /// `params._quota_continue` (REQ-RATE-07).
+    pub(crate) fn quota_continue(&self) -> Option<&str> {
+        self.0.as_ref()?.quota_continue.as_deref()
+    }
+
+    /// Sets the confirmation token, unless the call has one.
+    pub(crate) fn add_confirmation(&mut self, token: String) {
+        self.0.get_or_insert_default().confirmation.get_or_insert(token);
     }
 }
 
@@ -61,7 +81,7 @@ impl OperationInput {
     /// Returns the `params` of the same call, including its tokens.
     pub(crate) fn into_params(self) -> Map<String, Value> {
         let Self { mut params, credentials, .. } = self;
-        let Credentials { confirmation, quota_continue } = credentials;
+        let Tokens { confirmation, quota_continue } = *credentials.0.unwrap_or_default();
         for (name, token) in [(CONFIRMATION, confirmation), (QUOTA_CONTINUE, quota_continue)] {
             if let Some(token) = token {
                 params.insert(name.to_owned(), token.into());
@@ -162,7 +182,10 @@ fn operation_input(members: Members) -> Result<OperationInput, Refused> {
     if let Some(error) = fault_of(&members) {
         return Err(members.refused(error));
     }
-    let operation = members.name();
+    let operation = match members.operation {
+        Some(Value::String(name)) => name,
+        _ => String::new(),
+    };
     let mut params = match members.params {
         Some(Value::Object(params)) => params,
         _ => Map::new(),
@@ -369,8 +392,8 @@ mod tests {
             let mut request = value.clone();
             request["operation"] = json!("a");
             let input = one(request);
-            assert_eq!(input.credentials.confirmation.as_deref(), confirmation, "{value}");
-            assert_eq!(input.credentials.quota_continue.as_deref(), quota_continue, "{value}");
+            assert_eq!(input.credentials.confirmation(), confirmation, "{value}");
+            assert_eq!(input.credentials.quota_continue(), quota_continue, "{value}");
             assert!(!input.params.keys().any(|name| name.starts_with('_')), "{value}");
         }
         let error = decoded(json!({"operations": [{"operation": "a"}], "_confirmation": "c"}));

@@ -151,17 +151,9 @@ mod tests {
     use super::*;
     use crate::error::OperationError;
     use crate::operation::Payload;
-    use crate::vocab::ReplyLimits;
-    use mcp_aql_protocol::Limits;
 
     fn success(data: &str) -> Reply {
-        Reply::success(
-            Payload::ready(
-                format!("{}{data}", crate::operation::SUCCESS),
-                ReplyLimits::new(&Limits::default()),
-            ),
-            &[],
-        )
+        Reply::success(Payload::new(format!("{}{data}", crate::operation::SUCCESS)), &[])
     }
 
     #[test]

@@ -110,7 +110,7 @@ mod tests {
         for (value, expected) in [(None, None), (Some(serde_json::json!(3)), Some(3))] {
             let argument = crate::argument::Argument { name: "if_match", value };
             let mut call = Call {
-                composites: crate::operation::CompositeValues::default(),
+                composites: None,
                 arguments: vec![argument].into_iter(),
                 context: crate::operation::Context::new(crate::transport::CallScope::default()),
                 states: std::sync::Arc::default(),

@@ -2,6 +2,7 @@
 //! rules come from the operation's table (REQ-RQ-07, REQ-RQ-12).
 
 mod errors;
+mod warnings;
 
 use serde_json::{Map, Value};
 
@@ -9,8 +10,7 @@ use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
 use crate::shape::{FaultKind, Faults, Path, Shapes};
-use crate::spec::{InputSpec, Merge};
-use crate::warning::Deprecation;
+use crate::warning::Warning;
 use errors::{
     is_type_fault, missing_error, nested_unknown_error, read_only_error, type_error, unknown_error,
     value_error,
@@ -19,12 +19,10 @@ use errors::{
 /// The validated arguments of a call, in the order of the operation's table.
 pub(crate) struct ValidParams {
     pub(crate) arguments: Vec<Argument>,
-    /// The unknown names that lenient mode ignored.
-    pub(crate) ignored: Vec<String>,
-    /// Deprecated parameters and fields that the call uses.
-    pub(crate) deprecated: Vec<(&'static str, Deprecation)>,
-    /// The composite arguments.
-    pub(crate) composites: CompositeValues,
+    /// The warnings about deprecated parameters, composite arguments and ignored names.
+    pub(crate) warnings: Vec<Warning>,
+    /// The composite arguments, if the operation has any.
+    pub(crate) composites: Option<Box<CompositeValues>>,
 }
 
 impl ValidParams {
@@ -68,7 +66,7 @@ pub(crate) fn validate(
     let (mut arguments, unknown) = sort(operation, params);
     let mut missing = Vec::new();
     let mut faults = Faults::default();
-    let mut deprecated = Vec::new();
+    let mut warnings = Vec::new();
     for (parameter, argument) in operation.parameters.iter().zip(&mut arguments) {
         match &argument.value {
             // For an optional parameter, null counts as omitted (REQ-ENC-15).
@@ -77,7 +75,7 @@ pub(crate) fn validate(
             {
                 let path = Path::Root(parameter.spec.name);
                 parameter.shape.check(value, path, shapes, &mut faults);
-                note_deprecated(parameter, value, &mut deprecated);
+                warnings::add_deprecated(parameter, value, &mut warnings);
             }
             None if parameter.spec.required => missing.push(parameter),
             _ => argument.value.clone_from(&parameter.default),
@@ -87,7 +85,7 @@ pub(crate) fn validate(
         return Err(missing_error(operation, &missing, &unknown, shapes));
     }
     if faults.is_empty() && unknown.is_empty() {
-        return finish(operation, arguments, unknown, deprecated, rules.whole);
+        return finish(operation, arguments, unknown, warnings, rules.whole);
     }
     let (types, rest): (Vec<_>, Vec<_>) = faults.into_vec().into_iter().partition(is_type_fault);
     let (nested, rest): (Vec<_>, Vec<_>) =
@@ -114,7 +112,7 @@ pub(crate) fn validate(
     if !values.is_empty() {
         return Err(value_error(operation, &values));
     }
-    finish(operation, arguments, ignored, deprecated, rules.whole)
+    finish(operation, arguments, ignored, warnings, rules.whole)
 }
 
 /// Reads the composite arguments, after each parameter was validated.
@@ -122,14 +120,16 @@ fn finish(
     operation: &RegisteredOperation,
     mut arguments: Vec<Argument>,
     ignored: Vec<String>,
-    deprecated: Vec<(&'static str, Deprecation)>,
+    mut warnings: Vec<Warning>,
     whole: bool,
 ) -> Result<ValidParams, OperationError> {
-    let composites = operation
+    let mut composites = operation
         .composites
         .read(&mut arguments, whole)
         .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
-    Ok(ValidParams { arguments, ignored, deprecated, composites })
+    warnings.extend(composites.iter_mut().flat_map(|it| it.warnings.drain(..)));
+    warnings.extend(ignored.iter().map(|name| warnings::ignored(operation, name)));
+    Ok(ValidParams { arguments, warnings, composites })
 }
 
 /// Returns the values in the order of the table, and the names that are not in it.
@@ -149,39 +149,13 @@ fn sort(
     (arguments, unknown)
 }
 
-fn note_deprecated(
-    parameter: &Parameter,
-    value: &Value,
-    deprecated: &mut Vec<(&'static str, Deprecation)>,
-) {
-    if let Some(deprecation) = parameter.spec.deprecated {
-        deprecated.push((parameter.spec.name, deprecation));
-    }
-    if let Some(input) = &parameter.input {
-        note_deprecated_fields(input, value, deprecated);
-    }
-}
-
-fn note_deprecated_fields(
-    input: &InputSpec,
-    value: &Value,
-    deprecated: &mut Vec<(&'static str, Deprecation)>,
-) {
-    // The depth of the value, and thus of this recursion, is limited.
-    for field in input.fields {
-        let Some(value) = value.get(field.parameter.name) else { continue };
-        if let Some(deprecation) = field.parameter.deprecated {
-            deprecated.push((field.parameter.name, deprecation));
-        }
-        if let Merge::Fields(nested) = field.merge {
-            note_deprecated_fields(&nested(), value, deprecated);
-        }
-    }
-}
-
 /// Replaces `taskId` by `task_id` if there is no parameter `taskId`. A value under the parameter's own name
 /// takes precedence.
 fn resolve_aliases(operation: &RegisteredOperation, params: &mut Map<String, Value>) {
+    // An alias has a capital letter, which few calls contain.
+    if !params.keys().any(|name| name.bytes().any(|byte| byte.is_ascii_uppercase())) {
+        return;
+    }
     for parameter in &operation.parameters {
         let alias = camel_case(&parameter.name);
         let taken = operation.parameters.iter().any(|other| *other.name == *alias);

@@ -15,7 +15,6 @@ use crate::introspection::{
 use crate::operation::summary;
 use crate::router::{Entry, Registry};
 use crate::shape::Members;
-use crate::vocab::ReplyLimits;
 
 /// The further queries of `introspect`, besides operations and types (choice C-35).
 pub(super) fn further_queries(
@@ -110,7 +109,6 @@ pub(super) fn render(
     Introspection {
         protocol,
         protocol_of_part: protocol_of_part(),
-        limits: ReplyLimits::new(&settings.limits),
         operations,
         all_operations,
         all_types,

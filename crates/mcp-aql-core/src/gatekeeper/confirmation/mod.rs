@@ -131,7 +131,7 @@ impl ConfirmationGate {
         request: GateRequest<'a>,
         required: RequiredConfirmation<'a>,
     ) -> Result<ConfirmationTicket<'a>, OperationError> {
-        let Some(token) = &request.credentials.confirmation else {
+        let Some(token) = request.credentials.confirmation() else {
             return Err(self.confirmation_error(request, &required).await);
         };
         let scope = request.scope(TokenKind::Confirmation, &required.hash);
