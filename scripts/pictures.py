@@ -200,7 +200,7 @@ def stages():
     names = {file.stem for file in STAGES.glob("*.rs")}
 
     def called(function):
-        body = source[source.index(f"async fn {function}("):]
+        body = source[source.index(f" fn {function}"):]
         body = body[:body.index("\n    }\n")]
         found = re.findall(r"self\.(\w+)\(", body)
         return list(dict.fromkeys(name for name in found if name in names or name == "call"))
@@ -210,7 +210,7 @@ def stages():
     for name in order:
         text = (STAGES / f"{name}.rs").read_text(encoding="utf-8")
         purpose = re.match(r"//! \w+: (.*(?:\n//! .*)*)", text).group(1).replace("\n//! ", " ").split(". ")[0]
-        signature = re.search(rf"fn {name}\b[^{{;]*?-> (?:Result<)?(\w+)", text).group(1)
+        signature = re.search(rf"fn {name}\b[^{{;]*?-> (?:impl Future<Output = )?(?:Result<)?(\w+)", text).group(1)
         result.append((name, purpose.rstrip("."), signature))
     return result
 

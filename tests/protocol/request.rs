@@ -156,6 +156,22 @@ fn camel_case_is_an_alias_only_where_it_is_switched_on() {
 }
 
 #[test]
+fn an_alias_may_have_no_capital_letter() {
+    // REQ-RQ-05
+    /// Get the first line of an address.
+    #[operation(category = "READ")]
+    fn get_line(
+        /// The line.
+        line_1: String,
+    ) -> String {
+        line_1
+    }
+    let adapter =
+        Adapter::builder("lines").operation(get_line {}).camel_case_aliases(true).build().unwrap();
+    assert_eq!(data(call(&adapter, "get_line", json!({ "line1": "a" }))), "a");
+}
+
+#[test]
 fn routing_comes_before_validation_and_validation_before_the_operation() {
     // REQ-RQ-06, REQ-EPT-16
     let board = board();

@@ -64,7 +64,8 @@ impl ConcurrencyLimit {
         }
     }
 
-    /// Runs a call once it may run beside the others. A call that never waits is started here.
+    /// Runs a call once it may run beside the others. A call that waits for no other is started before the
+    /// returned future is polled.
     pub(crate) fn run<'a>(
         &'a self,
         category: SemanticCategory,
@@ -76,7 +77,7 @@ impl ConcurrencyLimit {
                 true => erased(async { Err(given_up()) }),
                 false => start(),
             });
-            return Either::Left(run_started(category, context, started));
+            return Either::Left(run_until_cancelled(category, context, started));
         }
         // Boxed, so that the future of a call that does not wait stays small.
         Either::Right(erased(self.run_in_turn(category, context, start)))
@@ -113,7 +114,7 @@ impl ConcurrencyLimit {
                 None => caught(start).await,
             }
         };
-        run_started(category, context, work).await
+        run_until_cancelled(category, context, work).await
     }
 
     /// Whether no call ever waits for another one or is limited in time.
@@ -124,15 +125,15 @@ impl ConcurrencyLimit {
     }
 }
 
-/// Runs a call to its end, or until its caller cancels it.
-async fn run_started(
+/// Awaits a call. A READ ends when its caller cancels it.
+async fn run_until_cancelled(
     category: SemanticCategory,
     context: &Context,
     work: impl Future<Output = Outcome>,
 ) -> Outcome {
     if category != SemanticCategory::Read {
-        // A partial change is worse than one whose caller is gone: an operation that writes and has begun
-        // runs to its end, unless it observes `Context::cancelled` or has a time limit.
+        // A partial change is worse than one whose caller is gone, so an operation that writes is never
+        // dropped here. It can observe `Context::cancelled`.
         return work.await;
     }
     tokio::select! {

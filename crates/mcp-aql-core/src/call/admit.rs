@@ -17,8 +17,8 @@ pub(super) struct AdmittedCall<'a> {
 }
 
 impl Pipeline {
-    /// Takes a call through the gates (REQ-GATE-01). If a retry makes it again, the confirmation of the retry
-    /// is required too.
+    /// Takes a call through the gates (REQ-GATE-01). If `retry_execution` repeats the call, the confirmation
+    /// of `retry_execution` is required too.
     pub(super) async fn admit<'a>(
         &self,
         call: ValidCall<'a>,
@@ -43,10 +43,7 @@ impl Pipeline {
             retry,
             full: slot.as_ref().and_then(|slot| slot.as_ref().err().copied()),
         };
-        let permit = match self.gatekeeper.admit(request, &operation.gates) {
-            Some(admission) => admission.await?,
-            None => Permit::default(),
-        };
+        let permit = self.gatekeeper.admit(request, &operation.gates).await?;
         let slot = slot.transpose().map_err(LimitReached::error)?;
         Ok(AdmittedCall { call, permit, slot })
     }

@@ -16,7 +16,8 @@ use crate::vocab::ReplyLimits;
 use crate::warning::Warning;
 
 impl Pipeline {
-    /// Runs an admitted call. A function that waits for no other call is started here.
+    /// Runs an admitted call. A function that waits for no other call is started before the returned future
+    /// is polled.
     pub(super) fn run<'a>(
         &'a self,
         mut admitted: AdmittedCall<'a>,
@@ -35,7 +36,9 @@ impl Pipeline {
                 Either::Left(self.run_function(admitted.call, function, context, limits))
             }
             // Boxed, so that the future of an ordinary call stays small.
-            handler => Either::Right(erased(self.run_reserved(handler, admitted, context, limits))),
+            handler => Either::Right(erased(
+                self.run_execution_or_introspection(handler, admitted, context, limits),
+            )),
         }
     }
 
@@ -64,8 +67,8 @@ impl Pipeline {
         self.concurrency.run(operation.spec.category, context, || function.run(call))
     }
 
-    /// Begins an execution, or runs one of the framework's own operations.
-    async fn run_reserved(
+    /// Begins an execution, runs an operation on executions, or answers `introspect`.
+    async fn run_execution_or_introspection(
         &self,
         handler: &Handler,
         admitted: AdmittedCall<'_>,

@@ -81,7 +81,6 @@ pub trait Reservation: Send + Sync {
 }
 
 /// Proves that the gates have admitted a call. Only the gatekeeper creates one, and no call runs without it.
-#[derive(Default)]
 #[must_use]
 pub struct Permit {
     pub(super) reservations: Vec<Box<dyn Reservation>>,

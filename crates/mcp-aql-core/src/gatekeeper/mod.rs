@@ -21,11 +21,14 @@ mod token_issue;
 mod trust;
 mod trust_matrix;
 
+use std::future::ready;
 use std::sync::Arc;
+
+use futures_util::future::Either;
 
 use crate::approvals::Approvals;
 use crate::error::OperationError;
-use crate::future::{BoxFuture, erased};
+use crate::future::erased;
 use crate::services::Services;
 use confirmation::ConfirmationGate;
 use execution_limit_gate::ExecutionLimitGate;
@@ -90,13 +93,12 @@ impl Gatekeeper {
         plan
     }
 
-    /// Admits a call or returns the error of the gate that stops it (REQ-GATE-01, REQ-GATE-03). Returns
-    /// `None` if no gate concerns the call.
+    /// Admits a call or returns the error of the gate that stops it (REQ-GATE-01, REQ-GATE-03).
     pub(crate) fn admit<'a>(
         &'a self,
         request: GateRequest<'a>,
         gates: &'a OperationGates,
-    ) -> Option<BoxFuture<'a, Result<Permit, OperationError>>> {
+    ) -> impl Future<Output = Result<Permit, OperationError>> + Send + 'a {
         let planned = match request.retry {
             None => &gates.gates,
             // The retry may require a confirmation, whatever the operation requires.
@@ -104,9 +106,10 @@ impl Gatekeeper {
         };
         let concerned: Vec<_> = planned.iter().filter(|gate| gate.concerns(&request)).collect();
         if concerned.is_empty() {
-            return None;
+            return Either::Left(ready(Ok(permit_of(Vec::new()))));
         }
-        Some(erased(async move {
+        // Boxed, so that the future of a call that no gate concerns stays small.
+        Either::Right(erased(async move {
             let mut tickets = Vec::new();
             for gate in concerned {
                 tickets.extend(gate.admit(request).await?);

@@ -23,7 +23,7 @@ pub struct ReplyWriter<'a> {
 }
 
 /// Appends a result to the text, in which this many objects and arrays are open.
-type WriteResult<'a> = &'a dyn Fn(&mut Vec<u8>, usize) -> Result<(), OperationError>;
+type ResultWriter<'a> = &'a dyn Fn(&mut Vec<u8>, usize) -> Result<(), OperationError>;
 
 fn is_too_large(error: &OperationError) -> bool {
     error.code() == ErrorCode::ValidationPayloadTooLarge
@@ -51,7 +51,7 @@ impl<'a> ReplyWriter<'a> {
 
     /// Writes the reply around the result that `write_result` appends. It is separate from
     /// [`write`](Self::write), so that it is compiled once for all types of results.
-    fn write_with(self, write_result: WriteResult<'_>) -> Outcome {
+    fn write_with(self, write_result: ResultWriter<'_>) -> Outcome {
         // Most results fit into this size, which allocators provide cheaply.
         let mut text = Vec::with_capacity(512);
         text.extend_from_slice(SUCCESS.as_bytes());
@@ -135,7 +135,7 @@ impl<'a> ReplyWriter<'a> {
         &self,
         begin: &[u8],
         depth: usize,
-        write_result: WriteResult<'_>,
+        write_result: ResultWriter<'_>,
     ) -> Option<Result<(Vec<u8>, Warning), OperationError>> {
         let limits = self.limits;
         let write = || {

@@ -15,6 +15,7 @@ use errors::{
     is_type_fault, missing_error, nested_unknown_error, read_only_error, type_error, unknown_error,
     value_error,
 };
+use warnings::{add_deprecated, ignored_parameter};
 
 /// The validated arguments of a call, in the order of the operation's table.
 pub(crate) struct ValidParams {
@@ -75,7 +76,7 @@ pub(crate) fn validate(
             {
                 let path = Path::Root(parameter.spec.name);
                 parameter.shape.check(value, path, shapes, &mut faults);
-                warnings::add_deprecated(parameter, value, &mut warnings);
+                add_deprecated(parameter, value, &mut warnings);
             }
             None if parameter.spec.required => missing.push(parameter),
             _ => argument.value.clone_from(&parameter.default),
@@ -119,7 +120,7 @@ pub(crate) fn validate(
 fn finish(
     operation: &RegisteredOperation,
     mut arguments: Vec<Argument>,
-    ignored: Vec<String>,
+    unknown: Vec<String>,
     mut warnings: Vec<Warning>,
     whole: bool,
 ) -> Result<ValidParams, OperationError> {
@@ -128,7 +129,7 @@ fn finish(
         .read(&mut arguments, whole)
         .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
     warnings.extend(composites.iter_mut().flat_map(|it| it.warnings.drain(..)));
-    warnings.extend(ignored.iter().map(|name| warnings::ignored(operation, name)));
+    warnings.extend(unknown.iter().map(|name| ignored_parameter(operation, name)));
     Ok(ValidParams { arguments, warnings, composites })
 }
 
@@ -152,8 +153,8 @@ fn sort(
 /// Replaces `taskId` by `task_id` if there is no parameter `taskId`. A value under the parameter's own name
 /// takes precedence.
 fn resolve_aliases(operation: &RegisteredOperation, params: &mut Map<String, Value>) {
-    // An alias has a capital letter, which few calls contain.
-    if !params.keys().any(|name| name.bytes().any(|byte| byte.is_ascii_uppercase())) {
+    let is_known = |name: &String| operation.parameters.iter().any(|it| *it.name == **name);
+    if params.keys().all(is_known) {
         return;
     }
     for parameter in &operation.parameters {

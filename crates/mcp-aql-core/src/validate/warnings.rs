@@ -36,7 +36,7 @@ fn deprecated(name: &str, deprecation: &Deprecation) -> Warning {
 }
 
 /// Returns the warning about an unknown parameter that was ignored, and logs it (REQ-UNK-08).
-pub(super) fn ignored(operation: &RegisteredOperation, name: &str) -> Warning {
+pub(super) fn ignored_parameter(operation: &RegisteredOperation, name: &str) -> Warning {
     let name = clean(name);
     tracing::warn!(target: CALLS, operation = &*operation.name, parameter = name, "unknown parameter ignored");
     let message = format!("Unknown parameter '{name}' was ignored");
