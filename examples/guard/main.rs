@@ -32,7 +32,7 @@ async fn main() -> mcp_aql::Result<()> {
     };
     let mut options = Options::from(command);
     options.json = arguments.json;
-    if options.answer_alone::<Arguments>()? {
+    if options.run_without_adapter::<Arguments>()? {
         return Ok(());
     }
     let adapter = adapter(&arguments, &state, &options)?;

@@ -43,7 +43,7 @@ struct Arguments {
 #[tokio::main]
 async fn main() -> mcp_aql::Result<()> {
     let arguments = Arguments::parse();
-    if arguments.mcp.answer_alone::<Arguments>()? {
+    if arguments.mcp.run_without_adapter::<Arguments>()? {
         return Ok(());
     }
     let upstream = match arguments.upstream {

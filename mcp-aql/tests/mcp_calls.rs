@@ -334,7 +334,7 @@ async fn a_disconnected_client_ends_its_session() {
 #[tokio::test]
 async fn the_newest_mcp_has_a_session_without_a_handshake() {
     // REQ-SES-01
-    let client = Client::connect_raw(&adapter());
+    let client = Client::connect_without_handshake(&adapter());
     let meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" },

@@ -817,7 +817,7 @@ async fn confirming_a_retry_confirms_the_operation() {
         policies.iter().cloned().fold(builder, AdapterBuilder::policy).build().unwrap()
     };
     let reason = "look at why it failed first";
-    let outer = Policy::confirm("retry_execution").because(reason);
+    let outer = Policy::confirm("retry_execution").reason(reason);
     for (alias, with) in [
         ("_confirmation", vec![outer.clone()]),
         // Both policies require confirmation, and one token satisfies them.

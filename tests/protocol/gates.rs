@@ -522,7 +522,7 @@ fn policies_decide_and_the_strictest_wins() {
             .policy(
                 Policy::deny("delete_bed")
                     .when(Condition::equals("bed_id", "rose-bed"))
-                    .because("roses are for keeps"),
+                    .reason("roses are for keeps"),
             )
             .policy(Policy::confirm("create_bed"))
     });
@@ -972,7 +972,8 @@ fn the_audit_log_in_the_store_is_kept_as_long_as_it_is_to_be() {
     let store = Arc::new(MemoryStore::default());
     let shared = Arc::clone(&store);
     let keep = Duration::from_secs(24 * 60 * 60);
-    let garden = Garden::new(|builder| builder.store(shared).audit_in_store(true).audit_keep(keep));
+    let garden =
+        Garden::new(|builder| builder.store(shared).audit_in_store(true).audit_retention(keep));
     let kept = || block_on(store.list("audit", None, None, 9)).unwrap().len();
     garden.call("list_beds", bed("b-1"));
     garden.later(24 * 60 * 60);
@@ -981,7 +982,8 @@ fn the_audit_log_in_the_store_is_kept_as_long_as_it_is_to_be() {
     garden.later(601);
     garden.call("list_beds", bed("b-1"));
     assert_eq!(kept(), 2);
-    let nowhere = Adapter::builder("garden").without_config().audit_keep(keep).build().unwrap_err();
+    let nowhere =
+        Adapter::builder("garden").without_config().audit_retention(keep).build().unwrap_err();
     assert!(nowhere.problems()[0].contains("audit_in_store"), "{nowhere}");
 }
 

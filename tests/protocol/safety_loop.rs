@@ -630,13 +630,13 @@ fn the_console_shows_and_decides_requests() {
         let id = guard.last_id();
         guard.pass(301);
         assert!(desk.approve(&id, "test").await.is_err());
-        desk.renew(&id, "test").await.unwrap();
+        desk.renew_code(&id, "test").await.unwrap();
         let fresh = guard.last_id();
         assert!(guard.people.withdrawn().contains(&id));
         assert_eq!(verification_id(&other.directive("read_x").await, "danger_zone"), fresh);
         desk.deny(&fresh, "test").await.unwrap();
         assert_eq!(error(&agent.verify(&fresh, &guard.code()).await), "PERMISSION_DENIED");
-        desk.renew(&fresh, "test").await.unwrap();
+        desk.renew_code(&fresh, "test").await.unwrap();
         desk.approve(&guard.last_id(), "test").await.unwrap();
         assert!(agent.go_on("rm -rf /").await, "a challenge that is met approves its action once");
         assert!(!agent.go_on("rm -rf /").await);
@@ -679,7 +679,7 @@ fn another_session_cannot_use_up_a_challenge() {
         let id = verification_id(&agent.directive("drop_table orders").await, "danger_zone");
         assert_eq!(error(&agent.verify(&id, "WRONG").await), "PERMISSION_DENIED");
         assert_eq!(error(&agent.verify(&id, &guard.code()).await), "PERMISSION_DENIED");
-        guard.operator().renew(&id, "test").await.unwrap();
+        guard.operator().renew_code(&id, "test").await.unwrap();
         let fresh = guard.agent("fresh").await;
         // The wrong codes of other sessions do not lock out this one.
         let verified = fresh.verify(&guard.last_id(), &guard.code()).await;
@@ -705,7 +705,7 @@ fn a_session_cannot_lock_another_one_out_of_a_challenge() {
             assert_eq!(error(&guesser.verify(&id, "WRONG").await), "PERMISSION_DENIED");
         }
         assert_eq!(error(&guesser.verify(&id, "WRONG").await), "RATE_LIMIT_EXCEEDED");
-        guard.operator().renew(&id, "test").await.unwrap();
+        guard.operator().renew_code(&id, "test").await.unwrap();
         let owner = guard.agent("owner").await;
         let verified = owner.verify(&guard.last_id(), &guard.code()).await;
         assert_eq!(verified["data"]["confirmed"], true, "{verified}");

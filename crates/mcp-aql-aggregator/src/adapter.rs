@@ -125,7 +125,7 @@ impl Servers {
         }
         let answer = self.aggregator.query(asked).await.map_err(operation_error)?;
         add_warnings(&context, &answer);
-        let mut page = query.run_found(answer.results.into_iter().map(SearchResult::from))?;
+        let mut page = query.run_ranked(answer.results.into_iter().map(SearchResult::from))?;
         let most = self.aggregator.settings().max_output_bytes;
         if query.plan().selection.shows("content") && shorten_all(&mut page.items, most) {
             let message = "Texts were shortened to fit into maxOutputBytes: ask for fewer results";

@@ -23,7 +23,7 @@ struct RowPlaces {
 impl Plan {
     /// The number of rows an executor should fetch: one more than the page size, to detect further
     /// rows.
-    pub fn wanted(&self) -> usize {
+    pub fn fetch_count(&self) -> usize {
         self.window.count().saturating_add(1)
     }
 

@@ -57,7 +57,7 @@ impl Capabilities {
     /// to 10,000 characters, which is not split into words and phrases.
     ///
     /// Find the rows with [`TextQuery::as_written`](super::TextQuery::as_written), and answer with
-    /// [`CollectionQuery::run_found`](super::CollectionQuery::run_found).
+    /// [`CollectionQuery::run_ranked`](super::CollectionQuery::run_ranked).
     #[must_use]
     pub fn with_free_text(mut self) -> Self {
         self.free_text = true;

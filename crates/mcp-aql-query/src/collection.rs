@@ -129,7 +129,7 @@ impl<T: Resource> CollectionQuery<T> {
     ///
     /// /// Answers from an index that knows nothing but codes in their order.
     /// fn list(query: &CollectionQuery<Country>, codes: &[&'static str]) -> Page<Country> {
-    ///     let rows = codes.iter().take(query.plan().wanted()).map(|code| {
+    ///     let rows = codes.iter().take(query.plan().fetch_count()).map(|code| {
     ///         (Country { code: (*code).to_owned() }, vec![Scalar::from(*code)])
     ///     });
     ///     query.answer(rows.collect(), Some(codes.len() as u64), None)
@@ -195,7 +195,7 @@ impl<T: Resource> CollectionQuery<T> {
     ///     #[query(backend = Capabilities::all().with_free_text())] query: CollectionQuery<Finding>,
     /// ) -> Result<Page<Finding>, OperationError> {
     ///     let words = query.plan().text.as_ref().map_or("", |text| text.as_written());
-    ///     query.run_found(engine(words))
+    ///     query.run_ranked(engine(words))
     /// }
     /// # /// It knows what is meant.
     /// # fn engine(_words: &str) -> Vec<Finding> {
@@ -214,11 +214,11 @@ impl<T: Resource> CollectionQuery<T> {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub fn run_found<R: Row<T>>(
+    pub fn run_ranked<R: Row<T>>(
         &self,
         rows: impl IntoIterator<Item = R>,
     ) -> Result<Page<T>, OperationError> {
-        self.answered(memory::run_found::<T, R>(&self.plan, T::model(), rows)?)
+        self.answered(memory::run_ranked::<T, R>(&self.plan, T::model(), rows)?)
     }
 
     fn answered<R: Row<T>>(&self, found: memory::Found<R>) -> Result<Page<T>, OperationError> {

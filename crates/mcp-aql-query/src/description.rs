@@ -292,7 +292,7 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     };
     let groups = of(&|field| field.group);
     let numbers = of(&|field| field.numeric);
-    let dates = of(&|field| field.has_extremes() && !field.numeric);
+    let dates = of(&|field| field.supports_min_max() && !field.numeric);
     let mut functions = vec!["count"];
     if !groups.is_empty() {
         functions.push("group_by");

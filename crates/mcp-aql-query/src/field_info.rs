@@ -49,7 +49,7 @@ impl FieldInfo {
     }
 
     /// Whether `min` and `max` support the field.
-    pub fn has_extremes(&self) -> bool {
+    pub fn supports_min_max(&self) -> bool {
         !self.list
             && (self.numeric
                 || (self.sort && matches!(self.kind, ValueKind::Date | ValueKind::Instant)))

@@ -13,7 +13,7 @@ use super::adapter_tools::AdapterTools;
 use super::pipe::{Reader, Writer, serve_halves};
 use super::service::ToolService;
 use super::standard_pipes::standard_pipes;
-use crate::stop::told_to_stop;
+use crate::stop::shutdown_signal;
 
 /// The size of a read from standard input, in bytes.
 const READ_SIZE: usize = 64 << 10;
@@ -42,7 +42,7 @@ impl ServeStdio for Adapter {
     fn serve_stdio(&self) -> impl Future<Output = Result> + Send {
         erased(async {
             let _services = self.start_services().await?;
-            let stopped = Box::pin(told_to_stop());
+            let stopped = Box::pin(shutdown_signal());
             let (read, write) = standard_streams()?;
             let served = serve_halves(AdapterTools::new(self), read, write, stopped).await;
             self.end_executions_of(EndScope::EndedAndSessionless).await;

@@ -21,9 +21,9 @@ static TASKS: LazyLock<SqlTable<Task>> = LazyLock::new(|| {
         .column("_version", "version")
         .stored_as("created_at", Storage::UnixMicros)
         .stored_as("updated_at", Storage::UnixMicros)
-        .folded("title", "title_words")
-        .folded("description", "description_words")
-        .folded("tags", "tags_words")
+        .search_column("title", "title_words")
+        .search_column("description", "description_words")
+        .search_column("tags", "tags_words")
         .expression("_computed.age_days", |now| {
             Expr::val(now.instant().timestamp_micros())
                 .sub(Expr::col("created_at"))

@@ -163,9 +163,9 @@ impl Item {
 /// Returns the table of items.
 pub fn table(dialect: Dialect) -> SqlTable<Item> {
     rest_in_memory(dialect)
-        .folded("title", "title words")
-        .folded("body", "body words")
-        .folded("tags", "tags words")
+        .search_column("title", "title words")
+        .search_column("body", "body words")
+        .search_column("tags", "tags words")
         .expression("_computed.cents", |_| Expr::col("size").modulo(100))
         .expression("_computed.is_closed", |now| {
             let earlier = Expr::col("closed at").lt(now.at(Storage::UnixMillis));

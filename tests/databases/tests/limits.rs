@@ -200,7 +200,7 @@ fn a_wrong_description_is_reported() {
     let table = SqlTable::<Item>::new(Dialect::Sqlite, "items")
         .column("tilte", "title")
         .column("team.name", "team_name")
-        .folded("state", "state words")
+        .search_column("state", "state words")
         .stored_as("created", Storage::Native)
         .stored_as("due", Storage::UnixMillis)
         .stored_as("size", Storage::UnixMillis);

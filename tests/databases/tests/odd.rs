@@ -163,7 +163,7 @@ fn rows() -> Vec<Odd> {
 
 fn table(dialect: Dialect) -> SqlTable<Odd> {
     SqlTable::new(dialect, "odd")
-        .folded("title", "words")
+        .search_column("title", "words")
         .column("spread.part", "part")
         .column("spread.marks", "marks")
         .column("spread.other", "other")

@@ -153,7 +153,7 @@ async fn is_confirmed(prompt: &dyn Prompt, error: &ErrorDetail) -> Result<bool> 
     let question = format!("{question} [y/N]");
     let said = tokio::select! {
         said = prompt.read_answer(&question) => said?,
-        () = mcp_aql_server::stop::told_to_stop() => {
+        () = mcp_aql_server::stop::shutdown_signal() => {
             prompt.print_line("")?;
             String::new()
         }

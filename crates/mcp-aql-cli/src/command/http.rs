@@ -101,6 +101,6 @@ async fn serve(adapter: &Adapter, address: SocketAddr, options: HttpOptions) -> 
     let address = listener.local_addr()?;
     // Printed after binding: with port 0, the system chooses the port.
     let _ = writeln!(std::io::stderr(), "MCP on http://{address}/mcp, Ctrl-C to stop");
-    adapter.serve_listener(listener, options, mcp_aql_server::stop::told_to_stop()).await?;
+    adapter.serve_listener(listener, options, mcp_aql_server::stop::shutdown_signal()).await?;
     Ok(Exit::Success)
 }

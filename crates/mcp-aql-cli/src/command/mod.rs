@@ -93,7 +93,7 @@ impl Options {
     /// # struct Args { #[command(flatten)] mcp: mcp_aql::cli::Options }
     /// # fn main() -> mcp_aql::Result<()> {
     /// let args = Args::parse();
-    /// if args.mcp.answer_alone::<Args>()? {
+    /// if args.mcp.run_without_adapter::<Args>()? {
     ///     return Ok(());
     /// }
     /// # Ok(()) }
@@ -101,7 +101,7 @@ impl Options {
     ///
     /// # Errors
     /// When standard output cannot be written to.
-    pub fn answer_alone<P: CommandFactory>(&self) -> Result<bool> {
+    pub fn run_without_adapter<P: CommandFactory>(&self) -> Result<bool> {
         match self.command {
             Some(Command::Completions { shell }) => completions(shell, P::command()).map(|_| true),
             _ => Ok(false),

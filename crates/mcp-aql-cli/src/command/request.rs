@@ -65,7 +65,7 @@ async fn wait_for_end(
         tokio::select! {
             now = adapter.handle(Endpoint::Unified, arguments, scope) => reply = now,
             never = print_progress(adapter, id, progress) => match never {},
-            () = mcp_aql_server::stop::told_to_stop() => {
+            () = mcp_aql_server::stop::shutdown_signal() => {
                 if session.has_ended() {
                     std::process::exit(INTERRUPTED_EXIT_CODE);
                 }
@@ -129,7 +129,7 @@ pub(super) async fn handle_in(
     let mut reply = tokio::select! {
         reply = &mut work => reply,
         never = print_progress(adapter, &id, printed) => match never {},
-        () = mcp_aql_server::stop::told_to_stop() => {
+        () = mcp_aql_server::stop::shutdown_signal() => {
             cancellation.cancel();
             if starts_execution {
                 session.end();
@@ -138,7 +138,7 @@ pub(super) async fn handle_in(
             // second Ctrl-C stops waiting for it.
             tokio::select! {
                 reply = &mut work => reply,
-                () = mcp_aql_server::stop::told_to_stop() => std::process::exit(INTERRUPTED_EXIT_CODE),
+                () = mcp_aql_server::stop::shutdown_signal() => std::process::exit(INTERRUPTED_EXIT_CODE),
             }
         }
     };

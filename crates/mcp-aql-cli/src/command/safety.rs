@@ -96,7 +96,7 @@ impl<'a> Approval<'a> {
                 said = prompt.read_answer("Its code, or an empty line to cancel:"), if prompt.is_interactive() => {
                     Event::Said(said?)
                 }
-                () = mcp_aql_server::stop::told_to_stop() => Event::Interrupted,
+                () = mcp_aql_server::stop::shutdown_signal() => Event::Interrupted,
             };
             match event {
                 Event::Said(said) if !said.trim().is_empty() => {
@@ -287,7 +287,7 @@ mod tests {
     fn adapter(garden: &Garden, channel: impl HumanChannel) -> Adapter {
         Adapter::builder("garden")
             .operations(garden.clone())
-            .policy(Policy::confirm("water_bed").by_operator().because("it is the only one"))
+            .policy(Policy::confirm("water_bed").by_operator().reason("it is the only one"))
             .safety_loop(SafetyLoop::new().channel(channel))
             .store(MemoryStore::default())
             .without_config()

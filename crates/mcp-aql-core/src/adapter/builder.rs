@@ -253,15 +253,15 @@ impl AdapterBuilder {
     }
 
     /// Sets whether the store keeps the audit log too. Entries are kept for ever, unless
-    /// [`audit_keep`](Self::audit_keep) sets a time. A store in memory grows with the log.
+    /// [`audit_retention`](Self::audit_retention) sets a time. A store in memory grows with the log.
     pub fn audit_in_store(mut self, on: bool) -> Self {
         self.settings.audit_in_store = on;
         self
     }
 
     /// Sets how long the store keeps an entry of the audit log. Default: for ever (REQ-GATE-09).
-    pub fn audit_keep(mut self, keep: Duration) -> Self {
-        self.settings.audit_keep = Some(gatekeeper::delta(keep));
+    pub fn audit_retention(mut self, keep: Duration) -> Self {
+        self.settings.audit_retention = Some(gatekeeper::delta(keep));
         self
     }
 

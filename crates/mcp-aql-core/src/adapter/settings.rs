@@ -39,7 +39,7 @@ pub struct Settings {
     pub(crate) extensions: Vec<Box<dyn Extension>>,
     pub(crate) audit_log: Option<PathBuf>,
     pub(crate) audit_in_store: bool,
-    pub(crate) audit_keep: Option<chrono::TimeDelta>,
+    pub(crate) audit_retention: Option<chrono::TimeDelta>,
     pub(crate) cursor_key: crate::paging::CursorKey,
     /// Notices about configuration files and environment for the operator, logged when the adapter starts.
     pub(crate) notices: Vec<String>,
@@ -66,7 +66,7 @@ impl Default for Settings {
             extensions: Vec::new(),
             audit_log: None,
             audit_in_store: false,
-            audit_keep: None,
+            audit_retention: None,
             cursor_key: crate::paging::CursorKey::random(),
             notices: Vec::new(),
         }

@@ -37,7 +37,7 @@ pub enum Permission {
 /// // Deleting is confirmed once in ten minutes, except with `force`, which is forbidden.
 /// let policies = [
 ///     Policy::confirm("delete_*").for_session(Duration::from_secs(600)),
-///     Policy::deny("delete_*").when(Condition::equals("force", true)).because("use the archive"),
+///     Policy::deny("delete_*").when(Condition::equals("force", true)).reason("use the archive"),
 /// ];
 /// ```
 ///
@@ -107,7 +107,7 @@ impl Policy {
 
     /// Sets the reason that the caller receives.
     #[must_use]
-    pub fn because(mut self, reason: impl Into<String>) -> Self {
+    pub fn reason(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
@@ -402,7 +402,7 @@ mod tests {
         );
         let expected = Policy::confirm("delete_*")
             .for_session(Duration::from_secs(60))
-            .because("so")
+            .reason("so")
             .when(Condition::above("count", 3))
             .when(Condition::below("count", 9.5))
             .when(Condition::present("x"));

@@ -74,7 +74,7 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
 
 /// Executes a plan like [`run`], on rows that were already found for the plan's text, the best
 /// first.
-pub(crate) fn run_found<T: Resource, R: Borrow<T>>(
+pub(crate) fn run_ranked<T: Resource, R: Borrow<T>>(
     plan: &Plan,
     model: &'static Model<T>,
     rows: impl IntoIterator<Item = R>,
@@ -90,7 +90,7 @@ fn run_by<T: Resource, R: Borrow<T>>(
 ) -> Result<Found<R>, OperationError> {
     let order = Order::of(plan, model);
     let skipped = plan.window.offset();
-    let wanted = if plan.items { plan.wanted().saturating_add(skipped) } else { 0 };
+    let wanted = if plan.items { plan.fetch_count().saturating_add(skipped) } else { 0 };
     let mut top_rows = TopRows::new(&order, wanted);
     let mut summary = Summary::of(plan, model);
     let mut total = 0_u64;
@@ -212,7 +212,7 @@ mod tests {
             amount,
         });
         let run = |params: Value| {
-            let page = read(params).run_found(&found).unwrap();
+            let page = read(params).run_ranked(&found).unwrap();
             let addresses = page.items.iter().map(|row| row.address).collect::<String>();
             (addresses, serde_json::to_value(&page).unwrap())
         };
@@ -245,7 +245,7 @@ mod tests {
         // More than one block of rows.
         let many = (0..3_000_u32).map(|amount| Finding { address: "x", text: "x", amount });
         let worst = json!({ "sort": { "field": "relevance", "order": "asc" }, "first": 2 });
-        let page = read(worst).run_found(many).unwrap();
+        let page = read(worst).run_ranked(many).unwrap();
         assert!(page.items.iter().map(|row| row.amount).eq([2_999, 2_998]));
     }
 

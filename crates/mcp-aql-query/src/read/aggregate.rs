@@ -66,10 +66,12 @@ fn one(
             "sum" => functions.extend(field("added", &|field| field.numeric).map(Function::Sum)),
             "avg" => functions.extend(field("added", &|field| field.numeric).map(Function::Avg)),
             "min" => {
-                functions.extend(field("compared", &FieldInfo::has_extremes).map(Function::Min));
+                functions
+                    .extend(field("compared", &FieldInfo::supports_min_max).map(Function::Min));
             }
             "max" => {
-                functions.extend(field("compared", &FieldInfo::has_extremes).map(Function::Max));
+                functions
+                    .extend(field("compared", &FieldInfo::supports_min_max).map(Function::Max));
             }
             unknown => {
                 faults.unknown(&format!("aggregate.{label}"), "function", unknown, &KEYS);

@@ -102,7 +102,7 @@ impl<T: Resource> SqlTable<T> {
     /// Sets the column with the [folded](crate::fold_text) text of a searchable field, or with
     /// the joined folded texts of a list. Text search reads this column.
     #[must_use]
-    pub fn folded(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {
+    pub fn search_column(mut self, path: impl Into<String>, column: impl Into<String>) -> Self {
         self.mapping.folded.insert(path.into(), column.into());
         self
     }

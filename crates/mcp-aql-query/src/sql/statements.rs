@@ -186,7 +186,7 @@ impl StatementPlanner<'_> {
                 key.add_to(dialect, count, &mut select);
             }
             // An upper bound, which `Steps::next_statement` lowers.
-            select.limit(bounded(plan.wanted()));
+            select.limit(bounded(plan.fetch_count()));
             if plan.window.offset() > 0 {
                 select.offset(bounded(plan.window.offset()));
             }

@@ -74,7 +74,7 @@ impl<'a, T: Resource> Steps<'a, T> {
 
     /// The next statement to execute, or `None` after the last one.
     pub fn next_statement(&mut self) -> Option<Statement> {
-        let missing = self.plan.wanted().saturating_sub(self.rows.len());
+        let missing = self.plan.fetch_count().saturating_sub(self.rows.len());
         loop {
             let (purpose, mut statement) = self.statements.queue.pop_front()?;
             // Rows after a place may take several statements, but the first ones often suffice.

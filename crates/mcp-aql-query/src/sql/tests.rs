@@ -24,7 +24,7 @@ struct Task {
 }
 
 fn table(dialect: Dialect) -> SqlTable<Task> {
-    SqlTable::new(dialect, "task").column("task_id", "id").folded("title", "words")
+    SqlTable::new(dialect, "task").column("task_id", "id").search_column("title", "words")
 }
 
 /// The statements of a request for a page in the middle of a table.

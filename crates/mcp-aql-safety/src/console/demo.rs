@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::human_channel::{
-    AgentView, BlockView, Code, Operator, OperatorBackend, Overview, RequestKind, RequestView, Void,
+    AgentView, BlockView, Code, Operator, OperatorBackend, Overview, RequestKind, RequestView,
+    VoidReason,
 };
 
 /// The state of the demo. Decisions change it.
@@ -101,7 +102,11 @@ impl OperatorBackend for DemoBackend {
         })
     }
 
-    fn renew<'a>(&'a self, id: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), OperationError>> {
+    fn renew_code<'a>(
+        &'a self,
+        id: &'a str,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
             let mut state = self.lock()?;
             let request = state.requests.iter_mut().find(|request| request.id == id);
@@ -222,7 +227,7 @@ fn state(now: DateTime<Utc>) -> Overview {
             ),
             RequestView {
                 has_code: false,
-                void: Some(Void::WrongCode),
+                void: Some(VoidReason::WrongCode),
                 ..request(
                     "rq-tried",
                     RequestKind::Block,
@@ -287,7 +292,7 @@ fn state(now: DateTime<Utc>) -> Overview {
 async fn serves_until_it_is_left() {
     let stays = std::env::var_os("CONSOLE_DEMO").is_some();
     let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
-    let options = ConsoleOptions::new().announce(stays).state_dir(&folder);
+    let options = ConsoleOptions::new().print_login_link(stays).state_dir(&folder);
     let demo = DemoBackend::new(Utc::now());
     let console = Console::start(demo.operator(), options).await.unwrap();
     let links = Console::login_links(&folder).unwrap();

@@ -80,7 +80,7 @@ impl Console {
     /// [`Error::Io`] if the port is in use, or the state directory is not writable.
     pub async fn start(operator: Operator, options: ConsoleOptions) -> Result<Self> {
         let mut console = Self::listening(operator, &options).await?;
-        if options.announce {
+        if options.print_login_link {
             console.announce(&options).await?;
         }
         // The owner of the console can create links.
@@ -192,7 +192,7 @@ pub async fn start_console(core: &Arc<SafetyCore>) -> Result<Option<Console>> {
     let Some(options) = &core.console.options else { return Ok(None) };
     let operator = Operator(Arc::new(ApprovalQueue(Arc::clone(core))));
     let mut console = Console::listening(operator, options).await?;
-    let printed = options.announce && console.announce(options).await?;
+    let printed = options.print_login_link && console.announce(options).await?;
     if printed || options.state_dir.is_some() {
         console.reached();
     }

@@ -124,7 +124,7 @@ async fn decide(State(shared): Console, Path((id, verb)): Path<(String, String)>
     let done = match &*verb {
         "approve" => operator.approve(&id, CONSOLE_NAME).await,
         "deny" => operator.deny(&id, CONSOLE_NAME).await,
-        "renew" => operator.renew(&id, CONSOLE_NAME).await,
+        "renew" => operator.renew_code(&id, CONSOLE_NAME).await,
         "code" => {
             return match operator.0.code(&id, Some(CONSOLE_NAME)).await {
                 Some(code) => answer(StatusCode::OK, &json!({ "code": code.reveal() })),

@@ -47,7 +47,8 @@ struct Browser {
 impl Fixture {
     async fn new() -> Self {
         let demo = DemoBackend::new(Utc::now());
-        let options = ConsoleOptions::new().announce(false).login_command("guard <console>");
+        let options =
+            ConsoleOptions::new().print_login_link(false).login_command("guard <console>");
         let console = Console::start(demo.operator(), options).await.unwrap();
         Self { demo, console }
     }
@@ -426,7 +427,7 @@ async fn an_operator_decides() {
 async fn it_listens_on_loopback_and_ends_with_its_handle() {
     let folder = std::env::temp_dir().join(mcp_aql_core::vocab::new_id("console"));
     let demo = DemoBackend::new(Utc::now());
-    let options = || ConsoleOptions::new().announce(false).state_dir(&folder);
+    let options = || ConsoleOptions::new().print_login_link(false).state_dir(&folder);
     let console = Console::start(demo.operator(), options()).await.unwrap();
     let address = console.address();
     assert!(address.ip().is_loopback());
@@ -481,14 +482,15 @@ async fn every_sign_in_and_every_code_that_is_shown_is_in_the_audit_log() {
     // REQ-OOB-12, REQ-OOB-13
     let adapter = mcp_aql_core::Adapter::builder("garden")
         .safety_loop(
-            crate::safety_loop::SafetyLoop::new().console(ConsoleOptions::new().announce(false)),
+            crate::safety_loop::SafetyLoop::new()
+                .console(ConsoleOptions::new().print_login_link(false)),
         )
         .store(mcp_aql_core::store::MemoryStore::default())
         .without_config()
         .build()
         .unwrap();
     let console =
-        Console::start(adapter.operator().unwrap(), ConsoleOptions::new().announce(false))
+        Console::start(adapter.operator().unwrap(), ConsoleOptions::new().print_login_link(false))
             .await
             .unwrap();
     let fixture = Fixture { demo: DemoBackend::new(Utc::now()), console };
@@ -541,7 +543,7 @@ async fn a_console_that_nobody_can_sign_in_to_reaches_nobody() {
     let reaches = |adapter: &mcp_aql_core::Adapter| crate::safety_core(adapter).unwrap().can_ask();
 
     // Neither a link on a terminal, nor a way to create one.
-    let silent = ConsoleOptions::new().announce(false);
+    let silent = ConsoleOptions::new().print_login_link(false);
     let mute = adapter(silent.clone());
     assert!(!reaches(&mute), "none is there");
     let console = start_console(crate::safety_core(&mute).unwrap()).await.unwrap().unwrap();

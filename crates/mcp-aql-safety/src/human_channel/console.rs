@@ -29,7 +29,7 @@ pub struct ConsoleOptions {
     pub(crate) state_dir: Option<PathBuf>,
     pub(crate) login_command: Option<String>,
     pub(crate) session_timeout: Duration,
-    pub(crate) announce: bool,
+    pub(crate) print_login_link: bool,
 }
 
 impl Default for ConsoleOptions {
@@ -46,7 +46,7 @@ impl ConsoleOptions {
             state_dir: None,
             login_command: None,
             session_timeout: Duration::from_secs(60 * 60),
-            announce: true,
+            print_login_link: true,
         }
     }
 
@@ -80,8 +80,8 @@ impl ConsoleOptions {
 
     /// Sets whether to print a login link on the terminal from which the process was started, if there is one.
     /// The link is never printed to standard output or standard error, which an agent may read. Default: on.
-    pub fn announce(mut self, on: bool) -> Self {
-        self.announce = on;
+    pub fn print_login_link(mut self, on: bool) -> Self {
+        self.print_login_link = on;
         self
     }
 }

@@ -173,7 +173,11 @@ pub(crate) trait OperatorBackend: Send + Sync {
         agent: &'a str,
         by: &'a str,
     ) -> BoxFuture<'a, Result<(), OperationError>>;
-    fn renew<'a>(&'a self, id: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), OperationError>>;
+    fn renew_code<'a>(
+        &'a self,
+        id: &'a str,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<(), OperationError>>;
 }
 
 impl Operator {
@@ -221,8 +225,8 @@ impl Operator {
     ///
     /// # Errors
     /// The same as [`approve`](Self::approve).
-    pub async fn renew(&self, id: &str, by: &str) -> Result<(), OperationError> {
-        self.0.renew(id, by).await
+    pub async fn renew_code(&self, id: &str, by: &str) -> Result<(), OperationError> {
+        self.0.renew_code(id, by).await
     }
 }
 
@@ -298,14 +302,14 @@ pub struct RequestView {
     /// Whether this process can show the code.
     pub has_code: bool,
     /// The reason why the code is invalid before it has expired, if it is.
-    pub void: Option<Void>,
+    pub void: Option<VoidReason>,
 }
 
 /// The reason why a code is invalid before it has expired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Void {
+pub enum VoidReason {
     /// A wrong code was sent: a challenge allows one attempt (REQ-OOB-06).
     WrongCode,
     /// A person has denied the request.

@@ -8,7 +8,7 @@ use super::directive::{
 };
 use super::evaluator::Stage;
 use super::retry_lockout::RetryLockout;
-use crate::human_channel::{RequestKind, Void};
+use crate::human_channel::{RequestKind, VoidReason};
 
 /// The state of an agent, stored in one record, so that each change is one write.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -108,9 +108,9 @@ impl PersonRequest {
     }
 
     /// Returns why the code is invalid before it has expired, if it is.
-    pub(super) fn void(&self, now: DateTime<Utc>) -> Option<Void> {
+    pub(super) fn void(&self, now: DateTime<Utc>) -> Option<VoidReason> {
         let void = self.closed && now < self.expires_at;
-        void.then_some(if self.tried { Void::WrongCode } else { Void::Denied })
+        void.then_some(if self.tried { VoidReason::WrongCode } else { VoidReason::Denied })
     }
 }
 

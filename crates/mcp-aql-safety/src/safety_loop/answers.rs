@@ -153,7 +153,7 @@ impl AgentState {
     }
 
     /// Issues a new code for a request.
-    pub(super) fn renew(
+    pub(super) fn renew_code(
         &mut self,
         id: &str,
         by: &str,

@@ -220,13 +220,17 @@ impl OperatorBackend for ApprovalQueue {
         })
     }
 
-    fn renew<'a>(&'a self, id: &'a str, by: &'a str) -> BoxFuture<'a, Result<(), OperationError>> {
+    fn renew_code<'a>(
+        &'a self,
+        id: &'a str,
+        by: &'a str,
+    ) -> BoxFuture<'a, Result<(), OperationError>> {
         Box::pin(async move {
             let done = match self.0.target_of_id(id).await? {
                 Some(Target::Agent { agent, .. }) => {
                     self.0
                         .apply_transition(&agent, |state, env, effects| {
-                            state.renew(id, by, env, effects)
+                            state.renew_code(id, by, env, effects)
                         })
                         .await?
                 }

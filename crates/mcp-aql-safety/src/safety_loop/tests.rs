@@ -28,7 +28,7 @@ use super::recent_audit::RecentAudit;
 use super::session_agents::MAX_AGENTS;
 use super::{NotificationType, SafetyLoop, StepOutcome, WithSafetyLoop as _};
 use crate::human_channel::{
-    ChannelError, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _, Void,
+    ChannelError, HumanChannel, HumanRequest, MemoryChannel, OperatorBackend as _, VoidReason,
 };
 use crate::operator::OperatorAccess as _;
 
@@ -156,7 +156,7 @@ impl Rig {
             let Some(state) = self.process.core.state(agent).await.unwrap() else { continue };
             let ids: Vec<_> = state.requests().map(|ask| ask.id.clone()).collect();
             for id in ids {
-                desk.renew(&id, "test").await.unwrap();
+                desk.renew_code(&id, "test").await.unwrap();
             }
         }
     }
@@ -404,7 +404,7 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         Happens::Renew(place) => {
             let Some(request) = recent(place) else { return };
             let desk = ApprovalQueue(Arc::clone(&rig.process.core));
-            if desk.renew(&request.id, "test").await.is_ok() {
+            if desk.renew_code(&request.id, "test").await.is_ok() {
                 assert_ne!(rig.people.requests().pop().unwrap().id, request.id);
                 if let Some(Some(until)) =
                     model.paused.get_mut(&place_of(request.agent.as_deref().unwrap()))
@@ -536,7 +536,7 @@ fn nothing_is_approved_unseen() {
             rig.step(0, &hint, None).await.unwrap();
             let request = rig.people.requests().pop().unwrap();
             assert_eq!(request.action, hint);
-            desk.renew(&request.id, "test").await.unwrap();
+            desk.renew_code(&request.id, "test").await.unwrap();
             assert_eq!(rig.people.requests().pop().unwrap().action, hint);
         }
         let block = desk.overview().await.unwrap().blocks.remove(0);
@@ -1167,7 +1167,7 @@ fn failed_tries_are_counted_whatever_they_are_and_over_restarts() {
         assert_eq!(done.details()["retry_after_seconds"], 60);
         // The right code of a new challenge has to wait too, and so does a session that guesses.
         let desk = ApprovalQueue(Arc::clone(&rig.process.core));
-        desk.renew(&request.id, "test").await.unwrap();
+        desk.renew_code(&request.id, "test").await.unwrap();
         let fresh = rig.people.requests().pop().unwrap();
         let locked = rig.give(&fresh, fresh.code.reveal()).await;
         assert_eq!(locked, Err(ErrorCode::RateLimitExceeded));
@@ -1366,7 +1366,7 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
         };
         let shown = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         let other = core.request_approval(ask("h2", "delete_bed 2")).await.unwrap();
-        desk.renew(&shown, "test").await.unwrap();
+        desk.renew_code(&shown, "test").await.unwrap();
         let renewed = rig.people.requests().pop().unwrap();
         assert_eq!((&renewed.id, &*renewed.action), (&shown, "delete_bed 1"));
         // An approval on an outdated page applies to the call that it showed only.
@@ -1377,13 +1377,13 @@ fn a_renewed_request_is_about_the_call_that_it_was_about() {
         let next = core.request_approval(ask("h1", "delete_bed 1")).await.unwrap();
         assert!(next != shown && next != other);
         desk.decide(&shown, true, "test").await.unwrap_err();
-        desk.renew(&shown, "test").await.unwrap_err();
+        desk.renew_code(&shown, "test").await.unwrap_err();
         assert!(!core.take_approval("delete_bed", "h1", session).await.unwrap());
         // The same applies to an agent's request, which receives a new id when it is renewed.
         rig.begun(1).await;
         rig.step(1, "deploy_f now", None).await.unwrap();
         let old = rig.people.requests().pop().unwrap().id;
-        desk.renew(&old, "test").await.unwrap();
+        desk.renew_code(&old, "test").await.unwrap();
         assert_ne!(rig.people.requests().pop().unwrap().id, old);
         desk.decide(&old, true, "test").await.unwrap_err();
     });
@@ -1609,14 +1609,14 @@ async fn the_desk_tells_a_block_whose_code_was_guessed_from_one_that_was_denied(
     let guess = json!({ "challenge_id": request.id, "code": "0000-0000" });
     assert!(!adapter.call("verify_challenge", guess).await.is_success());
     let request = asked().await;
-    assert_eq!((request.void, request.has_code), (Some(Void::WrongCode), false));
+    assert_eq!((request.void, request.has_code), (Some(VoidReason::WrongCode), false));
     let audit = operator.overview().await.unwrap().audit;
     let failed = audit.iter().find(|entry| entry["event"] == "CHALLENGE_FAILED").unwrap();
     assert!(failed["reason"].as_str().unwrap().contains("a wrong code was given"), "{failed}");
 
-    operator.renew(&request.id, "test").await.unwrap();
+    operator.renew_code(&request.id, "test").await.unwrap();
     let request = asked().await;
     assert_eq!((request.void, request.has_code), (None, true));
     operator.deny(&request.id, "test").await.unwrap();
-    assert_eq!(asked().await.void, Some(Void::Denied));
+    assert_eq!(asked().await.void, Some(VoidReason::Denied));
 }

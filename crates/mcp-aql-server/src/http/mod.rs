@@ -39,7 +39,7 @@ use crate::adapter_tools::AdapterTools;
 use crate::connection::Connection;
 use crate::server::ServerState;
 use crate::service::ToolService;
-use crate::stop::told_to_stop;
+use crate::stop::shutdown_signal;
 
 impl HttpOptions {
     /// Serves a router other than an adapter's until `stop` completes, with the same connection
@@ -147,7 +147,7 @@ impl ServeHttp for Adapter {
         erased(async move {
             options.check(address.ip())?;
             let listener = TcpListener::bind(address).await?;
-            listen(self, listener, options, Box::pin(told_to_stop())).await
+            listen(self, listener, options, Box::pin(shutdown_signal())).await
         })
     }
 

@@ -17,7 +17,7 @@ use mcp_aql_core::future::{BoxFuture, erased};
 ///
 /// The signals are caught from the call on, and not from the first poll: a signal that arrives in
 /// between does not kill the process.
-pub fn told_to_stop() -> impl Future<Output = ()> + Send + 'static {
+pub fn shutdown_signal() -> impl Future<Output = ()> + Send + 'static {
     let signals = select_all(signals::listen());
     async { drop(signals.await) }
 }

@@ -100,7 +100,7 @@ impl Client {
     /// # Errors
     /// [`Error::Transport`] if the adapter does not answer as an MCP server.
     pub async fn connect(adapter: &Adapter) -> Result<Self> {
-        let mut client = Self::connect_raw(adapter);
+        let mut client = Self::connect_without_handshake(adapter);
         let hello = json!({
             "protocolVersion": MCP_VERSION,
             "capabilities": {},
@@ -113,7 +113,7 @@ impl Client {
     }
 
     /// Connects without a handshake, as clients of MCP 2026-07-28 do.
-    pub fn connect_raw(adapter: &Adapter) -> Self {
+    pub fn connect_without_handshake(adapter: &Adapter) -> Self {
         let (ours, theirs) = tokio::io::duplex(BUFFER_BYTES);
         let adapter = adapter.clone();
         let server = tokio::spawn(async move { adapter.serve(theirs).await });

@@ -67,10 +67,10 @@ fn audit(
     let time = settings.time.clone();
     if settings.audit_in_store {
         let (store, ready) = (Arc::clone(store), Arc::clone(ready));
-        sinks.push(Arc::new(AuditStore::new(store, ready, time.clone(), settings.audit_keep)));
-    } else if settings.audit_keep.is_some() {
+        sinks.push(Arc::new(AuditStore::new(store, ready, time.clone(), settings.audit_retention)));
+    } else if settings.audit_retention.is_some() {
         problems.push(
-            "`audit_keep` is about the audit log in the store, and there is none: add \
+            "`audit_retention` is about the audit log in the store, and there is none: add \
              `.audit_in_store(true)`"
                 .to_owned(),
         );
