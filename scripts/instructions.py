@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Counts the instructions of a call over standard input and output: mcp-aql and plain rmcp, with the same operations.
+"""Counts the instructions and allocations of a call over standard input and output: mcp-aql and plain rmcp, with the
+same operations.
 
     scripts/instructions.py                 builds both programs and prints one table; takes some minutes
     scripts/instructions.py --programs DIR  uses the release builds in this folder
 
 valgrind counts the instructions of a run with N calls and of one with twice as many. The difference, divided by N, is
-the cost of one call without the cost of the start. Other load on the machine does not change it.
+the cost of one call without the cost of the start. Other load on the machine does not change it. An allocation is a
+call of malloc, calloc or realloc by the program.
 """
 
 import argparse
 import json
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +22,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAMS = {"ours": "records_aql", "rmcp": "records_rmcp"}
 CALLS = 400
+ALLOCATORS = ("malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc")
+INSIDE_REALLOC = ("_int_realloc",)
 TASK = {"title": "Write the report", "status": "todo", "priority": 2, "assignee": "Ada", "due_date": "2031-05-06"}
 NOTE = {"title": "Seeds", "text": "Carrots and peas", "notebook": "garden", "tags": ["spring", "seeds"]}
 # Each row: its name, the calls of one repetition, and the number of tasks that exist before.
@@ -44,34 +49,61 @@ def line(side, number, operation, params):
 
 
 def messages(side, calls, tasks, repetitions):
-    """All messages of a client."""
-    yield json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "count", "version": "1"}}}) + "\n"
-    yield json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}) + "\n"
-    number = 0
-    for operation, params in [("create_task", TASK)] * tasks + calls * repetitions:
-        number += 1
-        yield line(side, number, operation, params)
+    """The messages of a client: those before the calls that are counted, and these calls."""
+    begin = [json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "count", "version": "1"}}}) + "\n",
+        json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}) + "\n"]
+    begin += [line(side, number, "create_task", TASK) for number in range(1, tasks + 1)]
+    counted = [line(side, number, *call) for number, call in enumerate(calls * repetitions, tasks + 1)]
+    return begin, counted
 
 
-def instructions(program, side, calls, tasks, repetitions, folder):
-    """The instructions of a run. All calls are sent at once, since the instructions of waiting depend on the client."""
+def counts(program, side, calls, tasks, repetitions, folder):
+    """The instructions and the allocations of a run. All calls are sent at once, since the instructions of waiting
+    depend on the client."""
     out = Path(folder) / "callgrind.out"
-    sent = list(messages(side, calls, tasks, repetitions))
-    run = subprocess.run(
-        ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program],
-        input="".join(sent).encode(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, timeout=300)
-    answers = run.stdout.count(b"\n")
-    if answers != len(sent) - 1:
-        sys.exit(f"{program} has answered {answers} of {len(sent) - 1} requests")
-    return int(re.search(r"^(?:summary|totals): (\d+)", out.read_text(), re.M)[1])
+    begin, counted = messages(side, calls, tasks, repetitions)
+    command = ["valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", program]
+    # With several threads, the instructions of waiting depend on the load of the machine.
+    environment = os.environ | {"TOKIO_WORKER_THREADS": "1"}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder,
+                          env=environment) as run:
+        run.stdin.write("".join(begin).encode())
+        run.stdin.flush()
+        # The notification is not answered.
+        for _ in begin[1:]:
+            run.stdout.readline()
+        answers = run.communicate("".join(counted).encode(), timeout=300)[0].count(b"\n")
+    if answers != len(counted):
+        sys.exit(f"{program} has answered {answers} of {len(counted)} calls")
+    profile = out.read_text()
+    return int(re.search(r"^(?:summary|totals): (\d+)", profile, re.M)[1]), allocations(profile)
+
+
+def allocations(profile):
+    """The calls of the allocator in a profile of callgrind, except those that it makes itself."""
+    names, caller, callee, total = {}, "", "", 0
+    for line in profile.splitlines():
+        named = re.match(r"(c?fn)=\((\d+)\)(?: (.*))?", line)
+        if named:
+            kind, number, name = named.groups()
+            if name:
+                # callgrind numbers the versions of a name, such as `malloc'2`.
+                names[number] = name.split("'")[0]
+            if kind == "fn":
+                caller = names[number]
+            else:
+                callee = names[number]
+        elif line.startswith("calls=") and callee in ALLOCATORS and caller not in ALLOCATORS + INSIDE_REALLOC:
+            total += int(line[6:].split()[0])
+    return total
 
 
 def per_call(programs, side, calls, tasks):
     program = Path(programs).resolve() / PROGRAMS[side]
     with tempfile.TemporaryDirectory(prefix="instructions-") as folder:
-        once, twice = (instructions(program, side, calls, tasks, count, folder) for count in (CALLS, 2 * CALLS))
-    return round((twice - once) / CALLS)
+        once, twice = (counts(program, side, calls, tasks, count, folder) for count in (CALLS, 2 * CALLS))
+    return [round((more - less) / CALLS) for less, more in zip(once, twice)]
 
 
 def main():
@@ -85,15 +117,17 @@ def main():
         subprocess.run(["cargo", "build", "--quiet", "--locked", "--release", "-p", "mcp-aql-bench", "--bins"],
                        cwd=ROOT, check=True)
         arguments.programs = ROOT / "target" / "release"
-    print(f"{'instructions per call':40} {'ours':>9} {'rmcp':>9} {'ratio':>7}")
+    columns = ("ours", "rmcp", "ratio", "allocations", "rmcp")
+    print(f"{'instructions per call':40} " + " ".join(f"{column:>11}" for column in columns))
     for name, calls, tasks in ROWS:
         if arguments.row and arguments.row not in name:
             continue
-        has_peer = calls[0][0] != "introspect"
         ours = per_call(arguments.programs, "ours", calls, tasks)
+        has_peer = calls[0][0] != "introspect"
         peer = per_call(arguments.programs, "rmcp", calls, tasks) if has_peer else None
-        ratio = f"{ours / peer:7.2f}" if peer else ""
-        print(f"{name:40} {ours:9,} {peer or '–':>9} {ratio}", flush=True)
+        cells = [f"{ours[0]:,}", f"{peer[0]:,}" if peer else "–", f"{ours[0] / peer[0]:.2f}" if peer else "–",
+                 f"{ours[1]:,}", f"{peer[1]:,}" if peer else "–"]
+        print(f"{name:40} " + " ".join(f"{cell:>11}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":
