@@ -29,7 +29,7 @@ impl Plan {
 
     /// Builds the reply from an executor's result.
     ///
-    /// `rows` are up to [`wanted`](Self::wanted) rows in the plan's order, or in reverse order for
+    /// `rows` are up to [`fetch_count`](Self::fetch_count) rows in the plan's order, or in reverse order for
     /// the last rows before a place. Each comes with the values of the plan's sort keys. `total` is
     /// the number of matching rows, if it was counted.
     pub(crate) fn answer<T>(

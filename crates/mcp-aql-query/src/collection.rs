@@ -109,7 +109,7 @@ impl<T: Resource> CollectionQuery<T> {
     /// Builds the page from the result of a custom executor of the [plan](Self::plan).
     ///
     /// `rows` are the rows of the [window](crate::plan::Plan::window) in the plan's order,
-    /// and up to [one more](crate::plan::Plan::wanted), which shows that others follow. For
+    /// and up to [one more](crate::plan::Plan::fetch_count), which shows that others follow. For
     /// the last rows before a place they are in reverse order. Each row comes with its values of
     /// the plan's sort keys, which form its cursor. `total` is the number of matching rows, if it
     /// was counted.

@@ -81,8 +81,8 @@ impl OperationInput {
     /// Returns the `params` of the same call, including its tokens.
     pub(crate) fn into_params(self) -> Map<String, Value> {
         let Self { mut params, credentials, .. } = self;
-        let Tokens { confirmation, quota_continue } = *credentials.0.unwrap_or_default();
-        for (name, token) in [(CONFIRMATION, confirmation), (QUOTA_CONTINUE, quota_continue)] {
+        let confirmation = (CONFIRMATION, credentials.confirmation());
+        for (name, token) in [confirmation, (QUOTA_CONTINUE, credentials.quota_continue())] {
             if let Some(token) = token {
                 params.insert(name.to_owned(), token.into());
             }

@@ -136,7 +136,7 @@ impl<T: Resource> SqlTable<T> {
     }
 
     /// Processes in memory the parts without SQL: computed fields without an
-    /// [`expression`](Self::expression), and search without [`folded`](Self::folded) columns.
+    /// [`expression`](Self::expression), and search without [`search_column`](Self::search_column).
     ///
     /// Selecting a computed field loads the whole row instead of some columns. Filtering, sorting,
     /// searching and aggregating without SQL loads all rows that the rest of the filter accepts.

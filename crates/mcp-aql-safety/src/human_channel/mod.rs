@@ -250,7 +250,7 @@ pub struct Overview {
     /// nevertheless.
     pub more_agents: bool,
     /// The open requests. The challenge of a block is included as long as the block lasts. If its code is no
-    /// longer valid, [`Operator::renew`] issues a new one.
+    /// longer valid, [`Operator::renew_code`] issues a new one.
     pub requests: Vec<RequestView>,
     /// The blocked agents.
     pub blocks: Vec<BlockView>,

@@ -54,7 +54,10 @@ pub(crate) fn tool_result(line: &mut Vec<u8>, reply: &Reply, modern: bool, struc
         }));
         line.push(b',');
     }
-    line.extend(format!(r#""isError":{}}}"#, reply.is_error()).bytes());
+    line.extend_from_slice(match reply.is_error() {
+        true => br#""isError":true}"#,
+        false => br#""isError":false}"#,
+    });
 }
 
 fn quote(line: &mut Vec<u8>, text: &str) {
