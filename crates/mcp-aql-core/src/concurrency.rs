@@ -132,8 +132,8 @@ async fn run_until_cancelled(
     work: impl Future<Output = Outcome>,
 ) -> Outcome {
     if category != SemanticCategory::Read {
-        // A partial change is worse than one whose caller is gone, so an operation that writes is never
-        // dropped here. It can observe `Context::cancelled`.
+        // A partial change is worse than one whose caller is gone, so cancellation never drops an
+        // operation that writes, which can observe `Context::cancelled`. Only a time limit drops it.
         return work.await;
     }
     tokio::select! {

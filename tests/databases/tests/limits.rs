@@ -212,7 +212,7 @@ fn a_wrong_description_is_reported() {
             "`created` cannot be stored as Native",
             "`due` cannot be stored as UnixMillis",
             "`size` cannot be stored as UnixMillis",
-            "`state` has a folded column and is not marked `search`",
+            "`state` has a search column and is not marked `search`",
             "`team` is spread over columns, and `team.lead` has none: give it a column, or `team` one \
              for its whole",
         ]

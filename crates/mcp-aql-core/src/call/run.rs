@@ -12,6 +12,7 @@ use crate::future::erased;
 use crate::log_targets::CALLS;
 use crate::operation::{Call, Context, Handler, Outcome, Run, Usage, UsageRecorder};
 use crate::redact::redacted;
+use crate::validate::log_ignored_parameters;
 use crate::vocab::ReplyLimits;
 use crate::warning::Warning;
 
@@ -30,6 +31,7 @@ impl Pipeline {
             context.warn(Warning::deprecated("operation", &operation.name, deprecation, today));
         }
         let warnings = std::mem::take(&mut admitted.call.valid.warnings);
+        log_ignored_parameters(operation, &warnings);
         warnings.into_iter().for_each(|warning| context.warn(warning));
         match &operation.handler {
             Handler::Function(function) if operation.spec.lifecycle.is_none() => {

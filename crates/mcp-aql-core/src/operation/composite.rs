@@ -86,12 +86,10 @@ pub struct Composites {
 }
 
 /// The composite arguments of a call, in the order of the function's arguments.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct CompositeValues {
     /// Each with the number of its parameters.
     values: std::vec::IntoIter<(Box<dyn Any + Send>, usize)>,
-    /// The warnings about the parameters.
-    pub(crate) warnings: Vec<Warning>,
     pub(crate) late_warnings: Vec<Arc<dyn LateWarning>>,
     reductions: Vec<&'static str>,
 }
@@ -120,11 +118,12 @@ impl Composites {
     }
 
     /// Reads the composite arguments of a call from its validated arguments, see
-    /// [`CompositeReader::read`].
+    /// [`CompositeReader::read`]. Adds the warnings about them to `warnings`.
     pub(crate) fn read(
         &self,
         arguments: &mut [Argument],
         keep: bool,
+        warnings: &mut Vec<Warning>,
     ) -> Result<Option<Box<CompositeValues>>, OperationError> {
         if self.readers.is_empty() {
             return Ok(None);
@@ -132,7 +131,7 @@ impl Composites {
         // The log of calls reads the arguments as well. Without a reader the values are moved.
         let keep = keep || tracing::enabled!(tracing::Level::DEBUG);
         let mut values = Vec::with_capacity(self.readers.len());
-        let (mut warnings, mut late_warnings) = (Vec::new(), Vec::new());
+        let mut late_warnings = Vec::new();
         for (places, reader) in &self.readers {
             let parameters = arguments.get_mut(places.clone()).unwrap_or_default();
             let count = parameters.len();
@@ -143,7 +142,7 @@ impl Composites {
         }
         let reductions = self.description.reductions.clone();
         let values = values.into_iter();
-        Ok(Some(Box::new(CompositeValues { values, warnings, late_warnings, reductions })))
+        Ok(Some(Box::new(CompositeValues { values, late_warnings, reductions })))
     }
 }
 

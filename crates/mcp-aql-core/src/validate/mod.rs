@@ -15,6 +15,7 @@ use errors::{
     is_type_fault, missing_error, nested_unknown_error, read_only_error, type_error, unknown_error,
     value_error,
 };
+pub(crate) use warnings::log_ignored_parameters;
 use warnings::{add_deprecated, ignored_parameter};
 
 /// The validated arguments of a call, in the order of the operation's table.
@@ -124,12 +125,11 @@ fn finish(
     mut warnings: Vec<Warning>,
     whole: bool,
 ) -> Result<ValidParams, OperationError> {
-    let mut composites = operation
+    let composites = operation
         .composites
-        .read(&mut arguments, whole)
+        .read(&mut arguments, whole, &mut warnings)
         .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
-    warnings.extend(composites.iter_mut().flat_map(|it| it.warnings.drain(..)));
-    warnings.extend(unknown.iter().map(|name| ignored_parameter(operation, name)));
+    warnings.extend(unknown.iter().map(|name| ignored_parameter(name)));
     Ok(ValidParams { arguments, warnings, composites })
 }
 

@@ -35,12 +35,20 @@ fn deprecated(name: &str, deprecation: &Deprecation) -> Warning {
     Warning::deprecated("parameter", name, deprecation, chrono::Utc::now().date_naive())
 }
 
-/// Returns the warning about an unknown parameter that was ignored, and logs it (REQ-UNK-08).
-pub(super) fn ignored_parameter(operation: &RegisteredOperation, name: &str) -> Warning {
+/// The code of the warning about an ignored parameter.
+const IGNORED_PARAMETER: &str = "VALIDATION_UNKNOWN_PARAM_WARNING";
+
+/// Returns the warning about an unknown parameter that was ignored (REQ-UNK-08).
+pub(super) fn ignored_parameter(name: &str) -> Warning {
     let name = clean(name);
-    tracing::warn!(target: CALLS, operation = &*operation.name, parameter = name, "unknown parameter ignored");
     let message = format!("Unknown parameter '{name}' was ignored");
-    Warning::new("VALIDATION_UNKNOWN_PARAM_WARNING", message)
-        .severity(Severity::Medium)
-        .detail("param_name", name)
+    Warning::new(IGNORED_PARAMETER, message).severity(Severity::Medium).detail("param_name", name)
+}
+
+/// Logs the parameters that a call was run without.
+pub(crate) fn log_ignored_parameters(operation: &RegisteredOperation, warnings: &[Warning]) {
+    for warning in warnings.iter().filter(|warning| warning.code() == IGNORED_PARAMETER) {
+        let parameter = warning.details().get("param_name").and_then(Value::as_str);
+        tracing::warn!(target: CALLS, operation = &*operation.name, parameter, "unknown parameter ignored");
+    }
 }

@@ -46,7 +46,7 @@ fn one(
     let mut group_by = None;
     let mut functions = Vec::new();
     let mut sound = true;
-    let ordered = &FieldInfo::supports_min_max;
+    let has_min_max = &FieldInfo::supports_min_max;
     for (key, value) in members {
         let path = format!("{path}.{key}");
         let mut field = |verb: &str, wanted: &dyn Fn(&FieldInfo) -> bool| {
@@ -66,8 +66,8 @@ fn one(
             "group_by" => group_by = field("grouped by", &|field| field.group),
             "sum" => functions.extend(field("added", &|field| field.numeric).map(Function::Sum)),
             "avg" => functions.extend(field("added", &|field| field.numeric).map(Function::Avg)),
-            "min" => functions.extend(field("compared", ordered).map(Function::Min)),
-            "max" => functions.extend(field("compared", ordered).map(Function::Max)),
+            "min" => functions.extend(field("compared", has_min_max).map(Function::Min)),
+            "max" => functions.extend(field("compared", has_min_max).map(Function::Max)),
             unknown => {
                 faults.unknown(&format!("aggregate.{label}"), "function", unknown, &KEYS);
                 sound = false;

@@ -197,7 +197,7 @@ impl<T: Resource> SqlTable<T> {
         for path in mapping.folded.keys() {
             let searched = |place| table.field(place).is_some_and(|field| field.search);
             if table.find(path).is_some_and(|place| !searched(place)) {
-                problems.push(format!("`{path}` has a folded column and is not marked `search`"));
+                problems.push(format!("`{path}` has a search column and is not marked `search`"));
             }
         }
         for (path, storage) in &mapping.storage {
