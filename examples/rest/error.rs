@@ -100,7 +100,7 @@ impl Refusal {
     /// without sending requests.
     pub(crate) async fn heed(&self, context: &Context) -> Result<(), OperationError> {
         let wait = self.retry_after.as_deref().map(|wait| ("Retry-After", wait));
-        context.upstream_answered(self.status, wait.as_slice()).await
+        context.report_upstream_response(self.status, wait.as_slice()).await
     }
 
     /// Describes a violated rule. Only fields and rules that this adapter knows are named, in its own words.

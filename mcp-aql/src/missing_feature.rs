@@ -72,7 +72,7 @@ mod limits {
         fn report_usage<U: LimitsFeature>(&self, _usage: U) {}
 
         #[doc(hidden)]
-        fn upstream_answered(
+        fn report_upstream_response(
             &self,
             _status: u16,
             _headers: &[(&str, &str)],

@@ -413,7 +413,7 @@ async fn the_end_of_serving_is_the_end_of_what_runs() {
     let adapter = adapter();
     let id = begin(&adapter, "execute_stubborn", json!({})).await;
     sleep(SECOND).await;
-    adapter.end_executions().await;
+    adapter.end_sessions().await;
     assert_eq!(state(&adapter, &id).await["status"], "cancelled");
 }
 

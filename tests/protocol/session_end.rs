@@ -105,7 +105,7 @@ async fn an_embedded_adapter_ends_its_sessions_on_request() {
         garden.adapter.handle(Endpoint::Unified, arguments, scope).await;
     }
     assert_eq!(garden.tokens_in_store().await, 3);
-    garden.adapter.end_executions().await;
+    garden.adapter.end_sessions().await;
     assert!(session.has_ended());
     assert_eq!((garden.log.count("TOKEN_REVOKED"), garden.tokens_in_store().await), (3, 0));
 }

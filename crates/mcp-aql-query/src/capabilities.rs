@@ -36,7 +36,7 @@ impl Capabilities {
 
     /// Reports an invalid configuration of the backend when the adapter is built.
     #[must_use]
-    pub fn with_problem(mut self, problem: impl Into<String>) -> Self {
+    pub fn with_build_error(mut self, problem: impl Into<String>) -> Self {
         self.problems.push(problem.into());
         self
     }

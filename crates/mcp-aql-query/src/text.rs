@@ -37,12 +37,12 @@ pub struct SearchTerm {
 
 impl SearchTerm {
     /// The folded words as they occur in a text folded by [`fold_text`]: ` write the report `.
-    pub fn whole(&self) -> &str {
+    pub fn words(&self) -> &str {
         &self.whole
     }
 
     /// The folded word as a prefix of another: ` repo`. `None` for a phrase.
-    pub fn start(&self) -> Option<&str> {
+    pub fn prefix(&self) -> Option<&str> {
         (!self.phrase).then_some(self.start.as_str())
     }
 

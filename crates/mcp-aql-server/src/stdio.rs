@@ -27,7 +27,7 @@ pub trait ServeStdio {
     /// executions that the client has begun and those without a session are cancelled, confirmation
     /// tokens are revoked and agents are stopped. All of this is in the store and in the audit log
     /// when the future completes. Each of these waits is bounded; see
-    /// [`end_executions`](Adapter::end_executions).
+    /// [`end_sessions`](Adapter::end_sessions).
     ///
     /// Standard output is reserved for the protocol from then on: logs go to standard error.
     ///

@@ -1,7 +1,7 @@
 use mcp_aql::prelude::*;
 
 async fn ask(context: &Context) -> Result<(), OperationError> {
-    context.upstream_answered(200, &[]).await
+    context.report_upstream_response(200, &[]).await
 }
 
 fn main() {}

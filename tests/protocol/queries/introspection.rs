@@ -465,7 +465,7 @@ impl Deaf {
     #[operation(category = "READ")]
     fn search_deaf(
         &self,
-        #[query(backend = less().with_problem("no such table"))] query: CollectionQuery<Plant>,
+        #[query(backend = less().with_build_error("no such table"))] query: CollectionQuery<Plant>,
     ) -> Result<Page<Plant>, OperationError> {
         query.run(Vec::<Plant>::new())
     }

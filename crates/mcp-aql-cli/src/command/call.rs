@@ -67,7 +67,7 @@ pub(super) async fn run(
     let session = Session::new();
     let called = call(adapter, prompt, arguments, &session, args.yes).await;
     session.end();
-    adapter.end_executions().await;
+    adapter.end_sessions().await;
     let (answer, not_run) = called?;
     match not_run {
         None => {

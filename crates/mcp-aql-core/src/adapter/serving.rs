@@ -44,10 +44,10 @@ impl Adapter {
         pipeline.services.session_ends.completed().await;
     }
 
-    /// Stops all executions and waits until they have ended, at most for the grace period of
-    /// [`ExecutionOptions`](crate::ExecutionOptions) and a short time for the store.
+    /// Ends all sessions. Stops their executions and waits until these have ended, at most for the grace
+    /// period of [`ExecutionOptions`](crate::ExecutionOptions) and a short time for the store.
     ///
-    /// It also ends sessions with confirmation tokens or agents: their tokens are revoked, their agents are
+    /// In sessions with confirmation tokens or agents, the tokens are revoked, the agents are
     /// stopped, and the audit log has both when this function returns. It waits at most ten seconds for
     /// that.
     ///
@@ -55,7 +55,7 @@ impl Adapter {
     /// you only use [`call`](Self::call), or if you embed `Adapter::router`.
     ///
     /// Source: REQ-LIF-10, REQ-SES-02, REQ-TOK-12.
-    pub async fn end_executions(&self) {
+    pub async fn end_sessions(&self) {
         self.inner.pipeline.services.session_ends.end_sessions();
         self.end_executions_of(EndScope::All).await;
     }

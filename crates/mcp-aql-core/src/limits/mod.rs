@@ -73,7 +73,7 @@
 //! paused at that time, but not beyond a hard stop. Each further call needs its own token.
 //!
 //! # Wrapped APIs
-//! Pass the API's response to [`Context::upstream_answered`](crate::Context::upstream_answered).
+//! Pass the API's response to [`Context::report_upstream_response`](crate::Context::report_upstream_response).
 //! `Retry-After` and the headers that the limits name are remembered in the store. Calls that the API would
 //! reject are then rejected before they are sent.
 

@@ -98,7 +98,9 @@ impl Rooms {
     ) -> Result<usize, OperationError> {
         self.0.fetch_add(1, Ordering::Relaxed);
         let (header, value) = (header.unwrap_or_default(), value.unwrap_or_default());
-        context.upstream_answered(status, &[(&header, &value), ("Content-Type", "x")]).await?;
+        context
+            .report_upstream_response(status, &[(&header, &value), ("Content-Type", "x")])
+            .await?;
         Ok(0)
     }
 }

@@ -39,7 +39,7 @@ impl Context {
     /// # use mcp_aql::{Context, OperationError};
     /// async fn ask(context: &Context, status: u16) -> Result<(), OperationError> {
     ///     let headers = [("Retry-After", "12"), ("X-RateLimit-Remaining", "0")];
-    ///     context.upstream_answered(status, &headers).await
+    ///     context.report_upstream_response(status, &headers).await
     /// }
     /// ```
     ///
@@ -47,7 +47,7 @@ impl Context {
     /// `RATE_LIMIT_EXCEEDED` for the status 429; `INTERNAL_ERROR` when the store fails.
     ///
     /// Source: adapter/rate-limiting §4.2 (REQ-RATE-01, REQ-RATE-09).
-    pub async fn upstream_answered(
+    pub async fn report_upstream_response(
         &self,
         status: u16,
         headers: &[(&str, &str)],

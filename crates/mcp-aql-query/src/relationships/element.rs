@@ -101,7 +101,7 @@ impl Direction {
     }
 
     /// The sides to follow.
-    pub const fn sides(self) -> &'static [EdgeDirection] {
+    pub const fn edge_directions(self) -> &'static [EdgeDirection] {
         match self {
             Self::Incoming => &[EdgeDirection::Incoming],
             Self::Outgoing => &[EdgeDirection::Outgoing],

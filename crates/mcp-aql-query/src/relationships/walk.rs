@@ -110,7 +110,7 @@ impl Walk<'_> {
         let limit = self.max_edges.saturating_add(1);
         let mut steps = Vec::new();
         let mut more = false;
-        for side in self.direction.sides() {
+        for side in self.direction.edge_directions() {
             let at = EdgeRequest::new(nodes, *side, self.relationship, limit);
             let edges = source.edges(at).await?;
             more |= edges.len() >= limit;

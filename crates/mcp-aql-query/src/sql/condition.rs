@@ -96,10 +96,10 @@ impl Context<'_> {
         let mut score: Option<Expr> = None;
         for column in columns {
             for term in text.terms() {
-                let whole = dialect.has(column.clone(), term.whole());
+                let whole = dialect.has(column.clone(), term.words());
                 let weight = number(term.weight().into());
                 let mut counts = CaseStatement::new().case(whole.clone(), weight);
-                match term.start() {
+                match term.prefix() {
                     Some(start) => {
                         let begins = dialect.has(column.clone(), start);
                         counts = counts.case(begins.clone(), number(1));

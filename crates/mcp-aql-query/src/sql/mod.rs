@@ -155,7 +155,7 @@ impl<T: Resource> SqlTable<T> {
     pub fn capabilities(&self) -> Capabilities {
         let problems = self.problems.get_or_init(|| self.find_problems());
         let mut capabilities =
-            problems.iter().fold(Capabilities::all(), Capabilities::with_problem);
+            problems.iter().fold(Capabilities::all(), Capabilities::with_build_error);
         if self.finish.is_some() {
             return capabilities;
         }

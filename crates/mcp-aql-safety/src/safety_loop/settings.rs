@@ -266,7 +266,7 @@ impl SafetyLoop {
     /// Sets how many wrong codes an agent, and a session, may send in 60 seconds before both are locked: for a
     /// minute, and twice as long each further time. Default and maximum: 10 (REQ-OOB-12).
     #[must_use]
-    pub fn attempts(mut self, attempts: usize) -> Self {
+    pub fn max_wrong_codes(mut self, attempts: usize) -> Self {
         self.attempts = attempts;
         self
     }
@@ -455,7 +455,7 @@ mod tests {
         let given = SafetyLoop::new()
             .deny(["[x"])
             .agent("a", |agent| agent.auto_approve(["{"]).max_autonomous_steps(0))
-            .attempts(11)
+            .max_wrong_codes(11)
             .challenge_timeout(Duration::from_secs(1));
         given.compile(&mut problems);
         for part in

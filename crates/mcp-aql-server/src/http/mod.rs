@@ -101,14 +101,14 @@ pub trait ServeHttp {
     /// they are calls with an id, and otherwise with 413, or 400 and JSON-RPC's error. At most the
     /// size that [`Limits::max_request_size`](mcp_aql_core::Limits) allows is kept of a long body.
     ///
-    /// When your server stops, call [`end_executions`](Adapter::end_executions).
+    /// When your server stops, call [`end_sessions`](Adapter::end_sessions).
     fn router(&self, options: &HttpOptions) -> axum::Router;
 
     /// Serves MCP clients over streamable HTTP at `/mcp` until the process receives a signal
     /// (Ctrl-C, or SIGTERM). Then all sessions end: executions that these clients began, and all
     /// others without a session, are cancelled, confirmation tokens are revoked and agents are
     /// stopped. All of this is in the store and in the audit log when the future completes. The
-    /// wait is bounded; see [`end_executions`](Adapter::end_executions).
+    /// wait is bounded; see [`end_sessions`](Adapter::end_sessions).
     ///
     /// # Errors
     /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and `options` does not allow

@@ -48,7 +48,7 @@ fn questions() -> impl Strategy<Value = Question> {
 
 impl Question {
     fn follows(&self, side: EdgeDirection) -> bool {
-        self.direction.sides().contains(&side)
+        self.direction.edge_directions().contains(&side)
     }
 
     /// The distance between any two elements, by Floyd and Warshall.
