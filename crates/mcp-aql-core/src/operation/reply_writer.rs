@@ -75,7 +75,9 @@ impl<'a> ReplyWriter<'a> {
             match self.fit(&begin, depth, write_result) {
                 Some(Ok((cut, warning))) => {
                     (text, written) = (cut, Ok(()));
-                    self.context.into_iter().for_each(|context| context.warn(warning.clone()));
+                    if let Some(context) = self.context {
+                        context.warn(warning);
+                    }
                 }
                 Some(Err(error)) if written.is_err() || self.limits.room == self.limits.bytes => {
                     written = Err(error);

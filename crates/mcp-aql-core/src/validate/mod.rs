@@ -153,14 +153,15 @@ fn sort(
 /// Replaces `taskId` by `task_id` if there is no parameter `taskId`. A value under the parameter's own name
 /// takes precedence.
 fn resolve_aliases(operation: &RegisteredOperation, params: &mut Map<String, Value>) {
-    let is_known = |name: &String| operation.parameters.iter().any(|it| *it.name == **name);
-    if params.keys().all(is_known) {
+    let is_known = |name: &str| operation.parameters.iter().any(|it| *it.name == *name);
+    if params.keys().all(|name| is_known(name)) {
         return;
     }
     for parameter in &operation.parameters {
         let alias = camel_case(&parameter.name);
-        let taken = operation.parameters.iter().any(|other| *other.name == *alias);
-        if !taken && let Some(value) = params.remove(&alias) {
+        if !is_known(&alias)
+            && let Some(value) = params.remove(&alias)
+        {
             params.entry(parameter.name.to_string()).or_insert(value);
         }
     }
