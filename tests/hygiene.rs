@@ -342,7 +342,7 @@ mod odd_names {
     pub(crate) struct Some;
     pub(crate) struct None;
     pub(crate) struct Call;
-    pub(crate) struct Method;
+    pub(crate) struct OperationEntry;
     pub(crate) struct DangerLevel;
     pub(crate) struct DangerSpec;
     pub(crate) struct LifecycleSpec;
@@ -512,18 +512,18 @@ fn tables_are_there() {
 fn tables_of_resources_are_there() {
     use mcp_aql::Resource;
 
-    let paths = |table: &mcp_aql::query::Table| -> Vec<String> {
+    let paths = |table: &mcp_aql::query::ResourceSchema| -> Vec<String> {
         table.fields().iter().map(|field| field.path.clone()).collect()
     };
-    let books = no_prelude::Book::model().table();
+    let books = no_prelude::Book::model().schema();
     for path in ["book_id", "type", "author.name", "prequel", "_computed.length", "_computed.copy"]
     {
-        assert!(books.find(path).is_some(), "{path} of {:?}", paths(books));
+        assert!(books.index_of(path).is_some(), "{path} of {:?}", paths(books));
     }
-    assert!(books.find("seen").is_none());
-    assert!(books.find("_computed.absent").is_none());
+    assert!(books.index_of("seen").is_none());
+    assert!(books.index_of("_computed.absent").is_none());
     assert!(no_prelude::Book::RESOURCE.has_field("type"));
     assert!(!no_prelude::Book::RESOURCE.has_field("length"));
-    assert!(renamed::Book::model().table().find("_computed.twice").is_some());
-    assert!(odd_names::Fields::model().table().find("inner").is_some());
+    assert!(renamed::Book::model().schema().index_of("_computed.twice").is_some());
+    assert!(odd_names::Fields::model().schema().index_of("inner").is_some());
 }

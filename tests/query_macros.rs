@@ -3,7 +3,7 @@
 #![allow(clippy::panic, clippy::unwrap_used)]
 
 use mcp_aql::prelude::*;
-use mcp_aql::query::{Capabilities, FieldInfo, Table};
+use mcp_aql::query::{Capabilities, FieldInfo, ResourceSchema};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -89,8 +89,8 @@ fn tasks() -> Vec<Task> {
     ]
 }
 
-fn field<'a>(table: &'a Table, path: &str) -> &'a FieldInfo {
-    let place = table.find(path).unwrap_or_else(|| panic!("no `{path}`"));
+fn field<'a>(table: &'a ResourceSchema, path: &str) -> &'a FieldInfo {
+    let place = table.index_of(path).unwrap_or_else(|| panic!("no `{path}`"));
     table.field(place).unwrap_or_else(|| panic!("no {place}"))
 }
 
@@ -103,7 +103,7 @@ fn marks(field: &FieldInfo) -> String {
         ("sort", field.sort),
         ("group", field.group),
         ("numeric", field.numeric),
-        ("omitted", field.omitted),
+        ("omitted", field.may_be_omitted),
         ("computed", field.computed),
     ]
     .into_iter()
@@ -115,7 +115,7 @@ fn marks(field: &FieldInfo) -> String {
 
 #[test]
 fn a_table_holds_each_mark_under_the_name_on_the_wire() {
-    let table = Task::model().table();
+    let table = Task::model().schema();
     for (path, expected, description) in [
         ("task_id", "id", "Identifier."),
         ("title", "search filter sort", "Short title."),
@@ -131,7 +131,7 @@ fn a_table_holds_each_mark_under_the_name_on_the_wire() {
         assert_eq!(field.description, description, "{path}");
     }
     for path in ["cache", "status", "length", "_computed.shouted"] {
-        assert_eq!(table.find(path), None, "{path}");
+        assert_eq!(table.index_of(path), None, "{path}");
     }
 }
 

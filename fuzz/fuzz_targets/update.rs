@@ -79,7 +79,7 @@ fuzz_target!(|bytes: &[u8]| {
     let mut json = serde_json::to_value(&before).expect("a thing is JSON");
     update.clone().apply_to_json(&mut json);
     assert_eq!(serde_json::to_value(&typed).expect("a thing is JSON"), json);
-    let changed: Vec<_> = update.changes().collect();
+    let changed: Vec<_> = update.changed_fields().collect();
     let (old, new) = (serde_json::to_value(&before).unwrap_or_default(), json);
     for (name, value) in old.as_object().into_iter().flatten() {
         if !changed.contains(&name.as_str()) {

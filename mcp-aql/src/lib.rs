@@ -100,7 +100,7 @@ pub mod prelude;
 pub mod gatekeeper {
     #[doc(inline)]
     pub use mcp_aql_core::gatekeeper::{
-        Certification, Condition, Permission, Policy, Promotion, Trust, TrustError,
+        Certification, Condition, Permission, Policy, Trust, TrustChange, TrustError,
         ValidationReport,
     };
     #[cfg(feature = "safety")]

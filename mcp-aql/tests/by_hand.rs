@@ -2,7 +2,7 @@
 
 use mcp_aql::prelude::*;
 use mcp_aql::table::{
-    Call, DefaultSpec, ExampleSpec, Method, Operation, OperationSpec, ParameterEntry,
+    Call, DefaultSpec, ExampleSpec, Operation, OperationEntry, OperationSpec, ParameterEntry,
     ParameterSpec, ReturnsSpec, StateSpec,
 };
 use mcp_aql::{Operations, ParamGroup, constraint};
@@ -50,7 +50,7 @@ struct create_note {}
 const _: () = {
     #[automatically_derived]
     impl Operation for create_note {
-        const OPERATION: Method<()> = Method::new(
+        const OPERATION: OperationEntry<()> = OperationEntry::new(
             OperationSpec::new("create_note", mcp_aql::SemanticCategory::Create, "Create a note.")
                 .parameters(&[
                     ParameterEntry::One(
@@ -94,7 +94,7 @@ impl<S: Send + Sync> Notes<S> {
 const _: () = {
     #[automatically_derived]
     impl<S: Send + Sync + 'static> Operations for Notes<S> {
-        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
             OperationSpec::new("count_notes", mcp_aql::SemanticCategory::Read, "Count the notes.")
                 .returns(ReturnsSpec::of::<usize, _>()),
             |__receiver, __call: Call| {

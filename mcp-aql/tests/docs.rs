@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use mcp_aql::constraint::{Bound, Constraint, EnumValue, Format};
 use mcp_aql::prelude::*;
 use mcp_aql::table::{
-    Call, DefaultSpec, Deprecation, ExampleSpec, Method, OperationSpec, ParameterEntry,
+    Call, DefaultSpec, Deprecation, ExampleSpec, OperationEntry, OperationSpec, ParameterEntry,
     ParameterSpec, ReturnsSpec,
 };
 use mcp_aql::{AdapterBuilder, EndpointMode, EndpointProfile, Operations, SemanticCategory, docs};
@@ -148,7 +148,7 @@ const HOSTILE_EXAMPLE: &str =
 struct Hostile;
 
 impl Operations for Hostile {
-    const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
         OperationSpec::new("show_text", SemanticCategory::Read, HOSTILE)
             .rationale(HOSTILE)
             .deprecated(Deprecation::new().removal_date(HOSTILE))

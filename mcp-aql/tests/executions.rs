@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use mcp_aql::prelude::*;
-use mcp_aql::table::{Call, LifecycleSpec, Method, OperationSpec, Outcome};
+use mcp_aql::table::{Call, LifecycleSpec, OperationEntry, OperationSpec, Outcome};
 use mcp_aql::{BoxFuture, ExecutionOptions, Operations, SemanticCategory};
 #[cfg(feature = "http")]
 use serde_json::json;
@@ -33,10 +33,10 @@ const fn spec(name: &'static str) -> OperationSpec {
 }
 
 impl Operations for Works {
-    const OPERATIONS: &'static [Method<Self>] = &[
-        Method::new(spec("execute_nap"), nap),
-        Method::new(spec("execute_failure"), fail),
-        Method::new(spec("execute_sleep"), sleep),
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[
+        OperationEntry::new(spec("execute_nap"), nap),
+        OperationEntry::new(spec("execute_failure"), fail),
+        OperationEntry::new(spec("execute_sleep"), sleep),
     ];
 }
 

@@ -13,7 +13,7 @@ mod support;
 use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::JsonSchema;
 use mcp_aql::table::ReturnsSpec;
-use mcp_aql::table::{Call, ExampleSpec, Method, OperationSpec};
+use mcp_aql::table::{Call, ExampleSpec, OperationEntry, OperationSpec};
 use mcp_aql::testing::Client;
 use mcp_aql::{Adapter, EndpointMode, Operations};
 use serde_json::value::RawValue;
@@ -141,7 +141,7 @@ struct Pages {
 struct Report;
 
 impl Operations for Report {
-    const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
         OperationSpec::new("get_report", SemanticCategory::Read, "Show the report.")
             .returns(ReturnsSpec::of::<Pages, _>())
             .examples(&[ExampleSpec { description: "", params: "{\r\n}" }]),
@@ -250,7 +250,7 @@ async fn a_cancelled_request_cancels_its_operation() {
     let adapter = builder_with(&signals).without_config().build().unwrap();
     let client = Client::connect(&adapter).await.unwrap();
     let params = json!({ "name": "mcp_aql_execute", "arguments": { "operation": "execute_wait" } });
-    let (id, _answer) = client.start("tools/call", params).await.unwrap();
+    let (id, _answer) = client.start_request("tools/call", params).await.unwrap();
     reached(&signals.started, 1).await;
     client.notify("notifications/cancelled", json!({ "requestId": id })).await.unwrap();
     reached(&signals.cancelled, 1).await;
@@ -319,7 +319,7 @@ async fn a_disconnected_client_ends_its_session() {
         client.call("mcp_aql_execute", "execute_hold", json!({})).await.unwrap();
         let params =
             json!({ "name": "mcp_aql_execute", "arguments": { "operation": "execute_wait" } });
-        let (_, _answer) = client.start("tools/call", params).await.unwrap();
+        let (_, _answer) = client.start_request("tools/call", params).await.unwrap();
         reached(&signals.started, round).await;
         if cleanly {
             client.close().await.unwrap();

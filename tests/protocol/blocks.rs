@@ -8,7 +8,7 @@ use mcp_aql::operator::OperatorAccess as _;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::safety_loop::{LoopMode, SafetyLoop};
 use mcp_aql::store::MemoryStore;
-use mcp_aql::table::{LifecycleSpec, Method, OperationSpec, ReturnsSpec};
+use mcp_aql::table::{LifecycleSpec, OperationEntry, OperationSpec, ReturnsSpec};
 use mcp_aql::transport::{CallScope, Endpoint};
 use mcp_aql::{Adapter, OperationError, Operations, SemanticCategory, Session};
 use serde_json::{Value, json};
@@ -21,7 +21,7 @@ struct Garden(Arc<AtomicU32>);
 
 macro_rules! operation {
     ($name:literal, $category:ident) => {
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new($name, SemanticCategory::$category, "Do something in a garden."),
             |garden: &Garden, call| {
                 Box::pin(async move { call.reply(garden.0.fetch_add(1, Ordering::SeqCst)) })
@@ -31,12 +31,12 @@ macro_rules! operation {
 }
 
 impl Operations for Garden {
-    const OPERATIONS: &'static [Method<Self>] = &[
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[
         operation!("list_beds", Read),
         operation!("create_bed", Create),
         operation!("delete_bed", Delete),
         operation!("water_beds", Execute),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("dig_beds", SemanticCategory::Execute, "Do what takes its time.")
                 .returns(ReturnsSpec::of::<Result<Value, OperationError>, _>())
                 .lifecycle(LifecycleSpec::new(true, true, false)),

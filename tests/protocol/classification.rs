@@ -3,7 +3,7 @@
 use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::*;
 use mcp_aql::protocol::RESERVED_OPERATIONS;
-use mcp_aql::table::{Method, Operation, OperationSpec};
+use mcp_aql::table::{Operation, OperationEntry, OperationSpec};
 use serde_json::json;
 
 use crate::board::{board, builder};
@@ -13,7 +13,7 @@ use crate::support::{call, code, data};
 struct Reserved<const INDEX: usize>;
 
 impl<const INDEX: usize> Operation for Reserved<INDEX> {
-    const OPERATION: Method<()> = Method::new(
+    const OPERATION: OperationEntry<()> = OperationEntry::new(
         OperationSpec::new(RESERVED_OPERATIONS[INDEX], SemanticCategory::Read, "Take the name."),
         |(), call| Box::pin(async move { call.reply(()) }),
     );

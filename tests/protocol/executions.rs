@@ -8,7 +8,7 @@ use mcp_aql::audit::AuditSink;
 use mcp_aql::prelude::*;
 use mcp_aql::store::MemoryStore;
 use mcp_aql::table::{
-    Call, DangerSpec, LifecycleSpec, Method, OperationSpec, ParameterEntry, ParameterSpec,
+    Call, DangerSpec, LifecycleSpec, OperationEntry, OperationSpec, ParameterEntry, ParameterSpec,
     ReturnsSpec,
 };
 use mcp_aql::testing::Client;
@@ -42,8 +42,8 @@ const fn execute(
     lifecycle: LifecycleSpec,
     parameters: &'static [ParameterEntry],
     call: Run,
-) -> Method<Works> {
-    Method::new(
+) -> OperationEntry<Works> {
+    OperationEntry::new(
         OperationSpec::new(name, SemanticCategory::Execute, "Do something that takes its time.")
             .parameters(parameters)
             .returns(ReturnsSpec::of::<Result<Export, OperationError>, _>())
@@ -53,7 +53,7 @@ const fn execute(
 }
 
 impl Operations for Works {
-    const OPERATIONS: &'static [Method<Self>] = &[
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[
         execute(
             "execute_export",
             LifecycleSpec::new(true, true, true),
@@ -254,7 +254,7 @@ async fn dropping_a_call_cancels_its_operation() {
         "arguments": { "operation": "execute_export", "params": { "rooms": 9 } },
         "_meta": { "progressToken": 7 },
     });
-    let (request, _answer) = client.start("tools/call", asked).await.unwrap();
+    let (request, _answer) = client.start_request("tools/call", asked).await.unwrap();
     sleep(2 * SECOND).await;
     client.notify("notifications/cancelled", json!({ "requestId": request })).await.unwrap();
     sleep(SECOND).await;
@@ -678,7 +678,7 @@ fn execution_operations_exist_only_with_executions() {
     // REQ-LIF-09
     struct Only;
     impl Operations for Only {
-        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
             OperationSpec::new("execute_panic", SemanticCategory::Execute, "Run.")
                 .lifecycle(LifecycleSpec::new(true, false, false)),
             |_, call| Box::pin(async move { call.reply(()) }),
@@ -702,7 +702,7 @@ fn build_reports_impossible_configurations() {
     // REQ-CLS-13
     struct Wrong;
     impl Operations for Wrong {
-        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
             OperationSpec::new("get_execution", SemanticCategory::Read, "Look.")
                 .lifecycle(LifecycleSpec::new(false, false, false)),
             |_, call| Box::pin(async move { call.reply(()) }),
@@ -775,7 +775,7 @@ async fn warnings_of_an_execution_are_part_of_its_state() {
     // REQ-LIF-04, REQ-WRN-11
     struct Wary;
     impl Operations for Wary {
-        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
             OperationSpec::new("execute_move", SemanticCategory::Execute, "Move all boxes.")
                 .lifecycle(LifecycleSpec::new(false, true, false)),
             |_, call| {
@@ -855,7 +855,7 @@ async fn a_retry_passes_the_gates_of_what_it_runs_again() {
     // REQ-LIF-02, REQ-DNG-03
     struct Risky;
     impl Operations for Risky {
-        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
             OperationSpec::new("execute_flood", SemanticCategory::Execute, "Open all valves.")
                 .danger(DangerSpec::new(DangerLevel::Destructive))
                 .lifecycle(LifecycleSpec::new(false, true, false)),

@@ -15,7 +15,7 @@ use mcp_aql::safety_loop::SafetyLoop;
 use mcp_aql::safety_loop::WithSafetyLoop as _;
 use mcp_aql::store::{Change, MemoryStore, Record, Store, StoreError};
 use mcp_aql::table::{
-    DangerSpec, DefaultSpec, Method, OperationSpec, ParameterEntry, ParameterSpec,
+    DangerSpec, DefaultSpec, OperationEntry, OperationSpec, ParameterEntry, ParameterSpec,
 };
 use mcp_aql::testing::Client;
 use mcp_aql::transport::{CallScope, Endpoint};
@@ -44,7 +44,7 @@ const PASSWORD: ParameterEntry = ParameterEntry::One(
 
 macro_rules! operation {
     ($name:literal, $category:ident, $danger:expr $(, $rationale:literal)?) => {
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new($name, SemanticCategory::$category, "Do something with a bed.")
                 .parameters(&[BED_ID, FORCE, PASSWORD])
                 $(.rationale($rationale))?
@@ -65,7 +65,7 @@ macro_rules! operation {
 const UNDECLARED: DangerSpec = DangerSpec::UNDECLARED;
 
 impl Operations for Beds {
-    const OPERATIONS: &'static [Method<Self>] = &[
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[
         operation!("list_beds", Read, UNDECLARED),
         operation!("create_bed", Create, UNDECLARED),
         operation!("water_bed", Execute, UNDECLARED),
@@ -231,7 +231,7 @@ fn a_question_shows_no_secret_that_is_inside_of_a_parameter() {
     // REQ-DNG-05, REQ-GATE-09
     struct Shed;
     impl Operations for Shed {
-        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
             OperationSpec::new("update_shed", SemanticCategory::Update, "Change a shed.")
                 .parameters(&[ParameterEntry::Input(<Account as UpdateInput>::INPUT)])
                 .danger(

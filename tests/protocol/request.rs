@@ -3,7 +3,7 @@
 use mcp_aql::SemanticCategory;
 use mcp_aql::prelude::*;
 use mcp_aql::table::{
-    DefaultSpec, Method, Operation, OperationSpec, ParameterEntry, ParameterSpec,
+    DefaultSpec, Operation, OperationEntry, OperationSpec, ParameterEntry, ParameterSpec,
 };
 use mcp_aql::transport::Endpoint;
 use serde_json::{Value, json};
@@ -94,8 +94,8 @@ impl<const KIND: u8> ByHand<KIND> {
 }
 
 impl<const KIND: u8> Operation for ByHand<KIND> {
-    const OPERATION: Method<()> =
-        Method::new(Self::SPEC, |(), call| Box::pin(async move { call.reply(()) }));
+    const OPERATION: OperationEntry<()> =
+        OperationEntry::new(Self::SPEC, |(), call| Box::pin(async move { call.reply(()) }));
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn client_info_is_only_a_label() {
     let as_other = |label: &str| {
         let scope = CallScope {
             session: Some(session.clone()),
-            label: Some(label.to_owned()),
+            client_request_id: Some(label.to_owned()),
             ..CallScope::default()
         };
         let asked = json!({

@@ -3,7 +3,8 @@
 use std::time::Instant;
 
 use mcp_aql::table::{
-    Call, Method, OperationSpec, Outcome as CallOutcome, ParameterEntry, ParameterSpec, ReturnsSpec,
+    Call, OperationEntry, OperationSpec, Outcome as CallOutcome, ParameterEntry, ParameterSpec,
+    ReturnsSpec,
 };
 use mcp_aql::transport::CallScope;
 use mcp_aql::{Adapter, BoxFuture, Operations, SemanticCategory};
@@ -25,11 +26,11 @@ const PARAMETERS: &[ParameterEntry] =
 
 #[expect(clippy::indexing_slicing, reason = "in a constant it is checked while compiling")]
 impl<const N: usize> Many<N> {
-    const METHODS: [Method<Self>; N] = {
-        let mut methods = [const { Method::new(spec(0), number) }; N];
+    const METHODS: [OperationEntry<Self>; N] = {
+        let mut methods = [const { OperationEntry::new(spec(0), number) }; N];
         let mut index = 0;
         while index < N {
-            methods[index] = Method::new(spec(index), number);
+            methods[index] = OperationEntry::new(spec(index), number);
             index += 1;
         }
         methods
@@ -37,7 +38,7 @@ impl<const N: usize> Many<N> {
 }
 
 impl<const N: usize> Operations for Many<N> {
-    const OPERATIONS: &'static [Method<Self>] = &Self::METHODS;
+    const OPERATIONS: &'static [OperationEntry<Self>] = &Self::METHODS;
 }
 
 fn number<const N: usize>(_: &Many<N>, mut call: Call) -> BoxFuture<'_, CallOutcome> {

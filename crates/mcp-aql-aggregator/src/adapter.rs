@@ -116,7 +116,7 @@ impl Servers {
         let plan = query.plan();
         let mut asked = Query::new(plan.text.as_ref().map_or("", |text| text.as_written()));
         asked.whole = true;
-        asked.route = Some(self.aggregator.route().of_label(context.label()));
+        asked.route = Some(self.aggregator.route().of_label(context.client_request_id()));
         for name in servers.unwrap_or_default() {
             asked = asked.server(name);
         }
@@ -170,7 +170,9 @@ impl Servers {
     /// Returns the servers that a filter admits, if it names them explicitly. The other servers
     /// need not be queried.
     fn filtered(&self, filter: Option<&Filter>) -> Vec<String> {
-        let Some(place) = SearchResult::model().table().find("server") else { return Vec::new() };
+        let Some(place) = SearchResult::model().schema().index_of("server") else {
+            return Vec::new();
+        };
         let named = match filter {
             Some(Filter::All(parts)) => parts.iter().find_map(|part| server_names(part, place)),
             Some(one) => server_names(one, place),

@@ -90,11 +90,11 @@ pub mod protocol {
 pub mod table {
     pub use crate::error::IntoOperationError;
     pub use crate::operation::{
-        Call, DataKey, DynamicOperation, DynamicParameter, ExampleSpec, Method, Operation,
+        Call, DataKey, DynamicOperation, DynamicParameter, ExampleSpec, Operation, OperationEntry,
         OperationReturn, OperationSpec, Operations, Outcome, ParamGroup, ParameterEntry,
     };
     pub use crate::spec::{
-        DangerSpec, DefaultSpec, ElementSpec, InputFieldSpec, InputSpec, LifecycleSpec, Merge,
+        DangerSpec, DefaultSpec, InputFieldSpec, InputSpec, LifecycleSpec, MapValueSpec, Merge,
         ParameterSpec, ParameterType, ReturnsSpec, SharedState, StateSpec,
     };
     pub use crate::warning::Deprecation;

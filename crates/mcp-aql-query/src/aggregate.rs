@@ -5,7 +5,7 @@ use mcp_aql_core::text::clean;
 use mcp_aql_protocol::ErrorCode;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::model::Table;
+use super::model::ResourceSchema;
 use super::plan::{Aggregate, Function};
 use super::value::{Scalar, ValueKind};
 
@@ -52,7 +52,7 @@ impl Aggregations {
         &mut self,
         aggregate: &Aggregate,
         groups: Vec<(Scalar, Vec<Scalar>)>,
-        table: &Table,
+        table: &ResourceSchema,
     ) {
         let values = |values: Vec<Scalar>| {
             let names = aggregate.functions.iter().map(|function| function.name());

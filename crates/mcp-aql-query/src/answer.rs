@@ -32,7 +32,7 @@ impl Plan {
     /// `rows` are up to [`fetch_count`](Self::fetch_count) rows in the plan's order, or in reverse order for
     /// the last rows before a place. Each comes with the values of the plan's sort keys. `total` is
     /// the number of matching rows, if it was counted.
-    pub(crate) fn answer<T>(
+    pub(crate) fn build_page<T>(
         &self,
         mut rows: Vec<(T, Vec<Scalar>)>,
         total: Option<u64>,
@@ -69,9 +69,9 @@ impl Plan {
         };
         let mut info = PageInfo::new(next, previous);
         if let (Some((_, start)), Some((_, end)), None) = (rows.first(), rows.last(), &pagination) {
-            info = info.cursors(self.seal(start), self.seal(end));
+            info = info.cursors(self.encode_cursor(start), self.encode_cursor(end));
         }
-        info.total_count = total.filter(|_| self.items);
+        info.total_count = total.filter(|_| self.include_items);
         let (items, values) = rows.into_iter().unzip();
         let mut page = Page::new(items, info);
         if pagination.is_none() {
@@ -83,7 +83,7 @@ impl Plan {
         }
         page.parts = Some(Box::new(QueryParts {
             view,
-            items: self.items,
+            items: self.include_items,
             pagination,
             aggregations: aggregations.as_ref().map(raw),
             applied: raw(&*self.applied),

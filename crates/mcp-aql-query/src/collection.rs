@@ -132,7 +132,7 @@ impl<T: Resource> CollectionQuery<T> {
     ///     let rows = codes.iter().take(query.plan().fetch_count()).map(|code| {
     ///         (Country { code: (*code).to_owned() }, vec![Scalar::from(*code)])
     ///     });
-    ///     query.answer(rows.collect(), Some(codes.len() as u64), None)
+    ///     query.build_page(rows.collect(), Some(codes.len() as u64), None)
     /// }
     /// # let options = mcp_aql::query::QueryOptions::new().page_size(1);
     /// # let key = mcp_aql::query::CursorKey::random();
@@ -141,14 +141,14 @@ impl<T: Resource> CollectionQuery<T> {
     /// # assert!(page.page_info.has_next_page && page.items.len() == 1);
     /// # Ok::<(), OperationError>(())
     /// ```
-    pub fn answer(
+    pub fn build_page(
         &self,
         rows: Vec<(T, Vec<Scalar>)>,
         total: Option<u64>,
         aggregations: Option<Aggregations>,
     ) -> Page<T> {
         let view = view_of(Arc::clone(&self.plan.selection));
-        self.plan.answer(rows, total, aggregations, Some(view))
+        self.plan.build_page(rows, total, aggregations, Some(view))
     }
 
     /// Answers from rows in memory: a slice, or any iterator of rows or references. It needs one
@@ -223,8 +223,8 @@ impl<T: Resource> CollectionQuery<T> {
 
     fn answered<R: Row<T>>(&self, found: memory::Found<R>) -> Result<Page<T>, OperationError> {
         let rows = found.rows.into_iter().map(|(row, values)| (row.into_row(), values)).collect();
-        let total = self.plan.count.then_some(found.total);
-        Ok(self.answer(rows, total, found.aggregations))
+        let total = self.plan.include_total_count.then_some(found.total);
+        Ok(self.build_page(rows, total, found.aggregations))
     }
 }
 
@@ -268,11 +268,15 @@ fn shorten(value: &mut Value) {
 
 impl<T: IdentifiedResource> QueryArgument for CollectionQuery<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        description::collection(&QuerySurface::new(T::model().table(), options, &options.backend()))
+        description::collection(&QuerySurface::new(
+            T::model().schema(),
+            options,
+            &options.backend(),
+        ))
     }
 
     fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError> {
-        let surface = QuerySurface::new(T::model().table(), options, given.capabilities);
+        let surface = QuerySurface::new(T::model().schema(), options, given.capabilities);
         Ok(Self { plan: read_plan(&surface, given)?, resource: PhantomData })
     }
 }

@@ -16,6 +16,7 @@ use super::capabilities::Capabilities;
 use super::options::QueryOptions;
 
 /// An argument such as `CollectionQuery<T>` in an operation's table.
+#[doc(hidden)]
 #[derive(Clone, Copy)]
 pub struct QueryEntry {
     pub(crate) options: QueryOptions,
@@ -40,6 +41,7 @@ pub trait QueryArgument: Send + Sized + 'static {
 }
 
 /// The values of an argument's parameters in a call. `null` counts as missing.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct QueryParams<'a> {
     pub(crate) values: Vec<(&'static str, Value)>,
@@ -61,6 +63,7 @@ impl QueryParams<'_> {
 }
 
 /// The parameters of an argument and their description for introspection.
+#[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct QueryTable {
     pub(crate) parameters: Vec<QueryParameter>,

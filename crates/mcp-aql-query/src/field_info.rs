@@ -37,7 +37,7 @@ pub struct FieldInfo {
     /// Whether `query` searches the field.
     pub search: bool,
     /// Whether the JSON form may omit the field under a condition of the author's.
-    pub omitted: bool,
+    pub may_be_omitted: bool,
     /// Whether the value is computed from the row.
     pub computed: bool,
 }

@@ -5,7 +5,7 @@
 //! | make a type queryable | [`Resource`](derive@Resource), [`computed_fields`](macro@computed_fields) |
 //! | accept a query | [`CollectionQuery`], [`Fields`] |
 //! | answer it from rows in memory | [`CollectionQuery::run`] |
-//! | execute the plan with your own backend | [`CollectionQuery::plan`], [`CollectionQuery::answer`], [`plan`] |
+//! | execute the plan with your own backend | [`CollectionQuery::plan`], [`CollectionQuery::build_page`], [`plan`] |
 //! | follow relationships | [`RelationshipQuery`], [`RelationshipSource`] |
 //! | keep cursors valid across restarts | [`CursorKey`] |
 //!
@@ -56,11 +56,12 @@ pub use {
     entry::{QueryArgument, QueryEntry, QueryParams, QueryTable},
     field_info::FieldInfo,
     memory::Row,
-    model::{Members, Model, Table},
+    model::{Model, ResourceSchema},
     options::{QueryControl, QueryOptions, TextSearch},
     relationships::{
-        Direction, Edge, EdgeDirection, EdgeRequest, Element, GraphEdge, GraphNode, GraphSections,
+        Edge, EdgeDirection, EdgeRequest, ElementRef, GraphEdge, GraphNode, GraphSections,
         RelationshipGraph, RelationshipQuery, RelationshipRecord, RelationshipSource,
+        TraversalDirection,
     },
     resource::{ComputedFields, IdentifiedResource, Resource},
     resource_spec::{DefaultSort, FieldPreset, FieldSpec, RelationshipType, ResourceSpec},

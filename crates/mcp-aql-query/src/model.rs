@@ -13,7 +13,7 @@ use super::value::ValueKind;
 /// A resource's table with the columns of its rows.
 #[derive(Debug)]
 pub struct Model<T: 'static> {
-    pub(super) table: Table,
+    pub(super) table: ResourceSchema,
     pub(super) columns: Vec<ColumnRef<T>>,
 }
 
@@ -35,7 +35,7 @@ impl<T> ColumnRef<T> {
 
 /// The part of the model that does not depend on the resource's Rust type.
 #[derive(Debug)]
-pub struct Table {
+pub struct ResourceSchema {
     pub(crate) name: String,
     pub(crate) fields: Vec<FieldInfo>,
     pub(super) by_path: HashMap<String, usize>,
@@ -62,7 +62,7 @@ pub(crate) enum ShownPath {
 
 /// The members of a JSON object.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Members {
+pub(crate) struct Members {
     pub(crate) known: BTreeMap<String, Members>,
     /// Whether other members are possible: the object is a map, or its type is unknown.
     pub(crate) open: bool,
@@ -70,7 +70,7 @@ pub struct Members {
     pub(crate) each: Option<Box<Members>>,
 }
 
-impl Table {
+impl ResourceSchema {
     pub(super) fn of<T>(spec: &super::ResourceSpec<T>, name: String) -> Self {
         Self {
             name,
@@ -128,7 +128,7 @@ impl Table {
             }
         }
         for key in &self.default_sort {
-            if self.find(key.field).is_none() {
+            if self.index_of(key.field).is_none() {
                 problems.push(format!(
                     "resource `{name}`: `default_sort` names `{}`, which is not a field",
                     key.field
@@ -144,13 +144,13 @@ impl Table {
         for name in path.split('.') {
             members = members.and_then(|members| members.known.get(name));
         }
-        members.is_some() || self.find(path).is_some()
+        members.is_some() || self.index_of(path).is_some()
     }
 
     /// Resolves a path in `fields`.
     pub(crate) fn shown(&self, path: &str) -> Option<ShownPath> {
         if path.starts_with(COMPUTED) {
-            let place = self.find(path)?;
+            let place = self.index_of(path)?;
             return self.field(place)?.computed.then_some(ShownPath::Computed(place));
         }
         self.members.leads(path)
@@ -167,12 +167,12 @@ impl Table {
     }
 
     /// The index of the field with this path.
-    pub fn find(&self, path: &str) -> Option<usize> {
+    pub fn index_of(&self, path: &str) -> Option<usize> {
         self.by_path.get(path).copied()
     }
 
     /// The index of the identifier.
-    pub fn id(&self) -> Option<usize> {
+    pub fn id_index(&self) -> Option<usize> {
         self.id
     }
 
@@ -184,7 +184,7 @@ impl Table {
 
 impl<T> Model<T> {
     /// The part that does not depend on the resource's type.
-    pub fn table(&self) -> &Table {
+    pub fn schema(&self) -> &ResourceSchema {
         &self.table
     }
 

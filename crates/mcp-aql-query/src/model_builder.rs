@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::columns::ColumnType;
 use super::field_info::FieldInfo;
-use super::model::{ColumnRef, Members, Model, Table};
+use super::model::{ColumnRef, Members, Model, ResourceSchema};
 use super::resource::Resource;
 use super::resource_spec::FieldSpec;
 use super::value::ValueKind;
@@ -31,7 +31,7 @@ impl<T: Resource> Model<T> {
             _ => T::schema_name().into_owned(),
         };
         let spec = &T::RESOURCE;
-        let mut model = Self { table: Table::of(spec, name), columns: Vec::new() };
+        let mut model = Self { table: ResourceSchema::of(spec, name), columns: Vec::new() };
         let mut kinds = Kinds { types: &mut types, compiler: &mut compiler };
         for field in spec.fields {
             model.add(field.name.to_owned(), field, false, &mut kinds);
@@ -84,7 +84,7 @@ impl<T: Resource> Model<T> {
             group: field.group,
             numeric: field.numeric,
             search: field.search,
-            omitted: field.omitted,
+            may_be_omitted: field.may_be_omitted,
             computed,
         };
         self.push(info, ColumnRef::Static(field.column));

@@ -35,7 +35,7 @@ fn expand<A: NestedAccess>(take: &mut dyn FnMut(NestedField<A::Row>)) -> Option<
         let through = NestedColumn::<A> { column, way: PhantomData };
         take(NestedField { info: info.clone(), column: Box::new(through) });
     }
-    Some(&model.table().problems)
+    Some(&model.schema().problems)
 }
 
 impl<T> FieldSpec<T> {

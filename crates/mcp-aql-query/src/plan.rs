@@ -1,5 +1,5 @@
 //! A parsed collection query, the input of both executors. Fields are identified by their index in
-//! the resource's [`Table`](super::Table). Only values come directly from the request.
+//! the resource's [`ResourceSchema`](super::ResourceSchema). Only values come directly from the request.
 
 use std::sync::Arc;
 
@@ -28,11 +28,11 @@ pub struct Plan {
     /// The aggregates over all matching rows.
     pub aggregate: Vec<Aggregate>,
     /// Whether rows are included: no aggregate is requested, or `include_items` is set.
-    pub items: bool,
+    pub include_items: bool,
     /// The part of the rows to return.
     pub window: PageWindow,
     /// Whether to report the number of matching rows.
-    pub count: bool,
+    pub include_total_count: bool,
     /// The controls that the reply reports as applied.
     pub(crate) applied: Arc<Applied>,
     /// Encodes cursors for this order.
@@ -49,7 +49,7 @@ pub(crate) struct Seal {
 
 impl Plan {
     /// Encodes the cursor of a row with these values of the [sort keys](Self::sort).
-    pub fn seal(&self, values: &[Scalar]) -> String {
+    pub fn encode_cursor(&self, values: &[Scalar]) -> String {
         self.seal.seal(values)
     }
 }

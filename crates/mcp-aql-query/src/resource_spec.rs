@@ -6,6 +6,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use super::columns::{Access, Column, Expand};
 
 /// The table of a resource.
+#[doc(hidden)]
 #[derive(Debug)]
 pub struct ResourceSpec<T: 'static> {
     pub(crate) fields: &'static [FieldSpec<T>],
@@ -16,6 +17,7 @@ pub struct ResourceSpec<T: 'static> {
 }
 
 /// One field of a resource, or one computed value.
+#[doc(hidden)]
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a mark that an author writes by itself")]
 pub struct FieldSpec<T: 'static> {
@@ -31,12 +33,13 @@ pub struct FieldSpec<T: 'static> {
     pub(crate) numeric: bool,
     pub(crate) search: bool,
     /// Whether the JSON form omits the field if it has no value.
-    pub(crate) omitted: bool,
+    pub(crate) may_be_omitted: bool,
     /// Adds the fields of the resource in this field.
     pub(crate) nested: Option<Expand<T>>,
 }
 
 /// A named selection of fields (REQ-FLD-02).
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct FieldPreset {
     pub(crate) name: &'static str,
@@ -44,6 +47,7 @@ pub struct FieldPreset {
 }
 
 /// One key of the default order of a collection.
+#[doc(hidden)]
 #[derive(Debug, Clone, Copy)]
 pub struct DefaultSort {
     pub(crate) field: &'static str,
@@ -127,7 +131,7 @@ impl<T> FieldSpec<T> {
             group: false,
             numeric: false,
             search: false,
-            omitted: false,
+            may_be_omitted: false,
             nested: None,
         }
     }
@@ -177,8 +181,8 @@ impl<T> FieldSpec<T> {
     /// Marks the field as omitted from the JSON form if it has no value, as by
     /// `skip_serializing_if`.
     #[must_use]
-    pub const fn omitted(mut self) -> Self {
-        self.omitted = true;
+    pub const fn may_be_omitted(mut self) -> Self {
+        self.may_be_omitted = true;
         self
     }
 }

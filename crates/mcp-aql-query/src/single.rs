@@ -78,11 +78,11 @@ impl<T: Resource> Fields<T> {
 
 impl<T: Resource> QueryArgument for Fields<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        description::fields(&QuerySurface::new(T::model().table(), options, &options.backend()))
+        description::fields(&QuerySurface::new(T::model().schema(), options, &options.backend()))
     }
 
     fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError> {
-        let surface = QuerySurface::new(T::model().table(), options, given.capabilities);
+        let surface = QuerySurface::new(T::model().schema(), options, given.capabilities);
         let mut faults = QueryFaults::default();
         let selected =
             read_fields(&surface, given, default_preset(ResultKind::Single), &mut faults);

@@ -70,7 +70,7 @@ impl SearchTerm {
 impl TextQuery {
     /// Parses a search text: words, and phrases in double quotes. Returns `None` if it contains no
     /// word.
-    pub fn read(query: &str) -> Option<Self> {
+    pub fn parse(query: &str) -> Option<Self> {
         let mut terms: Vec<SearchTerm> = Vec::new();
         let mut add = |words: &str, phrase: bool| {
             let start = words.trim_end().to_owned();
@@ -103,7 +103,7 @@ impl TextQuery {
             return None;
         }
         // Quotes have no meaning here.
-        let mut terms = Self::read(&text.replace('"', " ")).map(|it| it.terms).unwrap_or_default();
+        let mut terms = Self::parse(&text.replace('"', " ")).map(|it| it.terms).unwrap_or_default();
         terms.truncate(max_terms);
         Some(Self { terms, written: text.to_owned(), is_free: true })
     }
@@ -217,14 +217,14 @@ mod tests {
     fn quotes_make_phrases() {
         // REQ-COL-09
         let shown = |query| {
-            let query = TextQuery::read(query)?;
+            let query = TextQuery::parse(query)?;
             Some(query.terms.iter().map(SearchTerm::shown).collect::<Vec<_>>().join(" | "))
         };
         assert_eq!(shown("Report  INVOICE report").as_deref(), Some("report | invoice"));
         assert_eq!(shown("a \"Write the\" b").as_deref(), Some("a | \"write the\" | b"));
         assert_eq!(shown("never \"closed here").as_deref(), Some("never | closed | here"));
         assert_eq!(shown("\"\" !?"), None);
-        assert_eq!(TextQuery::read(" C++ \"Été\" ").unwrap().as_written(), " C++ \"Été\" ");
+        assert_eq!(TextQuery::parse(" C++ \"Été\" ").unwrap().as_written(), " C++ \"Été\" ");
         assert_eq!(shown(""), None);
     }
 
@@ -248,7 +248,7 @@ mod tests {
     #[test]
     fn whole_words_count_more_than_beginnings() {
         let score =
-            |query: &str, text: &str| TextQuery::read(query).unwrap().score(&fold_text(text));
+            |query: &str, text: &str| TextQuery::parse(query).unwrap().score(&fold_text(text));
         assert_eq!(score("report", "The report."), 2);
         assert_eq!(score("report", "All reports"), 1);
         assert_eq!(score("port", "All reports"), 0);

@@ -44,7 +44,7 @@ impl RequestMeta {
 
     /// The client's own label of the request: `requestId` in the `_meta` of the request or of the
     /// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
-    pub(super) fn label(&self, arguments: &Map<String, Value>) -> Option<String> {
+    pub(super) fn client_request_id(&self, arguments: &Map<String, Value>) -> Option<String> {
         let inner = arguments.get("_meta");
         let value = self
             .0

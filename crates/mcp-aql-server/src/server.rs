@@ -188,8 +188,13 @@ impl Server {
         cancellation: CancellationToken,
     ) -> CallScope {
         let session = self.connection.session();
-        let label = meta.label(arguments);
-        CallScope { session, cancellation: Some(cancellation), label, ..CallScope::default() }
+        let client_request_id = meta.client_request_id(arguments);
+        CallScope {
+            session,
+            cancellation: Some(cancellation),
+            client_request_id,
+            ..CallScope::default()
+        }
     }
 
     async fn reply_with_progress(

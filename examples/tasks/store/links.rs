@@ -1,6 +1,6 @@
 //! The links between tasks. Each function runs inside its caller's transaction.
 
-use mcp_aql::query::{Edge, EdgeDirection, EdgeRequest, Element};
+use mcp_aql::query::{Edge, EdgeDirection, EdgeRequest, ElementRef};
 use rusqlite::types::Value;
 use rusqlite::{Connection, ErrorCode, params, params_from_iter};
 use serde_json::json;
@@ -50,7 +50,7 @@ pub(super) fn delete_done(connection: &Connection) -> Result<(), TaskError> {
 }
 
 /// Checks that the root of a walk is an existing task.
-pub(super) fn check(connection: &Connection, element: &Element) -> Result<(), TaskError> {
+pub(super) fn check(connection: &Connection, element: &ElementRef) -> Result<(), TaskError> {
     if element.element_type == TYPE {
         existing(connection, &element.element_name).map(drop)
     } else {
@@ -65,7 +65,7 @@ pub(super) fn at(
 ) -> Result<Vec<Edge>, TaskError> {
     let numbers = asked.nodes.iter().filter_map(|node| number_of(&node.element_name));
     let numbers: Vec<_> = numbers.map(Value::from).collect();
-    let (near, far) = match asked.side {
+    let (near, far) = match asked.direction {
         EdgeDirection::Outgoing => ("source", "target"),
         EdgeDirection::Incoming => ("target", "source"),
     };
@@ -79,7 +79,7 @@ pub(super) fn at(
     let limit = Value::from(i64::try_from(asked.limit).unwrap_or(i64::MAX));
     let values = numbers.into_iter().chain([relationship, limit]);
     let edge = |row: &rusqlite::Row<'_>| {
-        let task = |number| Element::new(TYPE, id_of(number));
+        let task = |number| ElementRef::new(TYPE, id_of(number));
         Ok(Edge::new(task(row.get(0)?), row.get::<_, String>(1)?, task(row.get(2)?)))
     };
     Ok(select.query_map(params_from_iter(values), edge)?.collect::<Result<_, _>>()?)
@@ -87,8 +87,8 @@ pub(super) fn at(
 
 /// An owned copy of an edge request, which can be sent to another thread.
 pub(super) struct OwnedEdgeRequest {
-    nodes: Vec<Element>,
-    side: EdgeDirection,
+    nodes: Vec<ElementRef>,
+    direction: EdgeDirection,
     relationship: Option<String>,
     limit: usize,
 }
@@ -97,7 +97,7 @@ impl From<EdgeRequest<'_>> for OwnedEdgeRequest {
     fn from(at: EdgeRequest<'_>) -> Self {
         Self {
             nodes: at.nodes.to_vec(),
-            side: at.side,
+            direction: at.direction,
             relationship: at.relationship.map(str::to_owned),
             limit: at.limit,
         }

@@ -21,7 +21,9 @@ mod writer;
 use std::path::PathBuf;
 
 use mcp_aql::query::sql::SqlRecord;
-use mcp_aql::query::{CollectionQuery, CursorKey, Edge, EdgeRequest, Element, RelationshipSource};
+use mcp_aql::query::{
+    CollectionQuery, CursorKey, Edge, EdgeRequest, ElementRef, RelationshipSource,
+};
 use mcp_aql::{OperationError, Page};
 
 use crate::error::TaskError;
@@ -124,7 +126,7 @@ impl RelationshipSource for TaskStore {
         self.readers.read(move |connection| links::at(connection, &asked)).await
     }
 
-    async fn check_root(&self, root: &Element) -> Result<(), TaskError> {
+    async fn check_root(&self, root: &ElementRef) -> Result<(), TaskError> {
         let root = root.clone();
         self.readers.read(move |connection| links::check(connection, &root)).await
     }

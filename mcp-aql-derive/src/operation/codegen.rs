@@ -37,7 +37,7 @@ pub(crate) fn operation(
             #deprecated
             #[automatically_derived]
             impl #runtime::table::Operation for #ident {
-                const OPERATION: #runtime::table::Method<()> = #method;
+                const OPERATION: #runtime::table::OperationEntry<()> = #method;
             }
             #(const _: () = #checks;)*
         };
@@ -80,7 +80,7 @@ pub(crate) fn operations(
     let shared = shared_bound(block);
     let conditions = conditions(&block.attrs);
     let plain_form = plain_form(runtime);
-    let list = quote!(&'static [#runtime::table::Method<Self>]);
+    let list = quote!(&'static [#runtime::table::OperationEntry<Self>]);
     let methods = quote!(&[#(#methods),*]);
     let implementation = if let Some(name) = &role.name {
         let constant = additional_block_constant(name, &list, &methods);
@@ -160,7 +160,7 @@ fn further(block: &Ident) -> Ident {
     format_ident!("block_{}", block.unraw(), span = block.span())
 }
 
-/// Generates `Method::new(table, closure)`. `checks` are assertions that cannot be written outside the closure.
+/// Generates `OperationEntry::new(table, closure)`. `checks` are assertions that cannot be written outside the closure.
 pub(crate) fn method(
     model: &OperationModel<'_>,
     checks: &[TokenStream],
@@ -168,7 +168,7 @@ pub(crate) fn method(
 ) -> TokenStream {
     let table = table(model, runtime);
     let closure = closure(model, checks, runtime);
-    quote!(#runtime::table::Method::new(#table, #closure))
+    quote!(#runtime::table::OperationEntry::new(#table, #closure))
 }
 
 /// Generates `OperationSpec::new("name", Category, "Description.")` with its builder calls.

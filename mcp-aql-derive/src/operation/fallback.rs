@@ -18,7 +18,7 @@ pub(crate) fn operation(function: &ItemFn, runtime: &RuntimePath) -> TokenStream
         const _: () = {
             #[automatically_derived]
             impl #runtime::table::Operation for #ident {
-                const OPERATION: #runtime::table::Method<()> = #runtime::table::Method::new(
+                const OPERATION: #runtime::table::OperationEntry<()> = #runtime::table::OperationEntry::new(
                     #runtime::table::OperationSpec::new("", #runtime::SemanticCategory::Read, ""),
                     |(), __call| ::std::boxed::Box::pin(async move { __call.reply(()) }),
                 );

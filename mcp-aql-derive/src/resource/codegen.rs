@@ -85,7 +85,7 @@ fn identified(ident: &Ident, runtime: &RuntimePath) -> TokenStream {
 
 fn spec(field: &FieldModel<'_>, access: &Ident, runtime: &RuntimePath) -> TokenStream {
     let spec = columns::spec(&field.column, access, runtime);
-    let omitted = field.serde.omitted.then(|| quote!(.omitted()));
+    let omitted = field.serde.omitted.then(|| quote!(.may_be_omitted()));
     let nested = field.column.marks.nested.map(|_| quote!(.nested::<#access>()));
     quote!(#spec #omitted #nested)
 }

@@ -29,7 +29,7 @@ pub(super) fn update_input(resource: &UpdateModel<'_>, runtime: &RuntimePath) ->
             {
                 const FIELDS: &'static [#runtime::update::UpdateField<Self>] = &[#(#fields),*];
                 const INPUT: #runtime::update::InputSpec =
-                    #runtime::update::InputSpec::of::<Self>(&#runtime::update::specs::<Self, #count>())
+                    #runtime::update::InputSpec::of::<Self>(&#runtime::update::field_specs::<Self, #count>())
                         #identifiers #read_only;
             }
         };
@@ -62,14 +62,14 @@ fn field(field: &UpdateFieldModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let name = &parameter.name.text;
     let description = &parameter.doc;
     let marks = parameter.marks(runtime);
-    let whole = field.marks.replace.map(|_| quote!(.replaced_whole()));
+    let whole = field.marks.replace.map(|_| quote!(.allow_replace()));
     // rustc reports errors about a field's type where the type is written.
     let span = ty.span();
     let runtime = runtime.at(span);
     let rule = field.rule.tokens(&quote_spanned!(span=> #runtime::update::rule), span);
     quote_spanned! {span=>
         #runtime::update::UpdateField::new(
-            &#runtime::update::Slot::<_, #ty, #rule>::new(|__resource: &mut Self| {
+            &#runtime::update::FieldAccessor::<_, #ty, #rule>::new(|__resource: &mut Self| {
                 &mut __resource.#ident
             }),
             #name,

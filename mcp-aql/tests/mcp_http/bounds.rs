@@ -86,8 +86,8 @@ async fn a_router_that_is_no_adapter_is_guarded_as_one() {
     let address = listener.local_addr().unwrap();
     let patience = Duration::from_millis(300);
     let options = HttpOptions::new().client_timeout(patience).allow_host("docs.example.org");
-    assert_eq!(options.hosts(), ["localhost", "127.0.0.1", "::1", "docs.example.org"]);
-    assert!(options.origins().contains(&"https://localhost:*".to_owned()));
+    assert_eq!(options.allowed_hosts(), ["localhost", "127.0.0.1", "::1", "docs.example.org"]);
+    assert!(options.allowed_origins().contains(&"https://localhost:*".to_owned()));
     let router = axum::Router::new().route("/", post(|body: String| async move { body }));
     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
     let stopped = async { stopped.await.unwrap_or_default() };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_aql::HttpOptions;
-use mcp_aql::table::{Call, Method, OperationSpec};
+use mcp_aql::table::{Call, OperationEntry, OperationSpec};
 use mcp_aql::table::{ParameterEntry, ParameterSpec, ReturnsSpec};
 use mcp_aql::{AdapterBuilder, Operations, SemanticCategory};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ use super::{Server, hello, start};
 struct Watch(Signals);
 
 impl Operations for Watch {
-    const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
         OperationSpec::new("watch_news", SemanticCategory::Read, "Wait for news.")
             .parameters(&[ParameterEntry::One(ParameterSpec::required::<u64>(
                 "millis",

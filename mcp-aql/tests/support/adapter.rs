@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use mcp_aql::prelude::*;
 use mcp_aql::table::{
-    Call, ExampleSpec, Method, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec,
+    Call, ExampleSpec, OperationEntry, OperationSpec, ParameterEntry, ParameterSpec, ReturnsSpec,
 };
 use mcp_aql::{AdapterBuilder, Operations, SemanticCategory};
 use tokio::sync::watch;
@@ -107,8 +107,8 @@ const ID: ParameterEntry =
     ParameterEntry::One(ParameterSpec::required::<u32>("note_id", "Which note."));
 
 impl Operations for Fixture {
-    const OPERATIONS: &'static [Method<Self>] = &[
-        Method::new(
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[
+        OperationEntry::new(
             OperationSpec::new("create_note", SemanticCategory::Create, "Create a note.")
                 .parameters(&[ParameterEntry::One(ParameterSpec::required::<String>(
                     "title", "Title.",
@@ -122,12 +122,12 @@ impl Operations for Fixture {
                 })
             },
         ),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("list_notes", SemanticCategory::Read, "List the notes.")
                 .returns(ReturnsSpec::of::<Vec<Note>, _>()),
             |fixture, call: Call| Box::pin(async move { call.reply(fixture.list_notes()) }),
         ),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("get_note", SemanticCategory::Read, "Show a note.")
                 .parameters(&[ID])
                 .returns(ReturnsSpec::of::<Result<Note, OperationError>, _>()),
@@ -138,7 +138,7 @@ impl Operations for Fixture {
                 })
             },
         ),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("delete_notes", SemanticCategory::Delete, "Delete all notes."),
             |fixture, call: Call| {
                 Box::pin(async move {
@@ -147,7 +147,7 @@ impl Operations for Fixture {
                 })
             },
         ),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("execute_export", SemanticCategory::Execute, "Export in steps.")
                 .parameters(&[ParameterEntry::One(ParameterSpec::required::<u32>(
                     "steps",
@@ -162,7 +162,7 @@ impl Operations for Fixture {
                 })
             },
         ),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("execute_wait", SemanticCategory::Execute, "Wait to be cancelled.")
                 .returns(ReturnsSpec::of::<bool, _>()),
             |fixture, call: Call| {
@@ -172,23 +172,23 @@ impl Operations for Fixture {
                 })
             },
         ),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("execute_panic", SemanticCategory::Execute, "Panic."),
             |_, _: Call| Box::pin(async move { panic!("/etc/secret is broken") }),
         ),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("show_caller", SemanticCategory::Read, "Show who calls.")
                 .returns(ReturnsSpec::of::<Caller, _>()),
             |_, call: Call| {
                 Box::pin(async move {
                     let context = call.context();
                     let session = context.session().map(|session| session.id().to_owned());
-                    let label = context.label().map(str::to_owned);
+                    let label = context.client_request_id().map(str::to_owned);
                     call.reply(Caller { session, label })
                 })
             },
         ),
-        Method::new(
+        OperationEntry::new(
             OperationSpec::new("execute_hold", SemanticCategory::Execute, "Keep session state.")
                 .parameters(&[ParameterEntry::One(ParameterSpec::optional::<PathBuf>(
                     "file",

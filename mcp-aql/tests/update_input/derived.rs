@@ -91,7 +91,7 @@ fn the_rule_follows_from_the_type() {
             (removable, merge),
             "{name}"
         );
-        assert_eq!(field.replaced_whole, name == "place", "{name}");
+        assert_eq!(field.allow_replace, name == "place", "{name}");
     }
     let Merge::Fields(nested) = field("review").merge else { panic!("fields") };
     assert_eq!(nested().read_only, ["score"]);

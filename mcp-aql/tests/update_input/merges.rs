@@ -144,11 +144,11 @@ fn an_update_says_what_it_changes() {
         "extra": {"deep": {"x": 1}}
     });
     let update: Update<Task> = Update::from_json(input.clone()).unwrap();
-    let mut changes: Vec<_> = update.changes().collect();
+    let mut changes: Vec<_> = update.changed_fields().collect();
     changes.sort_unstable();
     let names = ["counts", "due_date", "extra", "metadata", "people", "place", "title"];
     assert_eq!(changes, names);
-    let mut paths = update.paths();
+    let mut paths = update.changed_paths();
     paths.sort_unstable();
     assert_eq!(
         paths,

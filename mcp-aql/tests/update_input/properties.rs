@@ -141,7 +141,7 @@ proptest! {
     fn fields_absent_from_the_input_are_unchanged(input in valid_input()) {
         let mut merged = task();
         let input = update(&input);
-        let changed: Vec<_> = input.changes().collect();
+        let changed: Vec<_> = input.changed_fields().collect();
         input.merge_into(&mut merged);
         let (before, after) = (stored(&task()), stored(&merged));
         for (name, value) in before.as_object().unwrap() {
@@ -175,7 +175,7 @@ proptest! {
     fn no_json_makes_it_panic(input in any_json()) {
         if let Ok(input) = Update::from_json(input) {
             let mut merged = task();
-            let _ = input.paths();
+            let _ = input.changed_paths();
             input.clone().apply_to_json(&mut Value::Null);
             input.merge_into(&mut merged);
         }

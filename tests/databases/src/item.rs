@@ -168,7 +168,7 @@ pub fn table(dialect: Dialect) -> SqlTable<Item> {
         .search_column("tags", "tags words")
         .expression("_computed.cents", |_| Expr::col("size").modulo(100))
         .expression("_computed.is_closed", |now| {
-            let earlier = Expr::col("closed at").lt(now.at(Storage::UnixMillis));
+            let earlier = Expr::col("closed at").lt(now.to_expr(Storage::UnixMillis));
             Expr::case(Expr::col("closed at").is_null(), false).finally(earlier).into()
         })
         .expression("_computed.turned", |_| Expr::val(0).sub(Expr::col("rank").div(2)))

@@ -80,7 +80,7 @@ fn statements(
         while let Some(statement) = steps.next_statement() {
             let rows = execute(&statement);
             found += rows.len();
-            steps.take(rows).unwrap();
+            steps.push_rows(rows).unwrap();
             all.push(statement);
         }
         // One row more than the page, to find out whether there are more.

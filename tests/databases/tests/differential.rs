@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 static SQLITE: LazyLock<SqlTable<Item>> = LazyLock::new(|| table(Dialect::Sqlite));
 static POSTGRES: LazyLock<SqlTable<Item>> = LazyLock::new(|| table(Dialect::Postgres));
 static MIXED: LazyLock<SqlTable<Item>> =
-    LazyLock::new(|| rest_in_memory(Dialect::Sqlite).finish_in_memory());
+    LazyLock::new(|| rest_in_memory(Dialect::Sqlite).in_memory_fallback());
 
 /// Returns a reply as the JSON that a client reads, or the error.
 fn as_json<T: serde::Serialize, E: std::fmt::Debug>(page: Result<T, E>) -> Result<Value, String> {

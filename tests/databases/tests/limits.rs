@@ -148,7 +148,7 @@ fn the_authors_settings_apply_everywhere() {
     connection.execute(r#"UPDATE "it""ems" SET deleted = 1 WHERE id < '000004'"#, []).unwrap();
     let request = json!({ "aggregate": { "n": { "count": true } }, "include_items": true, "fields": ["item_id"] });
     let query = parse(&request);
-    for table in [table(Dialect::Sqlite), rest_in_memory(Dialect::Sqlite).finish_in_memory()] {
+    for table in [table(Dialect::Sqlite), rest_in_memory(Dialect::Sqlite).in_memory_fallback()] {
         let run = table.query(&query).scope(Expr::col("id").ne("000008"));
         let page = run.run(|it| sqlite::execute(&connection, it)).unwrap();
         let page = serde_json::to_value(page).unwrap();
@@ -169,7 +169,7 @@ fn a_table_reports_missing_capabilities() {
     }
     assert!(capabilities.can_filter("title") && capabilities.can_sort("place.city"));
     assert_eq!(table(Dialect::Sqlite).capabilities(), mcp_aql::query::Capabilities::all());
-    let finished = rest_in_memory(Dialect::Sqlite).finish_in_memory();
+    let finished = rest_in_memory(Dialect::Sqlite).in_memory_fallback();
     assert_eq!(finished.capabilities(), mcp_aql::query::Capabilities::all());
     for (request, path) in [
         (json!({ "fields": ["_computed.cents"] }), "_computed.cents"),
@@ -185,7 +185,7 @@ fn a_table_reports_missing_capabilities() {
 
 #[test]
 fn completion_in_memory_loads_only_necessary_columns() {
-    let table = rest_in_memory(Dialect::Sqlite).finish_in_memory();
+    let table = rest_in_memory(Dialect::Sqlite).in_memory_fallback();
     let sql = |request: Value| statements(&table, &request).unwrap().remove(0).sql;
     let shown = sql(json!({ "fields": ["_computed.cents"], "filter": { "size": 1 }, "first": 3 }));
     assert!(shown.contains("LIMIT ?") && shown.contains(r#""size" = ?"#), "{shown}");

@@ -88,6 +88,6 @@ mod tests {
         assert_eq!(super::count::OPERATION.spec.examples.len(), 1);
         assert_eq!(super::Counter::OPERATIONS.len(), 1);
         assert_eq!(super::list_books::OPERATION.spec.parameters.len(), 1);
-        assert!(super::Book::model().table().find("_computed.twice").is_some());
+        assert!(super::Book::model().schema().index_of("_computed.twice").is_some());
     }
 }

@@ -217,7 +217,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use mcp_aql_core::future::BoxFuture;
-    use mcp_aql_core::table::{LifecycleSpec, Method, OperationSpec};
+    use mcp_aql_core::table::{LifecycleSpec, OperationEntry, OperationSpec};
     use mcp_aql_core::{OperationError, Operations, SemanticCategory};
 
     use super::super::request::{PROGRESS_INTERVAL, line};
@@ -229,8 +229,8 @@ mod tests {
     }
 
     impl Operations for Works {
-        const OPERATIONS: &'static [Method<Self>] = &[
-            Method::new(
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[
+            OperationEntry::new(
                 OperationSpec::new("execute_export", SemanticCategory::Execute, "Export it.")
                     .lifecycle(LifecycleSpec::new(false, true, true)),
                 |_, call| {
@@ -247,7 +247,7 @@ mod tests {
                     })
                 },
             ),
-            Method::new(
+            OperationEntry::new(
                 OperationSpec::new("delete_bed", SemanticCategory::Delete, "Delete it."),
                 |works: &Self, call| {
                     Box::pin(async move {

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
     use mcp_aql_core::gatekeeper::Condition;
     use mcp_aql_core::operation::ParameterEntry;
-    use mcp_aql_core::table::{DangerSpec, Method, OperationSpec, ParameterSpec};
+    use mcp_aql_core::table::{DangerSpec, OperationEntry, OperationSpec, ParameterSpec};
     use mcp_aql_core::{Operations, Policy, SemanticCategory};
 
     struct Garden;
@@ -234,11 +234,11 @@ mod tests {
     }
 
     impl Operations for Garden {
-        const OPERATIONS: &'static [Method<Self>] = &[
-            Method::new(spec("get_bed", SemanticCategory::Read), |_, call| {
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[
+            OperationEntry::new(spec("get_bed", SemanticCategory::Read), |_, call| {
                 Box::pin(async move { call.reply(()) })
             }),
-            Method::new(
+            OperationEntry::new(
                 spec("delete_bed", SemanticCategory::Delete)
                     .parameters(
                         const {
@@ -250,7 +250,7 @@ mod tests {
                     .danger(DangerSpec::UNDECLARED.reasons(&["The bed is gone", "So is the soil"])),
                 |_, call| Box::pin(async move { call.reply(()) }),
             ),
-            Method::new(spec("purge_beds", SemanticCategory::Delete), |_, call| {
+            OperationEntry::new(spec("purge_beds", SemanticCategory::Delete), |_, call| {
                 Box::pin(async move { call.reply(()) })
             }),
         ];

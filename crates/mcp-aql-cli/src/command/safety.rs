@@ -198,7 +198,7 @@ mod tests {
 
     use mcp_aql_core::future::BoxFuture;
     use mcp_aql_core::store::MemoryStore;
-    use mcp_aql_core::table::{Method, OperationSpec};
+    use mcp_aql_core::table::{OperationEntry, OperationSpec};
     use mcp_aql_core::{Operations, Policy, SemanticCategory};
     use mcp_aql_safety::operator::{ChannelError, HumanChannel, HumanRequest, MemoryChannel};
     use mcp_aql_safety::safety_loop::SafetyLoop;
@@ -214,7 +214,7 @@ mod tests {
     }
 
     impl Operations for Garden {
-        const OPERATIONS: &'static [Method<Self>] = &[Method::new(
+        const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
             OperationSpec::new("water_bed", SemanticCategory::Execute, "Water a bed."),
             |garden: &Self, call| {
                 Box::pin(async move {

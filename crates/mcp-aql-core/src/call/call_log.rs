@@ -28,7 +28,7 @@ impl CallLog {
             name = &*operation.name,
             category = operation.spec.category.as_str(),
             session = scope.session.as_ref().map(|session| session.id().to_owned()),
-            label = scope.label.as_deref(),
+            client_request_id = scope.client_request_id.as_deref(),
         );
         let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
         Self { span, started }

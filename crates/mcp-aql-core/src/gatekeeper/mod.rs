@@ -44,7 +44,7 @@ pub use policy::{Condition, Permission, Policy};
 pub use request::{GateRequest, RetryCall};
 pub(crate) use settings::{GateSettings, GateTable, delta};
 pub use token::{IssuedToken, TokenClaim};
-pub use trust::{Certification, Promotion, Trust, TrustError, ValidationReport};
+pub use trust::{Certification, Trust, TrustChange, TrustError, ValidationReport};
 
 /// The gates of an adapter.
 pub(crate) struct Gatekeeper {

@@ -38,7 +38,7 @@ pub struct Trust {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     promoted_from: Option<TrustLevel>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    promotion_history: Vec<Promotion>,
+    promotion_history: Vec<TrustChange>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     certification: Option<Certification>,
 }
@@ -67,7 +67,7 @@ pub struct ValidationReport {
 /// A change of the trust level.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Promotion {
+pub struct TrustChange {
     /// The level before the change.
     pub from: TrustLevel,
     /// The level after the change.
@@ -177,7 +177,7 @@ impl Trust {
         if to != next {
             return Err(TrustError::Skips { from: self.level, next, to });
         }
-        self.step(Promotion { from: self.level, to, at, by: by.into(), reason: None });
+        self.step(TrustChange { from: self.level, to, at, by: by.into(), reason: None });
         Ok(self)
     }
 
@@ -196,11 +196,11 @@ impl Trust {
             return Err(TrustError::NotLower { from: self.level, to });
         }
         let reason = Some(reason.into());
-        self.step(Promotion { from: self.level, to, at, by: by.into(), reason });
+        self.step(TrustChange { from: self.level, to, at, by: by.into(), reason });
         Ok(self)
     }
 
-    fn step(&mut self, step: Promotion) {
+    fn step(&mut self, step: TrustChange) {
         self.promoted_from = Some(step.from).filter(|_| step.to > step.from);
         self.level = step.to;
         self.promotion_history.push(step);
@@ -212,7 +212,7 @@ impl Trust {
     }
 
     /// Returns all changes of the level, oldest first.
-    pub fn history(&self) -> &[Promotion] {
+    pub fn history(&self) -> &[TrustChange] {
         &self.promotion_history
     }
 

@@ -69,7 +69,7 @@ pub struct CallScope {
     /// The receiver of progress, if the caller requested progress.
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
-    pub label: Option<String>,
+    pub client_request_id: Option<String>,
     /// Values of the transport or the embedding program, which [`Context::extension`] returns.
     pub extensions: Extensions,
 }
@@ -86,7 +86,7 @@ impl fmt::Debug for CallScope {
         formatter
             .debug_struct("CallScope")
             .field("session", &self.session)
-            .field("label", &self.label)
+            .field("client_request_id", &self.client_request_id)
             .finish_non_exhaustive()
     }
 }
@@ -108,8 +108,8 @@ impl Context {
 
     /// The context of this call in the background as an execution. Its caller no longer waits.
     pub(crate) fn of_execution(&self, execution: ExecutionContext) -> Self {
-        let CallScope { session, label, extensions, .. } = self.scope().clone();
-        let scope = CallScope { session, label, extensions, ..CallScope::default() };
+        let CallScope { session, client_request_id, extensions, .. } = self.scope().clone();
+        let scope = CallScope { session, client_request_id, extensions, ..CallScope::default() };
         Self::with(self.operation, scope, Some(execution), self.call.upstream.clone())
     }
 
@@ -155,8 +155,8 @@ impl Context {
     }
 
     /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
-    pub fn label(&self) -> Option<&str> {
-        self.call.scope.label.as_deref()
+    pub fn client_request_id(&self) -> Option<&str> {
+        self.call.scope.client_request_id.as_deref()
     }
 
     /// A value that the transport or the embedding program attached to this call, such as the authenticated

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{Call, Composites, Envelope, ExecutionCall, Method, OperationSpec, Outcome, Parameter};
+use super::{
+    Call, Composites, Envelope, ExecutionCall, OperationEntry, OperationSpec, Outcome, Parameter,
+};
 use crate::future::BoxFuture;
 
 /// A registered operation: its table, prepared for validation and calls.
@@ -63,7 +65,10 @@ impl<S: Send + Sync + 'static> Run for Bound<S> {
 }
 
 impl Handler {
-    pub(crate) fn of<S: Send + Sync + 'static>(receiver: Arc<S>, method: &Method<S>) -> Self {
+    pub(crate) fn of<S: Send + Sync + 'static>(
+        receiver: Arc<S>,
+        method: &OperationEntry<S>,
+    ) -> Self {
         Self::Function(Arc::new(Bound { receiver, call: method.call }))
     }
 }

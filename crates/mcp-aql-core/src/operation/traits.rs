@@ -7,14 +7,14 @@ use crate::future::BoxFuture;
 use crate::spec::ParameterSpec;
 
 /// An operation of a receiver `S`: its table and its function.
-pub struct Method<S: ?Sized + 'static> {
+pub struct OperationEntry<S: ?Sized + 'static> {
     /// The static table.
     pub spec: OperationSpec,
     /// Decodes the arguments and calls the function.
     pub call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
 }
 
-impl<S: ?Sized> Method<S> {
+impl<S: ?Sized> OperationEntry<S> {
     /// Creates an operation from its table and its function.
     pub const fn new(
         spec: OperationSpec,
@@ -33,7 +33,7 @@ impl<S: ?Sized> Method<S> {
 )]
 pub trait Operation: 'static {
     /// The operation's table and function.
-    const OPERATION: Method<()>;
+    const OPERATION: OperationEntry<()>;
 }
 
 /// A type whose methods are operations. `#[operations]` on its impl block implements this trait. Register a
@@ -45,11 +45,11 @@ pub trait Operation: 'static {
 )]
 pub trait Operations: Send + Sync + 'static {
     /// The operations in source order.
-    const OPERATIONS: &'static [Method<Self>];
+    const OPERATIONS: &'static [OperationEntry<Self>];
 
     /// The operations of further blocks: `#[operations(block = name)]`, listed by
     /// `#[operations(blocks(name))]`.
-    const FURTHER: &'static [&'static [Method<Self>]] = &[];
+    const FURTHER: &'static [&'static [OperationEntry<Self>]] = &[];
 }
 
 /// Parameters that several operations share: `#[derive(ParamGroup)]`. Each field becomes a parameter of the

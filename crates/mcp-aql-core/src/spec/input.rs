@@ -69,7 +69,7 @@ pub struct InputFieldSpec {
     pub merge: Merge,
     /// Whether the author chose [`Merge::Replace`] for an object with `#[update_input(replace)]`,
     /// so that `build()` does not report it.
-    pub replaced_whole: bool,
+    pub allow_replace: bool,
 }
 
 impl InputFieldSpec {
@@ -78,7 +78,7 @@ impl InputFieldSpec {
         parameter: ParameterSpec::optional::<()>("", ""),
         removable: false,
         merge: Merge::Replace,
-        replaced_whole: false,
+        allow_replace: false,
     };
 }
 
@@ -89,7 +89,7 @@ pub enum Merge {
     /// The value replaces the stored one: scalars, arrays, enums (REQ-UPD-07, REQ-UPD-09).
     Replace,
     /// A map: keys merge one by one, `null` removes a key (REQ-UPD-08).
-    Keys(&'static ElementSpec),
+    Keys(&'static MapValueSpec),
     /// Fields merge one by one: a struct that derives `UpdateInput` too (REQ-UPD-08).
     Fields(fn() -> InputSpec),
     /// JSON of any shape: objects merge key by key at every depth, `null` removes a key, anything
@@ -100,7 +100,7 @@ pub enum Merge {
 /// The values of a map.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct ElementSpec {
+pub struct MapValueSpec {
     /// The schema of one value.
     pub schema: SchemaFn,
     /// How a value merges with the one stored under its key.

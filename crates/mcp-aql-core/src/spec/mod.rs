@@ -10,7 +10,7 @@ mod state;
 mod unused;
 
 pub use danger::{DangerSpec, LifecycleSpec};
-pub use input::{ElementSpec, InputFieldSpec, InputSpec, Merge};
+pub use input::{InputFieldSpec, InputSpec, MapValueSpec, Merge};
 pub use parameter::{DefaultSpec, ParameterSpec, ParameterType, optional, required};
 pub use returns::ReturnsSpec;
 pub use schema::SchemaFn;

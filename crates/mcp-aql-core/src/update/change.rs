@@ -7,9 +7,9 @@ use serde_json::{Map, Value};
 
 use super::decode::Changes;
 use super::json::{merge_json, object_in};
-use super::{Path, UpdateInput};
+use super::{InputPath, UpdateInput};
 use crate::error::OperationError;
-use crate::spec::{ElementSpec, InputSpec, Merge};
+use crate::spec::{InputSpec, MapValueSpec, Merge};
 
 /// The `input` of an UPDATE operation: checked, decoded, and ready to merge into a `T`.
 ///
@@ -29,7 +29,7 @@ use crate::spec::{ElementSpec, InputSpec, Merge};
 ///
 /// let mut task = Task { title: "Milk".into(), due: Some("2031-05-06".into()) };
 /// let input: Update<Task> = Update::from_json(json!({"due": null}))?;
-/// assert_eq!(input.changes().collect::<Vec<_>>(), ["due"]);
+/// assert_eq!(input.changed_fields().collect::<Vec<_>>(), ["due"]);
 ///
 /// input.merge_into(&mut task);
 /// assert_eq!((task.title.as_str(), task.due), ("Milk", None));
@@ -62,10 +62,10 @@ impl<T: UpdateInput> Update<T> {
     pub(crate) fn decode(input: Value) -> Result<Self, OperationError> {
         match input {
             Value::Object(input) => {
-                let changes = Changes::decode(&input, &Path::ROOT)?;
+                let changes = Changes::decode(&input, &InputPath::ROOT)?;
                 Ok(Self { input, changes, table: const { &T::INPUT } })
             }
-            other => Err(Path::ROOT.not_an_object(&other)),
+            other => Err(InputPath::ROOT.not_an_object(&other)),
         }
     }
 
@@ -105,13 +105,13 @@ impl<T> Update<T> {
 
     /// The names of the top-level fields in `input`, whether they are set, merged or removed. The
     /// names come from the resource's table, so they are safe to use as column names.
-    pub fn changes(&self) -> impl ExactSizeIterator<Item = &'static str> {
+    pub fn changed_fields(&self) -> impl ExactSizeIterator<Item = &'static str> {
         self.changes.names()
     }
 
     /// The dotted paths of all values that are set or removed, such as `metadata.author`, down to
     /// the level at which fields merge. A value that replaces the stored one is a single path.
-    pub fn paths(&self) -> Vec<String> {
+    pub fn changed_paths(&self) -> Vec<String> {
         let mut paths = Vec::new();
         field_paths(self.table, "", &self.input, &mut paths);
         paths
@@ -160,7 +160,7 @@ impl<T> Clone for Update<T> {
 /// Shows field names only: values may be secrets.
 impl<T> fmt::Debug for Update<T> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.changes().collect();
+        let names: Vec<_> = self.changed_fields().collect();
         formatter.debug_struct("Update").field("changes", &names).finish_non_exhaustive()
     }
 }
@@ -219,7 +219,7 @@ fn value_paths(merge: Merge, path: String, value: &Value, paths: &mut Vec<String
     match merge {
         Merge::Replace => paths.push(path),
         Merge::Fields(table) => field_paths(&table(), &format!("{path}."), members, paths),
-        Merge::Keys(ElementSpec { merge, .. }) => {
+        Merge::Keys(MapValueSpec { merge, .. }) => {
             for (name, value) in members {
                 value_paths(*merge, format!("{path}.{name}"), value, paths);
             }

@@ -5,7 +5,7 @@ use mcp_aql_protocol::nearest_name;
 use serde_json::{Map, Value};
 
 use super::erased_patch::ErasedPatch;
-use super::{Path, UpdateInput};
+use super::{InputPath, UpdateInput};
 use crate::error::OperationError;
 use crate::spec::InputSpec;
 
@@ -45,7 +45,7 @@ impl<T: UpdateInput> Changes<T> {
     /// Decodes every member, or fails without partial results.
     pub(super) fn decode(
         members: &Map<String, Value>,
-        path: &Path<'_>,
+        path: &InputPath<'_>,
     ) -> Result<Self, OperationError> {
         let decode = |(name, value): (&String, &Value)| {
             let path = path.member(name)?;
@@ -53,7 +53,7 @@ impl<T: UpdateInput> Changes<T> {
                 .iter()
                 .find(|field| field.spec.parameter.name == name)
                 .ok_or_else(|| unknown(&T::INPUT, name, &path))?;
-            let patch = field.slot.decode(value, &path)?;
+            let patch = field.accessor.decode(value, &path)?;
             Ok(FieldChange { name: field.spec.parameter.name, patch })
         };
         members.iter().map(decode).collect::<Result<_, _>>().map(Self)
@@ -61,7 +61,7 @@ impl<T: UpdateInput> Changes<T> {
 }
 
 /// The error for a member that is not an updatable field (REQ-UPD-05, REQ-UPD-06, choice G-04).
-fn unknown(spec: &InputSpec, name: &str, path: &Path<'_>) -> OperationError {
+fn unknown(spec: &InputSpec, name: &str, path: &InputPath<'_>) -> OperationError {
     let path = path.inside_input();
     if spec.read_only.contains(&name) {
         return OperationError::new(

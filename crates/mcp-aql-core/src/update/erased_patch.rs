@@ -3,8 +3,7 @@
 use serde_json::Value;
 
 /// A decoded change of one field of `T`.
-#[doc(hidden)]
-pub trait ErasedPatch<T>: Send + Sync {
+pub(super) trait ErasedPatch<T>: Send + Sync {
     fn apply(self: Box<Self>, value: Value, target: &mut T);
     fn boxed_clone(&self) -> Box<dyn ErasedPatch<T>>;
 }

@@ -1,7 +1,7 @@
 //! A field that an UPDATE operation may change.
 
 use super::UpdateInput;
-use super::rule::{ErasedSlot, Rule, Slot};
+use super::rule::{ErasedAccessor, FieldAccessor, Rule};
 use crate::constraint::Constraint;
 use crate::spec::InputFieldSpec;
 use crate::warning::Deprecation;
@@ -9,17 +9,17 @@ use crate::warning::Deprecation;
 /// An updatable field of the resource `T`: its table entry and its accessor.
 pub struct UpdateField<T: 'static> {
     pub(super) spec: InputFieldSpec,
-    pub(super) slot: &'static dyn ErasedSlot<T>,
+    pub(super) accessor: &'static dyn ErasedAccessor<T>,
 }
 
 impl<T: 'static> UpdateField<T> {
-    /// Creates a field that is accessed through `slot` and changes by its rule.
+    /// Creates a field that is accessed through `accessor` and changes by its rule.
     pub const fn new<V: 'static, R: Rule<V>>(
-        slot: &'static Slot<T, V, R>,
+        accessor: &'static FieldAccessor<T, V, R>,
         name: &'static str,
         description: &'static str,
     ) -> Self {
-        Self { spec: InputFieldSpec::of::<V, R>(name, description), slot }
+        Self { spec: InputFieldSpec::of::<V, R>(name, description), accessor }
     }
 
     /// Sets the constraints on the value, beyond its type.
@@ -45,8 +45,8 @@ impl<T: 'static> UpdateField<T> {
 
     /// Confirms that replacing the whole value is intended.
     #[must_use]
-    pub const fn replaced_whole(mut self) -> Self {
-        self.spec.replaced_whole = true;
+    pub const fn allow_replace(mut self) -> Self {
+        self.spec.allow_replace = true;
         self
     }
 }
@@ -54,15 +54,15 @@ impl<T: 'static> UpdateField<T> {
 /// The table entries of the `N` fields of `T`.
 ///
 /// Does not compile unless `N` is the number of `T::FIELDS`.
-pub const fn specs<T: UpdateInput, const N: usize>() -> [InputFieldSpec; N] {
+pub const fn field_specs<T: UpdateInput, const N: usize>() -> [InputFieldSpec; N] {
     const { assert!(T::FIELDS.len() == N, "`N` is not the number of `FIELDS`") }
-    let mut specs = [InputFieldSpec::NONE; N];
-    let mut open: &mut [InputFieldSpec] = &mut specs;
+    let mut field_specs = [InputFieldSpec::NONE; N];
+    let mut open: &mut [InputFieldSpec] = &mut field_specs;
     let mut fields = T::FIELDS;
     while let ([spec, more_specs @ ..], [field, more_fields @ ..]) = (open, fields) {
         *spec = field.spec;
         open = more_specs;
         fields = more_fields;
     }
-    specs
+    field_specs
 }

@@ -22,13 +22,13 @@ pub mod rule;
 mod rule_spec;
 
 pub use change::{FieldChange, Update};
-pub use field::{UpdateField, specs};
+pub use field::{UpdateField, field_specs};
 pub use if_match::IfMatch;
 pub use json::merge_json;
-pub use path::Path;
-pub use rule::{ErasedSlot, Slot};
+pub use path::InputPath;
+pub use rule::FieldAccessor;
 
-pub use crate::spec::{ElementSpec, InputFieldSpec, InputSpec, Merge};
+pub use crate::spec::{InputFieldSpec, InputSpec, MapValueSpec, Merge};
 
 use crate::error::OperationError;
 use crate::operation::Call;
@@ -39,7 +39,7 @@ use crate::operation::Call;
 ///
 /// ```
 /// use mcp_aql::update::rule::{Opt, Replace};
-/// use mcp_aql::update::{InputSpec, Slot, Update, UpdateField, UpdateInput, specs};
+/// use mcp_aql::update::{InputSpec, FieldAccessor, Update, UpdateField, UpdateInput, field_specs};
 /// use schemars::JsonSchema;
 /// use serde_json::json;
 ///
@@ -53,18 +53,18 @@ use crate::operation::Call;
 /// impl UpdateInput for Note {
 ///     const FIELDS: &'static [UpdateField<Self>] = &[
 ///         UpdateField::new(
-///             &Slot::<_, String, Replace>::new(|note| &mut note.title),
+///             &FieldAccessor::<_, String, Replace>::new(|note| &mut note.title),
 ///             "title",
 ///             "Short title.",
 ///         ),
 ///         UpdateField::new(
-///             &Slot::<_, Option<String>, Opt<Replace>>::new(|note| &mut note.colour),
+///             &FieldAccessor::<_, Option<String>, Opt<Replace>>::new(|note| &mut note.colour),
 ///             "colour",
 ///             "Colour of the paper.",
 ///         ),
 ///     ];
 ///     const INPUT: InputSpec =
-///         InputSpec::of::<Self>(&specs::<Self, 2>()).identifiers(&["note_id"]);
+///         InputSpec::of::<Self>(&field_specs::<Self, 2>()).identifiers(&["note_id"]);
 /// }
 ///
 /// let mut note = Note {
@@ -89,7 +89,7 @@ pub trait UpdateInput: schemars::JsonSchema + Sized + 'static {
     /// The fields that may change, with their accessors.
     const FIELDS: &'static [UpdateField<Self>];
 
-    /// The table for validation and introspection. Its fields are the [`specs`] of `FIELDS`.
+    /// The table for validation and introspection. Its fields are the [`field_specs`] of `FIELDS`.
     const INPUT: InputSpec;
 }
 

@@ -10,18 +10,18 @@ const MAX_DEPTH: usize = 128;
 
 /// The path of a value inside `input`, which is formatted only when an error prints it.
 #[derive(Debug, Clone, Copy)]
-pub struct Path<'a> {
-    parent: Option<&'a Path<'a>>,
+pub struct InputPath<'a> {
+    parent: Option<&'a InputPath<'a>>,
     name: &'a str,
     depth: usize,
 }
 
-impl Path<'static> {
+impl InputPath<'static> {
     /// The `input` parameter itself.
     pub const ROOT: Self = Self { parent: None, name: "input", depth: 0 };
 }
 
-impl<'a> Path<'a> {
+impl<'a> InputPath<'a> {
     /// The path of a member of this object.
     ///
     /// # Errors
@@ -63,7 +63,7 @@ impl<'a> Path<'a> {
     }
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for InputPath<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(parent) = self.parent {
             // At most `MAX_DEPTH` levels.

@@ -19,7 +19,7 @@ use std::marker::PhantomData;
 
 use serde_json::Value;
 
-use super::Path;
+use super::InputPath;
 use super::erased_patch::ErasedPatch;
 use crate::error::OperationError;
 use crate::spec::{Merge, SchemaFn};
@@ -58,7 +58,7 @@ pub trait Rule<V>: 'static {
     ///
     /// # Errors
     /// If the value is not a valid `V`, or is `null` and the field cannot be removed.
-    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError>;
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<Self::Patch, OperationError>;
 
     /// Merges a change. `value` is the JSON from which it was decoded, to be moved or dropped.
     fn merge(patch: Self::Patch, value: Value, target: &mut V);
@@ -78,51 +78,45 @@ pub trait Create<V>: Rule<V> {
 }
 
 /// The accessor of a field of type `V` in the resource `T`, with its rule.
-pub struct Slot<T, V, R> {
+pub struct FieldAccessor<T, V, R> {
     project: for<'a> fn(&'a mut T) -> &'a mut V,
     rule: PhantomData<fn() -> R>,
 }
 
-impl<T, V, R> Slot<T, V, R> {
+impl<T, V, R> FieldAccessor<T, V, R> {
     /// Creates an accessor from a projection to the field.
     pub const fn new(project: for<'a> fn(&'a mut T) -> &'a mut V) -> Self {
         Self { project, rule: PhantomData }
     }
 }
 
-/// A [`Slot`] with its field type erased. No other type implements it.
-pub trait ErasedSlot<T>: Send + Sync + sealed::Sealed {
+/// A [`FieldAccessor`] with its field type erased.
+pub(super) trait ErasedAccessor<T>: Send + Sync {
     /// Decodes a change of the field.
-    #[doc(hidden)]
     fn decode(
         &self,
         value: &Value,
-        path: &Path<'_>,
+        path: &InputPath<'_>,
     ) -> Result<Box<dyn ErasedPatch<T>>, OperationError>;
 }
 
-struct SlotPatch<T, V, R: Rule<V>> {
+struct FieldPatch<T, V, R: Rule<V>> {
     project: for<'a> fn(&'a mut T) -> &'a mut V,
     patch: R::Patch,
 }
 
-mod sealed {
-    pub trait Sealed {}
-    impl<T, V, R> Sealed for super::Slot<T, V, R> {}
-}
-
-impl<T: 'static, V: 'static, R: Rule<V>> ErasedSlot<T> for Slot<T, V, R> {
+impl<T: 'static, V: 'static, R: Rule<V>> ErasedAccessor<T> for FieldAccessor<T, V, R> {
     fn decode(
         &self,
         value: &Value,
-        path: &Path<'_>,
+        path: &InputPath<'_>,
     ) -> Result<Box<dyn ErasedPatch<T>>, OperationError> {
         let patch = R::decode(value, path)?;
-        Ok(Box::new(SlotPatch::<T, V, R> { project: self.project, patch }))
+        Ok(Box::new(FieldPatch::<T, V, R> { project: self.project, patch }))
     }
 }
 
-impl<T: 'static, V: 'static, R: Rule<V>> ErasedPatch<T> for SlotPatch<T, V, R> {
+impl<T: 'static, V: 'static, R: Rule<V>> ErasedPatch<T> for FieldPatch<T, V, R> {
     fn apply(self: Box<Self>, value: Value, target: &mut T) {
         R::merge(self.patch, value, (self.project)(target));
     }

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::Path;
+use super::InputPath;
 use super::rule::Rule;
-use crate::spec::{ElementSpec, InputFieldSpec, ParameterSpec};
+use crate::spec::{InputFieldSpec, MapValueSpec, ParameterSpec};
 
 impl InputFieldSpec {
     /// A field of type `V` that changes by the rule `R`.
@@ -12,16 +12,16 @@ impl InputFieldSpec {
         let mut parameter = ParameterSpec::optional::<()>(name, description);
         parameter.schema = R::SCHEMA;
         parameter.accepts = accepts::<V, R>;
-        Self { parameter, removable: R::REMOVABLE, merge: R::MERGE, replaced_whole: false }
+        Self { parameter, removable: R::REMOVABLE, merge: R::MERGE, allow_replace: false }
     }
 }
 
 /// Whether the field's type accepts a change.
 fn accepts<V, R: Rule<V>>(change: &Value) -> bool {
-    R::decode(change, &Path::ROOT).is_ok()
+    R::decode(change, &InputPath::ROOT).is_ok()
 }
 
-impl ElementSpec {
+impl MapValueSpec {
     /// Values of type `V` that change by the rule `R`.
     pub const fn of<V, R: Rule<V>>() -> Self {
         Self { schema: R::SCHEMA, merge: R::MERGE }

@@ -54,7 +54,7 @@ const BLOCK_ROWS: usize = 1_024;
 
 /// The result of a query.
 pub(crate) struct Found<R> {
-    /// In the form that [`Plan::answer`](super::Plan::answer) expects.
+    /// In the form that [`Plan::build_page`](super::Plan::build_page) expects.
     pub(crate) rows: Vec<(R, Vec<Scalar>)>,
     pub(crate) total: u64,
     pub(crate) aggregations: Option<super::Aggregations>,
@@ -90,7 +90,7 @@ fn run_by<T: Resource, R: Borrow<T>>(
 ) -> Result<Found<R>, OperationError> {
     let order = Order::of(plan, model);
     let skipped = plan.window.offset();
-    let wanted = if plan.items { plan.fetch_count().saturating_add(skipped) } else { 0 };
+    let wanted = if plan.include_items { plan.fetch_count().saturating_add(skipped) } else { 0 };
     let mut top_rows = TopRows::new(&order, wanted);
     let mut summary = Summary::of(plan, model);
     let mut total = 0_u64;
@@ -128,7 +128,7 @@ fn run_by<T: Resource, R: Borrow<T>>(
             (row, values)
         })
         .collect();
-    Ok(Found { rows, total, aggregations: summary.finish(model.table()) })
+    Ok(Found { rows, total, aggregations: summary.finish(model.schema()) })
 }
 
 #[cfg(test)]

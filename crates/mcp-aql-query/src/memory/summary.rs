@@ -6,7 +6,7 @@ use super::super::aggregate::{Aggregations, MAX_GROUPS, of_no_rows, too_many_gro
 use super::super::columns::Column;
 use super::super::field_info::FieldInfo;
 use super::super::grouping::{Groups, Sum};
-use super::super::model::{Model, Table};
+use super::super::model::{Model, ResourceSchema};
 use super::super::plan::{Aggregate, Function, Plan};
 use super::super::resource::Resource;
 use super::super::value::Scalar;
@@ -79,7 +79,7 @@ impl<'a, T: Resource> Summary<'a, T> {
         Ok(())
     }
 
-    pub(super) fn finish(self, table: &Table) -> Option<Aggregations> {
+    pub(super) fn finish(self, table: &ResourceSchema) -> Option<Aggregations> {
         if self.aggregates.is_empty() {
             return None;
         }

@@ -100,7 +100,7 @@ fn field_of(
         return None;
     };
     let offered = |field: &FieldInfo| wanted(field) && surface.selects(&field.path);
-    let place = surface.table.find(name);
+    let place = surface.table.index_of(name);
     let place = place.filter(|place| surface.table.field(*place).is_some_and(offered));
     if place.is_none() {
         let valid = surface.paths(offered);

@@ -7,7 +7,7 @@ use mcp_aql_core::vocab::json_type;
 
 use super::{QueryFaults, QuerySurface};
 use crate::entry::QueryParams;
-use crate::model::{ShownPath, Table};
+use crate::model::{ResourceSchema, ShownPath};
 
 /// The kind of an operation's result, which determines the default fields (REQ-FLD-06).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +33,7 @@ const STANDARD: [&str; 3] = ["minimal", "standard", "full"];
 const MAX_PATHS: usize = 200;
 
 /// The presets of a resource.
-pub(crate) fn preset_names(table: &Table) -> Vec<&str> {
+pub(crate) fn preset_names(table: &ResourceSchema) -> Vec<&str> {
     let own = table.presets.iter().map(|preset| preset.name);
     STANDARD.into_iter().chain(own.filter(|name| !STANDARD.contains(name))).collect()
 }

@@ -144,7 +144,7 @@ impl FilterParser<'_> {
         value: &Value,
         faults: &mut QueryFaults,
     ) -> Option<Filter> {
-        let found = self.surface.table.find(key).and_then(|place| {
+        let found = self.surface.table.index_of(key).and_then(|place| {
             let field = self.surface.table.field(place)?;
             self.surface.filters(field).then_some((place, field))
         });

@@ -25,7 +25,7 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_core::warning::{Severity, Warning};
 
 use super::entry::QueryParams;
-use super::model::Table;
+use super::model::ResourceSchema;
 use super::options::TextSearch;
 use super::plan::{Aggregate, Plan, Seal, SortBy, SortKey};
 use super::text::TextQuery;
@@ -80,9 +80,9 @@ pub(crate) fn read_plan(
         sort: sort.keys,
         selection: Arc::new(selection.selection),
         aggregate: summary.aggregate,
-        items,
+        include_items: items,
         window: paged.window,
-        count: surface.options.count && items,
+        include_total_count: surface.options.count && items,
         applied: Arc::new(applied),
         seal: Arc::new(seal),
     })
@@ -139,7 +139,7 @@ fn read_text(
         }
         return query;
     }
-    let query = TextQuery::read(text);
+    let query = TextQuery::parse(text);
     match &query {
         None => {
             faults.refuse("query", "has no word to search for", "a word or more");
@@ -157,7 +157,7 @@ fn read_text(
 pub(crate) const MAX_TERMS: usize = 32;
 
 /// The purpose to which cursors are bound: a resource, an order and a search text.
-fn purpose(table: &Table, keys: &[SortKey], text: Option<&TextQuery>) -> String {
+fn purpose(table: &ResourceSchema, keys: &[SortKey], text: Option<&TextQuery>) -> String {
     let mut purpose = table.name.clone();
     for key in keys {
         purpose.push(if key.descending { '-' } else { '+' });

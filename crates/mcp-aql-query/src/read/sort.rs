@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::{QueryFaults, QuerySurface};
 use crate::applied::AppliedKey;
 use crate::entry::QueryParams;
-use crate::model::Table;
+use crate::model::ResourceSchema;
 use crate::plan::{SortBy, SortKey};
 
 /// The name of the score in `sort`, unless a field has this name.
@@ -81,12 +81,12 @@ pub(super) fn read(
     ParsedSort { keys, given: value.is_some() }
 }
 
-fn by_default(table: &Table, by_score: bool) -> Vec<SortKey> {
+fn by_default(table: &ResourceSchema, by_score: bool) -> Vec<SortKey> {
     if by_score {
         return vec![SortKey { by: SortBy::Score, descending: true }];
     }
     let key = |key: &crate::DefaultSort| {
-        let by = SortBy::Field(table.find(key.field)?);
+        let by = SortBy::Field(table.index_of(key.field)?);
         Some(SortKey { by, descending: key.descending })
     };
     table.default_sort.iter().filter_map(key).collect()
@@ -153,7 +153,7 @@ fn key(
 ) -> Option<SortKey> {
     let place = surface
         .table
-        .find(field)
+        .index_of(field)
         .filter(|place| surface.table.field(*place).is_some_and(|field| surface.sorts(field)));
     if place.is_none() {
         if by_score && field == RELEVANCE {
@@ -171,7 +171,7 @@ fn key(
 }
 
 /// The order as the reply reports it, without the identifier that only breaks ties.
-pub(super) fn applied(table: &Table, keys: &[SortKey]) -> Vec<AppliedKey> {
+pub(super) fn applied(table: &ResourceSchema, keys: &[SortKey]) -> Vec<AppliedKey> {
     let reported = if keys.len() > 1 {
         keys.split_last().map_or(keys, |(last, rest)| {
             let settles = matches!(last.by, SortBy::Field(place) if table.id == Some(place));

@@ -4,19 +4,19 @@ use mcp_aql_core::projection::Projection;
 
 use crate::capabilities::Capabilities;
 use crate::field_info::FieldInfo;
-use crate::model::{Members, Table};
+use crate::model::{Members, ResourceSchema};
 use crate::options::{QueryControl, QueryOptions, TextSearch};
 
 /// The query capabilities of a resource in an operation.
 pub(crate) struct QuerySurface<'a> {
-    pub(crate) table: &'a Table,
+    pub(crate) table: &'a ResourceSchema,
     pub(crate) options: &'a QueryOptions,
     capabilities: &'a Capabilities,
 }
 
 impl<'a> QuerySurface<'a> {
     pub(crate) fn new(
-        table: &'a Table,
+        table: &'a ResourceSchema,
         options: &'a QueryOptions,
         capabilities: &'a Capabilities,
     ) -> Self {
@@ -28,7 +28,7 @@ impl<'a> QuerySurface<'a> {
         let name = self.table.name();
         let mut problems = self.table.problems.clone();
         for key in &self.table.default_sort {
-            let field = self.table.find(key.field).and_then(|place| self.table.field(place));
+            let field = self.table.index_of(key.field).and_then(|place| self.table.field(place));
             if field.is_some_and(|field| !field.id && !self.sorts(field)) {
                 problems.push(format!(
                     "resource `{name}`: `default_sort` names `{}`, which cannot be sorted by here: \

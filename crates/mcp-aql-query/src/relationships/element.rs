@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// The source or target of relationships, identified by its kind and name.
 ///
 /// ```
-/// use mcp_aql::query::Element;
+/// use mcp_aql::query::ElementRef;
 ///
-/// let task = Element::new("task", "t-7");
+/// let task = ElementRef::new("task", "t-7");
 /// assert_eq!(task.id(), "task:t-7");
 /// ```
 ///
@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 )]
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "RelationshipElement")]
-pub struct Element {
+pub struct ElementRef {
     /// The kind, such as `task`.
     pub element_type: String,
     /// The name, unique within its kind.
@@ -28,19 +28,19 @@ pub struct Element {
 /// A relationship from `source` to `target`.
 ///
 /// ```
-/// use mcp_aql::query::{Edge, Element};
+/// use mcp_aql::query::{Edge, ElementRef};
 ///
-/// let edge = Edge::new(Element::new("task", "t-7"), "references", Element::new("task", "t-9"));
+/// let edge = Edge::new(ElementRef::new("task", "t-7"), "references", ElementRef::new("task", "t-9"));
 /// assert_eq!(edge.target.element_name, "t-9");
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
     /// The source element.
-    pub source: Element,
+    pub source: ElementRef,
     /// The kind, as declared by the resource.
     pub relationship: String,
     /// The target element.
-    pub target: Element,
+    pub target: ElementRef,
 }
 
 /// The direction in which a relationship is followed.
@@ -59,7 +59,7 @@ pub enum EdgeDirection {
 /// The direction of the relationships that a walk follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Direction {
+pub enum TraversalDirection {
     /// Relationships that end at the element.
     Incoming,
     /// Relationships that start at the element.
@@ -68,7 +68,7 @@ pub enum Direction {
     Both,
 }
 
-impl Element {
+impl ElementRef {
     /// Creates an element.
     pub fn new(element_type: impl Into<String>, element_name: impl Into<String>) -> Self {
         Self { element_type: element_type.into(), element_name: element_name.into() }
@@ -82,12 +82,12 @@ impl Element {
 
 impl Edge {
     /// Creates a relationship.
-    pub fn new(source: Element, relationship: impl Into<String>, target: Element) -> Self {
+    pub fn new(source: ElementRef, relationship: impl Into<String>, target: ElementRef) -> Self {
         Self { source, relationship: relationship.into(), target }
     }
 }
 
-impl Direction {
+impl TraversalDirection {
     /// Every direction, as introspection lists them.
     pub(super) const ALL: [Self; 3] = [Self::Incoming, Self::Outgoing, Self::Both];
 

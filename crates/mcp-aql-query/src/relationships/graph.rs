@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::element::{EdgeDirection, Element};
+use super::element::{EdgeDirection, ElementRef};
 use super::walk::Step;
 use crate::PageInfo;
 
@@ -25,7 +25,7 @@ use crate::PageInfo;
 #[non_exhaustive]
 pub struct RelationshipGraph {
     /// The element where the walk started.
-    pub root: Element,
+    pub root: ElementRef,
     /// The relationships of this page, the nearest first. Two relationships to the same element may
     /// look equal here; `graph.edges` shows both ends.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,7 @@ pub struct RelationshipRecord {
     /// `outgoing`: the relationship leads to `target`. `incoming`: it starts there.
     pub direction: EdgeDirection,
     /// The element at the other end.
-    pub target: Element,
+    pub target: ElementRef,
     /// The distance from the root in steps: 1 for a relationship of the root itself.
     pub depth: usize,
 }
@@ -122,7 +122,7 @@ impl Section {
 impl RelationshipGraph {
     /// Builds the requested sections from the relationships of a page.
     pub(super) fn of(
-        root: Element,
+        root: ElementRef,
         steps: &[Step],
         sections: &[Section],
         page_info: Option<PageInfo>,
@@ -138,7 +138,7 @@ impl RelationshipGraph {
 }
 
 /// The root and the ends of these relationships, without duplicates, in the order of the walk.
-fn nodes(root: &Element, steps: &[Step]) -> Vec<GraphNode> {
+fn nodes(root: &ElementRef, steps: &[Step]) -> Vec<GraphNode> {
     let ends = steps.iter().flat_map(|step| [&step.near, &step.far]);
     let mut known = HashSet::new();
     std::iter::once(root)

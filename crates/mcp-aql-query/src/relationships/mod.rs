@@ -11,7 +11,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use element::{Direction, Edge, EdgeDirection, Element};
+pub use element::{Edge, EdgeDirection, ElementRef, TraversalDirection};
 pub use graph::{GraphEdge, GraphNode, GraphSections, RelationshipGraph, RelationshipRecord};
 pub use query::RelationshipQuery;
 pub use source::{EdgeRequest, RelationshipSource};

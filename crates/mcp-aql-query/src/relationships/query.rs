@@ -12,7 +12,7 @@ use mcp_aql_protocol::ErrorCode;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::element::{Direction, Element};
+use super::element::{ElementRef, TraversalDirection};
 use super::graph::{RelationshipGraph, Section};
 use super::source::RelationshipSource;
 use super::walk::{Step, Walk, WalkLimit};
@@ -31,7 +31,7 @@ use crate::resource::Resource;
 ///
 /// ```
 /// use mcp_aql::prelude::*;
-/// use mcp_aql::query::{Edge, Element};
+/// use mcp_aql::query::{Edge, ElementRef};
 /// # use serde::Serialize;
 /// # use serde_json::json;
 ///
@@ -61,7 +61,7 @@ use crate::resource::Resource;
 /// # fn main() -> mcp_aql::Result<()> {
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
 ///
-/// let book = |title| Element::new("book", title);
+/// let book = |title| ElementRef::new("book", title);
 /// let quotes = vec![Edge::new(book("Ulysses"), "references", book("Odyssey"))];
 /// let adapter = Adapter::builder("shelf").operations(Shelf(quotes)).build()?;
 /// let result = adapter
@@ -76,8 +76,8 @@ use crate::resource::Resource;
 ///
 /// Source: features/relationship-queries (REQ-REL-01 to REQ-REL-07).
 pub struct RelationshipQuery<T> {
-    root: Element,
-    direction: Direction,
+    root: ElementRef,
+    direction: TraversalDirection,
     relationship: Option<String>,
     depth: usize,
     sections: Vec<Section>,
@@ -96,12 +96,12 @@ impl<T> RelationshipQuery<T> {
     const EDGES_PER_NODE: usize = 10;
 
     /// The element where the walk starts.
-    pub fn root(&self) -> &Element {
+    pub fn root(&self) -> &ElementRef {
         &self.root
     }
 
     /// The direction of the relationships that the walk follows.
-    pub fn direction(&self) -> Direction {
+    pub fn direction(&self) -> TraversalDirection {
         self.direction
     }
 
@@ -199,7 +199,7 @@ impl<T: Resource> RelationshipQuery<T> {
 
 impl<T: Resource> QueryArgument for RelationshipQuery<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        let resource = T::model().table();
+        let resource = T::model().schema();
         table::of(&resource.name, resource.relationships, options)
     }
 

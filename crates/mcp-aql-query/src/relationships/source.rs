@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
 
-use super::element::{Edge, EdgeDirection, Element};
+use super::element::{Edge, EdgeDirection, ElementRef};
 
 /// A source of relationships. The walk queries it level by level, so a database answers each level
 /// with a single statement.
@@ -21,7 +21,7 @@ use super::element::{Edge, EdgeDirection, Element};
 ///     type Error = OperationError;
 ///
 ///     async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
-///         let here = |edge: &&Edge| match at.side {
+///         let here = |edge: &&Edge| match at.direction {
 ///             EdgeDirection::Outgoing => at.nodes.contains(&edge.source),
 ///             EdgeDirection::Incoming => at.nodes.contains(&edge.target),
 ///         };
@@ -56,7 +56,10 @@ pub trait RelationshipSource: Sync {
 
     /// Checks that a walk may start at this element. By default every element is valid; return
     /// `NOT_FOUND_RESOURCE` for one that does not exist.
-    fn check_root(&self, root: &Element) -> impl Future<Output = Result<(), Self::Error>> + Send {
+    fn check_root(
+        &self,
+        root: &ElementRef,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send {
         let _ = root;
         std::future::ready(Ok(()))
     }
@@ -67,10 +70,10 @@ pub trait RelationshipSource: Sync {
 #[non_exhaustive]
 pub struct EdgeRequest<'a> {
     /// The elements, sorted and without duplicates: at least one, and at most
-    /// [`BATCH`](Self::BATCH).
-    pub nodes: &'a [Element],
+    /// [`MAX_NODES`](Self::MAX_NODES).
+    pub nodes: &'a [ElementRef],
     /// Outgoing: relationships whose source is one of `nodes`. Incoming: those whose target is.
-    pub side: EdgeDirection,
+    pub direction: EdgeDirection,
     /// The only kind to return.
     pub relationship: Option<&'a str>,
     /// The maximum number of relationships needed.
@@ -80,20 +83,20 @@ pub struct EdgeRequest<'a> {
 impl<'a> EdgeRequest<'a> {
     /// The maximum number of elements per request: a statement with two variables per element stays
     /// within the limits of common databases.
-    pub const BATCH: usize = 1_000;
+    pub const MAX_NODES: usize = 1_000;
 
     pub(super) fn new(
-        nodes: &'a [Element],
-        side: EdgeDirection,
+        nodes: &'a [ElementRef],
+        direction: EdgeDirection,
         relationship: Option<&'a str>,
         limit: usize,
     ) -> Self {
-        Self { nodes, side, relationship, limit }
+        Self { nodes, direction, relationship, limit }
     }
 
     /// Whether this relationship is one of those requested.
     pub fn matches(&self, edge: &Edge) -> bool {
-        let near = match self.side {
+        let near = match self.direction {
             EdgeDirection::Outgoing => &edge.source,
             EdgeDirection::Incoming => &edge.target,
         };
@@ -107,7 +110,7 @@ impl RelationshipSource for [Edge] {
 
     async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
         let mut edges: Vec<&Edge> = self.iter().filter(|edge| at.matches(edge)).collect();
-        match at.side {
+        match at.direction {
             EdgeDirection::Outgoing => edges.sort_unstable(),
             EdgeDirection::Incoming => {
                 edges.sort_unstable_by_key(|edge| (&edge.target, &edge.relationship, &edge.source))
@@ -133,7 +136,7 @@ impl<S: RelationshipSource + Send + ?Sized> RelationshipSource for Arc<S> {
         (**self).edges(at).await
     }
 
-    async fn check_root(&self, root: &Element) -> Result<(), Self::Error> {
+    async fn check_root(&self, root: &ElementRef) -> Result<(), Self::Error> {
         (**self).check_root(root).await
     }
 }
@@ -145,7 +148,7 @@ impl<S: RelationshipSource + ?Sized> RelationshipSource for &S {
         (**self).edges(at).await
     }
 
-    async fn check_root(&self, root: &Element) -> Result<(), Self::Error> {
+    async fn check_root(&self, root: &ElementRef) -> Result<(), Self::Error> {
         (**self).check_root(root).await
     }
 }

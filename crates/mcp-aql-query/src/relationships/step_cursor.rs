@@ -1,6 +1,6 @@
 //! Encodes a step of a walk for a cursor.
 
-use super::element::{EdgeDirection, Element};
+use super::element::{EdgeDirection, ElementRef};
 use super::walk::Step;
 use crate::cursor;
 use crate::value::Scalar;
@@ -30,9 +30,9 @@ pub(super) fn unpack(bytes: &[u8]) -> Option<Step> {
     };
     Some(Step {
         depth: usize::try_from(depth).ok()?,
-        near: Element { element_type: text(near_type)?, element_name: text(near_name)? },
+        near: ElementRef { element_type: text(near_type)?, element_name: text(near_name)? },
         side: if outgoing { EdgeDirection::Outgoing } else { EdgeDirection::Incoming },
         relationship: text(relationship)?,
-        far: Element { element_type: text(far_type)?, element_name: text(far_name)? },
+        far: ElementRef { element_type: text(far_type)?, element_name: text(far_name)? },
     })
 }

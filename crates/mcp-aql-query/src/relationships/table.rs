@@ -6,7 +6,7 @@ use mcp_aql_core::constraint::Bound;
 use mcp_aql_core::shape::{FieldShape, Kind, Members, ObjectShape, Shape};
 use serde_json::{Value, json};
 
-use super::element::Direction;
+use super::element::TraversalDirection;
 use super::graph::Section;
 use crate::entry::{QueryParameter, QueryTable};
 use crate::options::QueryOptions;
@@ -28,7 +28,8 @@ pub(super) fn of(
 ) -> QueryTable {
     let mut capabilities = Members::new();
     capabilities.put("supported", true);
-    capabilities.put("directions", Direction::ALL.map(Direction::as_str).to_vec());
+    capabilities
+        .put("directions", TraversalDirection::ALL.map(TraversalDirection::as_str).to_vec());
     capabilities.put("relationship_types", names(relationships));
     capabilities.put("max_depth", max_depth(options));
     QueryTable {
@@ -60,7 +61,7 @@ fn parameters(relationships: &[RelationshipType], options: &QueryOptions) -> Vec
         required(
             "direction",
             "Follow relationships to this element (`incoming`), from it (`outgoing`), or both.",
-            choice(Direction::ALL.map(Direction::as_str).to_vec()),
+            choice(TraversalDirection::ALL.map(TraversalDirection::as_str).to_vec()),
         ),
         optional("relationship", &kinds(relationships), choice(names(relationships))),
         QueryParameter {
@@ -185,7 +186,7 @@ fn example(resource: &str, relationships: &[RelationshipType], options: &QueryOp
     root.put("element_type", kind.clone());
     root.put("element_name", format!("{kind}-1"));
     params.put("root", root);
-    params.put("direction", Direction::Both.as_str());
+    params.put("direction", TraversalDirection::Both.as_str());
     params.put_some("relationship", relationships.first().map(|each| each.name));
     params.put("depth", max_depth(options).min(2));
     params.put("include", vec![Section::Relationships.as_str(), Section::Nodes.as_str()]);

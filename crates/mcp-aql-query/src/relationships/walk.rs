@@ -4,14 +4,14 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 
-use super::element::{Direction, Edge, EdgeDirection, Element};
+use super::element::{Edge, EdgeDirection, ElementRef, TraversalDirection};
 use super::source::{EdgeRequest, RelationshipSource};
 
 /// The limits and filters of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Walk<'a> {
-    pub(super) root: &'a Element,
-    pub(super) direction: Direction,
+    pub(super) root: &'a ElementRef,
+    pub(super) direction: TraversalDirection,
     pub(super) relationship: Option<&'a str>,
     /// The maximum distance from the root, in steps.
     pub(super) depth: usize,
@@ -31,11 +31,11 @@ pub(super) struct Step {
     /// 1 for a relationship of the root.
     pub(super) depth: usize,
     /// The element at which it was encountered.
-    pub(super) near: Element,
+    pub(super) near: ElementRef,
     pub(super) side: EdgeDirection,
     pub(super) relationship: String,
     /// The element at the other end.
-    pub(super) far: Element,
+    pub(super) far: ElementRef,
 }
 
 /// The limit that ended a walk.
@@ -64,7 +64,7 @@ impl Walk<'_> {
         let mut level = vec![self.root.clone()];
         for depth in 1..=self.depth {
             let mut next = Vec::new();
-            for nodes in level.chunks(EdgeRequest::BATCH) {
+            for nodes in level.chunks(EdgeRequest::MAX_NODES) {
                 let (steps, more) = self.steps(source, nodes, depth, &visited).await?;
                 let mut steps = steps.into_iter();
                 while let Some(step) = steps.next() {
@@ -101,9 +101,9 @@ impl Walk<'_> {
     async fn steps<S: RelationshipSource + ?Sized>(
         &self,
         source: &S,
-        nodes: &[Element],
+        nodes: &[ElementRef],
         depth: usize,
-        visited: &HashMap<Element, usize>,
+        visited: &HashMap<ElementRef, usize>,
     ) -> Result<(Vec<Step>, bool), S::Error> {
         // One more than the limit, to detect further ones. The remaining number would be too low:
         // in both directions a source repeats relationships that were followed from the other end.
@@ -129,8 +129,8 @@ impl Walk<'_> {
 
     /// In both directions every relationship is found at both of its ends. It is followed from the
     /// one that comes first.
-    fn was_met(&self, step: &Step, visited: &HashMap<Element, usize>) -> bool {
-        if self.direction != Direction::Both {
+    fn was_met(&self, step: &Step, visited: &HashMap<ElementRef, usize>) -> bool {
+        if self.direction != TraversalDirection::Both {
             return false;
         }
         if step.near == step.far {
@@ -144,11 +144,11 @@ impl Walk<'_> {
 
     fn too_many_nodes(
         &self,
-        visited: &HashMap<Element, usize>,
+        visited: &HashMap<ElementRef, usize>,
         first: Step,
         rest: impl Iterator<Item = Step>,
     ) -> WalkLimit {
-        let unknown: HashSet<Element> = std::iter::once(first)
+        let unknown: HashSet<ElementRef> = std::iter::once(first)
             .chain(rest)
             .map(|step| step.far)
             .filter(|far| !visited.contains_key(far))
@@ -181,7 +181,7 @@ impl Step {
     }
 
     /// The source and the target of the relationship.
-    pub(super) fn ends(&self) -> (&Element, &Element) {
+    pub(super) fn ends(&self) -> (&ElementRef, &ElementRef) {
         match self.side {
             EdgeDirection::Outgoing => (&self.near, &self.far),
             EdgeDirection::Incoming => (&self.far, &self.near),

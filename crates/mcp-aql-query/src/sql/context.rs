@@ -10,7 +10,7 @@ use super::SqlError;
 use super::dialect::{Dialect, Form, Operand, Storage};
 use crate::capture::widened;
 use crate::field_info::FieldInfo;
-use crate::model::Table;
+use crate::model::ResourceSchema;
 use crate::plan::FieldIndex;
 use crate::value::Scalar;
 
@@ -58,7 +58,7 @@ impl Now {
 
     /// The time as a parameter, to be compared with a column of this storage format.
     /// [`Storage::Text`] is compared without its `Z`: `rtrim(created_at, 'Z')`.
-    pub fn at(&self, storage: Storage) -> Expr {
+    pub fn to_expr(&self, storage: Storage) -> Expr {
         let form = Form::of(crate::ValueKind::Instant, false, storage);
         self.operand(&Scalar::Instant(self.instant), form)
     }
@@ -81,7 +81,7 @@ impl Now {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) mapping: &'a Mapping,
-    pub(super) table: &'static Table,
+    pub(super) table: &'static ResourceSchema,
     pub(super) now: Now,
 }
 

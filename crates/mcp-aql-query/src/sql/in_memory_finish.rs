@@ -67,5 +67,10 @@ fn answer<T: Resource + Serialize + DeserializeOwned>(
     let view = view_of(Arc::clone(&plan.selection));
     let rows = found.rows.into_iter().map(|(row, values)| Ok((shown(&row, &view)?, values)));
     let rows = rows.collect::<Result<Vec<_>, SqlError>>()?;
-    Ok(plan.answer(rows, plan.count.then_some(found.total), found.aggregations, None))
+    Ok(plan.build_page(
+        rows,
+        plan.include_total_count.then_some(found.total),
+        found.aggregations,
+        None,
+    ))
 }

@@ -134,7 +134,7 @@ impl Member {
         projection: &Projection,
         columns: &mut Columns,
     ) -> Result<Option<Self>, SqlError> {
-        let Some(place) = context.table.find(path) else { return Ok(None) };
+        let Some(place) = context.table.index_of(path) else { return Ok(None) };
         if !context.mapping.is_spread(path) {
             let source = context.source(place)?;
             let name = name.to_owned();
@@ -213,12 +213,12 @@ impl Member {
     /// declared optional is a different case, unless its type allows anything.
     fn leaves_out_nothing(&self) -> bool {
         let anything = self.info.kind == ValueKind::Json && !self.info.list;
-        self.info.omitted && (self.info.nullable || anything)
+        self.info.may_be_omitted && (self.info.nullable || anything)
     }
 
     /// Whether an empty list or map omits the member, as [`Vec::is_empty`] does.
     fn leaves_out_empty(&self) -> bool {
-        self.info.omitted && !self.info.nullable
+        self.info.may_be_omitted && !self.info.nullable
     }
 
     fn document(

@@ -59,7 +59,7 @@ impl<T> fmt::Debug for SqlTable<T> {
         formatter
             .debug_struct("SqlTable")
             .field("mapping", &self.mapping)
-            .field("finish_in_memory", &finishes)
+            .field("in_memory_fallback", &finishes)
             .finish()
     }
 }
@@ -142,7 +142,7 @@ impl<T: Resource> SqlTable<T> {
     /// searching and aggregating without SQL loads all rows that the rest of the filter accepts.
     /// Without this option, [`capabilities`](Self::capabilities) excludes these fields.
     #[must_use]
-    pub fn finish_in_memory(mut self) -> Self
+    pub fn in_memory_fallback(mut self) -> Self
     where
         T: Serialize + DeserializeOwned,
     {
@@ -184,24 +184,24 @@ impl<T: Resource> SqlTable<T> {
     }
 
     fn find_problems(&self) -> Vec<String> {
-        let table = T::model().table();
+        let table = T::model().schema();
         let mapping = &self.mapping;
         let mut problems = Vec::new();
         let paths = [&mapping.columns, &mapping.folded].into_iter().flat_map(HashMap::keys);
         let paths = paths.chain(mapping.storage.keys()).chain(mapping.expressions.keys());
         for path in paths {
-            if table.find(path).is_none() {
+            if table.index_of(path).is_none() {
                 problems.push(format!("`{}` has no field `{path}`", table.name()));
             }
         }
         for path in mapping.folded.keys() {
             let searched = |place| table.field(place).is_some_and(|field| field.search);
-            if table.find(path).is_some_and(|place| !searched(place)) {
+            if table.index_of(path).is_some_and(|place| !searched(place)) {
                 problems.push(format!("`{path}` has a search column and is not marked `search`"));
             }
         }
         for (path, storage) in &mapping.storage {
-            let kind = table.find(path).and_then(|place| table.field(place)).map(|it| it.kind);
+            let kind = table.index_of(path).and_then(|place| table.field(place)).map(|it| it.kind);
             let fits = match (kind, storage) {
                 (None, _) => true,
                 (Some(ValueKind::Date | ValueKind::Instant), Storage::Native) => {
@@ -276,7 +276,7 @@ impl<T: Resource> SqlTable<T> {
         let dialect = self.mapping.dialect;
         Context {
             mapping: &self.mapping,
-            table: T::model().table(),
+            table: T::model().schema(),
             now: Now { dialect, instant: now },
         }
     }
@@ -336,7 +336,7 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
     ) -> Result<Page<SqlRecord<T>>, E> {
         let mut steps = self.steps()?;
         while let Some(statement) = steps.next_statement() {
-            steps.take(execute(&statement)?)?;
+            steps.push_rows(execute(&statement)?)?;
         }
         Ok(steps.finish()?)
     }
@@ -359,7 +359,7 @@ impl<'a, T: Resource> SqlQuery<'a, T> {
             let mut steps = steps?;
             while let Some(statement) = steps.next_statement() {
                 let rows = execute(statement).await?;
-                steps.take(rows)?;
+                steps.push_rows(rows)?;
             }
             Ok(steps.finish()?)
         }

@@ -86,10 +86,10 @@ impl Statements {
             select.exprs(listed(columns));
             planner.add(Purpose::Rows, select, None)?;
         } else {
-            if plan.items {
+            if plan.include_items {
                 planner.add_page(columns, score)?;
             }
-            if plan.items && plan.count {
+            if plan.include_items && plan.include_total_count {
                 let mut select = Query::select();
                 select.expr(Func::count(Expr::cust("*")));
                 planner.add(Purpose::Count, select, None)?;

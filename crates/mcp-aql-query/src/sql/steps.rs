@@ -32,7 +32,7 @@ use crate::value::Scalar;
 /// ) -> Result<Page<SqlRecord<T>>, SqlError> {
 ///     while let Some(statement) = steps.next_statement() {
 ///         let rows = execute(&statement);
-///         steps.take(rows)?;
+///         steps.push_rows(rows)?;
 ///     }
 ///     steps.finish()
 /// }
@@ -96,7 +96,7 @@ impl<'a, T: Resource> Steps<'a, T> {
     /// # Errors
     /// If the values do not have the types of the table's description, or there are too many
     /// groups.
-    pub fn take(&mut self, rows: Vec<Vec<SqlValue>>) -> Result<(), SqlError> {
+    pub fn push_rows(&mut self, rows: Vec<Vec<SqlValue>>) -> Result<(), SqlError> {
         match self.current.take() {
             Some(Purpose::Rows) => rows.into_iter().try_for_each(|row| self.take_row(row)),
             Some(Purpose::Count) => {
@@ -155,7 +155,7 @@ impl<'a, T: Resource> Steps<'a, T> {
         if let (WorkSplit::Rows, Some(finish)) = (self.statements.work, self.finish) {
             return (finish.answer)(self.plan, self.whole);
         }
-        let table = T::model().table();
+        let table = T::model().schema();
         let mut aggregations = Aggregations::default();
         for (number, aggregate) in self.plan.aggregate.iter().enumerate() {
             let place = self.groups.iter().position(|(known, _)| *known == number);
@@ -163,6 +163,6 @@ impl<'a, T: Resource> Steps<'a, T> {
             aggregations.add(aggregate, groups, table);
         }
         let aggregations = (!self.plan.aggregate.is_empty()).then_some(aggregations);
-        Ok(self.plan.answer(self.rows, self.total, aggregations, None))
+        Ok(self.plan.build_page(self.rows, self.total, aggregations, None))
     }
 }

@@ -49,7 +49,7 @@ impl Action {
 
     /// Sets the operation of the adapter that the words name, and its danger level.
     #[must_use]
-    pub fn of_operation(mut self, name: impl Into<String>, level: DangerLevel) -> Self {
+    pub fn with_operation(mut self, name: impl Into<String>, level: DangerLevel) -> Self {
         self.operation = Some((name.into(), level));
         self
     }

@@ -30,7 +30,8 @@ pub(super) struct AgentState {
 /// The status of an agent's execution (REQ-LIF-01).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum ExecutionStatus {
+#[schemars(rename = "ExecutionStatus")]
+pub enum AgentExecutionStatus {
     /// A person must approve the start.
     Pending,
     /// The agent is running.
@@ -43,7 +44,7 @@ pub enum ExecutionStatus {
     Cancelled,
 }
 
-impl ExecutionStatus {
+impl AgentExecutionStatus {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => "pending",
@@ -63,7 +64,7 @@ impl ExecutionStatus {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Execution {
     pub(super) id: String,
-    pub(super) status: ExecutionStatus,
+    pub(super) status: AgentExecutionStatus,
     /// The session that started it. Only this session may report steps.
     pub(super) session: Option<String>,
     /// The process that holds the session.
@@ -184,7 +185,7 @@ impl AgentState {
     /// Returns whether a start can no longer be approved.
     pub(super) fn start_expired(&self, now: DateTime<Utc>) -> bool {
         self.live().is_some_and(|execution| {
-            execution.status == ExecutionStatus::Pending
+            execution.status == AgentExecutionStatus::Pending
                 && !execution.ask.as_ref().is_some_and(|ask| ask.is_open(now))
         })
     }

@@ -1,6 +1,6 @@
 //! The answers of people, by code or through the operator, and their effect on an agent.
 
-use super::agent_state::{AgentState, ExecutionStatus, Grant, PersonRequest};
+use super::agent_state::{AgentExecutionStatus, AgentState, Grant, PersonRequest};
 use super::code::same;
 use super::directive::{AgentNotification, NotificationType};
 use super::evaluator::Stage;
@@ -118,7 +118,12 @@ impl AgentState {
         effects.note(Event::new("REQUEST_DENIED", "denied").challenge(id).by(by));
         match kind {
             RequestKind::Start => {
-                self.end(ExecutionStatus::Cancelled, "A person has denied the start", env, effects);
+                self.end(
+                    AgentExecutionStatus::Cancelled,
+                    "A person has denied the start",
+                    env,
+                    effects,
+                );
             }
             RequestKind::Step | RequestKind::Verify => {
                 if let Some(pause) = &mut self.pause {
@@ -202,7 +207,7 @@ impl AgentState {
         let (event, message) = match ask.kind {
             RequestKind::Start => {
                 if let Some(execution) = self.live_mut() {
-                    execution.status = ExecutionStatus::Running;
+                    execution.status = AgentExecutionStatus::Running;
                     execution.started_at = Some(env.now);
                     execution.ask = None;
                 }

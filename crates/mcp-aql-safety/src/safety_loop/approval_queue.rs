@@ -7,7 +7,7 @@ use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::store::Record;
 
-use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
+use super::agent_state::{AgentExecutionStatus, AgentState, Execution, PersonRequest};
 use super::approvals::APPROVALS;
 use super::core::{PAGE_SIZE, SafetyCore};
 use super::records::{AGENTS, Target, read};
@@ -59,7 +59,7 @@ impl ApprovalQueue {
         }
         // Pending executions are listed after running ones.
         states.sort_by_key(|state| {
-            let runs = |status| status == ExecutionStatus::Running;
+            let runs = |status| status == AgentExecutionStatus::Running;
             state.block.is_none() && !state.live().is_some_and(|live| runs(live.status))
         });
         // One more than the limit, to detect that there are more.

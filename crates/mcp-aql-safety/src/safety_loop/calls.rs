@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::attempts::account_of;
-use super::replies::{AgentExecution, StepCount, StepReply, Verified};
+use super::replies::{AgentExecution, StepCount, StepReply, VerificationReply};
 
 use mcp_aql_core::clock;
 use mcp_aql_core::error::OperationError;
@@ -13,7 +13,7 @@ use mcp_aql_core::sync::lock;
 use serde_json::{Map, Value};
 
 use super::action::{Action, normalize};
-use super::agent_state::{AgentState, ExecutionStatus};
+use super::agent_state::{AgentExecutionStatus, AgentState};
 use super::code;
 use super::core::SafetyCore;
 use super::directive::StepOutcome;
@@ -119,7 +119,7 @@ impl SafetyCore {
             .await?;
         let (mut autonomy, execution, waits) =
             done.map_err(|refusal| self.rejection_in_session(session, refusal, agent))?;
-        if !autonomy.go_on && waits && !self.can_ask() {
+        if !autonomy.may_continue && waits && !self.can_ask() {
             autonomy.mark_not_asked();
         }
         if autonomy.stopped == Some(true) {
@@ -132,7 +132,7 @@ impl SafetyCore {
             hint = shortened(&reported.hint),
             description = reported.description.as_deref().map(shortened),
             findings = reported.findings.as_deref().map(shortened),
-            go_on = autonomy.go_on,
+            may_continue = autonomy.may_continue,
             "step reported"
         );
         Ok(StepReply {
@@ -148,7 +148,7 @@ impl SafetyCore {
         session: Option<&Session>,
         agent: &str,
         id: Option<&str>,
-        (status, reason): (ExecutionStatus, &str),
+        (status, reason): (AgentExecutionStatus, &str),
     ) -> Result<AgentExecution, OperationError> {
         validate_agent_name(agent)?;
         self.reject_if_session_blocked(session, agent).await?;
@@ -171,7 +171,7 @@ impl SafetyCore {
         &self,
         session: Option<&Session>,
         code: &str,
-    ) -> Result<Verified, OperationError> {
+    ) -> Result<VerificationReply, OperationError> {
         let accounts = self.confirming_accounts(session).await?;
         let failed = |outcome| Event::new("CONFIRMATION_FAILED", outcome);
         self.count_attempt(session, &accounts, (failed("refused"), "confirm_operation")).await?;
@@ -199,7 +199,7 @@ impl SafetyCore {
                 self.uncount_attempt(&accounts).await?;
                 let next = "The agent may begin, report the paused action again with \
                             record_execution_step, or make the refused call again";
-                Ok(Verified { confirmed: true, next: next.to_owned() })
+                Ok(VerificationReply { confirmed: true, next: next.to_owned() })
             }
             Err(refusal) => {
                 let mut event = failed("failed");
@@ -221,7 +221,7 @@ impl SafetyCore {
         session: Option<&Session>,
         id: &str,
         code: &str,
-    ) -> Result<Verified, OperationError> {
+    ) -> Result<VerificationReply, OperationError> {
         let accounts = [account_of(session)];
         let failed = |outcome| Event::new("CHALLENGE_FAILED", outcome).challenge(&shortened(id));
         self.count_attempt(session, &accounts, (failed("refused"), "verify_challenge")).await?;
@@ -245,7 +245,7 @@ impl SafetyCore {
                 self.uncount_attempt(&accounts).await?;
                 let next = "The agent may go on: report its next action with record_execution_step. If \
                             its execution has ended, call execute_agent first";
-                Ok(Verified { confirmed: true, next: next.to_owned() })
+                Ok(VerificationReply { confirmed: true, next: next.to_owned() })
             }
             Err(Rejection::Invalid) => Err(rejection::not_verified()),
             Err(refusal) => Err(self.rejection(refusal, "")),
@@ -260,16 +260,16 @@ impl SafetyCore {
             .ok_or_else(|| OperationError::internal("an agent without an execution"))?;
         let request_id = execution.ask.as_ref().map(|ask| ask.id.clone());
         let next = match execution.status {
-            ExecutionStatus::Pending if !self.can_ask() => Some(
+            AgentExecutionStatus::Pending if !self.can_ask() => Some(
                 "Take no action. A person must approve the start, but no channel of this adapter reaches a \
                  person at the moment. Inform the user",
             ),
-            ExecutionStatus::Pending => Some(
+            AgentExecutionStatus::Pending => Some(
                 "Take no action yet. A person must approve the start: ask for the code of this \
                  request and call confirm_operation with it as confirmation_token; or, once a person \
                  has approved it elsewhere, continue with record_execution_step",
             ),
-            ExecutionStatus::Running => Some(
+            AgentExecutionStatus::Running => Some(
                 "Report each action with record_execution_step before you take it, and take it only \
                  if the reply's data.autonomy.continue is true",
             ),

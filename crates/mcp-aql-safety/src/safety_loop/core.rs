@@ -115,7 +115,7 @@ impl SafetyCore {
             })
             .max_by_key(|(_, level)| **level);
         match named {
-            Some((name, level)) => action.clone().of_operation(name.as_str(), *level),
+            Some((name, level)) => action.clone().with_operation(name.as_str(), *level),
             None => action,
         }
     }

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub struct AutonomyDirective {
     /// Whether the reported action may be taken.
     #[serde(rename = "continue")]
-    pub go_on: bool,
+    pub may_continue: bool,
     /// The reasons for the decision.
     pub factors: Vec<String>,
     /// True if the agent is blocked and must stop all actions.
@@ -39,7 +39,7 @@ impl AutonomyDirective {
     /// Allows the action.
     pub(super) fn proceed(factors: Vec<String>) -> Self {
         Self {
-            go_on: true,
+            may_continue: true,
             factors,
             stopped: None,
             reason: None,
@@ -51,7 +51,7 @@ impl AutonomyDirective {
 
     /// Pauses the agent until a person decides.
     pub(super) fn pause(reason: impl Into<String>, factors: Vec<String>) -> Self {
-        Self { go_on: false, reason: Some(reason.into()), ..Self::proceed(factors) }
+        Self { may_continue: false, reason: Some(reason.into()), ..Self::proceed(factors) }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Evaluates reported steps, and applies the result to the agent.
 
 use super::action::Action;
-use super::agent_state::{AgentState, Block, Execution, ExecutionStatus, Pause};
+use super::agent_state::{AgentExecutionStatus, AgentState, Block, Execution, Pause};
 use super::directive::{
     AgentNotification, AutonomyDirective, LoopMode, NotificationMetadata, NotificationType,
     StepOutcome,
@@ -52,7 +52,7 @@ impl AgentState {
         }
         let execution = self.own(step.session, env)?;
         let status = execution.status;
-        if status == ExecutionStatus::Running {
+        if status == AgentExecutionStatus::Running {
             execution.steps += 1;
             execution.last_action = Some(shortened(step.hint));
         }
@@ -65,7 +65,7 @@ impl AgentState {
                 AutonomyDirective::proceed(vec![factor])
             }
             LoopMode::Monitoring => self.advise(step, env),
-            LoopMode::Enforcing if status == ExecutionStatus::Pending => {
+            LoopMode::Enforcing if status == AgentExecutionStatus::Pending => {
                 self.directive_before_start()
             }
             LoopMode::Enforcing => {
@@ -83,7 +83,7 @@ impl AgentState {
             directive.notifications.extend(env.blocks.iter().cloned());
         }
         if env.mode != LoopMode::Disabled {
-            let outcome = match (directive.go_on, directive.stopped) {
+            let outcome = match (directive.may_continue, directive.stopped) {
                 (true, _) => "allowed",
                 (false, None) => "paused",
                 (false, Some(_)) => "denied",

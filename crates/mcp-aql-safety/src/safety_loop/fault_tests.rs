@@ -13,13 +13,13 @@ use mcp_aql_core::router::Endpoint;
 use mcp_aql_core::session::Session;
 use mcp_aql_core::store::hooked::{Access, Hook, Hooked};
 use mcp_aql_core::store::{Change, Expected, Store, StoreError};
-use mcp_aql_core::table::{Method, OperationSpec, ParameterSpec};
+use mcp_aql_core::table::{OperationEntry, OperationSpec, ParameterSpec};
 use mcp_aql_core::transport::Reply;
 use mcp_aql_core::{Adapter, AdapterBuilder, ErrorCode, Operations, Policy, SemanticCategory};
 use serde_json::{Map, Value, json};
 
 use super::SafetyLoop;
-use super::agent_state::ExecutionStatus;
+use super::agent_state::AgentExecutionStatus;
 use super::calls::StepReport;
 use super::core::SafetyCore;
 use crate::ByOperator as _;
@@ -66,8 +66,8 @@ impl Failing {
 struct Garden;
 
 impl Operations for Garden {
-    const OPERATIONS: &'static [Method<Self>] =
-        &[Method::new(
+    const OPERATIONS: &'static [OperationEntry<Self>] =
+        &[OperationEntry::new(
             OperationSpec::new("water_bed", SemanticCategory::Execute, "Water a bed.").parameters(
                 const {
                     &[ParameterEntry::One(ParameterSpec::optional::<bool>(
@@ -174,7 +174,7 @@ async fn what_a_session_had_ends_also_when_the_store_fails_meanwhile() {
     store.hook.fail(false);
     tokio::time::sleep(Duration::from_secs(5)).await;
     let state = core(&adapter).state("Ada").await.unwrap().unwrap();
-    assert_eq!(state.execution.unwrap().status, ExecutionStatus::Cancelled);
+    assert_eq!(state.execution.unwrap().status, AgentExecutionStatus::Cancelled);
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn what_a_process_left_behind_is_settled_though_the_store_fails_at_first()
     store.hook.fail(false);
     core(&next).store().await.unwrap();
     let state = core(&next).state("Ada").await.unwrap().unwrap();
-    assert_eq!(state.execution.unwrap().status, ExecutionStatus::Cancelled);
+    assert_eq!(state.execution.unwrap().status, AgentExecutionStatus::Cancelled);
 }
 
 #[tokio::test]
@@ -286,5 +286,5 @@ async fn people_are_asked_and_answer_though_the_store_fails_behind_it() {
         findings: None,
     };
     let step = core.step(Some(&session), &step).await.unwrap();
-    assert!(step.autonomy.go_on, "{step:?}");
+    assert!(step.autonomy.may_continue, "{step:?}");
 }

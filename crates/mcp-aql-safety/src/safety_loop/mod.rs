@@ -53,7 +53,7 @@ mod with_safety_loop;
 
 pub use action::Action;
 pub(crate) use agent_block_gate::AgentBlockGate;
-pub use agent_state::ExecutionStatus;
+pub use agent_state::AgentExecutionStatus;
 pub(crate) use approval_queue::ApprovalQueue;
 pub use approval_status::ApprovalStatus;
 pub(crate) use config_table::LoopTable;
@@ -64,7 +64,7 @@ pub use directive::{
 };
 pub(crate) use operations::operations;
 pub(crate) use recent_audit::RecentAudit;
-pub use replies::{AgentExecution, StepCount, StepReply, Verified};
+pub use replies::{AgentExecution, StepCount, StepReply, VerificationReply};
 pub use risk::{DefaultScorer, Risk, RiskScorer};
 pub(crate) use settings::AgentPolicies;
 pub use settings::{AgentSettings, SafetyLoop};

@@ -13,11 +13,11 @@ use mcp_aql_core::spec::{ParameterSpec, ReturnsSpec};
 use mcp_aql_protocol::SemanticCategory;
 use serde_json::{Map, Value};
 
-use super::agent_state::ExecutionStatus;
+use super::agent_state::AgentExecutionStatus;
 use super::calls::StepReport;
 use super::core::SafetyCore;
 use super::directive::StepOutcome;
-use super::replies::{AgentExecution, StepReply, Verified};
+use super::replies::{AgentExecution, StepReply, VerificationReply};
 use super::settings::SafetyLoop;
 
 const SHORT: &[Constraint] = &[Constraint::MinLength(1), Constraint::MaxLength(200)];
@@ -148,7 +148,7 @@ const CONFIRM_OPERATION: OperationSpec = OperationSpec::new(
     description: "",
     params: r#"{"confirmation_token":"the code that the person was shown"}"#,
 }])
-.returns(ReturnsSpec::of::<Verified, Plain>())
+.returns(ReturnsSpec::of::<VerificationReply, Plain>())
 .data_key(DataKey::Bare);
 
 const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
@@ -170,7 +170,7 @@ const VERIFY_CHALLENGE: OperationSpec = OperationSpec::new(
     ),
 ])
 .examples(&[ExampleSpec { description: "", params: r#"{"challenge_id":"7c9e6679-7425-40de-944b-e07fc1f90ae7","code":"the code that the person was shown"}"# }])
-.returns(ReturnsSpec::of::<Verified, Plain>())
+.returns(ReturnsSpec::of::<VerificationReply, Plain>())
 .data_key(DataKey::Bare);
 
 /// Returns the reserved operations.
@@ -229,8 +229,8 @@ impl Run for ReservedOperation {
             match self.which {
                 Reserved::Start => self.start(call).await,
                 Reserved::Step => self.step(call).await,
-                Reserved::Complete => self.finish(call, ExecutionStatus::Completed).await,
-                Reserved::Abort => self.finish(call, ExecutionStatus::Cancelled).await,
+                Reserved::Complete => self.finish(call, AgentExecutionStatus::Completed).await,
+                Reserved::Abort => self.finish(call, AgentExecutionStatus::Cancelled).await,
                 Reserved::Confirm => self.confirm(call).await,
                 Reserved::Verify => self.verify(call).await,
             }
@@ -260,7 +260,7 @@ impl ReservedOperation {
         call.reply(reply)
     }
 
-    async fn finish(&self, mut call: Call, status: ExecutionStatus) -> Outcome {
+    async fn finish(&self, mut call: Call, status: AgentExecutionStatus) -> Outcome {
         let agent: String = call.param()?;
         let id: Option<String> = call.optional()?;
         let reason: Option<String> = call.optional()?;

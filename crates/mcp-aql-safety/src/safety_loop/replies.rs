@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::agent_state::ExecutionStatus;
+use super::agent_state::AgentExecutionStatus;
 use super::directive::AutonomyDirective;
 
 /// An agent's execution.
@@ -13,7 +13,7 @@ pub struct AgentExecution {
     /// The execution's id.
     pub execution_id: String,
     /// The status of the execution.
-    pub status: ExecutionStatus,
+    pub status: AgentExecutionStatus,
     /// The agent's name.
     pub element_name: String,
     /// The safety loop's mode: enforcing, monitoring, logging or disabled.
@@ -49,7 +49,7 @@ pub struct StepReply {
     /// The execution's id.
     pub execution_id: String,
     /// The status of the execution.
-    pub status: ExecutionStatus,
+    pub status: AgentExecutionStatus,
     /// The number of reported steps.
     pub progress: StepCount,
     /// Whether the agent may continue. This decision is authoritative.
@@ -58,8 +58,9 @@ pub struct StepReply {
 
 /// The effect of a code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(rename = "Verified")]
 #[non_exhaustive]
-pub struct Verified {
+pub struct VerificationReply {
     /// Whether the code was accepted. A wrong code results in an error.
     pub confirmed: bool,
     /// Instructions for the agent.

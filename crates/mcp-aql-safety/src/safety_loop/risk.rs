@@ -324,11 +324,11 @@ mod tests {
             let score = Risk::baseline(level);
             assert!((least..=most).contains(&score), "{level}: {score}");
         }
-        let action =
-            Action::new("calling archive_bed").of_operation("archive_bed", DangerLevel::Dangerous);
+        let action = Action::new("calling archive_bed")
+            .with_operation("archive_bed", DangerLevel::Dangerous);
         assert_eq!(DefaultScorer.score(&action).score, 75);
         // A declared level takes precedence over the name.
-        let action = Action::new("wipe_glasses").of_operation("wipe_glasses", DangerLevel::Safe);
+        let action = Action::new("wipe_glasses").with_operation("wipe_glasses", DangerLevel::Safe);
         assert!(
             DefaultScorer.score(&action).factors.contains(&"'wipe_glasses' is safe".to_owned())
         );

@@ -3,7 +3,7 @@
 
 use super::transition::{Effects, Env, Event, Rejection, Start};
 
-use super::agent_state::{AgentState, Execution, ExecutionStatus, PersonRequest};
+use super::agent_state::{AgentExecutionStatus, AgentState, Execution, PersonRequest};
 use super::directive::LoopMode;
 use super::presence::LEASE_SECONDS;
 use super::retry_lockout;
@@ -77,14 +77,19 @@ impl AgentState {
         if elsewhere && !env.owner_lives {
             // A pending execution cannot fail (REQ-LIF-02).
             let status = match self.live().map(|execution| execution.status) {
-                Some(ExecutionStatus::Pending) => ExecutionStatus::Cancelled,
-                _ => ExecutionStatus::Failed,
+                Some(AgentExecutionStatus::Pending) => AgentExecutionStatus::Cancelled,
+                _ => AgentExecutionStatus::Failed,
             };
             self.end(status, "The adapter was restarted", env, effects);
             self.drop_pause(effects);
         }
         if self.start_expired(now) {
-            self.end(ExecutionStatus::Cancelled, "No person has approved the start", env, effects);
+            self.end(
+                AgentExecutionStatus::Cancelled,
+                "No person has approved the start",
+                env,
+                effects,
+            );
         }
     }
 
@@ -100,7 +105,7 @@ impl AgentState {
     /// Ends the execution. A block and an open challenge remain.
     pub(super) fn end(
         &mut self,
-        status: ExecutionStatus,
+        status: AgentExecutionStatus,
         reason: &str,
         env: &Env<'_>,
         effects: &mut Effects,
@@ -199,7 +204,7 @@ impl AgentState {
             match live.status {
                 // The approval is already requested or granted.
                 _ if live.parameters == start.parameters => return Ok(()),
-                ExecutionStatus::Running => return Err(Rejection::Busy),
+                AgentExecutionStatus::Running => return Err(Rejection::Busy),
                 _ => {}
             }
         }
@@ -210,25 +215,9 @@ impl AgentState {
             return Err(Rejection::TooMany(60));
         }
         // A new start replaces one that is not approved.
-        self.end(ExecutionStatus::Cancelled, "Replaced", env, effects);
+        self.end(AgentExecutionStatus::Cancelled, "Replaced", env, effects);
         self.grant = None;
-        let last = self.execution.replace(Execution {
-            id: start.execution_id.to_owned(),
-            status: if runs { ExecutionStatus::Running } else { ExecutionStatus::Pending },
-            session: start.session.map(str::to_owned),
-            owner: env.me.to_owned(),
-            made_at: env.now,
-            started_at: runs.then_some(env.now),
-            finished_at: None,
-            parameters: start.parameters.to_owned(),
-            steps: 0,
-            alone: 0,
-            recent: Vec::new(),
-            last_action: None,
-            directive: None,
-            reason: None,
-            ask: None,
-        });
+        let last = self.execution.replace(new_execution(start, runs, env));
         let outcome = if runs { "allowed" } else { "pending" };
         effects.note(Event::new("EXECUTION_STARTED", outcome));
         if runs {
@@ -278,7 +267,7 @@ impl AgentState {
         &mut self,
         session: Option<&str>,
         id: Option<&str>,
-        (status, reason): (ExecutionStatus, &str),
+        (status, reason): (AgentExecutionStatus, &str),
         env: &Env<'_>,
         effects: &mut Effects,
     ) -> Result<(), Rejection> {
@@ -288,7 +277,9 @@ impl AgentState {
         if id.is_some_and(|id| id != execution.id) {
             return Err(Rejection::NotExecuting);
         }
-        if execution.status == ExecutionStatus::Pending && status == ExecutionStatus::Completed {
+        if execution.status == AgentExecutionStatus::Pending
+            && status == AgentExecutionStatus::Completed
+        {
             return Err(Rejection::Pending);
         }
         self.end(status, reason, env, effects);
@@ -299,8 +290,33 @@ impl AgentState {
     pub(super) fn session_ended(&mut self, session: &str, env: &Env<'_>, effects: &mut Effects) {
         self.settle(env, effects);
         if self.live().is_some_and(|execution| execution.session.as_deref() == Some(session)) {
-            self.end(ExecutionStatus::Cancelled, "The session ended", env, effects);
+            self.end(AgentExecutionStatus::Cancelled, "The session ended", env, effects);
         }
+    }
+}
+
+/// The record of an execution that starts now. It is pending unless it runs at once.
+fn new_execution(start: &Start<'_>, runs: bool, env: &Env<'_>) -> Execution {
+    let status = match runs {
+        true => AgentExecutionStatus::Running,
+        false => AgentExecutionStatus::Pending,
+    };
+    Execution {
+        id: start.execution_id.to_owned(),
+        status,
+        session: start.session.map(str::to_owned),
+        owner: env.me.to_owned(),
+        made_at: env.now,
+        started_at: runs.then_some(env.now),
+        finished_at: None,
+        parameters: start.parameters.to_owned(),
+        steps: 0,
+        alone: 0,
+        recent: Vec::new(),
+        last_action: None,
+        directive: None,
+        reason: None,
+        ask: None,
     }
 }
 

@@ -18,7 +18,7 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use super::agent_state::ExecutionStatus;
+use super::agent_state::AgentExecutionStatus;
 use super::approval_queue::ApprovalQueue;
 use super::approvals::MAX_WAITING_CALLS;
 use super::calls::StepReport;
@@ -236,7 +236,7 @@ struct Model {
     burned: BTreeSet<String>,
     /// The blocks that an agent must be notified of with each step.
     told: HashMap<usize, BTreeSet<usize>>,
-    seen: HashMap<usize, (String, ExecutionStatus)>,
+    seen: HashMap<usize, (String, AgentExecutionStatus)>,
     /// Whether the clock was set back, so that expiry times are uncertain by seconds.
     went_back: bool,
     counts: Counts,
@@ -256,8 +256,8 @@ impl Model {
     }
 
     /// The status of every execution changes only as the protocol allows (REQ-LIF-02, REQ-LIF-03).
-    fn observe(&mut self, agent: usize, id: &str, status: ExecutionStatus) {
-        use ExecutionStatus::{Cancelled, Completed, Failed, Pending, Running};
+    fn observe(&mut self, agent: usize, id: &str, status: AgentExecutionStatus) {
+        use AgentExecutionStatus::{Cancelled, Completed, Failed, Pending, Running};
         if let Some((known, before)) = self.seen.get(&agent) {
             let allowed = match (before, status) {
                 // The request was not answered, and the next start has cancelled it.
@@ -306,7 +306,11 @@ async fn happen(rig: &mut Rig, model: &mut Model, event: &Happens) {
         }
         Happens::Step(agent, hint, failed) => step(rig, model, agent, HINTS[hint], failed).await,
         Happens::Finish(agent, done) => {
-            let status = if done { ExecutionStatus::Completed } else { ExecutionStatus::Cancelled };
+            let status = if done {
+                AgentExecutionStatus::Completed
+            } else {
+                AgentExecutionStatus::Cancelled
+            };
             let session = rig.session(agent);
             let ended =
                 rig.process.core.finish(Some(session), AGENTS[agent], None, (status, "so")).await;
@@ -433,8 +437,8 @@ async fn step(rig: &Rig, model: &mut Model, agent: usize, hint: &str, failed: bo
     model.counts.steps += 1;
     model.counts.notifications += directive.notifications.len();
     model.counts.stops += usize::from(directive.stopped == Some(true));
-    if directive.go_on {
-        assert_eq!(reply.status, ExecutionStatus::Running);
+    if directive.may_continue {
+        assert_eq!(reply.status, AgentExecutionStatus::Running);
         let until = model.paused.get(&agent);
         let over = |until: &Option<DateTime<Utc>>| {
             until.is_some_and(|until| model.went_back || rig.now() >= until)
@@ -465,7 +469,7 @@ async fn step(rig: &Rig, model: &mut Model, agent: usize, hint: &str, failed: bo
                 model.told.entry(other).or_default().insert(agent);
             }
         }
-    } else if !directive.go_on && reply.status == ExecutionStatus::Running {
+    } else if !directive.may_continue && reply.status == AgentExecutionStatus::Running {
         // The pause has the request that was made, or was just renewed.
         let state = rig.process.core.state(AGENTS[agent]).await.unwrap().unwrap();
         let pause = state.pause.expect("what does not go on is paused");
@@ -575,7 +579,7 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
             let session = Session::new();
             let agent = format!("!{number:04}");
             core.start(Some(&session), &agent, None).await.unwrap();
-            let given_up = (ExecutionStatus::Cancelled, "so");
+            let given_up = (AgentExecutionStatus::Cancelled, "so");
             core.finish(Some(&session), &agent, None, given_up).await.unwrap();
             let params_hash = format!("{number}");
             core.request_approval(ApprovalRequest {
@@ -611,7 +615,7 @@ fn nobody_hides_a_request_or_a_block_behind_a_crowd() {
             let agent = format!("!!{number:04}");
             rig.pass(2);
             core.start(Some(&session), &agent, None).await.unwrap();
-            let given_up = (ExecutionStatus::Cancelled, "so");
+            let given_up = (AgentExecutionStatus::Cancelled, "so");
             core.finish(Some(&session), &agent, None, given_up).await.unwrap();
         }
         let seen = desk.overview().await.unwrap();
@@ -696,7 +700,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         let started = core.start(Some(&other), AGENTS[0], None).await.unwrap_err();
         assert_eq!(started.details()["reason"], "other_session");
         assert!(!started.details().contains_key("retry_after_seconds"));
-        let ends = (ExecutionStatus::Cancelled, "so");
+        let ends = (AgentExecutionStatus::Cancelled, "so");
         core.finish(Some(rig.session(0)), AGENTS[0], None, ends).await.unwrap();
         assert_eq!(rig.people.withdrawn(), std::slice::from_ref(&request.id));
         let started = core.start(Some(&other), AGENTS[0], None).await.unwrap();
@@ -707,7 +711,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         rig.pass(301);
         assert_eq!(rig.give(&request, request.code.reveal()).await, Err(ErrorCode::TokenExpired));
         let state = core.state(AGENTS[0]).await.unwrap().unwrap();
-        assert_eq!(state.execution.unwrap().status, ExecutionStatus::Cancelled);
+        assert_eq!(state.execution.unwrap().status, AgentExecutionStatus::Cancelled);
         let step = rig.step(0, "read_file a", None).await.unwrap_err();
         assert_eq!(step.code(), ErrorCode::NotFoundResource);
         rig.start(0).await.unwrap();
@@ -724,7 +728,7 @@ fn a_start_that_nobody_approves_ends_with_its_question() {
         rig.pass(301);
         rig.process.core.sweep(rig.store.as_ref()).await.unwrap();
         let state = core.state("more").await.unwrap().unwrap();
-        assert_eq!(state.execution.unwrap().status, ExecutionStatus::Cancelled);
+        assert_eq!(state.execution.unwrap().status, AgentExecutionStatus::Cancelled);
     });
 }
 
@@ -807,7 +811,7 @@ fn what_a_blocked_agent_tries_is_in_the_audit_log() {
             (&entry["session"], &entry["challenge_id"]),
             (&stranger.id().into(), &challenge.into())
         );
-        let ends = (ExecutionStatus::Cancelled, "so");
+        let ends = (AgentExecutionStatus::Cancelled, "so");
         core.finish(Some(&session), "Ada", None, ends).await.unwrap_err();
         assert_eq!(denied(), 3, "{:?}", recent.entries());
 
@@ -864,7 +868,7 @@ fn what_cannot_be_read_hides_nothing_else() {
         assert_eq!(seen.requests.len(), 2, "of the block, and of the other approval");
 
         // Other agents are notified of a block, and are still blocked themselves if necessary.
-        assert!(!rig.step(1, "read_file a", None).await.unwrap().autonomy.go_on);
+        assert!(!rig.step(1, "read_file a", None).await.unwrap().autonomy.may_continue);
         let session = Session::new();
         core.start(Some(&session), "Dee", None).await.unwrap();
         assert!(core.is_executing(None).await.unwrap(), "the one that cannot be read may be it");
@@ -1109,7 +1113,7 @@ fn channels_that_fail_hold_nobody_up_and_let_nobody_pass() {
             .channel(people.clone());
         let (core, session) = (audited(&settings, &recent), Session::new());
         let started = core.start(Some(&session), "Ada", None).await.unwrap();
-        assert_eq!(started.status, ExecutionStatus::Pending);
+        assert_eq!(started.status, AgentExecutionStatus::Pending);
         let request = people.requests().pop().expect("who comes last is asked as well");
         let log = serde_json::to_string(&recent.entries()).unwrap();
         let told = recent.entries();
@@ -1248,19 +1252,22 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
 
         let paused = rig.step(0, "read_file a", None).await.unwrap().autonomy;
-        assert!(!paused.go_on);
+        assert!(!paused.may_continue);
         let news = paused
             .notifications
             .iter()
             .find(|news| news.kind == NotificationType::PermissionPending);
         let metadata = news.unwrap().metadata.as_ref().unwrap();
         assert_eq!(metadata.operation.as_deref(), Some("delete_bed"));
-        assert!(rig.step(1, "read_file a", None).await.unwrap().autonomy.go_on, "not its business");
+        assert!(
+            rig.step(1, "read_file a", None).await.unwrap().autonomy.may_continue,
+            "not its business"
+        );
 
         // A failed attempt does not change it.
         let wrong = core.confirm(Some(rig.session(0)), "0").await.unwrap_err();
         assert_eq!(wrong.code(), ErrorCode::TokenInvalid);
-        assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+        assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.may_continue);
         let request = rig.people.requests().pop().unwrap();
         assert_eq!((&request.id, request.agent.as_deref()), (&id, Some("ada")));
         rig.give(&request, request.code.reveal()).await.unwrap();
@@ -1268,7 +1275,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
             rig.give(&request, request.code.reveal()).await,
             Err(ErrorCode::TokenAlreadyUsed)
         );
-        assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+        assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.may_continue);
 
         for (operation, hash, session) in
             [("delete_bed", "h2", 0), ("delete_all", "h1", 0), ("delete_bed", "h1", 1)]
@@ -1287,7 +1294,7 @@ fn an_approved_operation_passes_once_and_only_as_it_was_asked() {
         let id = rig.people.requests().pop().unwrap().id;
         desk.decide(&id, false, "test").await.unwrap();
         assert!(!core.take_approval("delete_bed", "h1", Some(rig.session(0))).await.unwrap());
-        assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+        assert!(rig.step(0, "read_file a", None).await.unwrap().autonomy.may_continue);
     });
 }
 
@@ -1311,14 +1318,14 @@ fn an_answer_reaches_the_agent_if_nobody_could_tell_it() {
             .await
             .unwrap();
         let waiting = rig.store.get("safety_agents", "ada").await.unwrap().unwrap();
-        assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.go_on);
+        assert!(!rig.step(0, "read_file a", None).await.unwrap().autonomy.may_continue);
         ApprovalQueue(Arc::clone(core)).decide(&id, false, "test").await.unwrap();
         // Simulates a process that was killed between the answer and the notification of the agent.
         let kept = NewRecord::new(waiting.value).group(waiting.group.unwrap());
         let change = Change::put("safety_agents", "ada", Expected::Any, kept);
         assert!(rig.store.write(vec![change]).await.unwrap());
         let step = rig.step(0, "read_file a", None).await.unwrap().autonomy;
-        assert!(step.go_on, "{step:?}");
+        assert!(step.may_continue, "{step:?}");
     });
 }
 
@@ -1485,7 +1492,7 @@ fn a_start_that_nobody_can_be_asked_about_leaves_nothing_behind() {
         for number in 0..100 {
             let name = format!("agent {number}");
             match core.start(Some(&Session::new()), &name, None).await {
-                Ok(begun) => assert_eq!(begun.status, ExecutionStatus::Pending),
+                Ok(begun) => assert_eq!(begun.status, AgentExecutionStatus::Pending),
                 Err(error) => {
                     assert_eq!(error.code(), ErrorCode::RateLimitExceeded);
                     assert!(core.state(&name).await.unwrap().is_none());

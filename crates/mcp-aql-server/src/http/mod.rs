@@ -47,8 +47,8 @@ impl HttpOptions {
     /// [`client_timeout`](Self::client_timeout) for slow clients, and limits on
     /// [connections](Self::max_connections) and [bytes](Self::max_inflight_bytes).
     ///
-    /// The router itself must check the contents of requests, including [hosts](Self::hosts) and
-    /// [origins](Self::origins).
+    /// The router itself must check the contents of requests, including [hosts](Self::allowed_hosts) and
+    /// [origins](Self::allowed_origins).
     ///
     /// # Errors
     /// [`Error::Usage`](mcp_aql_core::Error::Usage) if other machines could reach the address and the options do not allow
@@ -82,8 +82,8 @@ impl HttpOptions {
 
     fn config(&self, service: &dyn ToolService) -> StreamableHttpServerConfig {
         StreamableHttpServerConfig::default()
-            .with_allowed_hosts(self.hosts())
-            .with_allowed_origins(self.origins())
+            .with_allowed_hosts(self.allowed_hosts())
+            .with_allowed_origins(self.allowed_origins())
             .enforce_origin_validation()
             .with_legacy_session_mode(self.sessions)
             .with_json_response(!service.reports_progress())

@@ -188,13 +188,13 @@ impl HttpOptions {
     }
 
     /// The accepted hosts: loopback, and those [allowed](Self::allow_host).
-    pub fn hosts(&self) -> Vec<String> {
+    pub fn allowed_hosts(&self) -> Vec<String> {
         let hosts = ["localhost", "127.0.0.1", "::1"].into_iter().map(str::to_owned);
         hosts.chain(self.allowed_hosts.iter().cloned()).collect()
     }
 
     /// The accepted origins: loopback, and those [allowed](Self::allow_origin).
-    pub fn origins(&self) -> Vec<String> {
+    pub fn allowed_origins(&self) -> Vec<String> {
         let origins = ["localhost", "127.0.0.1", "[::1]"].into_iter().flat_map(|host| {
             ["http", "https"].into_iter().map(move |scheme| format!("{scheme}://{host}:*"))
         });

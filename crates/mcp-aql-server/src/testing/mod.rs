@@ -178,7 +178,7 @@ impl Client {
     /// # Errors
     /// [`Error::Transport`] if the connection is closed.
     pub async fn request(&self, method: &str, params: Value) -> Result<Value> {
-        let (id, answer) = self.start(method, params).await?;
+        let (id, answer) = self.start_request(method, params).await?;
         answer.await.map_err(|_| gone(method, id))
     }
 
@@ -187,7 +187,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Transport`] if the connection is closed.
-    pub async fn start(
+    pub async fn start_request(
         &self,
         method: &str,
         params: Value,

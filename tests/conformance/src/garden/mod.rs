@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::{DateTime, Days, NaiveDate, Utc};
 use mcp_aql::prelude::*;
-use mcp_aql::query::{CursorKey, Edge, EdgeRequest, Element, RelationshipSource};
+use mcp_aql::query::{CursorKey, Edge, EdgeRequest, ElementRef, RelationshipSource};
 use mcp_aql::store::MemoryStore;
 use mcp_aql::{AdapterBuilder, EndpointMode, Limits};
 use mcp_aql_conformance::Mode;
@@ -153,7 +153,7 @@ impl Garden {
         let mut house = self.open();
         house.find(bed_id)?;
         house.beds.retain(|bed| bed.bed_id != bed_id);
-        let gone = Element::new(TYPE, bed_id);
+        let gone = ElementRef::new(TYPE, bed_id);
         house.edges.retain(|edge| edge.source != gone && edge.target != gone);
         Ok(())
     }
@@ -184,7 +184,7 @@ impl RelationshipSource for Garden {
         edges.edges(at).await
     }
 
-    async fn check_root(&self, root: &Element) -> Result<(), OperationError> {
+    async fn check_root(&self, root: &ElementRef) -> Result<(), OperationError> {
         if root.element_type != TYPE {
             return Err(OperationError::not_found(&root.element_type, &root.element_name));
         }
@@ -273,5 +273,5 @@ impl House {
 }
 
 fn edge(source: &str, effect: &str, target: &str) -> Edge {
-    Edge::new(Element::new(TYPE, source), effect, Element::new(TYPE, target))
+    Edge::new(ElementRef::new(TYPE, source), effect, ElementRef::new(TYPE, target))
 }

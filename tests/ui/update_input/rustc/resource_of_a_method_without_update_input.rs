@@ -21,7 +21,7 @@ impl<T: Send + Sync + 'static> Tasks<T> {
         input: Update<Task>,
     ) -> Task {
         let mut task = Task { title: task_id };
-        if !input.paths().is_empty() {
+        if !input.changed_paths().is_empty() {
             input.clone().merge_into(&mut task);
         }
         task

@@ -141,7 +141,7 @@ fn check_replaced(
             Merge::Fields(nested) => {
                 check_replaced(operation, &nested(), types, compiler, problems, seen);
             }
-            Merge::Replace if !field.replaced_whole => {
+            Merge::Replace if !field.allow_replace => {
                 let schema = types.input(schema);
                 let shape = compiler.schema(&schema);
                 let shapes = types.forms_in(&shape, compiler);

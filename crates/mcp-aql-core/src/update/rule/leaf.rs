@@ -11,9 +11,10 @@ use crate::error::OperationError;
 use crate::spec::{Merge, SchemaFn};
 use crate::update::decode::Changes;
 use crate::update::json::{merge_json, merge_map, without_nulls};
-use crate::update::{Path, UpdateInput};
+use crate::update::{InputPath, UpdateInput};
 
 /// The rule of a type that is not a wrapper. [`Probe`](super::Probe) finds the number.
+#[doc(hidden)]
 pub struct Leaf<const RULE: u8>;
 
 /// The value replaces the stored one (REQ-UPD-07, REQ-UPD-09).
@@ -46,7 +47,7 @@ where
     const REMOVABLE: bool = false;
     const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<V>;
 
-    fn decode(value: &Value, path: &Path<'_>) -> Result<V, OperationError> {
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<V, OperationError> {
         if value.is_null() {
             return Err(path.not_removable());
         }
@@ -74,7 +75,7 @@ impl<V: UpdateInput> Rule<V> for Leaf<NESTED> {
     const REMOVABLE: bool = false;
     const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<V>;
 
-    fn decode(value: &Value, path: &Path<'_>) -> Result<Changes<V>, OperationError> {
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<Changes<V>, OperationError> {
         Changes::decode(members(value, path)?, path)
     }
 
@@ -99,7 +100,7 @@ impl Rule<Value> for Leaf<JSON> {
     const REMOVABLE: bool = true;
     const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<Value>;
 
-    fn decode(_: &Value, _: &Path<'_>) -> Result<(), OperationError> {
+    fn decode(_: &Value, _: &InputPath<'_>) -> Result<(), OperationError> {
         Ok(())
     }
 
@@ -118,11 +119,11 @@ impl Create<Value> for Leaf<JSON> {
 #[diagnostic::do_not_recommend]
 impl Rule<Map<String, Value>> for Leaf<JSON_OBJECT> {
     type Patch = ();
-    const MERGE: Merge = Merge::Keys(&crate::spec::ElementSpec::of::<Value, Json>());
+    const MERGE: Merge = Merge::Keys(&crate::spec::MapValueSpec::of::<Value, Json>());
     const REMOVABLE: bool = false;
     const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<Map<String, Value>>;
 
-    fn decode(value: &Value, path: &Path<'_>) -> Result<(), OperationError> {
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<(), OperationError> {
         members(value, path).map(|_| ())
     }
 
@@ -149,7 +150,7 @@ where
     const REMOVABLE: bool = <Opt<Replace> as Rule<Option<V>>>::REMOVABLE;
     const SCHEMA: SchemaFn = <Opt<Replace> as Rule<Option<V>>>::SCHEMA;
 
-    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError> {
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<Self::Patch, OperationError> {
         Opt::<Replace>::decode(value, path)
     }
 
@@ -179,7 +180,7 @@ where
     const REMOVABLE: bool = <Keys<Replace> as Rule<M>>::REMOVABLE;
     const SCHEMA: SchemaFn = <Keys<Replace> as Rule<M>>::SCHEMA;
 
-    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError> {
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<Self::Patch, OperationError> {
         Keys::<Replace>::decode(value, path)
     }
 

@@ -12,8 +12,8 @@ use serde_json::{Map, Value};
 use super::members::{into_members, members};
 use super::{Create, Rule};
 use crate::error::OperationError;
-use crate::spec::{ElementSpec, Merge, SchemaFn};
-use crate::update::Path;
+use crate::spec::{MapValueSpec, Merge, SchemaFn};
+use crate::update::InputPath;
 
 /// A map: keys merge one by one, their values by the rule `R`, and `null` removes a key
 /// (REQ-UPD-08, REQ-UPD-10).
@@ -49,11 +49,11 @@ where
 {
     /// `None` removes the key.
     type Patch = Vec<(M::Key, Option<R::Patch>)>;
-    const MERGE: Merge = Merge::Keys(&ElementSpec { schema: R::SCHEMA, merge: R::MERGE });
+    const MERGE: Merge = Merge::Keys(&MapValueSpec { schema: R::SCHEMA, merge: R::MERGE });
     const REMOVABLE: bool = false;
     const SCHEMA: SchemaFn = SchemaGenerator::subschema_for::<M>;
 
-    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError> {
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<Self::Patch, OperationError> {
         let decode = |(key, value): (&String, &Value)| {
             let path = path.member(key)?;
             let patch = if value.is_null() { None } else { Some(R::decode(value, &path)?) };

@@ -3,13 +3,13 @@
 use serde_json::{Map, Value};
 
 use crate::error::OperationError;
-use crate::update::Path;
+use crate::update::InputPath;
 use crate::update::json::object_in;
 
 /// Returns the members of a value that must be an object.
 pub(super) fn members<'a>(
     value: &'a Value,
-    path: &Path<'_>,
+    path: &InputPath<'_>,
 ) -> Result<&'a Map<String, Value>, OperationError> {
     match value {
         Value::Object(members) => Ok(members),

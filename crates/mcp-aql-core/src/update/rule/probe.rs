@@ -24,9 +24,11 @@ pub(super) const MAP: u8 = 5;
 ///
 /// assert_ne!(Probe::<serde_json::Value>::RULE, Probe::<Vec<u8>>::RULE);
 /// ```
+#[doc(hidden)]
 pub struct Probe<V>(PhantomData<V>);
 
 /// The rule of all other types: the value is replaced.
+#[doc(hidden)]
 pub trait Fallback {
     /// The number of [`Replace`](super::Replace).
     const RULE: u8 = REPLACE;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Create, Rule};
 use crate::error::OperationError;
 use crate::spec::{Merge, SchemaFn};
-use crate::update::Path;
+use crate::update::InputPath;
 
 /// The rule of an `Option`: `null` removes the value, another value merges by the rule `R` into the
 /// stored value or into nothing (REQ-UPD-10).
@@ -19,7 +19,7 @@ impl<V: 'static, R: Create<V>> Rule<Option<V>> for Opt<R> {
     const REMOVABLE: bool = true;
     const SCHEMA: SchemaFn = R::SCHEMA;
 
-    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError> {
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<Self::Patch, OperationError> {
         if value.is_null() { Ok(None) } else { R::decode(value, path).map(Some) }
     }
 
@@ -47,7 +47,7 @@ impl<V: 'static, R: Rule<V>> Rule<Box<V>> for Boxed<R> {
     const REMOVABLE: bool = R::REMOVABLE;
     const SCHEMA: SchemaFn = R::SCHEMA;
 
-    fn decode(value: &Value, path: &Path<'_>) -> Result<Self::Patch, OperationError> {
+    fn decode(value: &Value, path: &InputPath<'_>) -> Result<Self::Patch, OperationError> {
         R::decode(value, path)
     }
 

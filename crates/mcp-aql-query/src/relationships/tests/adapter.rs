@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Bed, bed, edges, from_a};
 use crate::prelude::*;
-use crate::{Edge, EdgeRequest, Element, RelationshipSource};
+use crate::{Edge, EdgeRequest, ElementRef, RelationshipSource};
 
 struct Garden(Vec<Edge>);
 
@@ -16,7 +16,7 @@ impl RelationshipSource for Garden {
         self.0.edges(at).await.map_err(|_| GardenError::Flooded)
     }
 
-    async fn check_root(&self, root: &Element) -> Result<(), GardenError> {
+    async fn check_root(&self, root: &ElementRef) -> Result<(), GardenError> {
         let known = *root == bed("a") || *root == bed("b");
         known.then_some(()).ok_or_else(|| GardenError::NoBed(root.element_name.clone()))
     }

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Edge, Element, RelationshipGraph, RelationshipQuery, RelationshipSource};
+use super::{Edge, ElementRef, RelationshipGraph, RelationshipQuery, RelationshipSource};
 use crate::Resource;
 use crate::options::QueryOptions;
 
@@ -69,8 +69,8 @@ fn from_a(direction: &str, more: Value) -> Value {
     params
 }
 
-fn bed(name: &str) -> Element {
-    Element::new("bed", name)
+fn bed(name: &str) -> ElementRef {
+    ElementRef::new("bed", name)
 }
 
 /// Parses `a uses b`, a relationship between beds.

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::super::walk::{Step, Walk, WalkLimit};
-use super::super::{Direction, Edge, EdgeDirection};
+use super::super::{Edge, EdgeDirection, TraversalDirection};
 use super::{bed, from_a, read, run};
 use crate::options::QueryOptions;
 
@@ -26,7 +26,7 @@ fn edge_of((source, kind, target): Numbered) -> Edge {
 /// A query by numbers.
 #[derive(Debug, Clone)]
 struct Question {
-    direction: Direction,
+    direction: TraversalDirection,
     kind: Option<usize>,
     depth: usize,
 }
@@ -36,8 +36,11 @@ fn graphs() -> impl Strategy<Value = Vec<Numbered>> {
 }
 
 fn questions() -> impl Strategy<Value = Question> {
-    let direction =
-        prop_oneof![Just(Direction::Incoming), Just(Direction::Outgoing), Just(Direction::Both)];
+    let direction = prop_oneof![
+        Just(TraversalDirection::Incoming),
+        Just(TraversalDirection::Outgoing),
+        Just(TraversalDirection::Both)
+    ];
     let kind = prop::option::of(0..KINDS.len());
     (direction, kind, 1..6_usize).prop_map(|(direction, kind, depth)| Question {
         direction,
@@ -298,7 +301,7 @@ fn a_source_in_memory_returns_the_first_relationships() {
         .into_iter()
         .chain([(0, 0, 2), (0, 1, 2), (3, 0, 2), (3, 1, 2), (5, 0, 1), (6, 0, 1)])
         .collect();
-    for direction in [Direction::Incoming, Direction::Both] {
+    for direction in [TraversalDirection::Incoming, TraversalDirection::Both] {
         let question = Question { direction, kind: None, depth: 2 };
         let all = question.steps(&edges);
         for most in 0..all.len() {

@@ -10,7 +10,7 @@ use mcp_aql_protocol::ErrorCode;
 use serde_json::{Value, json};
 
 use super::super::{
-    Edge, EdgeDirection, EdgeRequest, Element, RelationshipQuery, RelationshipSource,
+    Edge, EdgeDirection, EdgeRequest, ElementRef, RelationshipQuery, RelationshipSource,
 };
 use super::{Bed, PARAMETERS, ask, bed, edge, edges, from_a, nodes, read, records, run};
 use crate::entry::{QueryArgument as _, QueryParams};
@@ -19,7 +19,7 @@ use crate::options::QueryOptions;
 #[test]
 fn a_walk_comes_as_the_protocol_shows_it() {
     // REQ-REL-01, REQ-REL-02, REQ-REL-04, REQ-PAG-04, REQ-PAG-05
-    let edges = [Edge::new(bed("bed_1"), "uses", Element::new("valve", "v7"))];
+    let edges = [Edge::new(bed("bed_1"), "uses", ElementRef::new("valve", "v7"))];
     let mut reply = ask(
         &edges,
         json!({
@@ -200,18 +200,18 @@ fn ignores_relationships_that_were_not_requested() {
 /// Records the requests, and knows only the beds that have relationships.
 struct Counting {
     edges: Vec<Edge>,
-    asked: Mutex<Vec<(Vec<Element>, EdgeDirection)>>,
+    asked: Mutex<Vec<(Vec<ElementRef>, EdgeDirection)>>,
 }
 
 impl RelationshipSource for Counting {
     type Error = OperationError;
 
     async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
-        self.asked.lock().unwrap().push((at.nodes.to_vec(), at.side));
+        self.asked.lock().unwrap().push((at.nodes.to_vec(), at.direction));
         self.edges.edges(at).await
     }
 
-    async fn check_root(&self, root: &Element) -> Result<(), OperationError> {
+    async fn check_root(&self, root: &ElementRef) -> Result<(), OperationError> {
         let known = self.edges.iter().any(|edge| edge.source == *root || edge.target == *root);
         known.then_some(()).ok_or_else(|| OperationError::not_found("bed", &root.element_name))
     }
