@@ -1,5 +1,5 @@
-//! Parses bytes as tool arguments. The result must be a reply of the protocol, and the same one for a map of the same
-//! arguments.
+//! Parses bytes as tool arguments. The result must be a reply of the protocol, and the same one for the parsed
+//! arguments, which pass through the stages one by one, and for a map of the same arguments.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -9,6 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use mcp_aql::Limits;
 use mcp_aql::prelude::*;
 use mcp_aql::transport::{CallScope, Endpoint};
+use mcp_aql_core::request::parse;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -128,6 +129,13 @@ fuzz_target!(|bytes: &[u8]| {
             let unified = Endpoint::Unified;
             let reply = ADAPTER.handle_bytes(unified, bytes, CallScope::default()).await;
             check(&serde_json::from_str(&reply.text).expect("a reply is JSON"), false);
+            if bytes.len() <= LIMITS.max_request_size
+                && let Ok(arguments) = parse(bytes, &LIMITS)
+            {
+                let scope = CallScope::default();
+                let parsed = ADAPTER.handle_arguments(unified, arguments, scope).await;
+                assert_eq!(reply.text, parsed.text);
+            }
             // The same arguments produce the same reply as text and as a map, which has lost repeated members and excess
             // digits.
             if let Ok(arguments) = serde_json::from_slice::<Map<String, Value>>(bytes) {

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures_util::FutureExt as _;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::execution::EndScope;
@@ -13,7 +14,8 @@ use serde_json::{Map, Value, json};
 
 use super::rpc_error::RpcError;
 use super::service::{
-    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
+    SentArguments, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints,
+    ToolService,
 };
 use super::tool_description::{Describer, instructions};
 use super::wire::{BAD_CALL, MalformedCall};
@@ -92,11 +94,9 @@ impl ToolService for AdapterTools {
     }
 
     /// Whether this is a call of a single READ operation.
-    fn is_read(&self, arguments: &Map<String, Value>) -> bool {
-        let name = arguments.get("operation").and_then(Value::as_str);
-        let entry = name.and_then(|name| self.adapter.registry().get(name));
+    fn is_read(&self, arguments: &ToolArguments) -> bool {
+        let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
         entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
-            && !arguments.contains_key("operations")
     }
 
     fn call<'a>(
@@ -107,8 +107,16 @@ impl ToolService for AdapterTools {
         scope: CallScope,
     ) -> BoxFuture<'a, ToolAnswer> {
         let endpoint = self.tools.get(tool).map_or(Endpoint::Unified, |(endpoint, _)| *endpoint);
-        let reply = self.adapter.handle_arguments(endpoint, arguments.0, scope);
-        erased(async { Ok(reply.await) })
+        let reply = match arguments.0 {
+            SentArguments::Parsed(arguments) => {
+                self.adapter.handle_arguments(endpoint, arguments, scope)
+            }
+            SentArguments::Indexed { arguments, may_quote } => {
+                let may_quote = may_quote && !self.has_structured_content();
+                self.adapter.handle_indexed(endpoint, arguments, scope, may_quote)
+            }
+        };
+        erased(reply.map(Ok))
     }
 
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {

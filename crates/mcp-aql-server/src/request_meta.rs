@@ -1,8 +1,9 @@
 //! The `_meta` of a request: the version, the progress token and the client's label.
 
 use mcp_aql_core::request::{Arguments, read};
-use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::service::ToolArguments;
 
 /// The version that a request follows, since MCP 2026-07-28.
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -15,9 +16,9 @@ pub(super) struct RequestMeta(pub(super) Map<String, Value>);
 
 impl RequestMeta {
     /// Parses a request's `_meta`. Returns `None` if it is not an object, or repeats a member.
-    pub(super) fn read(json: Option<&RawValue>) -> Option<Self> {
+    pub(super) fn read(json: Option<&str>) -> Option<Self> {
         let Some(json) = json else { return Some(Self::default()) };
-        let Arguments { members, losses } = read(json.get()).ok()?.ok()?;
+        let Arguments { members, losses } = read(json).ok()?.ok()?;
         losses.is_empty().then_some(Self(members))
     }
 
@@ -37,20 +38,20 @@ impl RequestMeta {
     }
 
     /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
-    pub(super) fn progress_token(&self, arguments: &Map<String, Value>) -> Option<ProgressToken> {
+    pub(super) fn progress_token(&self, arguments: &ToolArguments) -> Option<ProgressToken> {
         let token = |meta: &Map<String, Value>| ProgressToken::new(meta.get("progressToken")?);
-        token(&self.0).or_else(|| token(arguments.get("_meta")?.as_object()?))
+        token(&self.0).or_else(|| token(arguments.metadata("_meta")?.as_object()?))
     }
 
     /// The client's own label of the request: `requestId` in the `_meta` of the request or of the
     /// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
-    pub(super) fn client_request_id(&self, arguments: &Map<String, Value>) -> Option<String> {
-        let inner = arguments.get("_meta");
+    pub(super) fn client_request_id(&self, arguments: &ToolArguments) -> Option<String> {
+        let inner = arguments.metadata("_meta");
         let value = self
             .0
             .get("requestId")
             .or_else(|| inner.and_then(|meta| meta.get("requestId")))
-            .or_else(|| arguments.get("_request_id"))?;
+            .or_else(|| arguments.metadata("_request_id"))?;
         let text = match value {
             Value::String(text) => text.clone(),
             Value::Number(number) => number.to_string(),

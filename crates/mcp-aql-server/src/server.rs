@@ -8,9 +8,7 @@ use futures_util::FutureExt as _;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
 use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::request::Arguments;
 use mcp_aql_protocol::Limits;
-use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
@@ -147,12 +145,28 @@ impl Server {
         }
     }
 
+    /// Awaits a call, and cancels it when the session ends.
+    pub(super) async fn until_session_ends(
+        &self,
+        mut work: impl Future<Output = ToolAnswer> + Unpin,
+        cancellation: &CancellationToken,
+    ) -> ToolAnswer {
+        if let Some(session) = self.connection.session() {
+            tokio::select! {
+                biased;
+                answer = &mut work => return answer,
+                () = session.ended() => cancellation.cancel(),
+            }
+        }
+        work.await
+    }
+
     /// Runs a tool call and returns its reply, sending progress meanwhile. Arguments that could not
     /// be decoded produce a failure.
     pub(super) async fn reply(
         &self,
         tool: usize,
-        arguments: Result<Arguments, OperationError>,
+        arguments: Result<ToolArguments, OperationError>,
         meta: &RequestMeta,
         notifier: &dyn Notifier,
         cancellation: CancellationToken,
@@ -161,10 +175,10 @@ impl Server {
             Ok(arguments) => arguments,
             Err(error) => return self.refuse(error),
         };
-        let Some(token) = meta.progress_token(&arguments.members) else {
+        let Some(token) = meta.progress_token(&arguments) else {
             return self.reply_at_once(tool, arguments, meta, cancellation).await;
         };
-        let scope = self.scope(meta, &arguments.members, cancellation);
+        let scope = self.scope(meta, &arguments, cancellation);
         // A separate boxed future keeps calls without progress small.
         erased(self.reply_with_progress(tool, arguments, (meta, scope), notifier, token)).await
     }
@@ -173,18 +187,18 @@ impl Server {
     pub(super) async fn reply_at_once(
         &self,
         tool: usize,
-        arguments: Arguments,
+        arguments: ToolArguments,
         meta: &RequestMeta,
         cancellation: CancellationToken,
     ) -> ToolAnswer {
-        let scope = self.scope(meta, &arguments.members, cancellation);
-        self.service().call(tool, ToolArguments(arguments), &meta.0, scope).await
+        let scope = self.scope(meta, &arguments, cancellation);
+        self.service().call(tool, arguments, &meta.0, scope).await
     }
 
     fn scope(
         &self,
         meta: &RequestMeta,
-        arguments: &Map<String, Value>,
+        arguments: &ToolArguments,
         cancellation: CancellationToken,
     ) -> CallScope {
         let session = self.connection.session();
@@ -200,7 +214,7 @@ impl Server {
     async fn reply_with_progress(
         &self,
         tool: usize,
-        arguments: Arguments,
+        arguments: ToolArguments,
         (meta, mut scope): (&RequestMeta, CallScope),
         notifier: &dyn Notifier,
         token: ProgressToken,
@@ -209,7 +223,6 @@ impl Server {
         scope.progress = Some(Arc::new(sink));
         let done = CancellationToken::new();
         let work = async {
-            let arguments = ToolArguments(arguments);
             let answer = self.service().call(tool, arguments, &meta.0, scope).await;
             done.cancel();
             answer
@@ -259,6 +272,7 @@ mod tests {
     use super::*;
     use mcp_aql_core::adapter::Adapter;
     use mcp_aql_core::response::Reply;
+    use serde_json::Value;
 
     fn server() -> Server {
         let adapter = Adapter::builder("empty").without_config().build().unwrap();

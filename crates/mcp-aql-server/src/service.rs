@@ -7,7 +7,7 @@ use std::time::Duration;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::request::Arguments;
+use mcp_aql_core::request::{Arguments, ArgumentsIndex, IndexedArguments, parse};
 use mcp_aql_core::response::Reply;
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
@@ -55,7 +55,7 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Returns whether a call with these arguments only reads, so that it is cancelled when its
     /// client is gone.
-    fn is_read(&self, arguments: &Map<String, Value>) -> bool;
+    fn is_read(&self, arguments: &ToolArguments) -> bool;
 
     /// Runs a call of the tool with this index. `meta` is the request's `_meta`.
     fn call<'a>(
@@ -134,20 +134,76 @@ pub struct ToolHints {
     pub open_world: Option<bool>,
 }
 
-/// The arguments of a call, as parsed from its text.
+/// The arguments of a call.
 #[derive(Debug)]
-pub struct ToolArguments(pub(super) Arguments);
+pub struct ToolArguments(pub(super) SentArguments);
+
+/// The arguments of a call, as far as they are read.
+#[derive(Debug)]
+pub(super) enum SentArguments {
+    /// The members, which were parsed.
+    Parsed(Arguments),
+    /// The text of a call of one operation with its parameters. It was not parsed.
+    Indexed {
+        arguments: IndexedArguments,
+        /// Whether the reply may be quoted, because it is written as a JSON string only.
+        may_quote: bool,
+    },
+}
 
 impl ToolArguments {
+    /// Reads the text of arguments. It is parsed unless it has an index. `may_quote` tells whether the
+    /// reply may be a JSON string, see [`Reply::is_quoted`].
+    ///
+    /// # Errors
+    /// If the text cannot be decoded.
+    pub(super) fn read(
+        text: Option<Box<str>>,
+        index: Option<ArgumentsIndex>,
+        may_quote: bool,
+        limits: &Limits,
+    ) -> Result<Self, OperationError> {
+        Ok(Self(match (text, index) {
+            (Some(text), Some(index)) => {
+                SentArguments::Indexed { arguments: IndexedArguments::new(text, index), may_quote }
+            }
+            (Some(text), None) => SentArguments::Parsed(parse(text.as_bytes(), limits)?),
+            (None, _) => SentArguments::Parsed(Arguments::default()),
+        }))
+    }
+
     /// Returns the members.
     ///
     /// # Errors
     /// If the text repeats a member, or contains a number that does not fit into 64 bits.
-    pub fn into_members(self) -> Result<Map<String, Value>, OperationError> {
-        let Arguments { members, losses } = self.0;
+    pub fn into_members(self, limits: &Limits) -> Result<Map<String, Value>, OperationError> {
+        let Arguments { members, losses } = match self.0 {
+            SentArguments::Parsed(arguments) => arguments,
+            SentArguments::Indexed { arguments, .. } => parse(arguments.text().as_bytes(), limits)?,
+        };
         match losses.into_iter().next() {
             Some(loss) => Err(loss.error),
             None => Ok(members),
+        }
+    }
+
+    /// Returns the name of the operation, unless the request is a batch.
+    pub(super) fn operation(&self) -> Option<&str> {
+        match &self.0 {
+            SentArguments::Parsed(Arguments { members, .. }) => members
+                .get("operation")
+                .and_then(Value::as_str)
+                .filter(|_| !members.contains_key("operations")),
+            SentArguments::Indexed { arguments, .. } => Some(arguments.operation()),
+        }
+    }
+
+    /// Returns a member whose name starts with `_`.
+    pub(super) fn metadata(&self, name: &str) -> Option<&Value> {
+        match &self.0 {
+            SentArguments::Parsed(Arguments { members, .. }) => members.get(name),
+            // These arguments have no members beside `operation` and `params`.
+            SentArguments::Indexed { .. } => None,
         }
     }
 }

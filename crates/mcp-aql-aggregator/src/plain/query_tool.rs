@@ -48,7 +48,8 @@ impl QueryTool {
         meta: &Map<String, Value>,
         scope: CallScope,
     ) -> ToolAnswer {
-        let arguments = arguments.into_members().map_err(|error| invalid_arguments(&error))?;
+        let arguments =
+            arguments.into_members(&self.limits).map_err(|error| invalid_arguments(&error))?;
         let (mut query, warnings) = input::read(&arguments).map_err(query_error)?;
         query.route = Some(self.aggregator.route().of_query(Some(meta)));
         let asking = AssertUnwindSafe(self.aggregator.query(query)).catch_unwind();
@@ -121,7 +122,7 @@ impl ToolService for QueryTool {
         DRAIN_TIMEOUT
     }
 
-    fn is_read(&self, _arguments: &Map<String, Value>) -> bool {
+    fn is_read(&self, _arguments: &ToolArguments) -> bool {
         true
     }
 

@@ -28,9 +28,10 @@ use crate::error::OperationError;
 use crate::extension::Service;
 use crate::future::BoxFuture;
 use crate::operation::{CallScope, Extensions, OperationSpec};
-use crate::request::Arguments;
+use crate::request::{Arguments, IndexedArguments};
 use crate::response::{OperationResult, Reply};
 use crate::router::{Endpoint, EndpointMode, EndpointProfile};
+use crate::vocab::ReplyForm;
 
 /// An MCP-AQL adapter: operations with everything that the protocol requires around them.
 ///
@@ -119,6 +120,20 @@ impl Adapter {
         self.inner.pipeline.handle(endpoint, arguments, scope)
     }
 
+    /// Like [`handle`](Self::handle), for tool arguments whose members were found in their text. The text of the reply
+    /// may be a JSON string, see [`Reply::is_quoted`].
+    #[doc(hidden)]
+    pub fn handle_indexed(
+        &self,
+        endpoint: Endpoint,
+        arguments: IndexedArguments,
+        scope: CallScope,
+        may_quote: bool,
+    ) -> BoxFuture<'_, Reply> {
+        let form = if may_quote { ReplyForm::Quoted } else { ReplyForm::Plain };
+        self.inner.pipeline.handle_indexed(endpoint, arguments, scope, form)
+    }
+
     /// Like [`handle`](Self::handle), for a transport that has the tool arguments as bytes. Invalid UTF-8
     /// and lone surrogates fail with `VALIDATION_INVALID_ENCODING` and their position (REQ-ENC-01).
     /// Requests beyond the size limit are not parsed. Repeated members and numbers beyond 64 bits, which a
@@ -141,6 +156,9 @@ impl Adapter {
         arguments: &[u8],
         scope: CallScope,
     ) -> Reply {
+        if let Some(arguments) = self.inner.pipeline.index(arguments) {
+            return self.handle_indexed(endpoint, arguments, scope, false).await;
+        }
         match self.inner.pipeline.parse(arguments) {
             Ok(arguments) => self.handle_arguments(endpoint, arguments, scope).await,
             Err(error) => self.refuse(error, &scope),

@@ -4,10 +4,11 @@ use std::pin::Pin;
 use std::time::Instant;
 
 use mcp_aql_protocol::ErrorCode;
+use tracing::level_filters::LevelFilter;
 use tracing::{Instrument as _, Span};
 
-use super::route::Routed;
 use crate::error::OperationError;
+use crate::gatekeeper::GatedOperation;
 use crate::log_targets::CALLS;
 use crate::operation::{CallScope, Outcome};
 
@@ -20,8 +21,7 @@ pub(super) struct CallLog {
 
 impl CallLog {
     /// Begins the span of a routed call.
-    pub(super) fn new(routed: &Routed<'_>, scope: &CallScope) -> Self {
-        let operation = routed.operation;
+    pub(super) fn new(operation: &GatedOperation, scope: &CallScope) -> Self {
         let span = tracing::info_span!(
             target: CALLS,
             "operation",
@@ -30,7 +30,7 @@ impl CallLog {
             session = scope.session.as_ref().map(|session| session.id().to_owned()),
             client_request_id = scope.client_request_id.as_deref(),
         );
-        let started = tracing::enabled!(tracing::Level::ERROR).then(Instant::now);
+        let started = (LevelFilter::current() != LevelFilter::OFF).then(Instant::now);
         Self { span, started }
     }
 

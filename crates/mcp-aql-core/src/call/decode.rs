@@ -2,9 +2,18 @@
 
 use super::Pipeline;
 use crate::error::OperationError;
-use crate::request::{Arguments, Refused, Request, decode, parse, too_large};
+use crate::request::{Arguments, IndexedArguments, Refused, Request, decode, parse, too_large};
 
 impl Pipeline {
+    /// Finds the members in the bytes of tool arguments, if these have the usual form.
+    pub(crate) fn index(&self, arguments: &[u8]) -> Option<IndexedArguments> {
+        let text = std::str::from_utf8(arguments).ok()?;
+        // A longer text is refused before anything in it is read.
+        (text.len() <= self.settings.limits.max_request_size)
+            .then(|| IndexedArguments::scan(text))
+            .flatten()
+    }
+
     /// Reads the tool arguments from bytes. White space counts as part of the request.
     pub(crate) fn parse(&self, arguments: &[u8]) -> Result<Arguments, OperationError> {
         let limits = &self.settings.limits;

@@ -24,14 +24,15 @@ use crate::future::{BoxFuture, erased};
 use crate::gatekeeper::Gatekeeper;
 use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
 use crate::paging::CursorKey;
-use crate::request::{Arguments, OperationInput, Request};
+use crate::request::{Arguments, IndexedArguments, OperationInput, Request, parse};
 use crate::response::Reply;
 use crate::router::Endpoint;
 use crate::services::Services;
-use crate::vocab::ReplyLimits;
+use crate::vocab::{ReplyForm, ReplyLimits};
 use call_log::CallLog;
 use reply::introspects;
 use run::record_usage;
+use validate::ValidCall;
 
 /// The stages of a call with everything that they use. It does not change after the adapter is built.
 pub(crate) struct Pipeline {
@@ -83,6 +84,33 @@ impl Pipeline {
         })
     }
 
+    /// Takes a request from its scanned text to its reply. A valid call is read without a map of its
+    /// arguments. Every other request is parsed.
+    pub(crate) fn handle_indexed(
+        &self,
+        endpoint: Endpoint,
+        sent: IndexedArguments,
+        scope: CallScope,
+        form: ReplyForm,
+    ) -> BoxFuture<'_, Reply> {
+        erased(async move {
+            let Some(valid) = self.validate_indexed(&sent, endpoint) else {
+                return match parse(sent.text().as_bytes(), &self.settings.limits) {
+                    Ok(arguments) => self.handle(endpoint, arguments, scope).await,
+                    Err(error) => self.reply_to_unreadable(error, &scope),
+                };
+            };
+            drop(sent);
+            let introspects = introspects(valid.operation.spec.name);
+            let context = Context::of_call(scope, self.upstream.clone());
+            let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
+            let log = CallLog::new(valid.operation, context.scope());
+            let stages = std::pin::pin!(self.admit_and_run(valid, &context, limits));
+            let outcome = log.record(stages, context.scope()).await;
+            self.reply(outcome, introspects, &context)
+        })
+    }
+
     /// Takes one operation of a request through the stages between decoding and the reply.
     fn call<'a>(
         &'a self,
@@ -94,15 +122,25 @@ impl Pipeline {
         let routed = self.route(input, endpoint);
         async move {
             let routed = routed?;
-            let log = CallLog::new(&routed, context.scope());
+            let log = CallLog::new(routed.operation, context.scope());
             let stages = std::pin::pin!(async {
                 let valid = self.validate(routed)?;
-                let admitted = self.admit(valid, context, None).await?;
-                let outcome = self.run(admitted, context, limits).await;
-                record_usage(self.usage.as_deref(), context).await;
-                outcome
+                self.admit_and_run(valid, context, limits).await
             });
             log.record(stages, context.scope()).await
         }
+    }
+
+    /// Takes a valid call through the stages between validation and the reply.
+    async fn admit_and_run(
+        &self,
+        valid: ValidCall<'_>,
+        context: &Context,
+        limits: ReplyLimits,
+    ) -> Outcome {
+        let admitted = self.admit(valid, context, None).await?;
+        let outcome = self.run(admitted, context, limits).await;
+        record_usage(self.usage.as_deref(), context).await;
+        outcome
     }
 }

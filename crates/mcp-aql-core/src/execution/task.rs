@@ -230,7 +230,7 @@ async fn until_over(
 
 /// Returns the `data` of a reply.
 fn data(payload: Payload) -> Result<Box<RawValue>, OperationError> {
-    let text = payload.into_text();
+    let text = payload.into_plain_text();
     let data = text.strip_prefix(SUCCESS).unwrap_or(&text).to_owned();
     RawValue::from_string(data).map_err(OperationError::internal)
 }

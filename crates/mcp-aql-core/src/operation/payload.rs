@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::error::OperationError;
+use crate::vocab::ReplyForm;
 
 /// The result of running an operation: the success part of the reply, or an error.
 pub type Outcome = Result<Payload, OperationError>;
@@ -18,7 +19,10 @@ pub enum Envelope {
 
 /// The success part of a reply as JSON text.
 #[derive(Debug)]
-pub struct Payload(String);
+pub struct Payload {
+    text: String,
+    form: ReplyForm,
+}
 
 /// The beginning of every success.
 pub const SUCCESS: &str = r#"{"success":true,"data":"#;
@@ -26,11 +30,30 @@ pub const SUCCESS: &str = r#"{"success":true,"data":"#;
 impl Payload {
     /// Creates a payload from JSON text: [`SUCCESS`] and the data after it.
     pub(crate) fn new(text: String) -> Self {
-        Self(text)
+        Self { text, form: ReplyForm::Plain }
+    }
+
+    /// Creates a payload from the beginning of a JSON string that contains the text.
+    pub(crate) fn quoted(text: String) -> Self {
+        Self { text, form: ReplyForm::Quoted }
+    }
+
+    /// The form of the text.
+    pub(crate) fn form(&self) -> ReplyForm {
+        self.form
     }
 
     /// The reply's text up to and including `data`, without the closing brace.
     pub(crate) fn into_text(self) -> String {
-        self.0
+        self.text
+    }
+
+    /// The reply's text like [`into_text`](Self::into_text), in its plain form.
+    pub(crate) fn into_plain_text(self) -> String {
+        match self.form {
+            ReplyForm::Plain => self.text,
+            // A string of this module always parses.
+            ReplyForm::Quoted => serde_json::from_str(&(self.text + "\"")).unwrap_or_default(),
+        }
     }
 }

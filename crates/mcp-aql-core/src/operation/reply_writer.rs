@@ -9,7 +9,7 @@ use super::{Context, Envelope, Outcome, Payload, SUCCESS};
 use crate::error::OperationError;
 use crate::paging::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
 use crate::request::{too_large, write_json};
-use crate::vocab::ReplyLimits;
+use crate::vocab::{ReplyForm, ReplyLimits, quote};
 use crate::warning::{LateWarning, Warning};
 
 /// The place that a result is serialized into: the envelope and the limits of one reply.
@@ -22,8 +22,14 @@ pub struct ReplyWriter<'a> {
     late_warnings: &'a [Arc<dyn LateWarning>],
 }
 
-/// Appends a result to the text, in which this many objects and arrays are open.
-type ResultWriter<'a> = &'a dyn Fn(&mut Vec<u8>, usize) -> Result<(), OperationError>;
+/// Appends a result to the text, in which this many objects and arrays are open, in this form.
+type ResultWriter<'a> = &'a dyn Fn(&mut Vec<u8>, usize, ReplyForm) -> Result<(), OperationError>;
+
+/// serde_json and this module write only UTF-8, so nothing is replaced.
+fn into_string(text: Vec<u8>) -> String {
+    String::from_utf8(text)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+}
 
 fn is_too_large(error: &OperationError) -> bool {
     error.code() == ErrorCode::ValidationPayloadTooLarge
@@ -46,12 +52,41 @@ impl<'a> ReplyWriter<'a> {
 
     /// Serializes the result into the reply.
     pub(super) fn write<T: Serialize + ?Sized>(self, data: &T) -> Outcome {
-        self.write_with(&|text, depth| write_json(text, data, depth, self.limits))
+        let write_result = &|text: &mut Vec<u8>, depth, form| {
+            write_json(text, data, depth, self.limits.in_form(form))
+        };
+        match self.limits.form {
+            ReplyForm::Quoted if self.has_no_warnings() => self.write_quoted(write_result),
+            _ => self.write_plain(write_result),
+        }
+    }
+
+    /// Writes the reply as a JSON string. If it is not far below the limits, it is written in its plain form again,
+    /// since only that form counts.
+    fn write_quoted(self, write_result: ResultWriter<'_>) -> Outcome {
+        let mut text = Vec::with_capacity(768);
+        text.push(b'"');
+        quote(&mut text, SUCCESS.as_bytes());
+        let mut depth = 1;
+        if let Envelope::Key(key) = self.envelope {
+            quote(&mut text, b"{\"");
+            text.extend_from_slice(key.as_bytes());
+            quote(&mut text, b"\":");
+            depth += 1;
+        }
+        let written = write_result(&mut text, depth, ReplyForm::Quoted);
+        if written.is_err() || !self.has_room(text.len()) {
+            return self.write_plain(write_result);
+        }
+        if *self.envelope != Envelope::Bare {
+            text.push(b'}');
+        }
+        Ok(Payload::quoted(into_string(text)))
     }
 
     /// Writes the reply around the result that `write_result` appends. It is separate from
     /// [`write`](Self::write), so that it is compiled once for all types of results.
-    fn write_with(self, write_result: ResultWriter<'_>) -> Outcome {
+    fn write_plain(self, write_result: ResultWriter<'_>) -> Outcome {
         // Most results fit into this size, which allocators provide cheaply.
         let mut text = Vec::with_capacity(512);
         text.extend_from_slice(SUCCESS.as_bytes());
@@ -64,7 +99,7 @@ impl<'a> ReplyWriter<'a> {
             depth += 1;
         }
         let begun = text.len();
-        let mut written = write_result(&mut text, depth);
+        let mut written = write_result(&mut text, depth, ReplyForm::Plain);
         let fits = match &written {
             Ok(()) => self.has_room(text.len()),
             Err(error) => !is_too_large(error),
@@ -92,10 +127,7 @@ impl<'a> ReplyWriter<'a> {
         if *self.envelope != Envelope::Bare {
             text.push(b'}');
         }
-        // serde_json and this module write only UTF-8, so nothing is replaced.
-        let text = String::from_utf8(text)
-            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned());
-        Ok(Payload::new(text))
+        Ok(Payload::new(into_string(text)))
     }
 
     /// The number of closing braces of the reply.
@@ -142,7 +174,7 @@ impl<'a> ReplyWriter<'a> {
         let limits = self.limits;
         let write = || {
             let mut text = begin.to_vec();
-            write_result(&mut text, depth).map(|()| text)
+            write_result(&mut text, depth, ReplyForm::Plain).map(|()| text)
         };
         let frame = measure_frame(|| write().ok())?;
         let mut behind = self.behind(Some(&cut_warning(1, 0, 0)));

@@ -3,15 +3,15 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
-use serde_json::ser::{Formatter, Serializer};
+use serde_json::ser::{CharEscape, CompactFormatter, Formatter, Serializer};
 
 use super::bytes::depth_of;
 use super::limits::too_large;
 use crate::error::OperationError;
-use crate::vocab::ReplyLimits;
+use crate::vocab::{ReplyForm, ReplyLimits, quote};
 
-/// Appends data as compact JSON to `text`, within the limits of a reply (REQ-ENC-09). `depth` objects and
-/// arrays are already open.
+/// Appends data as compact JSON to `text`, within the limits of a reply (REQ-ENC-09) and in its form. `depth` objects
+/// and arrays are already open.
 pub(crate) fn write_json<T: Serialize + ?Sized>(
     text: &mut Vec<u8>,
     data: &T,
@@ -20,7 +20,8 @@ pub(crate) fn write_json<T: Serialize + ?Sized>(
 ) -> Result<(), OperationError> {
     let most = limits.bytes;
     let mut writer = Bounded { text, most, over: false };
-    let mut gauge = Gauge { depth, limit: limits.depth, over: false };
+    let quoted = limits.form == ReplyForm::Quoted;
+    let mut gauge = Gauge { depth, limit: limits.depth, quoted, over: false };
     let written = data.serialize(&mut Serializer::with_formatter(&mut writer, &mut gauge));
     if gauge.over {
         // Deeper values are not counted, so the reported depth is only one above the limit.
@@ -76,6 +77,9 @@ struct Gauge {
     /// The number of open objects and arrays.
     depth: usize,
     limit: usize,
+    /// Whether the JSON is written as the content of a JSON string. A field and not a parameter of the type, so that
+    /// the serialization of each type is compiled once.
+    quoted: bool,
     over: bool,
 }
 
@@ -127,6 +131,29 @@ impl Formatter for &mut Gauge {
         writer.write_all(b"}")
     }
 
+    #[inline]
+    fn begin_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(if self.quoted { b"\\\"" } else { b"\"" })
+    }
+
+    #[inline]
+    fn end_string<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        writer.write_all(if self.quoted { b"\\\"" } else { b"\"" })
+    }
+
+    fn write_char_escape<W: ?Sized + Write>(
+        &mut self,
+        writer: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
+        if !self.quoted {
+            return CompactFormatter.write_char_escape(writer, escape);
+        }
+        let mut plain = Vec::new();
+        CompactFormatter.write_char_escape(&mut plain, escape)?;
+        write_quoted(writer, &plain)
+    }
+
     /// JSON text inside the data.
     fn write_raw_fragment<W: ?Sized + Write>(
         &mut self,
@@ -137,15 +164,26 @@ impl Formatter for &mut Gauge {
             self.over = true;
             return Err(stop());
         }
-        writer.write_all(fragment.as_bytes())
+        match self.quoted {
+            true => write_quoted(writer, fragment.as_bytes()),
+            false => writer.write_all(fragment.as_bytes()),
+        }
     }
+}
+
+fn write_quoted<W: ?Sized + Write>(writer: &mut W, json: &[u8]) -> io::Result<()> {
+    let mut quoted = Vec::new();
+    quote(&mut quoted, json);
+    writer.write_all(&quoted)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use mcp_aql_protocol::ErrorCode;
+    use proptest::prelude::*;
     use serde_json::{json, value::RawValue};
+    use std::collections::BTreeMap;
 
     const LIMITS: ReplyLimits = ReplyLimits::of_part(400, 4);
 
@@ -178,6 +216,23 @@ mod tests {
         let mut text = b"x".to_vec();
         write_json(&mut text, &json!({"a": [1, "\n"]}), 1, LIMITS).unwrap();
         assert_eq!(text, br#"x{"a":[1,"\n"]}"#);
+    }
+
+    proptest! {
+        #[test]
+        fn the_quoted_form_is_the_plain_form_as_a_string(
+            text in "[\u{0}-\u{30}\"\\\\a-cé😀]{0,12}", number in any::<f64>(), key in "[\u{0}-\u{30}\"\\\\a]{0,4}"
+        ) {
+            let raw = RawValue::from_string(json!({ &text: [&key, number] }).to_string()).unwrap();
+            let data = BTreeMap::from([(key, (text, number, Some(raw), 'x', true, ()))]);
+            let limits = ReplyLimits::of_part(4_000, 9);
+            let (mut plain, mut quoted) = (Vec::new(), b"\"".to_vec());
+            write_json(&mut plain, &data, 0, limits).unwrap();
+            write_json(&mut quoted, &data, 0, limits.in_form(ReplyForm::Quoted)).unwrap();
+            quoted.push(b'"');
+            let plain = String::from_utf8(plain).unwrap();
+            prop_assert_eq!(quoted, serde_json::to_vec(&plain).unwrap());
+        }
     }
 
     #[test]

@@ -111,6 +111,15 @@ fn examine(
     }
 }
 
+/// Whether the value of a parameter keeps to the limits and contains no U+0000.
+pub(super) fn parameter_fits(value: &Value, limits: &Limits) -> bool {
+    let mut seen = Seen::default();
+    look_at(value, PARAMETER_DEPTH, limits, &mut seen).is_ok() && !seen.nul
+}
+
+/// The number of objects around a parameter: the tool arguments and `params`.
+const PARAMETER_DEPTH: usize = 2;
+
 /// The number of objects and arrays around a member of the request or an item of a batch.
 fn depth_of(path: Path<'_>) -> usize {
     if matches!(path, Path::Item(..)) { 2 } else { 1 }

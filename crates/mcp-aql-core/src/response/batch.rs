@@ -124,7 +124,7 @@ impl BatchReply {
             self.text.push_str(&format!(r#","pending_operations":{pending}"#));
         }
         self.text.push_str(&summary);
-        Reply { text: self.text, code: None }
+        Reply::plain(self.text, None)
     }
 
     /// Completes the reply. The warnings of all items are at its top level (REQ-WRN-11).
@@ -142,7 +142,7 @@ impl BatchReply {
             push_warnings(&mut self.text, &[cut]);
         }
         self.text.push('}');
-        Reply { text: self.text, code: None }
+        Reply::plain(self.text, None)
     }
 }
 

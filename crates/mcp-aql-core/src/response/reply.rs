@@ -4,6 +4,7 @@ use mcp_aql_protocol::ErrorCode;
 
 use crate::error::OperationError;
 use crate::operation::Payload;
+use crate::vocab::ReplyForm;
 use crate::warning::Warning;
 
 /// A reply as JSON text.
@@ -16,15 +17,27 @@ pub struct Reply {
     pub text: String,
     /// The failure's code; `None` for a success.
     pub code: Option<ErrorCode>,
+    /// Whether `text` is a JSON string that contains the object. Only a transport that asked for it receives this form.
+    #[doc(hidden)]
+    pub is_quoted: bool,
 }
 
 impl Reply {
     /// A success: `{"success":true,"data":…}`, with warnings if there are any.
     pub(crate) fn success(payload: Payload, warnings: &[Warning]) -> Self {
-        let mut text = payload.into_text();
+        if payload.form() == ReplyForm::Quoted && warnings.is_empty() {
+            let text = payload.into_text() + "}\"";
+            return Self { text, code: None, is_quoted: true };
+        }
+        let mut text = payload.into_plain_text();
         push_warnings(&mut text, warnings);
         text.push('}');
-        Self { text, code: None }
+        Self::plain(text, None)
+    }
+
+    /// A reply in its plain form.
+    pub(super) fn plain(text: String, code: Option<ErrorCode>) -> Self {
+        Self { text, code, is_quoted: false }
     }
 
     /// A failure: `{"success":false,"error":{…}}`.
@@ -32,13 +45,13 @@ impl Reply {
         // Errors consist of codes, text and JSON, which always serialize.
         let error_json = serde_json::to_string(error).unwrap_or_default();
         let text = format!(r#"{{"success":false,"error":{error_json}}}"#);
-        Self { text, code: Some(error.code()) }
+        Self::plain(text, Some(error.code()))
     }
 
     /// Creates a reply from the result of another server's tool.
     #[doc(hidden)]
     pub fn of_tool(text: String) -> Self {
-        Self { text, code: None }
+        Self::plain(text, None)
     }
 
     /// Whether MCP's `isError` is set: only for errors that a client cannot correct with another call

@@ -74,6 +74,15 @@ impl Registry {
 
     /// Returns the operation of this name, if it may be called through this endpoint (REQ-EPT-03,
     /// REQ-EPT-16).
+    /// Finds an operation, if the endpoint offers it.
+    pub(crate) fn find(&self, name: &str, endpoint: Endpoint) -> Option<&GatedOperation> {
+        let entry = self.get(name)?;
+        match endpoint {
+            Endpoint::Family(family) if family != entry.family => None,
+            _ => Some(&entry.operation),
+        }
+    }
+
     pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<&Entry, OperationError> {
         let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
         match endpoint {

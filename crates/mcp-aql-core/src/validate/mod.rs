@@ -4,11 +4,13 @@
 mod errors;
 mod warnings;
 
+use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::operation::{CompositeValues, Parameter, RegisteredOperation};
+use crate::request::{IndexedArguments, read_parameter};
 use crate::shape::{FaultKind, Faults, Path, Shapes};
 use crate::warning::Warning;
 use errors::{
@@ -66,23 +68,7 @@ pub(crate) fn validate(
         resolve_aliases(operation, &mut params);
     }
     let (mut arguments, unknown) = sort(operation, params);
-    let mut missing = Vec::new();
-    let mut faults = Faults::default();
-    let mut warnings = Vec::new();
-    for (parameter, argument) in operation.parameters.iter().zip(&mut arguments) {
-        match &argument.value {
-            // For an optional parameter, null counts as omitted (REQ-ENC-15).
-            Some(value)
-                if parameter.spec.required || parameter.spec.refuses_null || !value.is_null() =>
-            {
-                let path = Path::Root(parameter.spec.name);
-                parameter.shape.check(value, path, shapes, &mut faults);
-                add_deprecated(parameter, value, &mut warnings);
-            }
-            None if parameter.spec.required => missing.push(parameter),
-            _ => argument.value.clone_from(&parameter.default),
-        }
-    }
+    let Checked { missing, faults, warnings } = check(operation, &mut arguments, shapes);
     if !missing.is_empty() {
         return Err(missing_error(operation, &missing, &unknown, shapes));
     }
@@ -117,6 +103,64 @@ pub(crate) fn validate(
     finish(operation, arguments, ignored, warnings, rules.whole)
 }
 
+/// Checks the parameters of a call that were found by their positions. Returns `None` if one of them is
+/// invalid or unknown. Then [`validate`] explains all faults.
+pub(crate) fn validate_indexed(
+    operation: &RegisteredOperation,
+    sent: &IndexedArguments,
+    shapes: &Shapes,
+    limits: &Limits,
+    whole: bool,
+) -> Option<ValidParams> {
+    let mut arguments = absent_arguments(operation);
+    for (name, text) in sent.params() {
+        let argument = arguments.iter_mut().find(|argument| argument.name == name)?;
+        let value = read_parameter(name, text, limits)?;
+        if argument.value.replace(value).is_some() {
+            return None;
+        }
+    }
+    let Checked { missing, faults, warnings } = check(operation, &mut arguments, shapes);
+    if !missing.is_empty() || !faults.is_empty() {
+        return None;
+    }
+    finish(operation, arguments, Vec::new(), warnings, whole).ok()
+}
+
+/// The faults of single parameters.
+struct Checked<'a> {
+    missing: Vec<&'a Parameter>,
+    faults: Faults,
+    /// The warnings about deprecated parameters.
+    warnings: Vec<Warning>,
+}
+
+/// Checks each argument, and sets the defaults of omitted ones.
+fn check<'a>(
+    operation: &'a RegisteredOperation,
+    arguments: &mut [Argument],
+    shapes: &Shapes,
+) -> Checked<'a> {
+    let mut missing = Vec::new();
+    let mut faults = Faults::default();
+    let mut warnings = Vec::new();
+    for (parameter, argument) in operation.parameters.iter().zip(arguments) {
+        match &argument.value {
+            // For an optional parameter, null counts as omitted (REQ-ENC-15).
+            Some(value)
+                if parameter.spec.required || parameter.spec.refuses_null || !value.is_null() =>
+            {
+                let path = Path::Root(parameter.spec.name);
+                parameter.shape.check(value, path, shapes, &mut faults);
+                add_deprecated(parameter, value, &mut warnings);
+            }
+            None if parameter.spec.required => missing.push(parameter),
+            _ => argument.value.clone_from(&parameter.default),
+        }
+    }
+    Checked { missing, faults, warnings }
+}
+
 /// Reads the composite arguments, after each parameter was validated.
 fn finish(
     operation: &RegisteredOperation,
@@ -138,8 +182,7 @@ fn sort(
     operation: &RegisteredOperation,
     params: Map<String, Value>,
 ) -> (Vec<Argument>, Vec<String>) {
-    let empty = |parameter: &Parameter| Argument { name: parameter.spec.name, value: None };
-    let mut arguments: Vec<_> = operation.parameters.iter().map(empty).collect();
+    let mut arguments = absent_arguments(operation);
     let mut unknown = Vec::new();
     for (name, value) in params {
         match arguments.iter_mut().find(|argument| argument.name == name) {
@@ -148,6 +191,12 @@ fn sort(
         }
     }
     (arguments, unknown)
+}
+
+/// One argument without a value for each parameter of the table.
+fn absent_arguments(operation: &RegisteredOperation) -> Vec<Argument> {
+    let absent = |parameter: &Parameter| Argument { name: parameter.spec.name, value: None };
+    operation.parameters.iter().map(absent).collect()
 }
 
 /// Replaces `taskId` by `task_id` if there is no parameter `taskId`. A value under the parameter's own name

@@ -1,10 +1,12 @@
 //! Identifiers, limits and names that every other module may use; these use no other module.
 
 mod json_type;
+mod quote;
 mod reply_limits;
 
 pub use json_type::json_type;
-pub(crate) use reply_limits::{MAX_REPLY_DEPTH, ReplyLimits};
+pub use quote::quote;
+pub(crate) use reply_limits::{MAX_REPLY_DEPTH, ReplyForm, ReplyLimits};
 
 /// A short random identifier for logs and replies, such as `s-1f0c9a7be2d84c11`.
 pub fn new_id(prefix: &str) -> String {

@@ -6,7 +6,16 @@ use mcp_aql_protocol::Limits;
 /// batches and executions add a few around what it has stored. Parsers that are in wide use read 127.
 pub(crate) const MAX_REPLY_DEPTH: usize = 120;
 
-/// The limits of a reply.
+/// The form of a reply's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReplyForm {
+    /// JSON.
+    Plain,
+    /// The JSON as a JSON string, which MCP carries, unless only the plain form shows whether a limit is exceeded.
+    Quoted,
+}
+
+/// The limits of a reply, and its form.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ReplyLimits {
     pub(crate) bytes: usize,
@@ -16,17 +25,24 @@ pub(crate) struct ReplyLimits {
     pub(crate) depth: usize,
     /// The warnings of the call are in the same text.
     pub(crate) has_warnings: bool,
+    pub(crate) form: ReplyForm,
 }
 
 impl ReplyLimits {
     pub(crate) const fn new(limits: &Limits) -> Self {
         let bytes = limits.max_response_size;
-        Self { bytes, room: bytes, depth: MAX_REPLY_DEPTH, has_warnings: true }
+        let form = ReplyForm::Plain;
+        Self { bytes, room: bytes, depth: MAX_REPLY_DEPTH, has_warnings: true, form }
+    }
+
+    /// The same limits for a reply in this form.
+    pub(crate) const fn in_form(self, form: ReplyForm) -> Self {
+        Self { form, ..self }
     }
 
     /// The limits of a value that is part of a reply.
     pub(crate) const fn of_part(bytes: usize, depth: usize) -> Self {
-        Self { bytes, room: bytes, depth, has_warnings: false }
+        Self { bytes, room: bytes, depth, has_warnings: false, form: ReplyForm::Plain }
     }
 
     /// The limits of a batch's item, whose reply is three levels down in that of the batch. The batch has

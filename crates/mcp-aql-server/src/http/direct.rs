@@ -17,7 +17,6 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
 use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::request::{Arguments, parse};
 use tokio::time::{Interval, interval};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -28,6 +27,7 @@ use crate::connection::Connection;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
 use crate::request_meta::RequestMeta;
 use crate::server::{Server, ServerState, catch_panics};
+use crate::service::ToolArguments;
 use crate::wire::{Message, canonical_id, decode};
 
 /// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
@@ -153,14 +153,13 @@ impl DirectCalls {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
         let meta = RequestMeta::read(call.meta)?;
-        let arguments = match call.arguments {
-            Some(json) => parse(json.as_bytes(), self.server.limits()).ok()?,
-            None => Arguments::default(),
-        };
-        if meta.progress_token(&arguments.members).is_some() {
+        let text = call.arguments.map(Box::from);
+        let arguments =
+            ToolArguments::read(text, call.index, room.is_none(), self.server.limits()).ok()?;
+        if meta.progress_token(&arguments).is_some() {
             return None;
         }
-        let reads = self.server.service().is_read(&arguments.members);
+        let reads = self.server.service().is_read(&arguments);
         let room = room.cloned();
         let work = match form {
             PlainForm::Alone(name) => {
@@ -219,7 +218,7 @@ impl DirectCalls {
 /// A decoded call.
 struct DecodedCall {
     tool: usize,
-    arguments: Arguments,
+    arguments: ToolArguments,
     meta: RequestMeta,
     /// The request's id, in its original spelling.
     id: Box<str>,

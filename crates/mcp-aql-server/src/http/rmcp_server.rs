@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use axum::http::request::Parts;
 use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::request::{Arguments, parse};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
     CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
@@ -27,7 +26,7 @@ use crate::progress::{Notifier, ProgressParams};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::{Server, ServerState, catch_panics};
-use crate::service::{ServerDescription, ToolDefinition, ToolHints};
+use crate::service::{SentArguments, ServerDescription, ToolArguments, ToolDefinition, ToolHints};
 use crate::wire::{MalformedCall, Message, REPEATED_MEMBER, decode};
 
 /// What rmcp's handlers of all connections share.
@@ -80,14 +79,17 @@ impl RmcpServer {
                 Message::Call(call) if RequestMeta::read(call.meta).is_none() => {
                     return Err(RpcError::new(-32602, REPEATED_MEMBER));
                 }
-                Message::Call(call) => match call.arguments {
-                    Some(json) => parse(json.as_bytes(), server.limits()),
-                    None => Ok(Arguments::default()),
-                },
+                Message::Call(call) => {
+                    let text = call.arguments.map(Box::from);
+                    ToolArguments::read(text, call.index, false, server.limits())
+                }
                 // rmcp accepts a message with a repeated member.
                 _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
             },
-            None => Ok(request.arguments.unwrap_or_default().into()),
+            None => {
+                let members = request.arguments.unwrap_or_default();
+                Ok(ToolArguments(SentArguments::Parsed(members.into())))
+            }
         };
         let cancellation = server.cancellation();
         let notifier = PeerNotifier(context.peer.clone());

@@ -1,51 +1,49 @@
 //! Reads the messages of a stream and starts its calls.
 
 use std::borrow::Cow;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
-use mcp_aql_core::future::poll_once;
-use mcp_aql_core::request::{Arguments, parse, too_large};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::request::too_large;
 use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
 
 use super::Reader;
 use super::answer_target::{AnswerTarget, BatchAnswers};
+use super::brief_operations::{BriefOperations, OperationPace};
 use super::lifecycle::{Lifecycle, discover};
+use super::message_wait::MessageWait;
 use crate::calls::Calls;
 use crate::mcp_version::WITH_BATCHES;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
 use crate::server::{Server, catch_panics};
+use crate::service::{ToolAnswer, ToolArguments};
 use crate::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, MalformedCall, Message, OtherRequest,
     Outbox, REPEATED_MEMBER, Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with,
     respond_with, too_long, write_error,
 };
 
-/// How long to poll for the next message after one was handled. A program that calls one operation
-/// after another sends it at once, and waking a processor that has just gone to sleep takes longer
-/// than a call.
-const BUSY_POLL_DURATION: Duration = Duration::from_micros(100);
-
 /// The error message for malformed parameters of a request other than a call.
 const MALFORMED_PARAMS: &str =
     "'params' is an object whose '_meta' is an object, and neither repeats a member";
 
-/// Awaits a future, busy-polling for the first `watched` interval.
-async fn busy_poll<F: Future>(future: F, watched: Duration) -> F::Output {
-    let mut future = std::pin::pin!(future);
-    let begun = Instant::now();
-    loop {
-        if let Poll::Ready(output) = poll_once(&mut future).await {
-            return output;
-        }
-        if begun.elapsed() >= watched {
-            return future.await;
-        }
-        tokio::task::yield_now().await;
-    }
+/// A call that has not returned yet.
+struct RunningCall {
+    /// The request's id, in its original spelling.
+    id: Arc<str>,
+    work: BoxFuture<'static, ToolAnswer>,
+    /// The pace of the operation and the time to read the message, if the call is to be measured.
+    measured: Option<(OperationPace, Duration)>,
+    cancellation: CancellationToken,
+    /// Whether the call follows MCP 2026-07-28.
+    modern: bool,
 }
 
 /// Reads lines, answers requests and starts calls.
@@ -53,23 +51,40 @@ pub(super) struct MessageReader {
     server: Arc<Server>,
     outbox: Outbox,
     calls: Arc<Calls>,
+    operations: BriefOperations,
+    /// The start of the message that is being handled.
+    message_started: Instant,
+    /// Whether to let other tasks run before the next message is read.
+    yields: bool,
     lifecycle: Lifecycle,
 }
 
 impl MessageReader {
     pub(super) fn new(server: Arc<Server>, outbox: Outbox) -> Self {
-        Self { server, outbox, calls: Arc::default(), lifecycle: Lifecycle::default() }
+        Self {
+            server,
+            outbox,
+            calls: Arc::default(),
+            operations: BriefOperations::default(),
+            message_started: Instant::now(),
+            yields: false,
+            lifecycle: Lifecycle::default(),
+        }
     }
 
     pub(super) async fn read_from(mut self, reader: Reader) {
         let mut lines = Lines::new(reader, self.server.service().max_message_bytes());
-        let mut watched = Duration::ZERO;
+        let mut wait = MessageWait::default();
         loop {
             self.outbox.room().await;
-            let next = busy_poll(lines.next(), watched).await;
-            watched = BUSY_POLL_DURATION;
-            match next {
-                Ok(Line::Whole(line)) => self.take(line),
+            if std::mem::take(&mut self.yields) {
+                tokio::task::yield_now().await;
+            }
+            match wait.wait(lines.next()).await {
+                Ok(Line::Whole(line)) => {
+                    self.message_started = Instant::now();
+                    self.take(line);
+                }
                 Ok(Line::TooLong(recovered)) => {
                     let limit = self.server.limits().max_request_size;
                     let error = too_large("request_size", limit, recovered.bytes, "bytes");
@@ -145,7 +160,7 @@ impl MessageReader {
     /// Returns a call's `_meta`, and whether the call follows MCP 2026-07-28.
     fn admit_call(&self, call: &ToolCall<'_>) -> Result<(RequestMeta, bool), RpcError> {
         let Some(meta) = RequestMeta::read(call.meta) else {
-            return Err(match call.meta.map(RawValue::get) {
+            return Err(match call.meta {
                 Some(meta) if !meta.starts_with('{') => {
                     let reason = "Must be an object".to_owned();
                     let malformed = MalformedCall { field: "_meta", reason };
@@ -183,31 +198,78 @@ impl MessageReader {
         }
     }
 
-    /// Starts a call. Its answer is sent when it is complete.
-    fn call(&self, call: ToolCall<'_>, meta: RequestMeta, modern: bool, answers: &AnswerTarget) {
+    /// Runs a call of a brief operation, or starts it as a task. Its answer is sent when it is complete.
+    fn call(
+        &mut self,
+        call: ToolCall<'_>,
+        meta: RequestMeta,
+        modern: bool,
+        answers: &AnswerTarget,
+    ) {
         let Some(tool) = self.server.tools().index(&call.name) else {
             let unknown = self.server.service().unknown_tool(&call.name);
             return self.error(Some(call.id), &unknown, answers);
         };
-        let cancellation = self.server.cancellation();
-        let id: Arc<str> = call.id.into();
-        let key = match canonical_id(call.id) {
+        let text = call.arguments.map(Box::from);
+        // The answers to a batch share a limit, which the plain form counts towards.
+        let may_quote = answers.room().is_none();
+        let arguments = ToolArguments::read(text, call.index, may_quote, self.server.limits());
+        let operation = arguments.as_ref().ok().and_then(ToolArguments::operation);
+        let pace = operation.and_then(|operation| self.operations.pace(operation)).cloned();
+        let cancellation = CancellationToken::new();
+        let mut work = self.work(tool, arguments, meta, cancellation.clone(), answers);
+        let reading = self.message_started.elapsed();
+        if let Some(pace) = pace.as_ref().filter(|pace| pace.is_brief()) {
+            // A call that must wait is polled again by its task, which then is the one to be woken.
+            let mut context = Context::from_waker(Waker::noop());
+            if let Poll::Ready(answer) = pace.measure(reading, || work.as_mut().poll(&mut context))
+            {
+                return self.push(answers, |line| {
+                    self.server.write_answer(line, call.id, &answer, modern);
+                });
+            }
+        }
+        let measured = pace.filter(OperationPace::count_task).map(|pace| (pace, reading));
+        // The next call of an operation whose call is measured may already be brief.
+        self.yields = measured.is_some();
+        let call = RunningCall { id: call.id.into(), work, measured, cancellation, modern };
+        self.spawn(call, answers);
+    }
+
+    /// The work of a call, which the first poll starts.
+    fn work(
+        &self,
+        tool: usize,
+        arguments: Result<ToolArguments, OperationError>,
+        meta: RequestMeta,
+        cancellation: CancellationToken,
+        answers: &AnswerTarget,
+    ) -> BoxFuture<'static, ToolAnswer> {
+        let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
+        let room = answers.room().cloned();
+        erased(async move {
+            let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation));
+            catch_panics(server.within(room.as_ref(), work)).await
+        })
+    }
+
+    /// Runs a call as a task, which the client can cancel.
+    fn spawn(&self, call: RunningCall, answers: &AnswerTarget) {
+        let RunningCall { id, mut work, mut measured, cancellation, modern } = call;
+        let key = match canonical_id(&id) {
             Cow::Borrowed(_) => Arc::clone(&id),
             Cow::Owned(key) => key.into(),
         };
         let number = self.calls.begin(&key, cancellation.clone());
         let expected = self.outbox.expect_one();
-        let arguments = call.arguments.map(Box::<str>::from);
-        let (server, calls, outbox) =
-            (Arc::clone(&self.server), Arc::clone(&self.calls), self.outbox.clone());
+        let (server, calls) = (Arc::clone(&self.server), Arc::clone(&self.calls));
         let answers = answers.clone();
         tokio::spawn(async move {
-            let arguments = match arguments {
-                Some(json) => parse(json.as_bytes(), server.limits()),
-                None => Ok(Arguments::default()),
-            };
-            let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation));
-            let answer = catch_panics(server.within(answers.room(), work)).await;
+            let work = poll_fn(|context| match measured.take() {
+                Some((pace, reading)) => pace.measure(reading, || work.as_mut().poll(context)),
+                None => work.as_mut().poll(context),
+            });
+            let answer = server.until_session_ends(work, &cancellation).await;
             if calls.end(&key, number) {
                 let pushed = answers.push(Some(expected), |line| {
                     server.write_answer(line, &id, &answer, modern);

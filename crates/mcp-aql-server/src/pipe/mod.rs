@@ -1,11 +1,14 @@
 //! Serves one client over a pair of streams, in every version of MCP.
 //!
-//! Requests are answered as they are read. Tool calls run as separate tasks. Answers that are ready
-//! at the same time are written together.
+//! One task reads messages and writes answers. Requests are answered as they are read, and so are calls of
+//! operations that are known to be brief (`brief_operations.rs`). Other tool calls run as separate tasks.
+//! Answers that are ready at the same time are written together.
 
 mod answer_target;
+mod brief_operations;
 mod lifecycle;
 mod message_reader;
+mod message_wait;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -53,20 +56,23 @@ async fn serve(
     let server = Arc::new(Server::new(state, Arc::clone(&connection)));
     let outbox = Outbox::default();
     let messages = MessageReader::new(server, outbox.clone());
-    let (gone, ended) = (CancellationToken::new(), CancellationToken::new());
-    let writer = AbortOnDrop::spawn(write_answers(outbox.clone(), write, gone.clone()));
-    let reader = AbortOnDrop::spawn(read_messages(messages, read, gone, ended.clone()));
+    let (done_reading, ended) = (CancellationToken::new(), CancellationToken::new());
+    let reader = read_messages(messages, read, done_reading.clone(), ended.clone());
+    let writer = write_answers(outbox.clone(), write, done_reading.clone());
+    // The reader comes first, so that one write has the answers to all messages that were read.
+    let streams = AbortOnDrop::spawn(async { tokio::join!(biased; reader, writer).1 });
     tokio::select! {
         () = ended.cancelled() => {}
         // Requests that were read before the signal are answered as at the end of input.
         () = stop => {}
     }
-    drop(reader);
+    // Ends the reader.
+    done_reading.cancel();
     drain(&outbox, service.drain_timeout(), &connection).await;
     connection.end();
     outbox.close();
     // A client that no longer reads would block this indefinitely.
-    let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, writer.done()).await;
+    let _ = tokio::time::timeout(WRITE_GRACE_PERIOD, streams.done()).await;
     // The session's executions, agents and tokens end, and the store and the audit log record it
     // before the process exits (REQ-LIF-10, REQ-SES-02, REQ-TOK-16).
     service.end_sessions().await;
@@ -74,24 +80,24 @@ async fn serve(
 }
 
 /// Writes answers until there are no more, or until the client no longer reads.
-async fn write_answers(outbox: Outbox, write: Writer, gone: CancellationToken) {
+async fn write_answers(outbox: Outbox, write: Writer, done_reading: CancellationToken) {
     if let Err(error) = outbox.write_to(write).await {
         tracing::debug!(%error, "the client no longer reads");
     }
-    gone.cancel();
+    done_reading.cancel();
 }
 
-/// Reads messages until their end, or until the client no longer reads answers.
+/// Reads messages until their end, until the client no longer reads answers, or until the server stops.
 async fn read_messages(
     messages: MessageReader,
     read: Reader,
-    gone: CancellationToken,
+    done_reading: CancellationToken,
     ended: CancellationToken,
 ) {
     let _ended = ended.drop_guard();
     tokio::select! {
         () = messages.read_from(read) => {}
-        () = gone.cancelled() => {}
+        () = done_reading.cancelled() => {}
     }
 }
 

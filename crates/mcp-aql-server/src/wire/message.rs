@@ -2,14 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fmt;
-use std::marker::PhantomData;
 
 use mcp_aql_core::error::OperationError;
-use mcp_aql_core::request::invalid_encoding;
+use mcp_aql_core::request::{ArgumentsIndex, Scanner, invalid_encoding};
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 
 use super::recover_id::{IdScanner, RecoveredId, is_id};
@@ -42,8 +39,10 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) name: Cow<'a, str>,
     /// The tool's arguments, a JSON object.
     pub(crate) arguments: Option<&'a str>,
+    /// The positions of an operation and its parameters in `arguments`, if they have the usual form.
+    pub(crate) index: Option<ArgumentsIndex>,
     /// The request's `_meta`.
-    pub(crate) meta: Option<&'a RawValue>,
+    pub(crate) meta: Option<&'a str>,
 }
 
 /// A request other than a tool call.
@@ -60,9 +59,9 @@ impl<'a> OtherRequest<'a> {
     ///
     /// # Errors
     /// If the parameters are not an object, or repeat a member.
-    pub(crate) fn meta(&self) -> serde_json::Result<Option<&'a RawValue>> {
+    pub(crate) fn meta(&self) -> serde_json::Result<Option<&'a str>> {
         match self.params {
-            Some(params) => Ok(object::<MetaParams<'_>>(params.get())?.meta),
+            Some(params) => Ok(object::<MetaParams<'_>>(params.get())?.meta.map(RawValue::get)),
             None => Ok(None),
         }
     }
@@ -199,44 +198,6 @@ impl<'de> Deserialize<'de> for IsPresent {
     }
 }
 
-/// The envelope of a call with its parameters.
-#[derive(Deserialize)]
-struct CallEnvelope<'a> {
-    #[serde(borrow)]
-    jsonrpc: Cow<'a, str>,
-    #[serde(borrow)]
-    id: &'a RawValue,
-    #[serde(borrow)]
-    method: Cow<'a, str>,
-    #[serde(borrow)]
-    params: FromObject<CallParams<'a>>,
-    #[serde(default)]
-    result: IsPresent,
-    #[serde(default)]
-    error: IsPresent,
-}
-
-/// A struct that is an object. serde alone would also accept a list of its fields.
-struct FromObject<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for FromObject<T> {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members<T>(PhantomData<T>);
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Members<T> {
-            type Value = T;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, members: A) -> Result<T, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(members))
-            }
-        }
-        deserializer.deserialize_map(Members(PhantomData)).map(Self)
-    }
-}
-
 #[derive(Deserialize)]
 struct CallParams<'a> {
     #[serde(borrow)]
@@ -275,7 +236,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
             return Message::Refused(Refusal { id, fault });
         }
     };
-    if let Some(call) = valid_call(text) {
+    if let Some(call) = scan_call(text) {
         return Message::Call(call);
     }
     match object::<Envelope<'_>>(text) {
@@ -292,23 +253,51 @@ pub(crate) fn decode(bytes: &[u8]) -> Message<'_> {
     }
 }
 
-/// Decodes a valid call, which nearly all messages are, in one pass. Every other message is decoded in
-/// parts, to find its fault.
-fn valid_call(text: &str) -> Option<ToolCall<'_>> {
-    if !text.trim_ascii_start().starts_with('{') {
-        return None;
-    }
-    let CallEnvelope { jsonrpc, id, method, params, result, error } =
-        serde_json::from_str(text).ok()?;
-    let CallParams { name, arguments, meta } = params.0;
-    let (id, arguments) = (id.get(), arguments.map(RawValue::get));
-    let is_valid = jsonrpc == "2.0"
-        && method == "tools/call"
-        && is_id(id)
-        && arguments.is_none_or(|arguments| arguments.starts_with('{'))
-        && !result.0
-        && !error.0;
-    is_valid.then_some(ToolCall { id, name, arguments, meta })
+/// Finds the parts of a valid call, which nearly all messages are, in one pass. Every other message is
+/// decoded in parts, to find its fault.
+fn scan_call(text: &str) -> Option<ToolCall<'_>> {
+    let mut scanner = Scanner::new(text)?;
+    let (mut version, mut id, mut method, mut params) = (None, None, None, None);
+    scanner.object(|scanner, name| {
+        let repeats = match scanner.slice(name) {
+            "jsonrpc" => version.replace(scanner.plain_string()?).is_some(),
+            "id" => id.replace(scanner.value()?).is_some(),
+            "method" => method.replace(scanner.plain_string()?).is_some(),
+            "params" => params.replace(scan_params(scanner)?).is_some(),
+            // Other members are faults, or do not belong to a call.
+            _ => true,
+        };
+        (!repeats).then_some(())
+    })?;
+    scanner.end()?;
+    let id = scanner.slice(id?);
+    let is_call = scanner.slice(version?) == "2.0" && scanner.slice(method?) == "tools/call";
+    (is_call && is_id(id)).then_some(ToolCall { id, ..params? })
+}
+
+/// Finds the parts of the parameters of a call. Its id is not among them.
+fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
+    let (mut tool, mut arguments, mut meta) = (None, None, None);
+    scanner.object(|scanner, name| {
+        let repeats = match scanner.slice(name) {
+            "name" => tool.replace(scanner.plain_string()?).is_some(),
+            "arguments" => arguments.replace(ArgumentsIndex::scan(scanner)?).is_some(),
+            "_meta" => meta.replace(scanner.value()?).is_some(),
+            _ => {
+                scanner.value()?;
+                false
+            }
+        };
+        (!repeats).then_some(())
+    })?;
+    let (arguments, index) = arguments.unzip();
+    Some(ToolCall {
+        id: "",
+        name: scanner.slice(tool?).into(),
+        arguments: arguments.map(|arguments| scanner.slice(arguments)),
+        index: index.flatten(),
+        meta: meta.map(|meta| scanner.slice(meta)),
+    })
 }
 
 /// Whether serde reports a repeated field.
@@ -368,7 +357,8 @@ fn sort(envelope: Envelope<'_>) -> Message<'_> {
                     if arguments.is_some_and(|arguments| !arguments.starts_with('{')) {
                         return malformed();
                     }
-                    Message::Call(ToolCall { id, name, arguments, meta })
+                    let meta = meta.map(RawValue::get);
+                    Message::Call(ToolCall { id, name, arguments, index: None, meta })
                 }
                 Err(error) if is_repetition(&error) => refused(Fault::Repeated),
                 Err(_) => malformed(),
@@ -411,13 +401,13 @@ mod tests {
         let call = br#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"t","arguments":{"a":1},"_meta":{}}}"#;
         let Message::Call(call) = decode(call) else { panic!() };
         assert_eq!((call.id, &*call.name, call.arguments), (r#""a""#, "t", Some(r#"{"a":1}"#)));
-        assert_eq!(call.meta.map(RawValue::get), Some("{}"));
+        assert_eq!(call.meta, Some("{}"));
         let call = br#"{"jsonrpc":"2.0","id":1,"method":"tools\/call","params":{"name":"t"}}"#;
         assert!(matches!(decode(call), Message::Call(ToolCall { arguments: None, .. })));
         let list = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{}}}"#;
         let Message::Request(list) = decode(list) else { panic!() };
         assert_eq!((list.id, &*list.method), ("1", "tools/list"));
-        assert_eq!(list.meta().unwrap().map(RawValue::get), Some("{}"));
+        assert_eq!(list.meta().unwrap(), Some("{}"));
         let cancel =
             br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
         assert!(matches!(decode(cancel), Message::Cancelled { request: "7" }));
@@ -441,6 +431,7 @@ mod tests {
         let params = [
             r#"{"name":"t","arguments":{"a":[1]},"_meta":{}}"#,
             r#"{"name":"\u0074"}"#,
+            r#"{"name":"t","arguments":{"operation":"o","params":{"a":1}},"x":{}}"#,
             r#"{"name":"t","arguments":null,"x":{}}"#,
             r#"{"name":"t","arguments":[]}"#,
             r#"{"name":"t","name":"u"}"#,
@@ -450,6 +441,7 @@ mod tests {
         ];
         let envelopes = [
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS}"#,
+            r#" { "params" : PARAMS, "method" : "tools/call","id":"a","jsonrpc": "2.0" } "#,
             r#" {"params":PARAMS,"x":[],"method":"tools\/call","id":"a","jsonrpc":"2.0"} "#,
             r#"{"jsonrpc":"2.0","id":1.5,"method":"tools/call","params":PARAMS}"#,
             r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":PARAMS}"#,
@@ -460,21 +452,19 @@ mod tests {
             r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":PARAMS}}"#,
             r#"["2.0",1,"tools/call",PARAMS]"#,
         ];
-        let mut valid = 0;
+        let (mut valid, mut indexed) = (0, 0);
         for envelope in envelopes {
             for params in params {
                 let message = envelope.replace("PARAMS", params);
-                match valid_call(&message) {
-                    Some(call) => {
-                        valid += 1;
-                        let call = format!("{:?}", Message::Call(call));
-                        assert_eq!(call, in_parts(&message), "{message}");
-                    }
-                    None => assert!(!in_parts(&message).starts_with("Call"), "{message}"),
+                if let Some(call) = scan_call(&message) {
+                    valid += 1;
+                    indexed += usize::from(call.index.is_some());
+                    let call = format!("{:?}", Message::Call(ToolCall { index: None, ..call }));
+                    assert_eq!(call, in_parts(&message), "{message}");
                 }
             }
         }
-        assert_eq!(valid, 6);
+        assert_eq!((valid, indexed), (4, 2));
     }
 
     #[test]

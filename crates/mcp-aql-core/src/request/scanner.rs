@@ -1,0 +1,350 @@
+//! Reads JSON text in one pass without building values.
+
+use std::ops::Range;
+
+use memchr::memchr2;
+
+/// The maximum nesting depth of a scanned value. Deeper values are left to the parser.
+const MAX_SCANNED_DEPTH: usize = 16;
+/// The maximum number of digits of an integer that always fits into 64 bits.
+const MAX_INTEGER_DIGITS: usize = 18;
+/// The maximum length of a number with a fraction that every parser reads exactly.
+const MAX_FRACTION_BYTES: usize = 16;
+
+/// Finds the positions of values in JSON text.
+///
+/// It only accepts text that every JSON parser reads in the same way and without loss. A method
+/// returns `None` for all other text, valid or not, which the caller then passes to the parser.
+#[derive(Debug)]
+pub struct Scanner<'a> {
+    text: &'a str,
+    /// The text that is not read yet.
+    rest: &'a [u8],
+}
+
+impl<'a> Scanner<'a> {
+    /// Starts at the beginning of a text. Returns `None` for text with control characters, which are
+    /// then valid nowhere: not between the values, and not in a string.
+    pub fn new(text: &'a str) -> Option<Self> {
+        let rest = text.as_bytes();
+        // Not `all`, which stops early and is therefore not vectorized.
+        let has_control = rest.iter().fold(false, |found, byte| found | (*byte < 0x20));
+        (!has_control).then_some(Self { text, rest })
+    }
+
+    /// Returns the text at a position that this scanner has found.
+    #[inline]
+    pub fn slice(&self, range: Range<usize>) -> &'a str {
+        self.text.get(range).unwrap_or_default()
+    }
+
+    /// Reads an object. `member` is called with the position of each name, and reads its value.
+    #[inline]
+    pub fn object(
+        &mut self,
+        mut member: impl FnMut(&mut Self, Range<usize>) -> Option<()>,
+    ) -> Option<()> {
+        self.expect(b'{')?;
+        if self.next_is(b'}') {
+            return Some(());
+        }
+        loop {
+            let name = self.plain_string()?;
+            self.expect(b':')?;
+            member(self, name)?;
+            if !self.next_is(b',') {
+                return self.expect(b'}');
+            }
+        }
+    }
+
+    /// Reads a string without escapes. Returns the position of its content.
+    pub fn plain_string(&mut self) -> Option<Range<usize>> {
+        self.expect(b'"')?;
+        let start = self.offset();
+        let length = plain_length(self.rest)?;
+        let (_, rest) = self.rest.split_at_checked(length)?;
+        self.rest = rest.strip_prefix(b"\"")?;
+        Some(start..start + length)
+    }
+
+    /// Reads any value. Returns its position.
+    pub fn value(&mut self) -> Option<Range<usize>> {
+        self.nested_value(0)
+    }
+
+    /// Skips white space, and returns the position of what follows.
+    #[inline]
+    pub fn position(&mut self) -> usize {
+        self.skip_space();
+        self.offset()
+    }
+
+    /// Reads the end of the text.
+    pub fn end(&mut self) -> Option<()> {
+        self.skip_space();
+        self.rest.is_empty().then_some(())
+    }
+
+    fn nested_value(&mut self, depth: usize) -> Option<Range<usize>> {
+        let start = self.position();
+        match self.rest.first()? {
+            b'"' => self.string()?,
+            b'{' if depth < MAX_SCANNED_DEPTH => {
+                self.object(|scanner, _| scanner.nested_value(depth + 1).map(drop))?;
+            }
+            b'[' if depth < MAX_SCANNED_DEPTH => self.array(depth)?,
+            b't' => self.literal(b"true")?,
+            b'f' => self.literal(b"false")?,
+            b'n' => self.literal(b"null")?,
+            b'-' | b'0'..=b'9' => self.number()?,
+            _ => return None,
+        }
+        Some(start..self.offset())
+    }
+
+    fn array(&mut self, depth: usize) -> Option<()> {
+        self.expect(b'[')?;
+        if self.next_is(b']') {
+            return Some(());
+        }
+        loop {
+            self.nested_value(depth + 1)?;
+            if !self.next_is(b',') {
+                return self.expect(b']');
+            }
+        }
+    }
+
+    /// Reads a string, which may contain escapes other than U+0000 and surrogates.
+    fn string(&mut self) -> Option<()> {
+        self.expect(b'"')?;
+        loop {
+            let length = plain_length(self.rest)?;
+            let (_, rest) = self.rest.split_at_checked(length)?;
+            match rest {
+                [b'"', rest @ ..] => {
+                    self.rest = rest;
+                    return Some(());
+                }
+                [_, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] => {
+                    self.rest = rest;
+                }
+                [_, b'u', a, b, c, d, rest @ ..] => {
+                    if !is_character([*a, *b, *c, *d]) {
+                        return None;
+                    }
+                    self.rest = rest;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn literal(&mut self, literal: &[u8]) -> Option<()> {
+        self.rest = self.rest.strip_prefix(literal)?;
+        Some(())
+    }
+
+    /// Reads a number without an exponent that keeps its value in 64 bits.
+    fn number(&mut self) -> Option<()> {
+        let sign = usize::from(self.rest.first() == Some(&b'-'));
+        let digits = digits_at(self.rest, sign);
+        let has_leading_zero = digits > 1 && self.rest.get(sign) == Some(&b'0');
+        if digits == 0 || digits > MAX_INTEGER_DIGITS || has_leading_zero {
+            return None;
+        }
+        let mut length = sign + digits;
+        match self.rest.get(length) {
+            Some(b'.') => {
+                let fraction = digits_at(self.rest, length + 1);
+                length += 1 + fraction;
+                if fraction == 0 || length > MAX_FRACTION_BYTES {
+                    return None;
+                }
+            }
+            // Parsers read `-0` as a number with a fraction.
+            _ if self.rest.starts_with(b"-0") => return None,
+            _ => {}
+        }
+        self.rest = self.rest.get(length..)?;
+        (!matches!(self.rest.first(), Some(b'e' | b'E'))).then_some(())
+    }
+
+    #[inline]
+    fn offset(&self) -> usize {
+        self.text.len() - self.rest.len()
+    }
+
+    #[inline]
+    fn skip_space(&mut self) {
+        while let [b' ', rest @ ..] = self.rest {
+            self.rest = rest;
+        }
+    }
+
+    /// Reads a byte after white space, if it follows.
+    #[inline]
+    fn next_is(&mut self, byte: u8) -> bool {
+        self.skip_space();
+        match self.rest {
+            [first, rest @ ..] if *first == byte => {
+                self.rest = rest;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    #[inline]
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        self.next_is(byte).then_some(())
+    }
+}
+
+/// The number of bytes before the next quotation mark or backslash. Most strings are short, so a plain loop is faster
+/// than a search.
+#[inline]
+fn plain_length(text: &[u8]) -> Option<usize> {
+    const SHORT_BYTES: usize = 16;
+    let is_end = |byte: &u8| matches!(byte, b'"' | b'\\');
+    let start = text.first_chunk::<SHORT_BYTES>().map_or(text, |start| start);
+    match start.iter().position(is_end) {
+        Some(length) => Some(length),
+        None => Some(start.len() + memchr2(b'"', b'\\', text.get(start.len()..)?)?),
+    }
+}
+
+/// Whether these hexadecimal digits are a character other than U+0000, and not half of one.
+fn is_character(digits: [u8; 4]) -> bool {
+    let unit = digits
+        .iter()
+        .try_fold(0, |unit, digit| char::from(*digit).to_digit(16).map(|digit| unit * 16 + digit));
+    unit.is_some_and(|unit| !matches!(unit, 0 | 0xD800..=0xDFFF))
+}
+
+/// The number of digits from this position on.
+fn digits_at(text: &[u8], start: usize) -> usize {
+    let digits = text.get(start..).unwrap_or_default().iter();
+    digits.take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    fn scans(text: &str) -> bool {
+        let Some(mut scanner) = Scanner::new(text) else { return false };
+        scanner.value().and_then(|_| scanner.end()).is_some()
+    }
+
+    #[test]
+    fn only_text_that_all_parsers_read_alike_is_accepted() {
+        // REQ-ENC-01, REQ-ENC-05
+        for text in [
+            r#" { "a" : [ 1 , -2.5 , "é\n\u00e9" ] , "b" : { } , "c" : [ ] } "#,
+            "0",
+            "-7",
+            "999999999999999999",
+            "0.00001",
+            "true",
+            "null",
+            r#""\"\\\/\b\f\n\r\t""#,
+        ] {
+            assert!(scans(text), "{text}");
+        }
+        for text in [
+            "",
+            "{",
+            "[1,]",
+            "{\"a\":1,}",
+            "{\"a\" 1}",
+            "{a:1}",
+            "01",
+            "-",
+            "-0",
+            "1.",
+            ".5",
+            "1e3",
+            "1E3",
+            "1.0e2",
+            "9999999999999999999",
+            "0.1234567890123456",
+            "tru",
+            "nul",
+            "\"a",
+            "\"\u{1}\"",
+            "[1,\n2]",
+            "\t1",
+            r#""\x""#,
+            r#""\u00g0""#,
+            r#""\u+0e9""#,
+            r#""\u0000""#,
+            r#""\ud83d\ude00""#,
+            r#""\ud800""#,
+            r#"{"\u0061":1}"#,
+            "1 2",
+            "[1 2]",
+        ] {
+            assert!(!scans(text), "{text}");
+        }
+        let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(scans(&nested(MAX_SCANNED_DEPTH)) && !scans(&nested(MAX_SCANNED_DEPTH + 1)));
+    }
+
+    #[test]
+    fn members_are_found_at_their_positions() {
+        let mut scanner = Scanner::new(r#"{"a":"x", "b":[1, {"c":2}]}"#).unwrap();
+        let mut found = Vec::new();
+        let read = scanner.object(|scanner, name| {
+            let value = scanner.value()?;
+            found.push((scanner.slice(name), scanner.slice(value)));
+            Some(())
+        });
+        assert_eq!(read, Some(()));
+        assert_eq!(found, [("a", r#""x""#), ("b", r#"[1, {"c":2}]"#)]);
+    }
+
+    /// Text that is often JSON.
+    fn nearly_json() -> impl Strategy<Value = String> {
+        let token = prop_oneof![
+            Just("{"),
+            Just("}"),
+            Just("["),
+            Just("]"),
+            Just(","),
+            Just(":"),
+            Just("\"a\""),
+            Just("\"\\n\""),
+            Just("\"\\u00e9\""),
+            Just("1"),
+            Just("-0"),
+            Just("0.5"),
+            Just("1e2"),
+            Just("true"),
+            Just("null"),
+            Just(" "),
+            Just("\"é\""),
+            Just("00"),
+        ];
+        proptest::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn accepted_text_is_json(text in nearly_json()) {
+            if scans(&text) {
+                prop_assert!(serde_json::from_str::<Value>(&text).is_ok(), "{}", text);
+            }
+        }
+
+        #[test]
+        fn arbitrary_text_causes_no_panic(text in "\\PC*|[\u{0}-\u{10ffff}]*") {
+            let json = serde_json::to_string(&text).unwrap();
+            prop_assert_eq!(scans(&json), !text.contains('\0'), "{}", json);
+            let _ = scans(&text);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! JSON text as a JSON string, the form in which MCP carries it.
+
+/// Appends the content of a JSON string, without its quotation marks. Most text is JSON itself, in which nearly every
+/// word is in quotation marks, so bytes are copied one by one.
+pub fn quote(target: &mut Vec<u8>, text: &[u8]) {
+    target.reserve(text.len() + text.len() / 4);
+    for byte in text {
+        match byte {
+            b'"' | b'\\' => target.extend_from_slice(&[b'\\', *byte]),
+            0..0x20 => quote_control(target, *byte),
+            _ => target.push(*byte),
+        }
+    }
+}
+
+#[cold]
+fn quote_control(target: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'\n' => target.extend_from_slice(b"\\n"),
+        b'\r' => target.extend_from_slice(b"\\r"),
+        b'\t' => target.extend_from_slice(b"\\t"),
+        0x08 => target.extend_from_slice(b"\\b"),
+        0x0c => target.extend_from_slice(b"\\f"),
+        _ => target.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn strings_are_quoted_as_serde_json_does(
+            text in "[\u{0}-\u{30}\"\\\\a-cé😀\u{7f}]{0,40}|\\PC*"
+        ) {
+            let mut quoted = b"\"".to_vec();
+            quote(&mut quoted, text.as_bytes());
+            quoted.push(b'"');
+            prop_assert_eq!(quoted, serde_json::to_vec(&text).unwrap());
+        }
+    }
+}
