@@ -212,6 +212,7 @@ fn every_row_can_be_measured() {
         "typed-update",
         "typed-update-decode",
         "stdio-latency",
+        "stdio-processor",
         "stdio-throughput",
         "http-session",
         "http-session-longest",

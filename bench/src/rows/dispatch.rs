@@ -1,4 +1,4 @@
-//! Measures an in-process call: from the arguments to the finished reply.
+//! Measures an in-process call: from the JSON of the arguments to the JSON of the result.
 
 use std::sync::Arc;
 
@@ -69,17 +69,44 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
         server.tool_router.call(ToolCallContext::new(&*server, request, context))
     };
     runtime.block_on(dispatch(call("create_task", &object(task()?), 0)))?;
-    let arguments = object(parameters());
-    let response = runtime.block_on(dispatch(call("get_task", &arguments, 0)))?;
-    let expected = text(&response).filter(|text| text.contains("\"task_id\":1")).map(str::to_owned);
-    let expected = expected.ok_or_else(|| format!("an unexpected answer: {response:?}"))?;
-    let peer = || {
+    // Both ends are JSON: the request's parameters, and a reply whose text is a JSON string.
+    let our_bytes = Value::from(good.clone()).to_string().into_bytes();
+    let ours_in_bytes = || {
+        let handle = |_: usize| async {
+            let reply = adapter.handle_bytes(READ, &our_bytes, CallScope::default()).await;
+            serde_json::to_vec(&reply.text)
+        };
+        let expected = runtime.block_on(handle(0))?;
         nanos_each_async(
             &runtime,
             calls,
-            |index| call("get_task", &arguments, index),
-            dispatch,
-            |response| response.as_ref().is_ok_and(|response| text(response) == Some(&expected)),
+            |index| index,
+            handle,
+            |reply| reply.as_ref().is_ok_and(|reply| *reply == expected),
+        )
+    };
+    let peer_bytes = json!({ "name": "get_task", "arguments": parameters() }).to_string();
+    let peer_in_bytes = || {
+        let handle = |index: usize| {
+            let request: Option<CallToolRequestParams> = serde_json::from_str(&peer_bytes).ok();
+            let id = RequestId::Number(index as i64);
+            let context = RequestContext::new(id, running.peer().clone());
+            let server = &server;
+            async move {
+                let call = ToolCallContext::new(&**server, request?, context);
+                match server.tool_router.call(call).await.ok()? {
+                    CallToolResponse::Complete(result) => serde_json::to_vec(&result).ok(),
+                    _ => None,
+                }
+            }
+        };
+        let expected = runtime.block_on(handle(0));
+        nanos_each_async(
+            &runtime,
+            calls,
+            |index| index,
+            handle,
+            |reply| reply.is_some() && *reply == expected,
         )
     };
 
@@ -88,9 +115,9 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     Ok(Outcome::Rows(vec![
         Row {
             name: "dispatch".to_owned(),
-            what: "call in process, three parameters; rmcp's tool router".to_owned(),
+            what: "call in process, JSON to JSON; rmcp's parser, router, serializer".to_owned(),
             unit: Unit::Nanoseconds,
-            turns: in_turns(setup.scale.rounds, success, peer)?,
+            turns: in_turns(setup.scale.rounds, ours_in_bytes, peer_in_bytes)?,
             target: Target::AtMost(0.6),
         },
         Row {
@@ -105,13 +132,4 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
 
 fn task() -> Result<Value> {
     Ok(serde_json::from_str(TASK)?)
-}
-
-/// Returns the text of a successful answer.
-fn text(response: &CallToolResponse) -> Option<&str> {
-    let CallToolResponse::Complete(result) = response else { return None };
-    match result.is_error {
-        Some(true) => None,
-        _ => Some(&result.content.first()?.as_text()?.text),
-    }
 }

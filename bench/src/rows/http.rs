@@ -275,7 +275,7 @@ fn rows(setup: &Setup, form: Form, name: &str, what: &str) -> Result<Outcome> {
             what: format!("{what}, {connections} connections; rmcp"),
             unit: Unit::PerSecond,
             turns: throughput,
-            target: Target::AtLeast(1.0),
+            target: Target::AtLeast(3.5),
         },
         Row {
             name: format!("{name}-longest"),

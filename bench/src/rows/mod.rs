@@ -33,6 +33,7 @@ pub const ALL: &[(&str, Measurement)] = &[
     ("merge", merge::run),
     ("typed-update", typed::run),
     ("stdio-latency", stdio::latency),
+    ("stdio-processor", stdio::processor),
     ("stdio-throughput", stdio::throughput),
     ("http-session", http::session),
     ("http-stateless", http::stateless),

@@ -31,7 +31,7 @@ pub(super) fn start(setup: &Setup) -> Result<Outcome> {
             || started(Side::Ours, setup),
             || started(Side::Peer, setup),
         )?,
-        target: Target::AtMost(1.2),
+        target: Target::AtMost(1.1),
     }]))
 }
 
@@ -62,7 +62,7 @@ pub(super) fn memory(setup: &Setup) -> Result<Outcome> {
             || after_calls(Side::Ours),
             || after_calls(Side::Peer),
         )?,
-        target: Target::AtMost(1.2),
+        target: Target::AtMost(1.1),
     }]))
 }
 
@@ -76,6 +76,6 @@ pub(super) fn size(setup: &Setup) -> Result<Outcome> {
             ours: vec![of(&setup.programs.ours)?],
             peer: vec![of(&setup.programs.peer)?],
         },
-        target: Target::AtMost(1.3),
+        target: Target::AtMost(1.2),
     }]))
 }

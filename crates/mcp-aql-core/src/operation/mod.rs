@@ -25,6 +25,7 @@ pub use execution::ExecutionContext;
 pub use execution::{Advance, ExecutionCall, ExecutionSink};
 pub use extensions::Extensions;
 pub use parameter::Parameter;
+pub(crate) use payload::QUOTED_SUCCESS;
 pub use payload::{Envelope, Outcome, Payload, SUCCESS};
 pub use reply_writer::ReplyWriter;
 pub use returns::{Fallible, OperationReturn, Plain};

@@ -26,6 +26,8 @@ pub struct Payload {
 
 /// The beginning of every success.
 pub const SUCCESS: &str = r#"{"success":true,"data":"#;
+/// The same as the beginning of a JSON string.
+pub(crate) const QUOTED_SUCCESS: &str = r#""{\"success\":true,\"data\":"#;
 
 impl Payload {
     /// Creates a payload from JSON text: [`SUCCESS`] and the data after it.
@@ -55,5 +57,20 @@ impl Payload {
             // A string of this module always parses.
             ReplyForm::Quoted => serde_json::from_str(&(self.text + "\"")).unwrap_or_default(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vocab::quote;
+
+    #[test]
+    fn a_quoted_payload_has_a_plain_form() {
+        let mut quoted = b"\"".to_vec();
+        quote(&mut quoted, SUCCESS.as_bytes());
+        assert_eq!(QUOTED_SUCCESS.as_bytes(), quoted);
+        let payload = Payload::quoted(format!(r#"{QUOTED_SUCCESS}{{\"a\":\"\\n\"}}"#));
+        assert_eq!(payload.into_plain_text(), format!(r#"{SUCCESS}{{"a":"\n"}}"#));
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use mcp_aql_protocol::ErrorCode;
 use serde::Serialize;
 
-use super::{Context, Envelope, Outcome, Payload, SUCCESS};
+use super::{Context, Envelope, Outcome, Payload, QUOTED_SUCCESS, SUCCESS};
 use crate::error::OperationError;
 use crate::paging::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
 use crate::request::{too_large, write_json};
-use crate::vocab::{ReplyForm, ReplyLimits, quote};
+use crate::vocab::{ReplyForm, ReplyLimits};
 use crate::warning::{LateWarning, Warning};
 
 /// The place that a result is serialized into: the envelope and the limits of one reply.
@@ -65,13 +65,12 @@ impl<'a> ReplyWriter<'a> {
     /// since only that form counts.
     fn write_quoted(self, write_result: ResultWriter<'_>) -> Outcome {
         let mut text = Vec::with_capacity(768);
-        text.push(b'"');
-        quote(&mut text, SUCCESS.as_bytes());
+        text.extend_from_slice(QUOTED_SUCCESS.as_bytes());
         let mut depth = 1;
         if let Envelope::Key(key) = self.envelope {
-            quote(&mut text, b"{\"");
+            text.extend_from_slice(br#"{\""#);
             text.extend_from_slice(key.as_bytes());
-            quote(&mut text, b"\":");
+            text.extend_from_slice(br#"\":"#);
             depth += 1;
         }
         let written = write_result(&mut text, depth, ReplyForm::Quoted);

@@ -31,14 +31,12 @@ pub(super) struct OperationPace {
 
 impl BriefOperations {
     /// Returns the pace of an operation, or `None` if there are too many operations.
-    pub(super) fn pace(&mut self, operation: &str) -> Option<&OperationPace> {
-        if !self.0.contains_key(operation) {
-            if self.0.len() >= MAX_OPERATIONS {
-                return None;
-            }
-            self.0.insert(operation.into(), OperationPace::new());
+    pub(super) fn pace(&mut self, operation: &str) -> Option<OperationPace> {
+        if let Some(pace) = self.0.get(operation) {
+            return Some(pace.clone());
         }
-        self.0.get(operation)
+        (self.0.len() < MAX_OPERATIONS)
+            .then(|| self.0.entry(operation.into()).or_insert_with(OperationPace::new).clone())
     }
 }
 
@@ -82,7 +80,7 @@ mod tests {
     #[test]
     fn an_operation_is_brief_after_a_short_call() {
         let mut operations = BriefOperations::default();
-        let pace = operations.pace("get_note").unwrap().clone();
+        let pace = operations.pace("get_note").unwrap();
         assert!(!pace.is_brief());
         assert!(pace.count_task());
         pace.record(true);

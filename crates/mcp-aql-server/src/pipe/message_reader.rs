@@ -215,7 +215,7 @@ impl MessageReader {
         let may_quote = answers.room().is_none();
         let arguments = ToolArguments::read(text, call.index, may_quote, self.server.limits());
         let operation = arguments.as_ref().ok().and_then(ToolArguments::operation);
-        let pace = operation.and_then(|operation| self.operations.pace(operation)).cloned();
+        let pace = operation.and_then(|operation| self.operations.pace(operation));
         let cancellation = CancellationToken::new();
         let mut work = self.work(tool, arguments, meta, cancellation.clone(), answers);
         let reading = self.message_started.elapsed();
