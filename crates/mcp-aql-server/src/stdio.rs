@@ -10,7 +10,7 @@ use mcp_aql_core::main_error::Result;
 use tokio::io::AsyncWriteExt as _;
 
 use super::adapter_tools::AdapterTools;
-use super::pipe::{Reader, Writer, serve_halves};
+use super::pipe::{Input, Writer, serve_halves};
 use super::service::ToolService;
 use super::standard_pipes::standard_pipes;
 use crate::stop::shutdown_signal;
@@ -65,7 +65,7 @@ pub fn serve_tools_stdio(service: Arc<dyn ToolService>) -> impl Future<Output = 
 /// before that thread is free: after a signal the process would stay until the client sends
 /// something. On Linux pipes are read without a thread. Everything else is read by a thread that
 /// the runtime does not wait for.
-fn standard_streams() -> Result<(Reader, Writer)> {
+fn standard_streams() -> Result<(Input, Writer)> {
     if let Some(pipes) = standard_pipes() {
         return Ok(pipes);
     }
@@ -87,5 +87,5 @@ fn standard_streams() -> Result<(Reader, Writer)> {
             }
         }
     })?;
-    Ok((Box::new(read), Box::new(tokio::io::stdout())))
+    Ok((Input::new(read), Box::new(tokio::io::stdout())))
 }

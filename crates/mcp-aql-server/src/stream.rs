@@ -8,7 +8,7 @@ use mcp_aql_core::main_error::Result;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::adapter_tools::AdapterTools;
-use super::pipe::serve_halves;
+use super::pipe::{Input, serve_halves};
 use super::service::ToolService;
 
 /// Serves an adapter over any stream.
@@ -32,7 +32,7 @@ impl ServeStream for Adapter {
         T: AsyncRead + AsyncWrite + Send + 'static,
     {
         let (read, write) = tokio::io::split(stream);
-        let (read, write) = (Box::new(read), Box::new(write));
+        let (read, write) = (Input::new(read), Box::new(write));
         serve_halves(AdapterTools::new(self), read, write, Box::pin(pending()))
     }
 }
@@ -47,5 +47,5 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    serve_halves(service, Box::new(read), Box::new(write), Box::pin(pending()))
+    serve_halves(service, Input::new(read), Box::new(write), Box::pin(pending()))
 }

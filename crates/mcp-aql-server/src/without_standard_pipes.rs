@@ -1,8 +1,8 @@
 //! Stands in for standard input and output as pipes on other systems than Linux.
 
-use super::pipe::{Reader, Writer};
+use super::pipe::{Input, Writer};
 
 /// Returns nothing: a thread reads standard input.
-pub(super) fn standard_pipes() -> Option<(Reader, Writer)> {
+pub(super) fn standard_pipes() -> Option<(Input, Writer)> {
     None
 }

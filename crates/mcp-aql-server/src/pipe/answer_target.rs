@@ -35,11 +35,18 @@ impl AnswerTarget {
         match self {
             Self::Line(outbox) => outbox.push_last(call, write),
             Self::Batch(batch) => {
-                let mut answers = lock(&batch.answers);
-                if !answers.is_empty() {
-                    answers.push(b',');
-                }
-                write(&mut answers);
+                batch.push(write);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds an answer in the task that reads messages and writes answers.
+    pub(super) fn push_in_writer_task(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        match self {
+            Self::Line(outbox) => outbox.push_in_writer_task(write),
+            Self::Batch(batch) => {
+                batch.push(write);
                 Ok(())
             }
         }
@@ -60,6 +67,14 @@ impl BatchAnswers {
     pub(super) fn new(outbox: Outbox, room: BatchBudget) -> Self {
         let running = Mutex::new(Some(outbox.expect_one()));
         Self { outbox, running, answers: Mutex::default(), room }
+    }
+
+    fn push(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut answers = lock(&self.answers);
+        if !answers.is_empty() {
+            answers.push(b',');
+        }
+        write(&mut answers);
     }
 }
 

@@ -2,18 +2,19 @@
 
 use std::borrow::Cow;
 use std::future::poll_fn;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use futures_util::future::FusedFuture;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::request::too_large;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
-use super::Reader;
+use super::Input;
 use super::answer_target::{AnswerTarget, BatchAnswers};
 use super::brief_operations::{BriefOperations, OperationPace};
 use super::lifecycle::{Lifecycle, discover};
@@ -33,6 +34,21 @@ use crate::wire::{
 /// The error message for malformed parameters of a request other than a call.
 const MALFORMED_PARAMS: &str =
     "'params' is an object whose '_meta' is an object, and neither repeats a member";
+
+/// Awaits a future, and polls the writer before it each time.
+async fn beside<T>(
+    mut writer: Pin<&mut impl FusedFuture<Output = ()>>,
+    future: impl Future<Output = T>,
+) -> T {
+    let mut future = pin!(future);
+    poll_fn(|context| {
+        if !writer.is_terminated() {
+            let _ = writer.as_mut().poll(context);
+        }
+        future.as_mut().poll(context)
+    })
+    .await
+}
 
 /// A call that has not returned yet.
 struct RunningCall {
@@ -72,29 +88,62 @@ impl MessageReader {
         }
     }
 
-    pub(super) async fn read_from(mut self, reader: Reader) {
-        let mut lines = Lines::new(reader, self.server.service().max_message_bytes());
-        let mut wait = MessageWait::default();
+    /// Reads messages until their end. The writer runs whenever this waits.
+    pub(super) async fn read_from(
+        mut self,
+        mut input: Input,
+        mut writer: Pin<&mut impl FusedFuture<Output = ()>>,
+    ) {
+        let mut lines = Lines::new(self.server.service().max_message_bytes());
+        let mut wait = MessageWait::new();
         loop {
-            self.outbox.room().await;
-            if std::mem::take(&mut self.yields) {
-                tokio::task::yield_now().await;
+            while let Some(line) = lines.next() {
+                self.take_line(line);
+                if std::mem::take(&mut self.yields) || self.outbox.is_long() {
+                    beside(writer.as_mut(), tokio::task::yield_now()).await;
+                    beside(writer.as_mut(), self.outbox.room()).await;
+                }
             }
-            match wait.wait(lines.next()).await {
-                Ok(Line::Whole(line)) => {
-                    self.message_started = Instant::now();
-                    self.take(line);
+            // All answers that are ready are written before more is read.
+            beside(writer.as_mut(), self.outbox.room()).await;
+            let at_once = match &mut input.without_waiting {
+                // A running call may need this thread.
+                Some(stream) if self.outbox.running() == 0 => {
+                    wait.busy_poll(|| lines.read_at_once(stream).transpose())
                 }
-                Ok(Line::TooLong(recovered)) => {
-                    let limit = self.server.limits().max_request_size;
-                    let error = too_large("request_size", limit, recovered.bytes, "bytes");
-                    self.refuse(too_long(recovered, error), &self.line());
+                _ => None,
+            };
+            let read = match at_once {
+                Some(read) => read,
+                None => {
+                    let read = wait.sleep(lines.read_from(&mut input.stream));
+                    beside(writer.as_mut(), read).await
                 }
-                Ok(Line::End) => return,
+            };
+            match read {
+                Ok(true) => {}
+                Ok(false) => {
+                    lines.last().into_iter().for_each(|line| self.take_line(line));
+                    return;
+                }
                 Err(error) => {
                     tracing::debug!(%error, "reading from the client failed");
                     return;
                 }
+            }
+        }
+    }
+
+    fn take_line(&mut self, line: Line<'_>) {
+        match line {
+            Line::Whole(line) => {
+                self.message_started = Instant::now();
+                self.take(line);
+            }
+            Line::TooLong(recovered) => {
+                let limit = self.server.limits().max_request_size;
+                let error = too_large("request_size", limit, recovered.bytes, "bytes");
+                self.refuse(too_long(recovered, error), &self.line());
             }
         }
     }
@@ -307,7 +356,7 @@ impl MessageReader {
     }
 
     fn push(&self, answers: &AnswerTarget, write: impl FnOnce(&mut Vec<u8>)) {
-        if let Err(error) = answers.push(None, write) {
+        if let Err(error) = answers.push_in_writer_task(write) {
             tracing::debug!(%error, "an answer was not sent: the client is gone");
         }
     }

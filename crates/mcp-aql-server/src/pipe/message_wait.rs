@@ -1,12 +1,8 @@
-//! Waits for the next message.
+//! Decides from the traffic how to wait for the next message.
 
-use std::pin::pin;
-use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use mcp_aql_core::future::poll_once;
-
-/// How long to poll for the next message after one was handled. A program that calls one operation
+/// How long to poll for the next message after the answers were written. A program that calls one operation
 /// after another sends it at once, and waking a processor that has just gone to sleep takes longer
 /// than a call.
 const BUSY_POLL_DURATION: Duration = Duration::from_micros(100);
@@ -15,37 +11,50 @@ const MAX_POLL_GAP: Duration = Duration::from_micros(20);
 /// The number of messages in a row that must come quickly before polling pays off.
 const QUICK_MESSAGES: u32 = 2;
 
-/// Decides from the traffic whether to poll for the next message or to sleep until it comes.
+/// Decides whether to poll for the next message, or to sleep until it comes.
 ///
 /// Messages that come slowly, and a busy machine, switch polling off, so that a connection without
 /// traffic costs no processor time.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct MessageWait {
-    /// The number of messages in a row that came soon after the one before.
+    /// The number of messages in a row that came soon after the answer to the one before.
     quick_messages: u32,
+    /// Whether another processor can run the client in the meantime.
+    has_other_processor: bool,
 }
 
 impl MessageWait {
-    /// Awaits the next message.
-    pub(super) async fn wait<F: Future>(&mut self, message: F) -> F::Output {
-        let mut message = pin!(message);
-        let started = Instant::now();
-        if self.quick_messages >= QUICK_MESSAGES {
-            let mut last = started;
-            loop {
-                if let Poll::Ready(message) = poll_once(&mut message).await {
-                    return message;
-                }
-                let now = Instant::now();
-                if now - last > MAX_POLL_GAP || now - started > BUSY_POLL_DURATION {
-                    break;
-                }
-                last = now;
-                tokio::task::yield_now().await;
-            }
-            self.quick_messages = 0;
-            return message.await;
+    pub(super) fn new() -> Self {
+        let processors = std::thread::available_parallelism();
+        let has_other_processor = processors.is_ok_and(|count| count.get() > 1);
+        Self { quick_messages: 0, has_other_processor }
+    }
+
+    /// Calls `poll` for a short time, if the next message is likely to come soon. Returns the first
+    /// result of it.
+    pub(super) fn busy_poll<T>(&mut self, mut poll: impl FnMut() -> Option<T>) -> Option<T> {
+        if self.quick_messages < QUICK_MESSAGES || !self.has_other_processor {
+            return None;
         }
+        let started = Instant::now();
+        let mut last = started;
+        loop {
+            if let Some(result) = poll() {
+                return Some(result);
+            }
+            let now = Instant::now();
+            if now - last > MAX_POLL_GAP || now - started > BUSY_POLL_DURATION {
+                self.quick_messages = 0;
+                return None;
+            }
+            last = now;
+            std::hint::spin_loop();
+        }
+    }
+
+    /// Awaits the next message, and measures how long it takes.
+    pub(super) async fn sleep<F: Future>(&mut self, message: F) -> F::Output {
+        let started = Instant::now();
         let message = message.await;
         self.quick_messages = match started.elapsed() <= BUSY_POLL_DURATION {
             true => self.quick_messages + 1,
@@ -58,29 +67,44 @@ impl MessageWait {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::{AtomicUsize, Ordering};
 
-    /// Waits for a message that comes late. Returns the number of polls.
-    async fn polls_for_late_message(wait: &mut MessageWait) -> usize {
-        let polls = AtomicUsize::new(0);
-        let mut message = Box::pin(tokio::time::sleep(BUSY_POLL_DURATION * 100));
-        wait.wait(std::future::poll_fn(|context| {
-            polls.fetch_add(1, Ordering::Relaxed);
-            message.as_mut().poll(context)
-        }))
-        .await;
-        polls.into_inner()
+    /// Returns the number of polls for a message that does not come.
+    fn polls(wait: &mut MessageWait) -> usize {
+        let mut polls = 0;
+        let found: Option<()> = wait.busy_poll(|| {
+            polls += 1;
+            None
+        });
+        assert_eq!(found, None);
+        polls
     }
 
     #[tokio::test]
     async fn only_quick_traffic_is_polled_for() {
-        let mut wait = MessageWait::default();
-        assert!(polls_for_late_message(&mut wait).await <= 3, "the first message");
+        let mut wait = MessageWait { quick_messages: 0, has_other_processor: true };
+        assert_eq!(polls(&mut wait), 0, "the first message");
+        for _ in 0..QUICK_MESSAGES {
+            wait.sleep(std::future::ready(())).await;
+        }
+        assert_eq!(wait.busy_poll(|| Some(7)), Some(7));
+        assert!(polls(&mut wait) > 0);
+        assert_eq!(polls(&mut wait), 0, "nothing came");
         wait.quick_messages = QUICK_MESSAGES;
-        wait.wait(std::future::ready(())).await;
-        assert_eq!(wait.quick_messages, QUICK_MESSAGES);
-        polls_for_late_message(&mut wait).await;
-        assert_eq!(wait.quick_messages, 0, "a pause ends it");
-        assert!(polls_for_late_message(&mut wait).await <= 3, "a message after a pause");
+        wait.sleep(tokio::time::sleep(BUSY_POLL_DURATION * 2)).await;
+        assert_eq!(polls(&mut wait), 0, "a message came late");
+    }
+
+    #[test]
+    fn a_busy_machine_is_not_polled_on() {
+        let mut wait = MessageWait { quick_messages: QUICK_MESSAGES, has_other_processor: true };
+        let mut polls = 0;
+        let found: Option<()> = wait.busy_poll(|| {
+            polls += 1;
+            std::thread::sleep(MAX_POLL_GAP * 2);
+            None
+        });
+        assert_eq!((found, polls), (None, 1));
+        let mut alone = MessageWait { quick_messages: QUICK_MESSAGES, has_other_processor: false };
+        assert_eq!(alone.busy_poll(|| Some(())), None);
     }
 }

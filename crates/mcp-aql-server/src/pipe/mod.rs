@@ -10,9 +10,13 @@ mod lifecycle;
 mod message_reader;
 mod message_wait;
 
+use std::fs::File;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
+use futures_util::future::FusedFuture as _;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::main_error::Result;
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -29,14 +33,26 @@ use crate::wire::Outbox;
 const WRITE_GRACE_PERIOD: Duration = Duration::from_secs(5);
 
 /// The reading half of a stream.
-pub(super) type Reader = Box<dyn AsyncRead + Send + Unpin>;
+pub(super) struct Input {
+    pub(super) stream: Box<dyn AsyncRead + Send + Unpin>,
+    /// The same stream for reads that do not wait, if it has them.
+    pub(super) without_waiting: Option<File>,
+}
+
+impl Input {
+    /// A stream that is only read when it has data.
+    pub(super) fn new(stream: impl AsyncRead + Send + Unpin + 'static) -> Self {
+        Self { stream: Box::new(stream), without_waiting: None }
+    }
+}
+
 /// The writing half of a stream.
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
 /// Serves one client until it disconnects, or until `stop` completes.
 pub(super) fn serve_halves(
     service: Arc<dyn ToolService>,
-    read: Reader,
+    read: Input,
     write: Writer,
     stop: BoxFuture<'static, ()>,
 ) -> BoxFuture<'static, Result> {
@@ -45,7 +61,7 @@ pub(super) fn serve_halves(
 
 async fn serve(
     service: Arc<dyn ToolService>,
-    read: Reader,
+    read: Input,
     write: Writer,
     stop: BoxFuture<'static, ()>,
 ) -> Result {
@@ -57,10 +73,9 @@ async fn serve(
     let outbox = Outbox::default();
     let messages = MessageReader::new(server, outbox.clone());
     let (done_reading, ended) = (CancellationToken::new(), CancellationToken::new());
-    let reader = read_messages(messages, read, done_reading.clone(), ended.clone());
     let writer = write_answers(outbox.clone(), write, done_reading.clone());
-    // The reader comes first, so that one write has the answers to all messages that were read.
-    let streams = AbortOnDrop::spawn(async { tokio::join!(biased; reader, writer).1 });
+    let streams = read_and_write(messages, read, writer, done_reading.clone(), ended.clone());
+    let streams = AbortOnDrop::spawn(streams);
     tokio::select! {
         () = ended.cancelled() => {}
         // Requests that were read before the signal are answered as at the end of input.
@@ -87,17 +102,25 @@ async fn write_answers(outbox: Outbox, write: Writer, done_reading: Cancellation
     done_reading.cancel();
 }
 
-/// Reads messages until their end, until the client no longer reads answers, or until the server stops.
-async fn read_messages(
+/// Reads messages until their end, until the client no longer reads answers, or until the server stops. Then it
+/// writes until there are no more answers.
+async fn read_and_write(
     messages: MessageReader,
-    read: Reader,
+    read: Input,
+    writer: impl Future<Output = ()>,
     done_reading: CancellationToken,
     ended: CancellationToken,
 ) {
-    let _ended = ended.drop_guard();
+    let mut writer = pin!(writer.fuse());
+    let ended = ended.drop_guard();
     tokio::select! {
-        () = messages.read_from(read) => {}
+        biased;
+        () = messages.read_from(read, writer.as_mut()) => {}
         () = done_reading.cancelled() => {}
+    }
+    drop(ended);
+    if !writer.is_terminated() {
+        writer.await;
     }
 }
 

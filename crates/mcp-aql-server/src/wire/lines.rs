@@ -1,4 +1,4 @@
-//! Reads lines of bounded length from a stream.
+//! Finds lines of bounded length in a stream.
 
 use std::io;
 
@@ -9,15 +9,20 @@ use super::recover_id::{IdScanner, RecoveredId};
 
 /// The size of a read, in bytes.
 const CHUNK_BYTES: usize = 64 << 10;
+/// The size of a read that does not wait, in bytes. Such a read finds a single message.
+const AT_ONCE_BYTES: usize = 4 << 10;
 
-/// Reads lines.
+/// Finds lines in a stream. The caller reads from the stream when no line is left.
 #[derive(Debug)]
-pub(crate) struct Lines<R> {
-    reader: R,
+pub(crate) struct Lines {
     longest: usize,
     buffer: Vec<u8>,
     /// The start of the unread part of the buffer.
     start: usize,
+    /// The length of the unread part that contains no end of a line.
+    searched: usize,
+    /// An overlong line, which is discarded while it arrives.
+    overlong: Option<IdScanner>,
 }
 
 /// A line, or the reason why there is none.
@@ -27,66 +32,83 @@ pub(crate) enum Line<'a> {
     Whole(&'a [u8]),
     /// A line beyond the limit, which was discarded.
     TooLong(RecoveredId),
-    /// The end of the input.
-    End,
 }
 
-/// The place of the line that was just read.
-enum LinePosition {
-    Whole { from: usize, to: usize },
-    TooLong(RecoveredId),
-    End,
-}
-
-impl<R: AsyncRead + Unpin> Lines<R> {
-    /// Creates a reader of lines of at most `longest` bytes.
-    pub(crate) fn new(reader: R, longest: usize) -> Self {
-        Self { reader, longest, buffer: Vec::new(), start: 0 }
+impl Lines {
+    /// Finds lines of at most `longest` bytes.
+    pub(crate) fn new(longest: usize) -> Self {
+        Self { longest, buffer: Vec::new(), start: 0, searched: 0, overlong: None }
     }
 
-    /// Reads the next line.
-    pub(crate) async fn next(&mut self) -> io::Result<Line<'_>> {
-        Ok(match self.find().await? {
-            LinePosition::Whole { from, to } => {
-                Line::Whole(trimmed(self.buffer.get(from..to).unwrap_or_default()))
+    /// Returns the next line that was read.
+    pub(crate) fn next(&mut self) -> Option<Line<'_>> {
+        let Some(end) = self.find_end() else {
+            let length = self.buffer.len() - self.start;
+            self.searched = length;
+            if length > self.longest || self.overlong.is_some() {
+                self.discard();
             }
-            LinePosition::TooLong(recovered) => Line::TooLong(recovered),
-            LinePosition::End => Line::End,
+            return None;
+        };
+        let line = self.buffer.get(self.start..self.start + end).unwrap_or_default();
+        self.start += end + 1;
+        self.searched = 0;
+        if let Some(mut overlong) = self.overlong.take() {
+            overlong.read(line);
+            return Some(Line::TooLong(overlong.finish()));
+        }
+        Some(match line.len() > self.longest {
+            true => Line::TooLong(IdScanner::of(line)),
+            false => Line::Whole(trimmed(line)),
         })
     }
 
-    async fn find(&mut self) -> io::Result<LinePosition> {
-        let mut searched = 0;
-        loop {
-            let unread = self.buffer.get(self.start..).unwrap_or_default();
-            let length = unread.len();
-            if let Some(at) = memchr(b'\n', unread.get(searched..).unwrap_or_default()) {
-                let (from, to) = (self.start, self.start + searched + at);
-                self.start = to + 1;
-                if to - from > self.longest {
-                    let line = self.buffer.get(from..to).unwrap_or_default();
-                    return Ok(LinePosition::TooLong(IdScanner::of(line)));
-                }
-                return Ok(LinePosition::Whole { from, to });
-            }
-            if length > self.longest {
-                return self.skip().await;
-            }
-            searched = length;
-            if !self.fill().await? {
-                self.start = self.buffer.len();
-                let (from, to) = (self.start - length, self.start);
-                return Ok(if length == 0 {
-                    LinePosition::End
-                } else {
-                    LinePosition::Whole { from, to }
-                });
-            }
+    /// Returns the length of the next line, if all of it was read.
+    fn find_end(&self) -> Option<usize> {
+        let unread = self.buffer.get(self.start + self.searched..)?;
+        memchr(b'\n', unread).map(|end| self.searched + end)
+    }
+
+    /// Returns the last line, which the end of the input terminates.
+    pub(crate) fn last(&mut self) -> Option<Line<'_>> {
+        if let Some(overlong) = self.overlong.take() {
+            return Some(Line::TooLong(overlong.finish()));
         }
+        let line = self.buffer.get(self.start..).filter(|line| !line.is_empty())?;
+        self.start = self.buffer.len();
+        Some(Line::Whole(trimmed(line)))
     }
 
     /// Reads more input. Returns false at the end.
-    async fn fill(&mut self) -> io::Result<bool> {
+    pub(crate) async fn read_from(
+        &mut self,
+        stream: &mut (impl AsyncRead + Unpin),
+    ) -> io::Result<bool> {
+        self.make_space();
+        Ok(stream.read_buf(&mut self.buffer).await? > 0)
+    }
+
+    /// Reads more input without waiting. Returns `None` if there is none yet, and false at the end.
+    pub(crate) fn read_at_once(&mut self, stream: &mut impl io::Read) -> io::Result<Option<bool>> {
+        self.make_space();
+        let length = self.buffer.len();
+        self.buffer.resize(length + AT_ONCE_BYTES, 0);
+        let read = loop {
+            match stream.read(self.buffer.get_mut(length..).unwrap_or_default()) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read,
+            }
+        };
+        self.buffer.truncate(length + read.as_ref().map_or(0, |read| *read));
+        match read {
+            Ok(read) => Ok(Some(read > 0)),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Moves the unread part to the beginning of the buffer, and reserves space behind it.
+    fn make_space(&mut self) {
         if self.start > 0 {
             self.buffer.drain(..self.start);
             self.start = 0;
@@ -96,27 +118,14 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             self.buffer.shrink_to(2 * CHUNK_BYTES);
         }
         self.buffer.reserve(CHUNK_BYTES);
-        Ok(self.reader.read_buf(&mut self.buffer).await? > 0)
     }
 
-    /// Discards the rest of an overlong line while it arrives.
-    async fn skip(&mut self) -> io::Result<LinePosition> {
-        let mut recover_id = IdScanner::default();
-        loop {
-            let unread = self.buffer.get(self.start..).unwrap_or_default();
-            if let Some(at) = memchr(b'\n', unread) {
-                recover_id.read(unread.get(..at).unwrap_or_default());
-                self.start += at + 1;
-                break;
-            }
-            recover_id.read(unread);
-            self.buffer.clear();
-            self.start = 0;
-            if !self.fill().await? {
-                break;
-            }
-        }
-        Ok(LinePosition::TooLong(recover_id.finish()))
+    /// Discards the part of an overlong line that was read.
+    fn discard(&mut self) {
+        let overlong = self.overlong.get_or_insert_default();
+        overlong.read(self.buffer.get(self.start..).unwrap_or_default());
+        self.buffer.clear();
+        (self.start, self.searched) = (0, 0);
     }
 }
 
@@ -135,21 +144,24 @@ mod tests {
     fn lines(input: &[u8], piece: usize, longest: usize) -> (Vec<Result<String, usize>>, usize) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let (mut writer, reader) = tokio::io::duplex(piece);
+            let (mut writer, mut reader) = tokio::io::duplex(piece);
             let input = input.to_vec();
             let write = tokio::spawn(async move {
                 tokio::io::AsyncWriteExt::write_all(&mut writer, &input).await.unwrap();
             });
-            let mut lines = Lines::new(reader, longest);
+            let mut lines = Lines::new(longest);
             let (mut found, mut most) = (Vec::new(), 0);
-            loop {
-                match lines.next().await.unwrap() {
-                    Line::Whole(line) => found.push(Ok(String::from_utf8_lossy(line).into_owned())),
-                    Line::TooLong(recovered) => found.push(Err(recovered.bytes)),
-                    Line::End => break,
+            let show = |line: Line<'_>| match line {
+                Line::Whole(line) => Ok(String::from_utf8_lossy(line).into_owned()),
+                Line::TooLong(recovered) => Err(recovered.bytes),
+            };
+            while lines.read_from(&mut reader).await.unwrap() {
+                while let Some(line) = lines.next() {
+                    found.push(show(line));
                 }
                 most = most.max(lines.buffer.capacity());
             }
+            found.extend(lines.last().map(show));
             write.await.unwrap();
             (found, most)
         })
@@ -171,6 +183,35 @@ mod tests {
         let (found, most) = lines(&input, 1 << 20, 100_000);
         assert_eq!(found, [Ok("first".to_owned()), Err(5_000_000), Ok("last".to_owned())]);
         assert!(most < 500_000, "{most} bytes were held");
+    }
+
+    #[test]
+    fn a_read_that_does_not_wait_says_what_it_found() {
+        struct Reads(Vec<io::Result<&'static [u8]>>);
+        impl io::Read for Reads {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                io::Read::read(&mut self.0.remove(0)?, buffer)
+            }
+        }
+        let reads = [
+            Err(io::ErrorKind::Interrupted.into()),
+            Ok(&b"a\nb"[..]),
+            Err(io::ErrorKind::WouldBlock.into()),
+            Ok(b"\n"),
+            Ok(b""),
+            Err(io::ErrorKind::Other.into()),
+        ];
+        let (mut stream, mut lines) = (Reads(reads.into()), Lines::new(9));
+        let mut read = |lines: &mut Lines| lines.read_at_once(&mut stream).ok();
+        assert_eq!(read(&mut lines), Some(Some(true)));
+        assert_eq!(lines.next(), Some(Line::Whole(b"a")));
+        assert_eq!(read(&mut lines), Some(None));
+        assert_eq!(lines.next(), None);
+        assert_eq!(read(&mut lines), Some(Some(true)));
+        assert_eq!(lines.next(), Some(Line::Whole(b"b")));
+        assert_eq!(read(&mut lines), Some(Some(false)));
+        assert_eq!(lines.last(), None);
+        assert_eq!(read(&mut lines), None);
     }
 
     proptest! {

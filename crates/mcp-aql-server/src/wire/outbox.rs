@@ -1,8 +1,11 @@
 //! The queue of outgoing lines, which are written together.
 
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::Notify;
@@ -12,6 +15,8 @@ use mcp_aql_core::sync::lock;
 /// The queue size above which no further input is read: a client that does not read gets no further
 /// calls answered, and answers do not accumulate.
 const MAX_QUEUED_BYTES: usize = 1 << 20;
+/// The queue size above which the reader lets the writer run first.
+const MAX_UNWRITTEN_BYTES: usize = 64 << 10;
 /// The capacity above which an emptied buffer is freed.
 const MAX_SPARE_BYTES: usize = 256 << 10;
 
@@ -62,6 +67,11 @@ impl Outbox {
         PendingAnswer(Arc::clone(&self.0))
     }
 
+    /// Whether so many lines are queued that they should be written before further messages are read.
+    pub(crate) fn is_long(&self) -> bool {
+        self.waiting().lines.len() > MAX_UNWRITTEN_BYTES
+    }
+
     /// The number of running calls.
     pub(crate) fn running(&self) -> usize {
         self.0.running.load(Ordering::Acquire)
@@ -90,21 +100,46 @@ impl Outbox {
         call: Option<PendingAnswer>,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> io::Result<()> {
-        let first = {
-            let mut waiting = self.waiting();
-            if waiting.closed {
-                return Err(io::ErrorKind::NotConnected.into());
-            }
-            let first = waiting.lines.is_empty();
-            write(&mut waiting.lines);
-            waiting.lines.push(b'\n');
-            first
-        };
+        let first = self.append(write)?;
         drop(call);
         if first {
             self.0.filled.notify_one();
         }
         Ok(())
+    }
+
+    /// Appends a line in the task that polls [`write_to`](Self::write_to) as well, after this. To wake a task that is
+    /// running would start another thread of the runtime.
+    pub(crate) fn push_in_writer_task(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+        self.append(write).map(drop)
+    }
+
+    /// Appends a line. Returns whether it is the first one.
+    fn append(&self, write: impl FnOnce(&mut Vec<u8>)) -> io::Result<bool> {
+        let mut waiting = self.waiting();
+        if waiting.closed {
+            return Err(io::ErrorKind::NotConnected.into());
+        }
+        let first = waiting.lines.is_empty();
+        write(&mut waiting.lines);
+        waiting.lines.push(b'\n');
+        Ok(first)
+    }
+
+    /// Waits until there are lines to write, or the queue is closed. Each poll looks for them.
+    async fn filled(&self) {
+        let mut notified = pin!(self.0.filled.notified());
+        poll_fn(|context| {
+            let is_filled = {
+                let waiting = self.waiting();
+                waiting.closed || !waiting.lines.is_empty()
+            };
+            match is_filled {
+                true => Poll::Ready(()),
+                false => notified.as_mut().poll(context),
+            }
+        })
+        .await;
     }
 
     /// Waits until there is space for further answers.
@@ -132,7 +167,7 @@ impl Outbox {
     pub(crate) async fn write_to<W: AsyncWrite + Unpin>(&self, mut writer: W) -> io::Result<()> {
         let mut lines = Vec::new();
         loop {
-            self.0.filled.notified().await;
+            self.filled().await;
             if self.running() > 0 {
                 // Other answers may be almost ready and can share the write.
                 tokio::task::yield_now().await;
@@ -168,7 +203,7 @@ impl Outbox {
 mod tests {
     use super::*;
     use std::pin::Pin;
-    use std::task::{Context, Poll};
+    use std::task::Context;
     use tokio::io::AsyncReadExt as _;
 
     /// Counts the writes.
