@@ -137,14 +137,6 @@ impl Server {
         }
     }
 
-    /// A cancellation token for one call, also cancelled with its session.
-    pub(super) fn cancellation(&self) -> CancellationToken {
-        match self.connection.session() {
-            Some(session) => session.ended_token().child_token(),
-            None => CancellationToken::new(),
-        }
-    }
-
     /// Awaits a call, and cancels it when the session ends.
     pub(super) async fn until_session_ends(
         &self,

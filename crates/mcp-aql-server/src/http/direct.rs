@@ -202,7 +202,7 @@ impl DirectCalls {
         call: DecodedCall,
     ) -> PendingReply {
         let server = Server::new(Arc::clone(&self.shared), connection);
-        let cancellation = server.cancellation();
+        let cancellation = cancellation(&server);
         let cancels = cancellation.clone().drop_guard();
         let running = SessionCall::begin(session, &canonical_id(&call.id), cancellation.clone());
         let sessions = Arc::clone(&self.sessions);
@@ -235,6 +235,14 @@ impl DecodedCall {
         let mut message = Vec::with_capacity(length + length / 4 + 128);
         server.write_answer(&mut message, &id, &answer, modern);
         message
+    }
+}
+
+/// A cancellation token for one call, also cancelled with its session.
+pub(super) fn cancellation(server: &Server) -> CancellationToken {
+    match server.connection().session() {
+        Some(session) => session.ended_token().child_token(),
+        None => CancellationToken::new(),
     }
 }
 

@@ -19,6 +19,7 @@ use rmcp::service::{Peer, RequestContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
+use super::direct::cancellation;
 use super::original_message::OriginalMessage;
 use crate::connection::Connection;
 use crate::mcp_version::WITH_BATCHES;
@@ -91,7 +92,7 @@ impl RmcpServer {
                 Ok(ToolArguments(SentArguments::Parsed(members.into())))
             }
         };
-        let cancellation = server.cancellation();
+        let cancellation = cancellation(server);
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
         let work = pin!(server.reply(tool, arguments, &meta, &notifier, cancellation.clone()));
