@@ -198,14 +198,17 @@ def stages():
     stage returns."""
     source = (STAGES / "mod.rs").read_text(encoding="utf-8")
     names = {file.stem for file in STAGES.glob("*.rs")}
+    # Functions of `Pipeline` that call a part of the stages.
+    parts = {"call", "admit_and_run"}
 
     def called(function):
-        body = source[source.index(f" fn {function}"):]
+        body = source[re.search(rf" fn {function}\b", source).start():]
         body = body[:body.index("\n    }\n")]
-        found = re.findall(r"self\.(\w+)\(", body)
-        return list(dict.fromkeys(name for name in found if name in names or name == "call"))
+        found = dict.fromkeys(re.findall(r"self\.(\w+)\(", body))
+        return [stage for name in found if name in names | parts
+                for stage in (called(name) if name in parts else [name])]
 
-    order = [stage for name in called("handle") for stage in (called("call") if name == "call" else [name])]
+    order = called("handle")
     result = []
     for name in order:
         text = (STAGES / f"{name}.rs").read_text(encoding="utf-8")
