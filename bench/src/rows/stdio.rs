@@ -102,21 +102,32 @@ fn id_of(reply: &[u8]) -> Option<usize> {
     digits.map(|digit| usize::from(digit - b'0')).reduce(|id, digit| id * 10 + digit)
 }
 
-pub(super) fn latency(setup: &Setup) -> Result<Outcome> {
+/// Measures sequential calls in both programs, in nanoseconds.
+fn sequential(
+    setup: &Setup,
+    (name, what): (&str, &str),
+    target: Target,
+    measure: fn(&mut Server, Side, usize) -> Result<f64>,
+) -> Result<Outcome> {
     let calls = setup.scale.requests;
     let mut ours = Server::with_task(Side::Ours, &setup.programs)?;
     let mut peer = Server::with_task(Side::Peer, &setup.programs)?;
     Ok(Outcome::Rows(vec![Row {
-        name: "stdio-latency".to_owned(),
-        what: "stdio, one call at a time, p50; rmcp".to_owned(),
+        name: name.to_owned(),
+        what: what.to_owned(),
         unit: Unit::Nanoseconds,
         turns: in_turns(
             setup.scale.rounds,
-            || one_by_one(&mut ours, Side::Ours, calls),
-            || one_by_one(&mut peer, Side::Peer, calls),
+            || measure(&mut ours, Side::Ours, calls),
+            || measure(&mut peer, Side::Peer, calls),
         )?,
-        target: Target::AtMost(0.25),
+        target,
     }]))
+}
+
+pub(super) fn latency(setup: &Setup) -> Result<Outcome> {
+    let row = ("stdio-latency", "stdio, one call at a time, p50; rmcp");
+    sequential(setup, row, Target::AtMost(0.25), one_by_one)
 }
 
 /// Measures the processor time of sequential calls, per call.
@@ -140,20 +151,8 @@ pub(super) fn processor(setup: &Setup) -> Result<Outcome> {
     if nanos_on_processor(std::process::id()).is_err() {
         return Ok(Outcome::Skipped("/proc does not report processor time here"));
     }
-    let calls = setup.scale.requests;
-    let mut ours = Server::with_task(Side::Ours, &setup.programs)?;
-    let mut peer = Server::with_task(Side::Peer, &setup.programs)?;
-    Ok(Outcome::Rows(vec![Row {
-        name: "stdio-processor".to_owned(),
-        what: "stdio, one call at a time, processor time; rmcp".to_owned(),
-        unit: Unit::Nanoseconds,
-        turns: in_turns(
-            setup.scale.rounds,
-            || processor_time(&mut ours, Side::Ours, calls),
-            || processor_time(&mut peer, Side::Peer, calls),
-        )?,
-        target: Target::AtMost(0.5),
-    }]))
+    let row = ("stdio-processor", "stdio, one call at a time, processor time; rmcp");
+    sequential(setup, row, Target::AtMost(0.5), processor_time)
 }
 
 pub(super) fn throughput(setup: &Setup) -> Result<Outcome> {
