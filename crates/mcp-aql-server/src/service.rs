@@ -152,7 +152,7 @@ pub(super) enum SentArguments {
 }
 
 impl ToolArguments {
-    /// Reads the text of arguments. It is parsed unless it has an index. `may_quote` tells whether the
+    /// Reads the text of arguments. It is parsed unless it has an index. With `may_quote`, the
     /// reply may be a JSON string, see [`Reply::is_quoted`].
     ///
     /// # Errors

@@ -30,7 +30,7 @@ impl Pipeline {
             // Introspection refuses unknown parameters, because its result has no warnings (REQ-INT-28).
             strict: self.settings.strict || introspects,
             camel_case_aliases: self.settings.camel_case_aliases,
-            whole: operation.gates.read_arguments || lifecycle.is_some(),
+            whole: operation.needs_whole_arguments(),
         };
         let query = introspects.then(|| params.get("query").cloned()).flatten();
         let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.clone()));
@@ -58,7 +58,7 @@ impl Pipeline {
         if needs_params || !sent.fits(limits) {
             return None;
         }
-        let whole = operation.gates.read_arguments || lifecycle.is_some();
+        let whole = operation.needs_whole_arguments();
         let valid = validate_indexed(operation, sent, &self.catalog.shapes, limits, whole)?;
         Some(ValidCall { operation, valid, credentials: Credentials::default(), sent: None })
     }

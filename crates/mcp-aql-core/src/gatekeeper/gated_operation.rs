@@ -24,6 +24,13 @@ pub struct OperationGates {
     pub(crate) read_arguments: bool,
 }
 
+impl GatedOperation {
+    /// Whether a stage after validation reads the arguments, including those of composite arguments.
+    pub(crate) fn needs_whole_arguments(&self) -> bool {
+        self.gates.read_arguments || self.spec.lifecycle.is_some()
+    }
+}
+
 impl Deref for GatedOperation {
     type Target = RegisteredOperation;
 

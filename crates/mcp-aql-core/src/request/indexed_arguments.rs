@@ -53,6 +53,11 @@ impl ArgumentsIndex {
         });
         Some((start..end, index))
     }
+
+    /// Returns the name of the operation in the text of the arguments.
+    pub fn operation<'a>(&self, text: &'a str) -> &'a str {
+        text.get(self.operation.clone()).unwrap_or_default()
+    }
 }
 
 /// The text of tool arguments with the positions of their members.
@@ -83,7 +88,7 @@ impl IndexedArguments {
 
     /// Returns the name of the operation.
     pub fn operation(&self) -> &str {
-        self.slice(&self.index.operation)
+        self.index.operation(&self.text)
     }
 
     /// Returns the names of the parameters with the JSON text of their values.

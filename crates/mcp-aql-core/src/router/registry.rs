@@ -40,6 +40,16 @@ pub struct Entry {
     pub family: usize,
 }
 
+impl Entry {
+    /// The family of an endpoint that does not offer the operation.
+    fn other_family(&self, endpoint: Endpoint) -> Option<usize> {
+        match endpoint {
+            Endpoint::Family(family) => Some(family).filter(|family| *family != self.family),
+            Endpoint::Unified => None,
+        }
+    }
+}
+
 impl Registry {
     pub(crate) fn new(
         profile: EndpointProfile,
@@ -74,23 +84,18 @@ impl Registry {
 
     /// Returns the operation of this name, if it may be called through this endpoint (REQ-EPT-03,
     /// REQ-EPT-16).
-    /// Finds an operation, if the endpoint offers it.
-    pub(crate) fn find(&self, name: &str, endpoint: Endpoint) -> Option<&GatedOperation> {
-        let entry = self.get(name)?;
-        match endpoint {
-            Endpoint::Family(family) if family != entry.family => None,
-            _ => Some(&entry.operation),
+    pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<&Entry, OperationError> {
+        let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
+        match entry.other_family(endpoint) {
+            Some(family) => Err(self.mismatch(&entry.operation, family, entry.family)),
+            None => Ok(entry),
         }
     }
 
-    pub(crate) fn route(&self, name: &str, endpoint: Endpoint) -> Result<&Entry, OperationError> {
-        let entry = self.get(name).ok_or_else(|| self.unknown(name))?;
-        match endpoint {
-            Endpoint::Family(family) if family != entry.family => {
-                Err(self.mismatch(&entry.operation, family, entry.family))
-            }
-            _ => Ok(entry),
-        }
+    /// Like [`route`](Self::route), without the error.
+    pub(crate) fn find(&self, name: &str, endpoint: Endpoint) -> Option<&GatedOperation> {
+        let entry = self.get(name)?;
+        entry.other_family(endpoint).is_none().then_some(&entry.operation)
     }
 
     /// `NOT_FOUND_OPERATION`, which directs the client to introspection (REQ-ERR-10).

@@ -29,11 +29,11 @@ impl AnswerTarget {
     /// Adds an answer. `call` is the place in the outbox that was reserved for it.
     pub(super) fn push(
         &self,
-        call: Option<PendingAnswer>,
+        call: PendingAnswer,
         write: impl FnOnce(&mut Vec<u8>),
     ) -> io::Result<()> {
         match self {
-            Self::Line(outbox) => outbox.push_last(call, write),
+            Self::Line(outbox) => outbox.push_last(Some(call), write),
             Self::Batch(batch) => {
                 batch.push(write);
                 Ok(())

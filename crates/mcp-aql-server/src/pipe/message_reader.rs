@@ -8,9 +8,8 @@ use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use futures_util::future::FusedFuture;
-use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::request::too_large;
+use mcp_aql_core::request::{ArgumentsIndex, too_large};
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 
@@ -107,8 +106,8 @@ impl MessageReader {
             // All answers that are ready are written before more is read.
             beside(writer.as_mut(), self.outbox.room()).await;
             let at_once = match &mut input.without_waiting {
-                // A running call may need this thread.
-                Some(stream) if self.outbox.running() == 0 => {
+                // A running call may need this thread, and its answer must be written first.
+                Some(stream) if self.outbox.running() == 0 && self.outbox.is_empty() => {
                     wait.busy_poll(|| lines.read_at_once(stream).transpose())
                 }
                 _ => None,
@@ -259,12 +258,10 @@ impl MessageReader {
             let unknown = self.server.service().unknown_tool(&call.name);
             return self.error(Some(call.id), &unknown, answers);
         };
-        let text = call.arguments.map(Box::from);
-        // The answers to a batch share a limit, which the plain form counts towards.
-        let may_quote = answers.room().is_none();
-        let arguments = ToolArguments::read(text, call.index, may_quote, self.server.limits());
-        let operation = arguments.as_ref().ok().and_then(ToolArguments::operation);
+        let operation = call.arguments.zip(call.index.as_ref());
+        let operation = operation.map(|(text, index)| index.operation(text));
         let pace = operation.and_then(|operation| self.operations.pace(operation));
+        let arguments = (call.arguments.map(Box::from), call.index);
         let cancellation = CancellationToken::new();
         let mut work = self.work(tool, arguments, meta, cancellation.clone(), answers);
         let reading = self.message_started.elapsed();
@@ -280,23 +277,27 @@ impl MessageReader {
         }
         let measured = pace.filter(OperationPace::count_task).map(|pace| (pace, reading));
         // The next call of an operation whose call is measured may already be brief.
-        self.yields = measured.is_some();
+        self.yields |= measured.is_some();
         let call = RunningCall { id: call.id.into(), work, measured, cancellation, modern };
         self.spawn(call, answers);
     }
 
-    /// The work of a call, which the first poll starts.
+    /// The work of a call, which the first poll starts. Arguments without an index are parsed there, since that takes
+    /// long for a large request.
     fn work(
         &self,
         tool: usize,
-        arguments: Result<ToolArguments, OperationError>,
+        (text, index): (Option<Box<str>>, Option<ArgumentsIndex>),
         meta: RequestMeta,
         cancellation: CancellationToken,
         answers: &AnswerTarget,
     ) -> BoxFuture<'static, ToolAnswer> {
         let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
         let room = answers.room().cloned();
+        // The answers to a batch share a limit, which the plain form counts towards.
+        let may_quote = room.is_none();
         erased(async move {
+            let arguments = ToolArguments::read(text, index, may_quote, server.limits());
             let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation));
             catch_panics(server.within(room.as_ref(), work)).await
         })
@@ -320,7 +321,7 @@ impl MessageReader {
             });
             let answer = server.until_session_ends(work, &cancellation).await;
             if calls.end(&key, number) {
-                let pushed = answers.push(Some(expected), |line| {
+                let pushed = answers.push(expected, |line| {
                     server.write_answer(line, &id, &answer, modern);
                 });
                 if let Err(error) = pushed {

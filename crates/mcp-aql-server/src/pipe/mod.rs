@@ -72,17 +72,16 @@ async fn serve(
     let server = Arc::new(Server::new(state, Arc::clone(&connection)));
     let outbox = Outbox::default();
     let messages = MessageReader::new(server, outbox.clone());
-    let (done_reading, ended) = (CancellationToken::new(), CancellationToken::new());
-    let writer = write_answers(outbox.clone(), write, done_reading.clone());
-    let streams = read_and_write(messages, read, writer, done_reading.clone(), ended.clone());
+    let (stop_reading, ended) = (CancellationToken::new(), CancellationToken::new());
+    let writer = write_answers(outbox.clone(), write, stop_reading.clone());
+    let streams = read_and_write(messages, read, writer, stop_reading.clone(), ended.clone());
     let streams = AbortOnDrop::spawn(streams);
     tokio::select! {
         () = ended.cancelled() => {}
         // Requests that were read before the signal are answered as at the end of input.
         () = stop => {}
     }
-    // Ends the reader.
-    done_reading.cancel();
+    stop_reading.cancel();
     drain(&outbox, service.drain_timeout(), &connection).await;
     connection.end();
     outbox.close();
@@ -95,11 +94,11 @@ async fn serve(
 }
 
 /// Writes answers until there are no more, or until the client no longer reads.
-async fn write_answers(outbox: Outbox, write: Writer, done_reading: CancellationToken) {
+async fn write_answers(outbox: Outbox, write: Writer, stop_reading: CancellationToken) {
     if let Err(error) = outbox.write_to(write).await {
         tracing::debug!(%error, "the client no longer reads");
     }
-    done_reading.cancel();
+    stop_reading.cancel();
 }
 
 /// Reads messages until their end, until the client no longer reads answers, or until the server stops. Then it
@@ -108,7 +107,7 @@ async fn read_and_write(
     messages: MessageReader,
     read: Input,
     writer: impl Future<Output = ()>,
-    done_reading: CancellationToken,
+    stop_reading: CancellationToken,
     ended: CancellationToken,
 ) {
     let mut writer = pin!(writer.fuse());
@@ -116,7 +115,7 @@ async fn read_and_write(
     tokio::select! {
         biased;
         () = messages.read_from(read, writer.as_mut()) => {}
-        () = done_reading.cancelled() => {}
+        () = stop_reading.cancelled() => {}
     }
     drop(ended);
     if !writer.is_terminated() {

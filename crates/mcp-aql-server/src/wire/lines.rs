@@ -88,7 +88,7 @@ impl Lines {
         Ok(stream.read_buf(&mut self.buffer).await? > 0)
     }
 
-    /// Reads more input without waiting. Returns `None` if there is none yet, and false at the end.
+    /// Reads more input without waiting. Returns `None` if no input has arrived, and false at the end.
     pub(crate) fn read_at_once(&mut self, stream: &mut impl io::Read) -> io::Result<Option<bool>> {
         self.make_space();
         let length = self.buffer.len();

@@ -67,7 +67,12 @@ impl Outbox {
         PendingAnswer(Arc::clone(&self.0))
     }
 
-    /// Whether so many lines are queued that they should be written before further messages are read.
+    /// Whether no line waits to be written.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting().lines.is_empty()
+    }
+
+    /// Whether the queued lines should be written before further messages are read.
     pub(crate) fn is_long(&self) -> bool {
         self.waiting().lines.len() > MAX_UNWRITTEN_BYTES
     }
