@@ -199,7 +199,7 @@ def stages():
     source = (STAGES / "mod.rs").read_text(encoding="utf-8")
     names = {file.stem for file in STAGES.glob("*.rs")}
     # Functions of `Pipeline` that call a part of the stages.
-    parts = {"call", "admit_and_run"}
+    parts = {"handle_one", "call", "admit_and_run"}
 
     def called(function):
         body = source[re.search(rf" fn {function}\b", source).start():]

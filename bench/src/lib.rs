@@ -9,6 +9,7 @@ mod measure;
 mod server;
 
 pub mod command;
+pub mod places;
 pub mod records;
 pub mod rows;
 pub mod table;

@@ -73,6 +73,16 @@ pub(crate) fn line(id: usize, method: &str, params: &Value) -> String {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string() + "\n"
 }
 
+/// Returns the time that the threads of a process have spent on a processor, in user and kernel mode.
+pub(crate) fn nanos_on_processor(process: u32) -> Result<f64> {
+    let mut total = 0.0;
+    for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
+        let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
+        total += times.split(' ').next().unwrap_or_default().parse::<f64>()?;
+    }
+    Ok(total)
+}
+
 /// A program connected through two pipes.
 pub(crate) struct Server {
     side: Side,
@@ -187,6 +197,10 @@ impl HttpServer {
         // Standard error is drained, so that the pipe cannot fill up.
         std::thread::spawn(move || stderr.read_to_end(&mut Vec::new()));
         Ok(server)
+    }
+
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
     }
 }
 

@@ -1,5 +1,6 @@
 //! Parses bytes as tool arguments. The result must be a reply of the protocol, and the same one for the parsed
-//! arguments, which pass through the stages one by one, and for a map of the same arguments.
+//! arguments, which pass through the stages one by one, for the scanned arguments, for a reply that is written as a JSON
+//! string, and for a map of the same arguments.
 #![no_main]
 
 use std::collections::BTreeMap;
@@ -8,8 +9,9 @@ use std::sync::LazyLock;
 use libfuzzer_sys::fuzz_target;
 use mcp_aql::Limits;
 use mcp_aql::prelude::*;
-use mcp_aql::transport::{CallScope, Endpoint};
-use mcp_aql_core::request::parse;
+use mcp_aql::transport::{CallScope, Endpoint, Reply};
+use mcp_aql_core::request::{IndexedArguments, parse};
+use mcp_aql_core::vocab::ReplyForm;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tokio::runtime::{Builder, Runtime};
@@ -123,18 +125,35 @@ fn check(reply: &Value, in_batch: bool) {
     }
 }
 
+/// The text of a reply in its plain form.
+fn plain(reply: Reply) -> String {
+    match reply.is_quoted {
+        true => serde_json::from_str(&reply.text).expect("a quoted reply is a JSON string"),
+        false => reply.text,
+    }
+}
+
 fuzz_target!(|bytes: &[u8]| {
     RUNTIME.with(|runtime| {
         runtime.block_on(async {
             let unified = Endpoint::Unified;
             let reply = ADAPTER.handle_bytes(unified, bytes, CallScope::default()).await;
             check(&serde_json::from_str(&reply.text).expect("a reply is JSON"), false);
-            if bytes.len() <= LIMITS.max_request_size
-                && let Ok(arguments) = parse(bytes, &LIMITS)
+            for form in [ReplyForm::Plain, ReplyForm::Quoted] {
+                if bytes.len() <= LIMITS.max_request_size
+                    && let Ok(arguments) = parse(bytes, &LIMITS)
+                {
+                    let scope = CallScope::default();
+                    let parsed = ADAPTER.handle_arguments(unified, arguments, scope, form).await;
+                    assert_eq!(reply.text, plain(parsed));
+                }
+            }
+            if let Some(scanned) = std::str::from_utf8(bytes).ok().and_then(IndexedArguments::scan)
+                && bytes.len() <= LIMITS.max_request_size
             {
-                let scope = CallScope::default();
-                let parsed = ADAPTER.handle_arguments(unified, arguments, scope).await;
-                assert_eq!(reply.text, parsed.text);
+                let (scope, form) = (CallScope::default(), ReplyForm::Quoted);
+                let (_, quoted) = ADAPTER.handle_indexed(unified, &scanned, scope, form);
+                assert_eq!(reply.text, plain(quoted.await));
             }
             // The same arguments produce the same reply as text and as a map, which has lost repeated members and excess
             // digits.

@@ -10,16 +10,20 @@
 
 mod support;
 
-use mcp_aql::SemanticCategory;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
 use mcp_aql::prelude::JsonSchema;
-use mcp_aql::table::ReturnsSpec;
 use mcp_aql::table::{Call, ExampleSpec, OperationEntry, OperationSpec};
+use mcp_aql::table::{ParameterEntry, ParameterSpec, ReturnsSpec};
 use mcp_aql::testing::Client;
-use mcp_aql::{Adapter, EndpointMode, Operations};
+use mcp_aql::{Adapter, EndpointMode, Limits, Operations, SemanticCategory};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use support::adapter::{Signals, builder, builder_with};
 use support::reached;
+use tokio::sync::{Notify, watch};
 
 fn adapter() -> Adapter {
     builder().without_config().build().unwrap()
@@ -329,6 +333,154 @@ async fn a_disconnected_client_ends_its_session() {
         reached(&signals.cancelled, round).await;
         reached(&signals.sessions_ended, round).await;
     }
+}
+
+/// A READ with a result of any length.
+struct Repeat;
+
+impl Operations for Repeat {
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
+        OperationSpec::new("repeat_quote", SemanticCategory::Read, "Repeat a character.")
+            .parameters(&[ParameterEntry::One(ParameterSpec::required::<usize>(
+                "count",
+                "How often.",
+            ))])
+            .returns(ReturnsSpec::of::<String, _>()),
+        |_, mut call: Call| {
+            Box::pin(async move {
+                let count = call.param::<usize>()?;
+                call.reply("x".repeat(count))
+            })
+        },
+    )];
+}
+
+#[tokio::test]
+async fn replies_of_all_lengths_have_the_same_limit_over_a_stream() {
+    // REQ-ENC-09
+    let limits = Limits { max_response_size: 1 << 20, ..Limits::default() };
+    let adapter = builder().operations(Repeat).limits(limits).without_config().build().unwrap();
+    let client = Client::connect(&adapter).await.unwrap();
+    let mut fitting = 0;
+    for count in (1 << 20) - 80..(1 << 20) {
+        let params = json!({ "count": count });
+        let own = adapter.call("repeat_quote", params.clone()).await;
+        let sent = client.call("mcp_aql_read", "repeat_quote", params).await.unwrap();
+        assert_eq!(sent.code(), own.code(), "{count}");
+        fitting += usize::from(own.is_success());
+    }
+    assert!((1..80).contains(&fitting), "{fitting}");
+}
+
+/// A READ whose context outlives it.
+struct Keep(Arc<watch::Sender<u32>>);
+
+impl Operations for Keep {
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
+        OperationSpec::new("keep_context", SemanticCategory::Read, "Watch the caller from a task.")
+            .returns(ReturnsSpec::of::<bool, _>()),
+        |keep, call: Call| {
+            Box::pin(async move {
+                let (context, cancelled) = (call.context(), Arc::clone(&keep.0));
+                tokio::spawn(async move {
+                    context.cancelled().await;
+                    cancelled.send_modify(|count| *count += 1);
+                });
+                call.reply(true)
+            })
+        },
+    )];
+}
+
+#[tokio::test]
+async fn a_context_that_outlives_its_call_is_cancelled_with_its_session() {
+    // REQ-SES-02
+    let (signals, kept) = (Signals::default(), Arc::new(watch::Sender::new(0)));
+    let keep = Keep(Arc::clone(&kept));
+    let adapter = builder_with(&signals).operations(keep).without_config().build().unwrap();
+    let client = Client::connect(&adapter).await.unwrap();
+    for _ in 0..3 {
+        client.call("mcp_aql_read", "keep_context", json!({})).await.unwrap();
+    }
+    // Another call is cancelled.
+    let wait = json!({ "name": "mcp_aql_execute", "arguments": { "operation": "execute_wait" } });
+    let (id, _answer) = client.start_request("tools/call", wait).await.unwrap();
+    reached(&signals.started, 1).await;
+    client.notify("notifications/cancelled", json!({ "requestId": id })).await.unwrap();
+    reached(&signals.cancelled, 1).await;
+    assert!(client.call("mcp_aql_read", "list_notes", json!({})).await.unwrap().is_success());
+    assert_eq!(*kept.borrow(), 0);
+    client.close().await.unwrap();
+    reached(&kept, 3).await;
+}
+
+/// A READ that blocks its thread, and one that waits.
+struct Block(Arc<BlockState>);
+
+#[derive(Default)]
+struct BlockState {
+    /// Whether the next call blocks until the other one was answered.
+    blocks: AtomicBool,
+    answered: (Mutex<bool>, Condvar),
+    blocking: Notify,
+    released: Notify,
+}
+
+impl Operations for Block {
+    const OPERATIONS: &'static [OperationEntry<Self>] = &[
+        OperationEntry::new(
+            OperationSpec::new("block_thread", SemanticCategory::Read, "Block a thread.")
+                .returns(ReturnsSpec::of::<bool, _>()),
+            |Block(block), call: Call| {
+                Box::pin(async move {
+                    let mut in_time = true;
+                    if block.blocks.load(Ordering::Acquire) {
+                        block.blocking.notify_one();
+                        let (answered, changed) = &block.answered;
+                        let limit = Duration::from_secs(20);
+                        let waited =
+                            changed.wait_timeout_while(answered.lock().unwrap(), limit, |known| {
+                                !*known
+                            });
+                        in_time = !waited.unwrap().1.timed_out();
+                    }
+                    call.reply(in_time)
+                })
+            },
+        ),
+        OperationEntry::new(
+            OperationSpec::new("wait_for_it", SemanticCategory::Read, "Wait for the other one.")
+                .returns(ReturnsSpec::of::<bool, _>()),
+            |Block(block), call: Call| {
+                Box::pin(async move {
+                    block.released.notified().await;
+                    call.reply(true)
+                })
+            },
+        ),
+    ];
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_call_that_blocks_does_not_hold_up_the_answers_of_running_calls() {
+    let block = Arc::new(BlockState::default());
+    let adapter = builder_with(&Signals::default()).operations(Block(Arc::clone(&block)));
+    let client = Client::connect(&adapter.without_config().build().unwrap()).await.unwrap();
+    // Its calls are short at first.
+    for _ in 0..5 {
+        client.call("mcp_aql_read", "block_thread", json!({})).await.unwrap();
+    }
+    block.blocks.store(true, Ordering::Release);
+    let call =
+        |operation| json!({ "name": "mcp_aql_read", "arguments": { "operation": operation } });
+    let (_, waiting) = client.start_request("tools/call", call("wait_for_it")).await.unwrap();
+    let (_, blocking) = client.start_request("tools/call", call("block_thread")).await.unwrap();
+    block.blocking.notified().await;
+    block.released.notify_one();
+    assert_eq!(reply(&waiting.await.unwrap())["data"], true);
+    *block.answered.0.lock().unwrap() = true;
+    block.answered.1.notify_all();
+    assert_eq!(reply(&blocking.await.unwrap())["data"], true, "the answer came too late");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use mcp_aql::Concurrency;
 use mcp_aql::prelude::*;
-use mcp_aql::transport::{CallScope, CancellationToken, Endpoint};
+use mcp_aql::transport::{CallScope, Cancellation, Endpoint};
 use serde_json::{Value, json};
 
 use crate::board::{board, builder};
@@ -130,7 +130,7 @@ fn a_disconnected_caller_cancels_a_read_but_not_a_change() {
         .unwrap();
     for (operation, expected) in [("look", Some("INTERNAL_ERROR")), ("change", None)] {
         let Value::Object(asked) = json!({ "operation": operation }) else { panic!("no object") };
-        let cancellation = CancellationToken::new();
+        let cancellation = Cancellation::default();
         let scope = CallScope { cancellation: Some(cancellation.clone()), ..CallScope::default() };
         // The call is polled first, so it has begun when it is dropped.
         let call = adapter.handle(Endpoint::Unified, asked.clone(), scope.clone());

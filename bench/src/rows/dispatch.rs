@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use mcp_aql::transport::{CallScope, Endpoint};
+use mcp_aql_core::request::IndexedArguments;
+use mcp_aql_core::vocab::ReplyForm;
 use rmcp::handler::server::tool::ToolCallContext;
 use rmcp::model::{CallToolRequestParams, CallToolResponse, RequestId};
 use rmcp::service::{RequestContext, serve_directly};
@@ -69,20 +71,23 @@ pub(super) fn run(setup: &Setup) -> Result<Outcome> {
         server.tool_router.call(ToolCallContext::new(&*server, request, context))
     };
     runtime.block_on(dispatch(call("create_task", &object(task()?), 0)))?;
-    // Both ends are JSON: the request's parameters, and a reply whose text is a JSON string.
+    // Both ends are JSON: the request's parameters, and a reply whose text is a JSON string. The transports make the same
+    // call.
     let our_bytes = Value::from(good.clone()).to_string().into_bytes();
     let ours_in_bytes = || {
         let handle = |_: usize| async {
-            let reply = adapter.handle_bytes(READ, &our_bytes, CallScope::default()).await;
-            serde_json::to_vec(&reply.text)
+            let arguments = IndexedArguments::scan(std::str::from_utf8(&our_bytes).ok()?)?;
+            let (scope, form) = (CallScope::default(), ReplyForm::Quoted);
+            let (_, reply) = adapter.handle_indexed(READ, &arguments, scope, form);
+            Some(reply.await).filter(|reply| reply.is_quoted).map(|reply| reply.text)
         };
-        let expected = runtime.block_on(handle(0))?;
+        let expected = runtime.block_on(handle(0));
         nanos_each_async(
             &runtime,
             calls,
             |index| index,
             handle,
-            |reply| reply.as_ref().is_ok_and(|reply| *reply == expected),
+            |reply| reply.is_some() && *reply == expected,
         )
     };
     let peer_bytes = json!({ "name": "get_task", "arguments": parameters() }).to_string();

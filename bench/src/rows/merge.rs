@@ -51,7 +51,7 @@ fn patch(size: usize, every: usize) -> Value {
 pub(super) fn run(setup: &Setup) -> Result<Outcome> {
     let mut rows = Vec::new();
     let [small, middle, large] = setup.scale.documents;
-    for (size, most) in [(small, 0.8), (middle, 0.8), (large, 1.0)] {
+    for (size, most) in [(small, 0.7), (middle, 0.7), (large, 1.0)] {
         for (every, how) in [(10, "few"), (2, "many")] {
             let (document, patch) = (document(size), patch(size, every));
             let count = (setup.scale.merged_bytes / size).clamp(1, setup.scale.calls);

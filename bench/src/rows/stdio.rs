@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Outcome;
 use crate::measure::{in_turns, median};
-use crate::server::{Server, Side, line};
+use crate::server::{Server, Side, line, nanos_on_processor};
 use crate::table::{Row, Target, Unit};
 use crate::{Result, Setup};
 
@@ -135,16 +135,6 @@ fn processor_time(server: &mut Server, side: Side, calls: usize) -> Result<f64> 
     let before = nanos_on_processor(server.id())?;
     one_by_one(server, side, calls)?;
     Ok((nanos_on_processor(server.id())? - before) / calls as f64)
-}
-
-/// Returns the time that the threads of a process have spent on a processor, in user and kernel mode.
-fn nanos_on_processor(process: u32) -> Result<f64> {
-    let mut total = 0.0;
-    for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
-        let times = std::fs::read_to_string(thread?.path().join("schedstat"))?;
-        total += times.split(' ').next().unwrap_or_default().parse::<f64>()?;
-    }
-    Ok(total)
 }
 
 pub(super) fn processor(setup: &Setup) -> Result<Outcome> {

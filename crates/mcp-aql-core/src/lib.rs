@@ -101,11 +101,7 @@ pub mod table {
 }
 /// What a transport passes to [`Adapter::handle`] and receives from it.
 pub mod transport {
-    /// The type of [`CallScope::cancellation`].
-    #[doc(no_inline)]
-    pub use tokio_util::sync::CancellationToken;
-
-    pub use crate::operation::{CallScope, Extensions, ProgressSink};
+    pub use crate::operation::{CallScope, Cancellation, Extensions, ProgressSink};
     pub use crate::response::{ErrorDetail, Reply};
     pub use crate::router::{Endpoint, Family};
 }

@@ -2,20 +2,20 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::execution::EndScope;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::operation::CallScope;
 use mcp_aql_core::router::{Endpoint, EndpointMode};
+use mcp_aql_core::vocab::ReplyForm;
 use mcp_aql_protocol::{EndpointPermissions, Limits, SemanticCategory};
 use serde_json::{Map, Value, json};
 
 use super::rpc_error::RpcError;
 use super::service::{
     SentArguments, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints,
-    ToolService,
+    ToolService, ToolWork,
 };
 use super::tool_description::{Describer, instructions};
 use super::wire::{BAD_CALL, MalformedCall};
@@ -94,29 +94,32 @@ impl ToolService for AdapterTools {
     }
 
     /// Whether this is a call of a single READ operation.
-    fn is_read(&self, arguments: &ToolArguments) -> bool {
+    fn is_read(&self, arguments: &ToolArguments<'_>) -> bool {
         let entry = arguments.operation().and_then(|name| self.adapter.registry().get(name));
         entry.is_some_and(|entry| entry.operation.spec.category == SemanticCategory::Read)
     }
 
-    fn call<'a>(
-        &'a self,
+    fn call(
+        &self,
         tool: usize,
-        arguments: ToolArguments,
-        _meta: &'a Map<String, Value>,
+        arguments: ToolArguments<'_>,
+        _meta: &Map<String, Value>,
         scope: CallScope,
-    ) -> BoxFuture<'a, ToolAnswer> {
+    ) -> ToolWork {
         let endpoint = self.tools.get(tool).map_or(Endpoint::Unified, |(endpoint, _)| *endpoint);
-        let reply = match arguments.0 {
+        let form = match self.has_structured_content() {
+            true => ReplyForm::Plain,
+            false => arguments.form,
+        };
+        let (operation, reply) = match arguments.sent {
             SentArguments::Parsed(arguments) => {
-                self.adapter.handle_arguments(endpoint, arguments, scope)
+                (None, self.adapter.handle_arguments(endpoint, arguments, scope, form))
             }
-            SentArguments::Indexed { arguments, may_quote } => {
-                let may_quote = may_quote && !self.has_structured_content();
-                self.adapter.handle_indexed(endpoint, arguments, scope, may_quote)
+            SentArguments::Indexed(arguments) => {
+                self.adapter.handle_indexed(endpoint, &arguments, scope, form)
             }
         };
-        erased(reply.map(Ok))
+        ToolWork::replying(operation, reply)
     }
 
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer {

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use tokio_util::sync::CancellationToken;
-
+use mcp_aql_core::operation::Cancellation;
 use mcp_aql_core::sync::lock;
 
 /// The running requests by their ids in canonical form.
@@ -28,7 +27,7 @@ struct SameIdCalls {
 #[derive(Debug)]
 struct RunningCall {
     number: i64,
-    cancellation: CancellationToken,
+    cancellation: Cancellation,
 }
 
 impl Calls {
@@ -36,7 +35,7 @@ impl Calls {
         lock(&self.running)
     }
 
-    pub(super) fn begin(&self, id: &Arc<str>, cancellation: CancellationToken) -> i64 {
+    pub(super) fn begin(&self, id: &Arc<str>, cancellation: Cancellation) -> i64 {
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let one = RunningCall { number, cancellation };
         let mut running = self.running();
@@ -83,8 +82,8 @@ impl Calls {
 mod tests {
     use super::*;
 
-    fn begin(calls: &Calls, id: &str) -> (i64, CancellationToken) {
-        let cancellation = CancellationToken::new();
+    fn begin(calls: &Calls, id: &str) -> (i64, Cancellation) {
+        let cancellation = Cancellation::default();
         (calls.begin(&Arc::from(id), cancellation.clone()), cancellation)
     }
 

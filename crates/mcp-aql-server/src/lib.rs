@@ -35,7 +35,7 @@ mod wire;
 pub use http::{HttpOptions, ServeHttp, serve_connections, serve_tools_listener};
 pub use rpc_error::RpcError;
 pub use service::{
-    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService,
+    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints, ToolService, ToolWork,
 };
 #[cfg(feature = "stdio")]
 pub use stdio::{ServeStdio, serve_tools_stdio};

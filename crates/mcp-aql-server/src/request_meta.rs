@@ -38,14 +38,14 @@ impl RequestMeta {
     }
 
     /// The progress token of the `_meta`, or else of the arguments' (REQ-MCP-14, choice C-63).
-    pub(super) fn progress_token(&self, arguments: &ToolArguments) -> Option<ProgressToken> {
+    pub(super) fn progress_token(&self, arguments: &ToolArguments<'_>) -> Option<ProgressToken> {
         let token = |meta: &Map<String, Value>| ProgressToken::new(meta.get("progressToken")?);
         token(&self.0).or_else(|| token(arguments.metadata("_meta")?.as_object()?))
     }
 
     /// The client's own label of the request: `requestId` in the `_meta` of the request or of the
     /// arguments, or `_request_id` beside `operation`. Only for the log (REQ-SES-05).
-    pub(super) fn client_request_id(&self, arguments: &ToolArguments) -> Option<String> {
+    pub(super) fn client_request_id(&self, arguments: &ToolArguments<'_>) -> Option<String> {
         let inner = arguments.metadata("_meta");
         let value = self
             .0

@@ -1,22 +1,24 @@
 //! Implements the MCP server for a set of tools.
 
-use std::panic::AssertUnwindSafe;
+use std::future::ready;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::erased;
-use mcp_aql_core::operation::CallScope;
+use mcp_aql_core::operation::{CallScope, Cancellation};
 use mcp_aql_protocol::Limits;
 use tokio_util::sync::CancellationToken;
 
 use super::batch_budget::{BatchBudget, FEWER_CALLS_ADVICE};
 use super::connection::Connection;
 use super::progress::{Notifier, progress};
-use super::request_meta::{ProgressToken, RequestMeta};
+use super::request_meta::RequestMeta;
 use super::rpc_error::RpcError;
-use super::service::{ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolService};
+use super::service::{
+    ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolService, ToolWork, panicked,
+};
 use super::tool_table::ToolTable;
 use super::wire::{Fault, respond_with, tool_result, write_error};
 
@@ -137,61 +139,58 @@ impl Server {
         }
     }
 
-    /// Awaits a call, and cancels it when the session ends.
-    pub(super) async fn until_session_ends(
-        &self,
-        mut work: impl Future<Output = ToolAnswer> + Unpin,
-        cancellation: &CancellationToken,
-    ) -> ToolAnswer {
-        if let Some(session) = self.connection.session() {
-            tokio::select! {
-                biased;
-                answer = &mut work => return answer,
-                () = session.ended() => cancellation.cancel(),
-            }
-        }
-        work.await
-    }
-
     /// Runs a tool call and returns its reply, sending progress meanwhile. Arguments that could not
     /// be decoded produce a failure.
     pub(super) async fn reply(
         &self,
         tool: usize,
-        arguments: Result<ToolArguments, OperationError>,
+        arguments: Result<ToolArguments<'_>, OperationError>,
         meta: &RequestMeta,
         notifier: &dyn Notifier,
-        cancellation: CancellationToken,
+        cancellation: Cancellation,
     ) -> ToolAnswer {
         let arguments = match arguments {
             Ok(arguments) => arguments,
             Err(error) => return self.refuse(error),
         };
         let Some(token) = meta.progress_token(&arguments) else {
-            return self.reply_at_once(tool, arguments, meta, cancellation).await;
+            return self.call(tool, arguments, meta, cancellation).await;
         };
-        let scope = self.scope(meta, &arguments, cancellation);
-        // A separate boxed future keeps calls without progress small.
-        erased(self.reply_with_progress(tool, arguments, (meta, scope), notifier, token)).await
+        let (sink, pump) = progress(notifier, token);
+        let mut scope = self.scope(meta, &arguments, cancellation);
+        scope.progress = Some(Arc::new(sink));
+        let done = CancellationToken::new();
+        let work = self.service().call(tool, arguments, &meta.0, scope);
+        let work = async {
+            let answer = work.await;
+            done.cancel();
+            answer
+        };
+        let (answer, ()) = tokio::join!(work, pump.run(&done));
+        answer
     }
 
-    /// Runs a tool call like [`reply`](Self::reply), without progress.
-    pub(super) async fn reply_at_once(
+    /// Reads a tool call. The returned future runs it like [`reply`](Self::reply), without progress.
+    pub(super) fn call(
         &self,
         tool: usize,
-        arguments: ToolArguments,
+        arguments: ToolArguments<'_>,
         meta: &RequestMeta,
-        cancellation: CancellationToken,
-    ) -> ToolAnswer {
-        let scope = self.scope(meta, &arguments, cancellation);
-        self.service().call(tool, arguments, &meta.0, scope).await
+        cancellation: Cancellation,
+    ) -> ToolWork {
+        let read = || {
+            let scope = self.scope(meta, &arguments, cancellation);
+            self.service().call(tool, arguments, &meta.0, scope)
+        };
+        catch_unwind(AssertUnwindSafe(read))
+            .unwrap_or_else(|_| erased(ready(Err(panicked()))).into())
     }
 
     fn scope(
         &self,
         meta: &RequestMeta,
-        arguments: &ToolArguments,
-        cancellation: CancellationToken,
+        arguments: &ToolArguments<'_>,
+        cancellation: Cancellation,
     ) -> CallScope {
         let session = self.connection.session();
         let client_request_id = meta.client_request_id(arguments);
@@ -201,26 +200,6 @@ impl Server {
             client_request_id,
             ..CallScope::default()
         }
-    }
-
-    async fn reply_with_progress(
-        &self,
-        tool: usize,
-        arguments: ToolArguments,
-        (meta, mut scope): (&RequestMeta, CallScope),
-        notifier: &dyn Notifier,
-        token: ProgressToken,
-    ) -> ToolAnswer {
-        let (sink, pump) = progress(notifier, token);
-        scope.progress = Some(Arc::new(sink));
-        let done = CancellationToken::new();
-        let work = async {
-            let answer = self.service().call(tool, arguments, &meta.0, scope).await;
-            done.cancel();
-            answer
-        };
-        let (answer, ()) = tokio::join!(work, pump.run(&done));
-        answer
     }
 
     /// Writes the JSON-RPC message with this answer.
@@ -243,17 +222,6 @@ impl Server {
 /// The error for an answer other than a call's that does not fit into its batch.
 fn no_room() -> RpcError {
     RpcError::new(-32000, format!("The answers to this batch are too large: {FEWER_CALLS_ADVICE}"))
-}
-
-/// Answers a call with an error if it panics, since the client would otherwise wait indefinitely.
-/// Panics of operations are caught earlier; this covers the framework's own code.
-pub(super) async fn catch_panics<T>(
-    work: impl Future<Output = Result<T, RpcError>>,
-) -> Result<T, RpcError> {
-    AssertUnwindSafe(work).catch_unwind().await.unwrap_or_else(|_| {
-        tracing::error!("a tool call panicked outside of its operation");
-        Err(RpcError::new(-32603, "Internal error"))
-    })
 }
 
 #[cfg(test)]

@@ -1,14 +1,18 @@
 //! The trait between the transports and the tools that they serve: those of an adapter, or of
 //! another server of this workspace.
 
-use std::future::ready;
+use std::future::{Future, ready};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::operation::CallScope;
-use mcp_aql_core::request::{Arguments, ArgumentsIndex, IndexedArguments, parse};
+use mcp_aql_core::request::{Arguments, IndexedArguments, parse};
 use mcp_aql_core::response::Reply;
+use mcp_aql_core::vocab::ReplyForm;
 use mcp_aql_protocol::Limits;
 use serde_json::{Map, Value};
 
@@ -55,16 +59,17 @@ pub trait ToolService: Send + Sync + 'static {
 
     /// Returns whether a call with these arguments only reads, so that it is cancelled when its
     /// client is gone.
-    fn is_read(&self, arguments: &ToolArguments) -> bool;
+    fn is_read(&self, arguments: &ToolArguments<'_>) -> bool;
 
-    /// Runs a call of the tool with this index. `meta` is the request's `_meta`.
-    fn call<'a>(
-        &'a self,
+    /// Reads a call of the tool with this index. The returned future runs it. `meta` is the request's
+    /// `_meta`.
+    fn call(
+        &self,
         tool: usize,
-        arguments: ToolArguments,
-        meta: &'a Map<String, Value>,
+        arguments: ToolArguments<'_>,
+        meta: &Map<String, Value>,
         scope: CallScope,
-    ) -> BoxFuture<'a, ToolAnswer>;
+    ) -> ToolWork;
 
     /// Returns the answer to a call that is rejected before it reaches its tool.
     fn refuse(&self, error: OperationError, scope: &CallScope) -> ToolAnswer;
@@ -134,42 +139,90 @@ pub struct ToolHints {
     pub open_world: Option<bool>,
 }
 
+/// The work of a call. A panic becomes an error, since the client would otherwise wait indefinitely.
+pub struct ToolWork {
+    /// The number of the operation, if its calls take similar times.
+    pub(super) operation: Option<usize>,
+    answer: FutureAnswer,
+}
+
+enum FutureAnswer {
+    Reply(BoxFuture<'static, Reply>),
+    Answer(BoxFuture<'static, ToolAnswer>),
+}
+
+impl ToolWork {
+    /// The work of a call that always has a reply.
+    pub(super) fn replying(operation: Option<usize>, reply: BoxFuture<'static, Reply>) -> Self {
+        Self { operation, answer: FutureAnswer::Reply(reply) }
+    }
+}
+
+impl From<BoxFuture<'static, ToolAnswer>> for ToolWork {
+    fn from(answer: BoxFuture<'static, ToolAnswer>) -> Self {
+        Self { operation: None, answer: FutureAnswer::Answer(answer) }
+    }
+}
+
+impl Future for ToolWork {
+    type Output = ToolAnswer;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<ToolAnswer> {
+        let polled = catch_unwind(AssertUnwindSafe(|| match &mut self.answer {
+            FutureAnswer::Reply(work) => work.as_mut().poll(context).map(Ok),
+            FutureAnswer::Answer(work) => work.as_mut().poll(context),
+        }));
+        polled.unwrap_or_else(|_| Poll::Ready(Err(panicked())))
+    }
+}
+
+/// The error for a panic of the framework's own code. Panics of operations are caught earlier.
+pub(super) fn panicked() -> RpcError {
+    tracing::error!("a tool call panicked outside of its operation");
+    RpcError::new(-32603, "Internal error")
+}
+
 /// The arguments of a call.
 #[derive(Debug)]
-pub struct ToolArguments(pub(super) SentArguments);
+pub struct ToolArguments<'a> {
+    pub(super) sent: SentArguments<'a>,
+    /// The form in which the reply may be returned.
+    pub(super) form: ReplyForm,
+}
 
 /// The arguments of a call, as far as they are read.
 #[derive(Debug)]
-pub(super) enum SentArguments {
+pub(super) enum SentArguments<'a> {
     /// The members, which were parsed.
     Parsed(Arguments),
     /// The text of a call of one operation with its parameters. It was not parsed.
-    Indexed {
-        arguments: IndexedArguments,
-        /// Whether the reply may be quoted, because it is written as a JSON string only.
-        may_quote: bool,
-    },
+    Indexed(IndexedArguments<'a>),
 }
 
-impl ToolArguments {
-    /// Reads the text of arguments. It is parsed unless it has an index. With `may_quote`, the
-    /// reply may be a JSON string, see [`Reply::is_quoted`].
+impl<'a> From<SentArguments<'a>> for ToolArguments<'a> {
+    fn from(sent: SentArguments<'a>) -> Self {
+        Self { sent, form: ReplyForm::Plain }
+    }
+}
+
+impl<'a> ToolArguments<'a> {
+    /// Reads the text of arguments. It is parsed unless it has the usual form.
     ///
     /// # Errors
     /// If the text cannot be decoded.
-    pub(super) fn read(
-        text: Option<Box<str>>,
-        index: Option<ArgumentsIndex>,
-        may_quote: bool,
-        limits: &Limits,
-    ) -> Result<Self, OperationError> {
-        Ok(Self(match (text, index) {
-            (Some(text), Some(index)) => {
-                SentArguments::Indexed { arguments: IndexedArguments::new(text, index), may_quote }
-            }
-            (Some(text), None) => SentArguments::Parsed(parse(text.as_bytes(), limits)?),
-            (None, _) => SentArguments::Parsed(Arguments::default()),
-        }))
+    pub(super) fn read(text: Option<&'a str>, limits: &Limits) -> Result<Self, OperationError> {
+        let Some(text) = text else {
+            return Ok(SentArguments::Parsed(Arguments::default()).into());
+        };
+        match IndexedArguments::scan(text) {
+            Some(arguments) => Ok(SentArguments::Indexed(arguments).into()),
+            None => Ok(SentArguments::Parsed(parse(text.as_bytes(), limits)?).into()),
+        }
+    }
+
+    /// The same arguments, for a reply that may be a JSON string, see [`Reply::is_quoted`].
+    pub(super) fn for_quoted_reply(self) -> Self {
+        Self { form: ReplyForm::Quoted, ..self }
     }
 
     /// Returns the members.
@@ -177,9 +230,9 @@ impl ToolArguments {
     /// # Errors
     /// If the text repeats a member, or contains a number that does not fit into 64 bits.
     pub fn into_members(self, limits: &Limits) -> Result<Map<String, Value>, OperationError> {
-        let Arguments { members, losses } = match self.0 {
+        let Arguments { members, losses } = match self.sent {
             SentArguments::Parsed(arguments) => arguments,
-            SentArguments::Indexed { arguments, .. } => parse(arguments.text().as_bytes(), limits)?,
+            SentArguments::Indexed(arguments) => parse(arguments.text().as_bytes(), limits)?,
         };
         match losses.into_iter().next() {
             Some(loss) => Err(loss.error),
@@ -189,21 +242,21 @@ impl ToolArguments {
 
     /// Returns the name of the operation, unless the request is a batch.
     pub(super) fn operation(&self) -> Option<&str> {
-        match &self.0 {
+        match &self.sent {
             SentArguments::Parsed(Arguments { members, .. }) => members
                 .get("operation")
                 .and_then(Value::as_str)
                 .filter(|_| !members.contains_key("operations")),
-            SentArguments::Indexed { arguments, .. } => Some(arguments.operation()),
+            SentArguments::Indexed(arguments) => Some(arguments.operation()),
         }
     }
 
     /// Returns a member whose name starts with `_`.
     pub(super) fn metadata(&self, name: &str) -> Option<&Value> {
-        match &self.0 {
+        match &self.sent {
             SentArguments::Parsed(Arguments { members, .. }) => members.get(name),
             // These arguments have no members beside `operation` and `params`.
-            SentArguments::Indexed { .. } => None,
+            SentArguments::Indexed(_) => None,
         }
     }
 }

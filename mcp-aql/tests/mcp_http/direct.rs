@@ -10,6 +10,7 @@ use mcp_aql::{AdapterBuilder, Operations, SemanticCategory};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use tokio::sync::oneshot;
 
 use super::support::adapter::{Signals, builder, builder_with};
 use super::support::reached;
@@ -244,6 +245,57 @@ async fn a_read_is_cancelled_with_its_caller() {
     assert!(left.starts_with("HTTP/1.1 202"), "{left}");
     assert!(waiting.1.contains("INTERNAL_ERROR") || waiting.0 != 200, "{}", waiting.1);
     reached(&signals.cancelled, 3).await;
+}
+
+#[tokio::test]
+async fn a_read_is_cancelled_when_the_server_stops() {
+    // REQ-SES-02
+    let signals = Signals::default();
+    let server = start(watching(&signals), HttpOptions::new()).await;
+    let watch = json!({ "operation": "watch_news", "params": { "millis": 600_000 } });
+    let (headers, body) = alone("mcp_aql_read", watch);
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let (stop, done) = (server.stop, server.done);
+    let server = Server {
+        address: server.address,
+        stop: oneshot::channel().0,
+        done: tokio::spawn(async { Ok(()) }),
+    };
+    let stopped = async {
+        reached(&signals.started, 1).await;
+        stop.send(()).unwrap();
+        reached(&signals.cancelled, 1).await;
+    };
+    let (answer, ()) = tokio::join!(soon(server.post(&headers, body.to_string())), stopped);
+    // The call ends before its connection is dropped.
+    assert!(answer.0 == 200 && answer.1.contains("INTERNAL_ERROR"), "{answer:?}");
+    soon(done).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn a_body_in_pieces_is_answered_like_one_in_one_piece() {
+    let server = start(builder(), HttpOptions::new()).await;
+    let (headers, body) = alone("mcp_aql_read", json!({ "operation": "list_notes" }));
+    let headers = headers.each_ref().map(|(name, value)| (*name, value.as_str()));
+    let body = body.to_string();
+    let (_, whole) = server.post(&headers, &body).await;
+    assert_eq!(opened(&whole).1["result"]["isError"], false, "{whole}");
+    for cut in [0, 1, body.len() / 2, body.len() - 1] {
+        let pieces = [&body.as_bytes()[..cut], &body.as_bytes()[cut..]];
+        let (status, answer) = server.send_in_pieces("POST /mcp", &headers, &pieces).await;
+        assert_eq!((status, opened(&answer)), (200, opened(&whole)), "{cut}");
+    }
+}
+
+#[tokio::test]
+async fn the_paths_below_the_endpoint_belong_to_it() {
+    let server = start(builder(), HttpOptions::new()).await;
+    for (path, status) in [("/mcp", 200), ("/mcp/", 200), ("/mcp/x", 200), ("/mcpx", 404)] {
+        let body = hello();
+        let target = format!("POST {path}");
+        let answer = server.send_in_pieces(&target, &[], &[body.as_bytes()]).await;
+        assert_eq!(answer.0, status, "{path}: {}", answer.1);
+    }
 }
 
 #[tokio::test]

@@ -21,6 +21,7 @@ mod sessions;
 mod support;
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use mcp_aql::HttpOptions;
 use mcp_aql::transport::ServeHttp as _;
@@ -83,9 +84,19 @@ impl Server {
         headers: &[(&str, &str)],
         body: impl AsRef<[u8]>,
     ) -> (u16, String) {
-        let body = body.as_ref();
+        self.send_in_pieces(&format!("{method} /mcp"), headers, &[body.as_ref()]).await
+    }
+
+    /// Like [`send`](Self::send), with a method and a path, and with a pause before each further piece of the body.
+    async fn send_in_pieces(
+        &self,
+        target: &str,
+        headers: &[(&str, &str)],
+        pieces: &[&[u8]],
+    ) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address).await.unwrap();
-        let mut request = format!("{method} /mcp HTTP/1.1\r\n");
+        stream.set_nodelay(true).unwrap();
+        let mut request = format!("{target} HTTP/1.1\r\n");
         let own = [
             ("Accept", "application/json, text/event-stream"),
             ("Content-Type", "application/json"),
@@ -98,10 +109,16 @@ impl Server {
         if !given("Host") {
             request.push_str(&format!("Host: {}\r\n", self.address));
         }
-        request.push_str(&format!("Content-Length: {}\r\n\r\n", body.len()));
+        let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+        request.push_str(&format!("Content-Length: {length}\r\n\r\n"));
         stream.write_all(request.as_bytes()).await.unwrap();
-        // A server that refuses a request may close the connection before all of it is sent.
-        let _ = stream.write_all(body).await;
+        for (index, piece) in pieces.iter().enumerate() {
+            if index > 0 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            // A server that refuses a request may close the connection before all of it is sent.
+            let _ = stream.write_all(piece).await;
+        }
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer).await;
         let answer = String::from_utf8_lossy(&answer).into_owned();

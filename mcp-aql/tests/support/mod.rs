@@ -11,7 +11,10 @@ use tokio::sync::watch;
 
 /// Waits until a counter reaches a value.
 pub async fn reached(counter: &Arc<watch::Sender<u32>>, count: u32) {
-    counter.subscribe().wait_for(|seen| *seen >= count).await.unwrap();
+    let mut counter = counter.subscribe();
+    let reached = counter.wait_for(|seen| *seen >= count);
+    let reached = tokio::time::timeout(std::time::Duration::from_secs(20), reached).await;
+    assert!(reached.is_ok(), "the counter has not reached {count}");
 }
 
 /// Returns the path of the adapter's program. Cargo builds it with all tests, but not for `--test NAME` alone.

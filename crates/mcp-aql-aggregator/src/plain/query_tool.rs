@@ -9,13 +9,13 @@ use mcp_aql::transport::{CallScope, Reply};
 use mcp_aql::{BoxFuture, Limits, OperationError};
 use mcp_aql_server::{
     MalformedCall, RpcError, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition,
-    ToolHints, ToolService,
+    ToolHints, ToolService, ToolWork,
 };
 use serde_json::{Map, Value, json};
 
 use super::{MAX_MESSAGE_BYTES, TOOL, input, schema};
 use crate::answer::Answer;
-use crate::engine::{Aggregator, QueryError};
+use crate::engine::{Aggregator, Query, QueryError};
 use crate::names::{join_names, quoted_input};
 
 const INSTRUCTIONS: &str = "One tool queries several MCP servers at once and returns their best results, \
@@ -42,32 +42,36 @@ impl QueryTool {
         Arc::new(Self { aggregator, limits })
     }
 
-    async fn query(
+    /// Reads a query and its warnings.
+    fn query(
         &self,
-        arguments: ToolArguments,
+        arguments: ToolArguments<'_>,
         meta: &Map<String, Value>,
-        scope: CallScope,
-    ) -> ToolAnswer {
+    ) -> Result<(Query, Vec<String>), RpcError> {
         let arguments =
             arguments.into_members(&self.limits).map_err(|error| invalid_arguments(&error))?;
         let (mut query, warnings) = input::read(&arguments).map_err(query_error)?;
         query.route = Some(self.aggregator.route().of_query(Some(meta)));
-        let asking = AssertUnwindSafe(self.aggregator.query(query)).catch_unwind();
-        let cancelled = async {
-            match &scope.cancellation {
-                Some(cancellation) => cancellation.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
-        let answered = tokio::select! {
-            answered = asking => answered,
-            // The client no longer waits for this answer. Dropping the query cancels its calls.
-            () = cancelled => return Err(query_error(QueryError::Internal)),
-        };
-        let mut answer = answered.unwrap_or(Err(QueryError::Internal)).map_err(query_error)?;
-        answer.metadata.warnings.extend(warnings);
-        result(&answer)
+        Ok((query, warnings))
     }
+}
+
+/// Answers a query until its client no longer waits.
+async fn answer(
+    aggregator: &Aggregator,
+    query: Query,
+    warnings: Vec<String>,
+    scope: CallScope,
+) -> ToolAnswer {
+    let asking = AssertUnwindSafe(aggregator.query(query)).catch_unwind();
+    let answered = tokio::select! {
+        answered = asking => answered,
+        // Dropping the query cancels its calls.
+        () = scope.cancelled() => return Err(query_error(QueryError::Internal)),
+    };
+    let mut answer = answered.unwrap_or(Err(QueryError::Internal)).map_err(query_error)?;
+    answer.metadata.warnings.extend(warnings);
+    result(&answer)
 }
 
 impl ToolService for QueryTool {
@@ -122,18 +126,24 @@ impl ToolService for QueryTool {
         DRAIN_TIMEOUT
     }
 
-    fn is_read(&self, _arguments: &ToolArguments) -> bool {
+    fn is_read(&self, _arguments: &ToolArguments<'_>) -> bool {
         true
     }
 
-    fn call<'a>(
-        &'a self,
+    fn call(
+        &self,
         _tool: usize,
-        arguments: ToolArguments,
-        meta: &'a Map<String, Value>,
+        arguments: ToolArguments<'_>,
+        meta: &Map<String, Value>,
         scope: CallScope,
-    ) -> BoxFuture<'a, ToolAnswer> {
-        Box::pin(self.query(arguments, meta, scope))
+    ) -> ToolWork {
+        let aggregator = self.aggregator.clone();
+        let query = self.query(arguments, meta);
+        let work: BoxFuture<'static, ToolAnswer> = Box::pin(async move {
+            let (query, warnings) = query?;
+            answer(&aggregator, query, warnings, scope).await
+        });
+        work.into()
     }
 
     fn refuse(&self, error: OperationError, _scope: &CallScope) -> ToolAnswer {

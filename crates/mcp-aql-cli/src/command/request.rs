@@ -8,13 +8,12 @@ use std::time::Duration;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::BoxFuture;
 use mcp_aql_core::main_error::Result;
-use mcp_aql_core::operation::{CallScope, ProgressSink};
+use mcp_aql_core::operation::{CallScope, Cancellation, ProgressSink};
 use mcp_aql_core::response::{ErrorDetail, OperationResult, Reply};
 use mcp_aql_core::router::Endpoint;
 use mcp_aql_core::session::Session;
 use mcp_aql_core::sync::lock;
 use serde_json::{Map, Value};
-use tokio_util::sync::CancellationToken;
 
 use super::answer::Answer;
 use super::prompt::Prompt;
@@ -110,7 +109,7 @@ pub(super) async fn handle_in(
     session: &Session,
     progress: Option<&Arc<ProgressPrinter>>,
 ) -> Answer {
-    let cancellation = CancellationToken::new();
+    let cancellation = Cancellation::default();
     let operation = arguments.get("operation").and_then(Value::as_str).unwrap_or_default();
     let starts_execution = starts_execution(adapter, operation);
     let waits = operation == "get_execution";

@@ -23,10 +23,10 @@ pub use parts::Parts;
 pub use settings::Settings;
 
 use crate::build_error::BuildError;
-use crate::call::Pipeline;
+use crate::call::{Pipeline, Scanned};
 use crate::error::OperationError;
 use crate::extension::Service;
-use crate::future::BoxFuture;
+use crate::future::{BoxFuture, erased};
 use crate::operation::{CallScope, Extensions, OperationSpec};
 use crate::request::{Arguments, IndexedArguments};
 use crate::response::{OperationResult, Reply};
@@ -106,32 +106,50 @@ impl Adapter {
         arguments: Map<String, Value>,
         scope: CallScope,
     ) -> impl Future<Output = Reply> + Send + '_ {
-        self.handle_arguments(endpoint, arguments.into(), scope)
+        self.handle_arguments(endpoint, arguments.into(), scope, ReplyForm::Plain)
     }
 
-    /// Like [`handle`](Self::handle), with the faults that were found when the arguments were read.
+    /// Like [`handle`](Self::handle), with the faults that were found when the arguments were read, for a reply in this
+    /// form.
     #[doc(hidden)]
     pub fn handle_arguments(
         &self,
         endpoint: Endpoint,
         arguments: Arguments,
         scope: CallScope,
-    ) -> BoxFuture<'_, Reply> {
-        self.inner.pipeline.handle(endpoint, arguments, scope)
+        form: ReplyForm,
+    ) -> BoxFuture<'static, Reply> {
+        let inner = Arc::clone(&self.inner);
+        erased(async move { inner.pipeline.handle(endpoint, arguments, scope, form).await })
     }
 
-    /// Like [`handle`](Self::handle), for tool arguments whose members were found in their text. The text of the reply
-    /// may be a JSON string, see [`Reply::is_quoted`].
+    /// Like [`handle_arguments`](Self::handle_arguments), for tool arguments whose members were found in their text.
+    /// The arguments are read at once, and the call starts when the future is polled. Also returns the place of the
+    /// operation among all [`operations`](Self::operations), if the endpoint offers it.
     #[doc(hidden)]
     pub fn handle_indexed(
         &self,
         endpoint: Endpoint,
-        arguments: IndexedArguments,
+        arguments: &IndexedArguments<'_>,
         scope: CallScope,
-        may_quote: bool,
-    ) -> BoxFuture<'_, Reply> {
-        let form = if may_quote { ReplyForm::Quoted } else { ReplyForm::Plain };
-        self.inner.pipeline.handle_indexed(endpoint, arguments, scope, form)
+        form: ReplyForm,
+    ) -> (Option<usize>, BoxFuture<'static, Reply>) {
+        let (operation, scanned) = self.inner.pipeline.read_scanned(arguments, endpoint);
+        let inner = Arc::clone(&self.inner);
+        let reply = match scanned {
+            Scanned::Valid(place, valid) => {
+                erased(async move { inner.pipeline.handle_valid(place, valid, scope, form).await })
+            }
+            Scanned::Decoded(input) => {
+                erased(async move { inner.pipeline.handle_one(input, endpoint, scope, form).await })
+            }
+            Scanned::Text(text) => {
+                erased(
+                    async move { inner.pipeline.handle_text(endpoint, &text, scope, form).await },
+                )
+            }
+        };
+        (operation, reply)
     }
 
     /// Like [`handle`](Self::handle), for a transport that has the tool arguments as bytes. Invalid UTF-8
@@ -156,11 +174,12 @@ impl Adapter {
         arguments: &[u8],
         scope: CallScope,
     ) -> Reply {
-        if let Some(arguments) = self.inner.pipeline.index(arguments) {
-            return self.handle_indexed(endpoint, arguments, scope, false).await;
+        let form = ReplyForm::Plain;
+        if let Some(arguments) = self.inner.pipeline.scan(arguments) {
+            return self.handle_indexed(endpoint, &arguments, scope, form).1.await;
         }
         match self.inner.pipeline.parse(arguments) {
-            Ok(arguments) => self.handle_arguments(endpoint, arguments, scope).await,
+            Ok(arguments) => self.handle_arguments(endpoint, arguments, scope, form).await,
             Err(error) => self.refuse(error, &scope),
         }
     }

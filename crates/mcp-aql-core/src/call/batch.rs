@@ -8,7 +8,7 @@ use crate::operation::{CallScope, Context};
 use crate::request::{OperationInput, Refused};
 use crate::response::{BatchReply, Reply};
 use crate::router::Endpoint;
-use crate::vocab::ReplyLimits;
+use crate::vocab::{ReplyForm, ReplyLimits};
 use crate::warning::Warnings;
 
 /// The codes of items that did not fail: a person must agree first, and later items may depend on this one.
@@ -50,7 +50,7 @@ impl Pipeline {
                 // The reply to the batch has the warnings of all items.
                 warnings.extend(context.take_warnings());
             }
-            let reply = self.reply(outcome, introspects, &context);
+            let reply = self.reply(outcome, introspects, &context, ReplyForm::Plain);
             if reply.code.is_some_and(|code| HALTING.contains(&code)) {
                 return batch.halt(&operation, &reply, items);
             }

@@ -5,8 +5,8 @@ use crate::error::OperationError;
 use crate::request::{Arguments, IndexedArguments, Refused, Request, decode, parse, too_large};
 
 impl Pipeline {
-    /// Finds the members in the bytes of tool arguments, if these have the usual form.
-    pub(crate) fn index(&self, arguments: &[u8]) -> Option<IndexedArguments> {
+    /// Scans the bytes of tool arguments, if these have the usual form.
+    pub(crate) fn scan<'a>(&self, arguments: &'a [u8]) -> Option<IndexedArguments<'a>> {
         let text = std::str::from_utf8(arguments).ok()?;
         // A longer text is refused before anything in it is read.
         (text.len() <= self.settings.limits.max_request_size)

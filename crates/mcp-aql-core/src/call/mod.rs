@@ -11,6 +11,7 @@ mod execution_start;
 mod reply;
 mod route;
 mod run;
+mod scanned;
 mod validate;
 
 use std::sync::Arc;
@@ -20,11 +21,11 @@ use mcp_aql_protocol::Limits;
 use crate::catalog::Catalog;
 use crate::concurrency::ConcurrencyLimit;
 use crate::execution::Executions;
-use crate::future::{BoxFuture, erased};
+use crate::future::erased;
 use crate::gatekeeper::Gatekeeper;
 use crate::operation::{CallScope, Context, Outcome, StateMap, UpstreamMemory, UsageRecorder};
 use crate::paging::CursorKey;
-use crate::request::{Arguments, IndexedArguments, OperationInput, Request, parse};
+use crate::request::{Arguments, OperationInput, Request};
 use crate::response::Reply;
 use crate::router::Endpoint;
 use crate::services::Services;
@@ -32,6 +33,7 @@ use crate::vocab::{ReplyForm, ReplyLimits};
 use call_log::CallLog;
 use reply::introspects;
 use run::record_usage;
+pub(crate) use scanned::Scanned;
 use validate::ValidCall;
 
 /// The stages of a call with everything that they use. It does not change after the adapter is built.
@@ -61,54 +63,34 @@ pub(crate) struct CallSettings {
 
 impl Pipeline {
     /// Takes a request from its arguments to its reply.
-    pub(crate) fn handle(
+    pub(crate) async fn handle(
         &self,
         endpoint: Endpoint,
         arguments: Arguments,
         scope: CallScope,
-    ) -> BoxFuture<'_, Reply> {
-        erased(async move {
-            let input = match self.decode(arguments) {
-                Ok(Request::One(input)) => input,
-                // Boxed, so that the future of a single call stays small.
-                Ok(Request::Batch(items)) => {
-                    return erased(self.call_batch(items, endpoint, scope)).await;
-                }
-                Err(refused) => return self.reply_to_refused(refused, &scope),
-            };
-            let introspects = introspects(&input.operation);
-            let context = Context::of_call(scope, self.upstream.clone());
-            let limits = ReplyLimits::new(&self.settings.limits);
-            let outcome = self.call(input, endpoint, &context, limits).await;
-            self.reply(outcome, introspects, &context)
-        })
+        form: ReplyForm,
+    ) -> Reply {
+        match self.decode(arguments) {
+            Ok(Request::One(input)) => self.handle_one(input, endpoint, scope, form).await,
+            // Boxed, so that the future of a single call stays small.
+            Ok(Request::Batch(items)) => erased(self.call_batch(items, endpoint, scope)).await,
+            Err(refused) => self.reply_to_refused(refused, &scope),
+        }
     }
 
-    /// Takes a request from its scanned text to its reply. A valid call is read without a map of its
-    /// arguments. Every other request is parsed.
-    pub(crate) fn handle_indexed(
+    /// Takes a request of one operation from its parameters to its reply.
+    pub(crate) async fn handle_one(
         &self,
+        input: OperationInput,
         endpoint: Endpoint,
-        sent: IndexedArguments,
         scope: CallScope,
         form: ReplyForm,
-    ) -> BoxFuture<'_, Reply> {
-        erased(async move {
-            let Some(valid) = self.validate_indexed(&sent, endpoint) else {
-                return match parse(sent.text().as_bytes(), &self.settings.limits) {
-                    Ok(arguments) => self.handle(endpoint, arguments, scope).await,
-                    Err(error) => self.reply_to_unreadable(error, &scope),
-                };
-            };
-            drop(sent);
-            let introspects = introspects(valid.operation.spec.name);
-            let context = Context::of_call(scope, self.upstream.clone());
-            let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
-            let log = CallLog::new(valid.operation, context.scope());
-            let stages = std::pin::pin!(self.admit_and_run(valid, &context, limits));
-            let outcome = log.record(stages, context.scope()).await;
-            self.reply(outcome, introspects, &context)
-        })
+    ) -> Reply {
+        let introspects = introspects(&input.operation);
+        let context = Context::of_call(scope, self.upstream.clone());
+        let limits = ReplyLimits::new(&self.settings.limits).in_form(form);
+        let outcome = self.call(input, endpoint, &context, limits).await;
+        self.reply(outcome, introspects, &context, form)
     }
 
     /// Takes one operation of a request through the stages between decoding and the reply.

@@ -8,6 +8,7 @@ use crate::introspection;
 use crate::operation::{CallScope, Context, Outcome};
 use crate::request::{Refused, too_large};
 use crate::response::Reply;
+use crate::vocab::ReplyForm;
 
 /// Whether a call is for `introspect`, whichever stage rejects it.
 pub(super) fn introspects(operation: &str) -> bool {
@@ -16,14 +17,28 @@ pub(super) fn introspects(operation: &str) -> bool {
 
 impl Pipeline {
     /// The reply to one operation, with the warnings of its context.
-    pub(super) fn reply(&self, outcome: Outcome, introspects: bool, context: &Context) -> Reply {
+    pub(super) fn reply(
+        &self,
+        outcome: Outcome,
+        introspects: bool,
+        context: &Context,
+        form: ReplyForm,
+    ) -> Reply {
         let scope = context.scope();
         match outcome {
             Ok(payload) => {
                 let reply = Reply::success(payload, &context.take_warnings().into_vec());
                 self.bounded(reply, introspects, scope)
             }
-            Err(error) => self.failure(self.labelled(error, introspects, scope)),
+            Err(error) => {
+                let error = self.labelled(error, introspects, scope);
+                // Only the plain form shows whether a long error exceeds the limit.
+                Some(form)
+                    .filter(|form| *form == ReplyForm::Quoted)
+                    .map(|_| Reply::quoted_failure(&error))
+                    .filter(|reply| reply.text.len() <= self.settings.limits.max_response_size)
+                    .unwrap_or_else(|| self.failure(error))
+            }
         }
     }
 

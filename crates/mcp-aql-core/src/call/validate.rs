@@ -7,9 +7,8 @@ use super::route::Routed;
 use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::operation::Handler;
-use crate::request::{Credentials, IndexedArguments};
-use crate::router::Endpoint;
-use crate::validate::{Rules, ValidParams, validate, validate_indexed};
+use crate::request::Credentials;
+use crate::validate::{Rules, ValidParams, validate};
 
 /// A call with valid arguments.
 pub(super) struct ValidCall<'a> {
@@ -41,25 +40,5 @@ impl Pipeline {
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Routes and checks a call whose text was scanned. Returns `None` if the call needs an error or anything
-    /// else that only the parsed arguments provide: it is then parsed and passes through the stages one by one.
-    pub(super) fn validate_indexed(
-        &self,
-        sent: &IndexedArguments,
-        endpoint: Endpoint,
-    ) -> Option<ValidCall<'_>> {
-        let limits = &self.settings.limits;
-        let operation = self.catalog.registry.find(sent.operation(), endpoint)?;
-        let lifecycle = operation.spec.lifecycle;
-        let needs_params =
-            operation.rename_params.is_some() || lifecycle.is_some_and(|lifecycle| lifecycle.retry);
-        if needs_params || !sent.fits(limits) {
-            return None;
-        }
-        let whole = operation.needs_whole_arguments();
-        let valid = validate_indexed(operation, sent, &self.catalog.shapes, limits, whole)?;
-        Some(ValidCall { operation, valid, credentials: Credentials::default(), sent: None })
     }
 }

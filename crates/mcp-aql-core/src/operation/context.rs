@@ -3,9 +3,7 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use tokio_util::sync::CancellationToken;
-
-use super::{Advance, ExecutionContext, Extensions};
+use super::{Advance, Cancellation, ExecutionContext, Extensions};
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::session::Session;
@@ -64,8 +62,9 @@ pub trait ProgressSink: Send + Sync + 'static {
 pub struct CallScope {
     /// The caller's session, if the connection has one.
     pub session: Option<Session>,
-    /// Cancelled when the caller no longer waits; `None` if the caller cannot cancel.
-    pub cancellation: Option<CancellationToken>,
+    /// Cancelled when the caller no longer waits; `None` if the caller cannot cancel. The end of the session cancels the
+    /// call as well.
+    pub cancellation: Option<Cancellation>,
     /// The receiver of progress, if the caller requested progress.
     pub progress: Option<Arc<dyn ProgressSink>>,
     /// The client's name for this request in `_meta`: a label for logs, never an identity (REQ-SES-05).
@@ -75,9 +74,25 @@ pub struct CallScope {
 }
 
 impl CallScope {
-    /// Whether the caller gave up.
+    /// Whether the caller no longer waits: it has cancelled the call, or its session has ended.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled)
+        let has_ended = || self.session.as_ref().is_some_and(Session::has_ended);
+        self.cancellation.as_ref().is_some_and(|caller| caller.is_cancelled() || has_ended())
+    }
+
+    /// Waits until the caller no longer waits: it has cancelled the call, or its session has ended. Never
+    /// completes for a caller that cannot cancel.
+    pub async fn cancelled(&self) {
+        match (&self.cancellation, &self.session) {
+            (Some(caller), Some(session)) => {
+                tokio::select! {
+                    () = caller.cancelled() => {}
+                    () = session.ended() => {}
+                }
+            }
+            (Some(caller), None) => caller.cancelled().await,
+            (None, _) => std::future::pending().await,
+        }
     }
 }
 
@@ -177,10 +192,9 @@ impl Context {
 
     /// Waits until the caller gives up on this call, or until this execution should stop.
     pub async fn cancelled(&self) {
-        match (&self.call.execution, &self.call.scope.cancellation) {
-            (Some(execution), _) => execution.cancelled().await,
-            (None, Some(token)) => token.cancelled().await,
-            (None, None) => std::future::pending().await,
+        match &self.call.execution {
+            Some(execution) => execution.cancelled().await,
+            None => self.call.scope.cancelled().await,
         }
     }
 

@@ -1,6 +1,7 @@
 //! An operation: its static table, its function, and the function's view of a call.
 
 mod arguments;
+mod cancellation;
 mod composite;
 mod context;
 mod dynamic;
@@ -17,6 +18,7 @@ mod traits;
 mod usage;
 
 pub use arguments::Call;
+pub use cancellation::Cancellation;
 pub use composite::{CompositeDescription, CompositeReader, CompositeValue};
 pub use composite::{CompositeSpec, CompositeTable, CompositeValues, Composites};
 pub use context::{CallScope, Context, ProgressSink};

@@ -74,7 +74,8 @@ impl<'a> ReplyWriter<'a> {
             depth += 1;
         }
         let written = write_result(&mut text, depth, ReplyForm::Quoted);
-        if written.is_err() || !self.has_room(text.len()) {
+        // The closing quotation mark also needs room.
+        if written.is_err() || !self.has_room(text.len() + 1) {
             return self.write_plain(write_result);
         }
         if *self.envelope != Envelope::Bare {

@@ -1,5 +1,5 @@
 //! Decoding: reads a request without regard to the existing operations. A call in its usual form is scanned, and only
-//! its positions are kept (`scanner.rs`, `indexed_arguments.rs`); every other request is parsed (`bytes.rs`,
+//! the texts of its members are kept (`scanner.rs`, `indexed_arguments.rs`); every other request is parsed (`bytes.rs`,
 //! `json_reader.rs`).
 
 mod bytes;
@@ -16,8 +16,8 @@ pub use bytes::{nesting, parse};
 pub(crate) use decode::{Credentials, OperationInput, Refused, Request, decode};
 pub use encoding_error::invalid_encoding;
 pub(crate) use gauge::write_json;
+pub use indexed_arguments::IndexedArguments;
 pub(crate) use indexed_arguments::read_parameter;
-pub use indexed_arguments::{ArgumentsIndex, IndexedArguments};
 pub use json_reader::{Arguments, read};
 pub use json_reader::{Loss, read_value};
 pub use json_tokens::readable;

@@ -1,7 +1,5 @@
 //! Reads JSON text in one pass without building values.
 
-use std::ops::Range;
-
 /// The maximum nesting depth of a scanned value. Deeper values are left to the parser.
 const MAX_SCANNED_DEPTH: usize = 16;
 /// The maximum number of digits of an integer that always fits into 64 bits.
@@ -30,17 +28,17 @@ impl<'a> Scanner<'a> {
         (!has_control).then_some(Self { text, rest })
     }
 
-    /// Returns the text at a position that this scanner has found.
+    /// Returns the text that was read since a position.
     #[inline]
-    pub fn slice(&self, range: Range<usize>) -> &'a str {
-        self.text.get(range).unwrap_or_default()
+    pub fn text_since(&self, start: usize) -> &'a str {
+        self.text.get(start..self.offset()).unwrap_or_default()
     }
 
-    /// Reads an object. `member` is called with the position of each name, and reads its value.
+    /// Reads an object. `member` is called with each name, and reads its value.
     #[inline]
     pub fn object(
         &mut self,
-        mut member: impl FnMut(&mut Self, Range<usize>) -> Option<()>,
+        mut member: impl FnMut(&mut Self, &'a str) -> Option<()>,
     ) -> Option<()> {
         self.expect(b'{')?;
         if self.next_is(b'}') {
@@ -50,25 +48,30 @@ impl<'a> Scanner<'a> {
             let name = self.plain_string()?;
             self.expect(b':')?;
             member(self, name)?;
-            if !self.next_is(b',') {
-                return self.expect(b'}');
+            match self.next_byte()? {
+                b',' => {}
+                b'}' => return Some(()),
+                _ => return None,
             }
         }
     }
 
-    /// Reads a string without escapes. Returns the position of its content.
-    pub fn plain_string(&mut self) -> Option<Range<usize>> {
+    /// Reads a string without escapes. Returns its content.
+    #[inline]
+    pub fn plain_string(&mut self) -> Option<&'a str> {
         self.expect(b'"')?;
         let start = self.offset();
         let length = plain_length(self.rest)?;
         let (_, rest) = self.rest.split_at_checked(length)?;
         self.rest = rest.strip_prefix(b"\"")?;
-        Some(start..start + length)
+        self.text.get(start..start + length)
     }
 
-    /// Reads any value. Returns its position.
-    pub fn value(&mut self) -> Option<Range<usize>> {
-        self.nested_value(0)
+    /// Reads any value. Returns its text.
+    pub fn value(&mut self) -> Option<&'a str> {
+        let start = self.position();
+        self.value_at(0)?;
+        Some(self.text_since(start))
     }
 
     /// Skips white space, and returns the position of what follows.
@@ -84,32 +87,41 @@ impl<'a> Scanner<'a> {
         self.rest.is_empty().then_some(())
     }
 
-    fn nested_value(&mut self, depth: usize) -> Option<Range<usize>> {
-        let start = self.position();
+    /// Reads a value that starts here.
+    #[inline]
+    fn value_at(&mut self, depth: usize) -> Option<()> {
         match self.rest.first()? {
-            b'"' => self.string()?,
-            b'{' if depth < MAX_SCANNED_DEPTH => {
-                self.object(|scanner, _| scanner.nested_value(depth + 1).map(drop))?;
-            }
-            b'[' if depth < MAX_SCANNED_DEPTH => self.array(depth)?,
-            b't' => self.literal(b"true")?,
-            b'f' => self.literal(b"false")?,
-            b'n' => self.literal(b"null")?,
-            b'-' | b'0'..=b'9' => self.number()?,
-            _ => return None,
+            b'"' => self.string(),
+            b'{' | b'[' => self.nested_value(depth),
+            b't' => self.literal(b"true"),
+            b'f' => self.literal(b"false"),
+            b'n' => self.literal(b"null"),
+            b'-' | b'0'..=b'9' => self.number(),
+            _ => None,
         }
-        Some(start..self.offset())
     }
 
-    fn array(&mut self, depth: usize) -> Option<()> {
+    fn nested_value(&mut self, depth: usize) -> Option<()> {
+        if depth == MAX_SCANNED_DEPTH {
+            return None;
+        }
+        let inner = |scanner: &mut Self| {
+            scanner.skip_space();
+            scanner.value_at(depth + 1)
+        };
+        if self.rest.first() == Some(&b'{') {
+            return self.object(|scanner, _| inner(scanner));
+        }
         self.expect(b'[')?;
         if self.next_is(b']') {
             return Some(());
         }
         loop {
-            self.nested_value(depth + 1)?;
-            if !self.next_is(b',') {
-                return self.expect(b']');
+            inner(self)?;
+            match self.next_byte()? {
+                b',' => {}
+                b']' => return Some(()),
+                _ => return None,
             }
         }
     }
@@ -181,6 +193,15 @@ impl<'a> Scanner<'a> {
         }
     }
 
+    /// Reads any byte after white space.
+    #[inline]
+    fn next_byte(&mut self) -> Option<u8> {
+        self.skip_space();
+        let (first, rest) = self.rest.split_first()?;
+        self.rest = rest;
+        Some(*first)
+    }
+
     /// Reads a byte after white space, if it follows.
     #[inline]
     fn next_is(&mut self, byte: u8) -> bool {
@@ -248,7 +269,7 @@ mod tests {
 
     fn scans(text: &str) -> bool {
         let Some(mut scanner) = Scanner::new(text) else { return false };
-        scanner.value().and_then(|_| scanner.end()).is_some()
+        scanner.value().is_some() && scanner.end().is_some()
     }
 
     #[test]
@@ -306,12 +327,12 @@ mod tests {
     }
 
     #[test]
-    fn members_are_found_at_their_positions() {
+    fn the_members_of_an_object_are_found() {
         let mut scanner = Scanner::new(r#"{"a":"x", "b":[1, {"c":2}]}"#).unwrap();
         let mut found = Vec::new();
         let read = scanner.object(|scanner, name| {
             let value = scanner.value()?;
-            found.push((scanner.slice(name), scanner.slice(value)));
+            found.push((name, value));
             Some(())
         });
         assert_eq!(read, Some(()));

@@ -4,7 +4,8 @@ use mcp_aql_protocol::ErrorCode;
 
 use crate::error::OperationError;
 use crate::operation::Payload;
-use crate::vocab::ReplyForm;
+use crate::request::write_json;
+use crate::vocab::{ReplyForm, ReplyLimits};
 use crate::warning::Warning;
 
 /// A reply as JSON text.
@@ -46,6 +47,19 @@ impl Reply {
         let error_json = serde_json::to_string(error).unwrap_or_default();
         let text = format!(r#"{{"success":false,"error":{error_json}}}"#);
         Self::plain(text, Some(error.code()))
+    }
+
+    /// The same failure as a JSON string.
+    pub(crate) fn quoted_failure(error: &OperationError) -> Self {
+        let mut text = Vec::with_capacity(768);
+        text.extend_from_slice(br#""{\"success\":false,\"error\":"#);
+        let limits = ReplyLimits::of_part(usize::MAX, usize::MAX).in_form(ReplyForm::Quoted);
+        if write_json(&mut text, error, 1, limits).is_err() {
+            return Self::failure(error);
+        }
+        text.extend_from_slice(b"}\"");
+        let text = String::from_utf8(text).unwrap_or_default();
+        Self { text, code: Some(error.code()), is_quoted: true }
     }
 
     /// Creates a reply from the result of another server's tool.

@@ -92,10 +92,10 @@ impl Registry {
         }
     }
 
-    /// Like [`route`](Self::route), without the error.
-    pub(crate) fn find(&self, name: &str, endpoint: Endpoint) -> Option<&GatedOperation> {
-        let entry = self.get(name)?;
-        entry.other_family(endpoint).is_none().then_some(&entry.operation)
+    /// Like [`route`](Self::route), without the error. Returns the place of the operation among the entries.
+    pub(crate) fn find(&self, name: &str, endpoint: Endpoint) -> Option<usize> {
+        let place = self.place_of(name)?;
+        self.entries.get(place)?.other_family(endpoint).is_none().then_some(place)
     }
 
     /// `NOT_FOUND_OPERATION`, which directs the client to introspection (REQ-ERR-10).

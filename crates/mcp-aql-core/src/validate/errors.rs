@@ -9,7 +9,6 @@ use crate::error::OperationError;
 use crate::operation::{Parameter, RegisteredOperation};
 use crate::shape::{Fault, FaultKind, Hint, Shapes, type_name};
 use crate::text::clean;
-use serde_json::json;
 
 /// The maximum number of unknown names in a reply, which has the number of the others (REQ-UNK-03). A
 /// request must not make the reply grow without limit.
@@ -165,16 +164,15 @@ pub(super) fn read_only_error(operation: &RegisteredOperation, faults: &[Fault])
 /// One error for all unknown names, with the valid and the most similar names (REQ-UNK-01 to REQ-UNK-04,
 /// REQ-UNK-08).
 pub(super) fn unknown_error(operation: &RegisteredOperation, unknown: &[String]) -> OperationError {
-    let valid: Vec<_> =
-        operation.parameters.iter().map(|parameter| parameter.name.to_string()).collect();
+    let valid: Vec<_> = operation.parameters.iter().map(|parameter| &*parameter.name).collect();
     let near: Vec<_> = unknown
         .iter()
         .take(MAX_SHOWN_NAMES)
         .filter_map(|name| {
             // `taskId` is a closer match for `task_id` than the edit distance shows.
-            let camel = valid.iter().find(|valid| camel_case(valid) == *name).map(String::as_str);
-            let near = camel.or_else(|| nearest_name(name, valid.iter().map(String::as_str)))?;
-            Some(format!("Did you mean '{near}' for '{}'?", clean(name)))
+            let camel = valid.iter().copied().find(|valid| is_camel_case_of(name, valid));
+            let near = camel.or_else(|| nearest_name(name, valid.iter().copied()))?;
+            Some(["Did you mean '", near, "' for '", &clean(name), "'?"].concat())
         })
         .collect();
     let words = ("parameter", "params");
@@ -221,7 +219,14 @@ pub(super) fn nested_unknown_error(
     } else {
         (ErrorCode::ValidationUnknownParam, ("parameter", "params"))
     };
+    let valid_names: Vec<_> = valid_names.iter().map(String::as_str).collect();
     unknown_names(code, words, operation, &names, &valid_names, &near)
+}
+
+/// Whether a name is `taskId` and another one `task_id`.
+fn is_camel_case_of(name: &str, snake: &str) -> bool {
+    let length = snake.bytes().filter(|byte| *byte != b'_').count();
+    name.len() == length && camel_case(snake) == name
 }
 
 fn unknown_names(
@@ -229,27 +234,34 @@ fn unknown_names(
     (word, key): (&str, &str),
     operation: &RegisteredOperation,
     unknown: &[String],
-    valid: &[String],
+    valid: &[&str],
     hints: &[String],
 ) -> OperationError {
     let cleaned: Vec<_> = unknown.iter().take(MAX_SHOWN_NAMES).map(|name| clean(name)).collect();
-    let mut shown: Vec<_> = cleaned.iter().map(|name| format!("'{name}'")).collect();
-    if unknown.len() > MAX_SHOWN_NAMES {
-        shown.push(format!("and {} more", unknown.len() - MAX_SHOWN_NAMES));
+    let mut message = String::with_capacity(256);
+    message.extend(["Unknown ", word, "(s) for operation '", &operation.name, "': "]);
+    for (index, name) in cleaned.iter().enumerate() {
+        message.extend([if index > 0 { ", '" } else { "'" }, name, "'"]);
     }
-    let mut message =
-        format!("Unknown {word}(s) for operation '{}': {}", operation.name, shown.join(", "));
+    if unknown.len() > MAX_SHOWN_NAMES {
+        let _ = write!(message, ", and {} more", unknown.len() - MAX_SHOWN_NAMES);
+    }
     message.push('.');
     for hint in hints.iter().take(MAX_SHOWN_NAMES) {
-        message.push(' ');
-        message.push_str(hint);
+        message.extend([" ", hint]);
     }
-    let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
-    let _ = write!(message, " Valid {word}s: {list}");
+    message.extend([" Valid ", word, "s: "]);
+    match valid {
+        [] => message.push_str("none"),
+        [first, others @ ..] => {
+            message.push_str(first);
+            message.extend(others.iter().flat_map(|name| [", ", name]));
+        }
+    }
     let error = OperationError::new(code, message)
-        .with_detail("operation", operation.name.to_string())
-        .with_detail(&format!("unknown_{key}"), json!(cleaned))
-        .with_detail(&format!("valid_{key}"), json!(valid));
+        .with_detail("operation", &*operation.name)
+        .with_detail(&["unknown_", key].concat(), cleaned)
+        .with_detail(&["valid_", key].concat(), valid);
     if unknown.len() > MAX_SHOWN_NAMES {
         return error.with_detail("unknown_count", unknown.len());
     }

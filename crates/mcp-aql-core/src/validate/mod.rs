@@ -103,18 +103,18 @@ pub(crate) fn validate(
     finish(operation, arguments, ignored, warnings, rules.whole)
 }
 
-/// Checks the parameters of a call that were found by their positions. Returns `None` if one of them is
-/// invalid or unknown. Then [`validate`] explains all faults.
+/// Checks the parameters of a call whose text was scanned. Returns `None` if one of them is invalid or unknown. Then
+/// [`validate`] explains all faults.
 pub(crate) fn validate_indexed(
     operation: &RegisteredOperation,
-    sent: &IndexedArguments,
+    sent: &IndexedArguments<'_>,
     shapes: &Shapes,
     limits: &Limits,
     whole: bool,
 ) -> Option<ValidParams> {
     let mut arguments = absent_arguments(operation);
     for (name, text) in sent.params() {
-        let argument = arguments.iter_mut().find(|argument| argument.name == name)?;
+        let argument = arguments.iter_mut().find(|argument| argument.name == *name)?;
         let value = read_parameter(name, text, limits)?;
         if argument.value.replace(value).is_some() {
             return None;

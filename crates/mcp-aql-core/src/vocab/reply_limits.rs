@@ -8,7 +8,7 @@ pub(crate) const MAX_REPLY_DEPTH: usize = 120;
 
 /// The form of a reply's text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReplyForm {
+pub enum ReplyForm {
     /// JSON.
     Plain,
     /// The JSON as a JSON string, which MCP carries, unless only the plain form shows whether a limit is exceeded.

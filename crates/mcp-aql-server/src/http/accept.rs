@@ -9,6 +9,9 @@ const MEDIA_TYPES: [&str; 2] = ["application/json", "text/event-stream"];
 /// Replaces the client's media ranges with the media types of MCP that they cover (RFC 9110,
 /// section 12.5.1): rmcp compares literally and would reject `*/*`.
 pub(super) fn resolve_wildcards(headers: &mut HeaderMap) {
+    if headers.get_all(ACCEPT).iter().all(|header| !header.as_bytes().contains(&b'*')) {
+        return;
+    }
     let mut ranges = Vec::new();
     for header in headers.get_all(ACCEPT) {
         let Ok(text) = header.to_str() else { return };

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 
@@ -32,38 +33,44 @@ fn bounded(max: usize, descriptors: Option<usize>) -> usize {
 /// The open connections of one listener.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
-    table: Mutex<ConnectionTable>,
+    open: Mutex<HashMap<u64, Arc<Activity>>>,
+    /// The next connection number, and the next value of the idle clock.
+    next: AtomicU64,
     /// Notified when a connection closes or becomes idle.
     changed: Notify,
 }
 
-#[derive(Debug, Default)]
-struct ConnectionTable {
-    open: HashMap<u64, ConnectionEntry>,
-    /// The next connection number, and the next value of the idle clock.
-    next: u64,
+/// What a connection is doing. Each request changes it, so it has no lock.
+#[derive(Debug)]
+struct Activity {
+    /// The number of requests being served and of writes being waited for.
+    busy: AtomicUsize,
+    /// The idle clock's value when the last of them ended.
+    idle_since: AtomicU64,
+    close: CancellationToken,
 }
 
-#[derive(Debug)]
-struct ConnectionEntry {
-    /// The number of requests being served and of writes being waited for.
-    busy: usize,
-    /// The idle clock's value when the last of them ended.
-    idle_since: u64,
-    close: CancellationToken,
+impl Activity {
+    fn is_idle(&self) -> bool {
+        self.busy.load(Ordering::Acquire) == 0
+    }
 }
 
 impl Connections {
     /// Registers a connection, which starts idle.
     pub(super) fn open(self: &Arc<Self>) -> ConnectionSlot {
-        let close = CancellationToken::new();
-        let mut table = lock(&self.table);
-        let number = table.next;
-        table.next += 1;
-        table
-            .open
-            .insert(number, ConnectionEntry { busy: 0, idle_since: number, close: close.clone() });
-        ConnectionSlot { connections: Arc::clone(self), number, close }
+        let number = self.next();
+        let activity = Arc::new(Activity {
+            busy: AtomicUsize::new(0),
+            idle_since: AtomicU64::new(number),
+            close: CancellationToken::new(),
+        });
+        lock(&self.open).insert(number, Arc::clone(&activity));
+        ConnectionSlot { connections: Arc::clone(self), number, activity }
+    }
+
+    fn next(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Waits until fewer than `max` connections are open, closing idle ones, the longest idle
@@ -75,13 +82,13 @@ impl Connections {
             // No change after this point is missed.
             changed.as_mut().enable();
             {
-                let table = lock(&self.table);
-                let closing = table.open.values().filter(|one| one.close.is_cancelled()).count();
-                if table.open.len() < max {
+                let open = lock(&self.open);
+                let closing = open.values().filter(|one| one.close.is_cancelled()).count();
+                if open.len() < max {
                     return;
                 }
-                if table.open.len() - closing >= max {
-                    table.close_idle();
+                if open.len() - closing >= max {
+                    close_idle(&open);
                 }
             }
             changed.await;
@@ -90,16 +97,14 @@ impl Connections {
 
     /// Closes the connection that has been idle for longest, if any.
     pub(super) fn close_idle(&self) {
-        lock(&self.table).close_idle();
+        close_idle(&lock(&self.open));
     }
 }
 
-impl ConnectionTable {
-    fn close_idle(&self) {
-        let idle = self.open.values().filter(|one| one.busy == 0 && !one.close.is_cancelled());
-        if let Some(longest) = idle.min_by_key(|one| one.idle_since) {
-            longest.close.cancel();
-        }
+fn close_idle(open: &HashMap<u64, Arc<Activity>>) {
+    let idle = open.values().filter(|one| one.is_idle() && !one.close.is_cancelled());
+    if let Some(longest) = idle.min_by_key(|one| one.idle_since.load(Ordering::Relaxed)) {
+        longest.close.cancel();
     }
 }
 
@@ -108,32 +113,30 @@ impl ConnectionTable {
 pub(super) struct ConnectionSlot {
     connections: Arc<Connections>,
     number: u64,
-    close: CancellationToken,
+    activity: Arc<Activity>,
 }
 
 impl ConnectionSlot {
     /// Waits until the connection has to close in favour of another one.
     pub(super) async fn must_close(&self) {
-        self.close.cancelled().await;
+        self.activity.close.cancelled().await;
     }
 
     /// Whether no request is being served.
     pub(super) fn is_idle(&self) -> bool {
-        lock(&self.connections.table).open.get(&self.number).is_none_or(|entry| entry.busy == 0)
+        self.activity.is_idle()
     }
 
     /// Counts the connection as busy until the returned value is dropped.
     pub(super) fn busy(self: &Arc<Self>) -> BusyGuard {
-        if let Some(entry) = lock(&self.connections.table).open.get_mut(&self.number) {
-            entry.busy += 1;
-        }
+        self.activity.busy.fetch_add(1, Ordering::AcqRel);
         BusyGuard(Arc::clone(self))
     }
 }
 
 impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        lock(&self.connections.table).open.remove(&self.number);
+        lock(&self.connections.open).remove(&self.number);
         self.connections.changed.notify_waiters();
     }
 }
@@ -144,15 +147,9 @@ pub(super) struct BusyGuard(Arc<ConnectionSlot>);
 
 impl Drop for BusyGuard {
     fn drop(&mut self) {
-        let connections = &self.0.connections;
-        let mut table = lock(&connections.table);
-        let now = table.next;
-        table.next += 1;
-        if let Some(entry) = table.open.get_mut(&self.0.number) {
-            entry.busy = entry.busy.saturating_sub(1);
-            entry.idle_since = now;
-        }
-        drop(table);
+        let ConnectionSlot { connections, activity, .. } = &*self.0;
+        activity.idle_since.store(connections.next(), Ordering::Relaxed);
+        activity.busy.fetch_sub(1, Ordering::AcqRel);
         connections.changed.notify_waiters();
     }
 }
@@ -203,10 +200,9 @@ mod tests {
         tokio::pin!(room);
         assert!(mcp_aql_core::future::poll_once(&mut room).await.is_pending());
         let closing = |slots: &[Arc<ConnectionSlot>]| -> Vec<_> {
-            slots.iter().map(|slot| slot.close.is_cancelled()).collect()
+            slots.iter().map(|slot| slot.activity.close.is_cancelled()).collect()
         };
         assert_eq!(closing(&slots), [false, true, false]);
-        // Busy state is counted once, however often it is polled.
         drop(busy);
         assert!(mcp_aql_core::future::poll_once(&mut room).await.is_pending());
         assert_eq!(closing(&slots), [false, true, false]);

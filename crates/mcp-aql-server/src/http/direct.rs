@@ -17,8 +17,9 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::{FutureExt as _, Stream};
 use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::operation::Cancellation;
 use tokio::time::{Interval, interval};
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::CancellationToken;
 
 use super::options::ENDPOINT_PATH;
 use super::sessions::{OpenSession, SessionCall, Sessions};
@@ -26,8 +27,8 @@ use crate::batch_budget::BatchBudget;
 use crate::connection::Connection;
 use crate::mcp_version::{MCP_VERSIONS, NEWEST, WITH_BATCHES, has_handshake};
 use crate::request_meta::RequestMeta;
-use crate::server::{Server, ServerState, catch_panics};
-use crate::service::ToolArguments;
+use crate::server::{Server, ServerState};
+use crate::service::{SentArguments, ToolArguments};
 use crate::wire::{Message, canonical_id, decode};
 
 /// The time after which a reply is sent as an event stream with keep-alive comments. Proxies may
@@ -50,7 +51,7 @@ pub(super) struct DirectCalls {
     sessions: Arc<Sessions>,
     hosts: Vec<String>,
     keeps_sessions: bool,
-    stop: CancellationToken,
+    stop: Arc<CancellationToken>,
 }
 
 /// The form of a plain request, according to its headers.
@@ -66,7 +67,7 @@ struct PendingReply {
     /// The reply as a JSON-RPC message, or `None` if the client has cancelled the request.
     reply: BoxFuture<'static, Option<Vec<u8>>>,
     /// Cancels the call when the client is gone.
-    _cancels: DropGuard,
+    _cancels: CancelOnDrop,
 }
 
 impl DirectCalls {
@@ -78,7 +79,7 @@ impl DirectCalls {
         stop: CancellationToken,
     ) -> Self {
         let server = Arc::new(Server::new(Arc::clone(&shared), Arc::new(Connection::default())));
-        Self { shared, server, sessions, hosts, keeps_sessions, stop }
+        Self { shared, server, sessions, hosts, keeps_sessions, stop: Arc::new(stop) }
     }
 
     /// The server for requests without a session.
@@ -153,9 +154,14 @@ impl DirectCalls {
         let Message::Call(call) = decode(body) else { return None };
         let tool = self.server.tools().index(&call.name)?;
         let meta = RequestMeta::read(call.meta)?;
-        let text = call.arguments.map(Box::from);
-        let arguments =
-            ToolArguments::read(text, call.index, room.is_none(), self.server.limits()).ok()?;
+        let mut arguments = match call.index {
+            Some(index) => SentArguments::Indexed(index).into(),
+            None => ToolArguments::read(call.arguments, self.server.limits()).ok()?,
+        };
+        // The answers to a batch share a limit, which the plain form counts towards.
+        if room.is_none() {
+            arguments = arguments.for_quoted_reply();
+        }
         if meta.progress_token(&arguments).is_some() {
             return None;
         }
@@ -179,11 +185,11 @@ impl DirectCalls {
         Some(respond(work))
     }
 
-    fn alone(&self, call: DecodedCall, reads: bool) -> PendingReply {
-        let cancellation = self.stop.child_token();
-        let cancels = cancellation.clone().drop_guard();
-        let server = Arc::clone(&self.server);
-        let reply = async move { Some(call.run(&server, cancellation, true).await) };
+    fn alone(&self, call: DecodedCall<'_>, reads: bool) -> PendingReply {
+        let cancellation = Cancellation::default();
+        let cancels = CancelOnDrop(cancellation.clone());
+        let work = call.start(Arc::clone(&self.server), cancellation.clone(), true);
+        let reply = until_stopped(Arc::clone(&self.stop), cancellation, work).map(Some);
         // A write that has begun runs to its end even if the client is gone.
         let reply = match reads {
             true => erased(reply),
@@ -199,15 +205,16 @@ impl DirectCalls {
         &self,
         session: Arc<OpenSession>,
         connection: Arc<Connection>,
-        call: DecodedCall,
+        call: DecodedCall<'_>,
     ) -> PendingReply {
-        let server = Server::new(Arc::clone(&self.shared), connection);
-        let cancellation = cancellation(&server);
-        let cancels = cancellation.clone().drop_guard();
-        let running = SessionCall::begin(session, &canonical_id(&call.id), cancellation.clone());
+        let server = Arc::new(Server::new(Arc::clone(&self.shared), connection));
+        let cancellation = Cancellation::default();
+        let cancels = CancelOnDrop(cancellation.clone());
+        let id = canonical_id(&call.id);
+        let running = SessionCall::begin(session, &id, cancellation.clone());
         let sessions = Arc::clone(&self.sessions);
+        let work = call.start(server, cancellation, false);
         let reply = async move {
-            let work = call.run(&server, cancellation, false);
             let reply = sessions.during(running.session(), work).await;
             running.is_awaited().then_some(reply)
         };
@@ -216,9 +223,9 @@ impl DirectCalls {
 }
 
 /// A decoded call.
-struct DecodedCall {
+struct DecodedCall<'a> {
     tool: usize,
-    arguments: ToolArguments,
+    arguments: ToolArguments<'a>,
     meta: RequestMeta,
     /// The request's id, in its original spelling.
     id: Box<str>,
@@ -226,24 +233,50 @@ struct DecodedCall {
     room: Option<BatchBudget>,
 }
 
-impl DecodedCall {
-    async fn run(self, server: &Server, cancellation: CancellationToken, modern: bool) -> Vec<u8> {
+impl DecodedCall<'_> {
+    /// Reads the call. The returned future runs it, and returns its answer as a message.
+    fn start(
+        self,
+        server: Arc<Server>,
+        cancellation: Cancellation,
+        modern: bool,
+    ) -> impl Future<Output = Vec<u8>> + Send + use<> {
         let Self { tool, arguments, meta, id, room } = self;
-        let work = pin!(server.reply_at_once(tool, arguments, &meta, cancellation));
-        let answer = catch_panics(server.within(room.as_ref(), work)).await;
-        let length = answer.as_ref().map_or(0, |reply| reply.text.len());
-        let mut message = Vec::with_capacity(length + length / 4 + 128);
-        server.write_answer(&mut message, &id, &answer, modern);
-        message
+        let mut work = server.call(tool, arguments, &meta, cancellation);
+        async move {
+            let answer = server.within(room.as_ref(), Pin::new(&mut work)).await;
+            let length = answer.as_ref().map_or(0, |reply| reply.text.len());
+            let mut message = Vec::with_capacity(length + length / 4 + 128);
+            server.write_answer(&mut message, &id, &answer, modern);
+            message
+        }
     }
 }
 
-/// A cancellation token for one call, also cancelled with its session.
-pub(super) fn cancellation(server: &Server) -> CancellationToken {
-    match server.connection().session() {
-        Some(session) => session.ended_token().child_token(),
-        None => CancellationToken::new(),
+/// Cancels a call when it is dropped.
+struct CancelOnDrop(Cancellation);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if !self.0.is_unused() {
+            self.0.cancel();
+        }
     }
+}
+
+/// Awaits a call, and cancels it when the server stops.
+async fn until_stopped<T>(
+    stop: Arc<CancellationToken>,
+    cancellation: Cancellation,
+    work: impl Future<Output = T>,
+) -> T {
+    let mut work = pin!(work);
+    tokio::select! {
+        biased;
+        reply = &mut work => return reply,
+        () = stop.cancelled() => cancellation.cancel(),
+    }
+    work.await
 }
 
 /// Waits for a reply, and switches to events if it takes long.

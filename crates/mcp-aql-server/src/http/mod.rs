@@ -24,7 +24,7 @@ use std::sync::Arc;
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::main_error::Result;
-use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
@@ -33,10 +33,9 @@ use self::direct::DirectCalls;
 pub use self::listener::serve as serve_connections;
 use self::options::ENDPOINT_PATH;
 pub use self::options::HttpOptions;
-use self::rmcp_server::{RmcpServer, RmcpState};
-use self::sessions::{Sessions, made};
+use self::rmcp_server::{RmcpService, RmcpState};
+use self::sessions::Sessions;
 use crate::adapter_tools::AdapterTools;
-use crate::connection::Connection;
 use crate::server::ServerState;
 use crate::service::ToolService;
 use crate::stop::shutdown_signal;
@@ -241,16 +240,10 @@ fn router(
     let direct =
         DirectCalls::new(Arc::clone(&shared), Arc::clone(&sessions), hosts, options.sessions, stop);
     let budget = BodyBudget::new(options.max_inflight_bytes, longest);
-    let guard = BodyGuard::new(direct, longest, options.client_timeout, budget);
-    let state = RmcpState::new(shared, tools);
-    let factory = move || {
-        let connection = Arc::new(Connection::default());
-        made(&connection);
-        // Shared, so that rmcp is compiled for a single handler type.
-        Ok(Arc::new(RmcpServer::new(Arc::clone(&state), connection)))
-    };
-    let service = StreamableHttpService::new(factory, sessions, config);
+    let rmcp = RmcpService::new(RmcpState::new(shared, tools), sessions, config);
+    let guard = BodyGuard::new(direct, rmcp, longest, options.client_timeout, budget);
     axum::Router::new()
-        .nest_service(ENDPOINT_PATH, service)
-        .layer(axum::middleware::from_fn_with_state(guard, BodyGuard::pass))
+        .route_service(ENDPOINT_PATH, guard.clone())
+        .route_service(&format!("{ENDPOINT_PATH}/"), guard.clone())
+        .route_service(&format!("{ENDPOINT_PATH}/{{*rest}}"), guard)
 }

@@ -1,10 +1,15 @@
 //! The requests that rmcp decodes, handled by the server.
 
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
 
+use axum::body::Body;
+use axum::extract::Request;
 use axum::http::request::Parts;
+use axum::response::Response;
+use futures_util::FutureExt as _;
 use mcp_aql_core::future::{BoxFuture, erased};
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
@@ -16,18 +21,21 @@ use rmcp::model::{
     ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{Peer, RequestContext};
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio_util::sync::CancellationToken;
 
-use super::direct::cancellation;
 use super::original_message::OriginalMessage;
+use super::sessions::{Sessions, made};
 use crate::connection::Connection;
 use crate::mcp_version::WITH_BATCHES;
 use crate::progress::{Notifier, ProgressParams};
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
-use crate::server::{Server, ServerState, catch_panics};
-use crate::service::{SentArguments, ServerDescription, ToolArguments, ToolDefinition, ToolHints};
+use crate::server::{Server, ServerState};
+use crate::service::{
+    SentArguments, ServerDescription, ToolArguments, ToolDefinition, ToolHints, panicked,
+};
 use crate::wire::{MalformedCall, Message, REPEATED_MEMBER, decode};
 
 /// What rmcp's handlers of all connections share.
@@ -45,6 +53,31 @@ impl RmcpState {
             .with_instructions(instructions);
         let tools = tools.into_iter().map(tool).collect();
         Arc::new(Self { shared, config, tools })
+    }
+}
+
+/// rmcp's implementation of streamable HTTP.
+#[derive(Clone)]
+pub(super) struct RmcpService(Arc<StreamableHttpService<Arc<RmcpServer>, Sessions>>);
+
+impl RmcpService {
+    pub(super) fn new(
+        state: Arc<RmcpState>,
+        sessions: Arc<Sessions>,
+        config: StreamableHttpServerConfig,
+    ) -> Self {
+        let factory = move || {
+            let connection = Arc::new(Connection::default());
+            made(&connection);
+            // Shared, so that rmcp is compiled for a single handler type.
+            Ok(Arc::new(RmcpServer::new(Arc::clone(&state), connection)))
+        };
+        Self(Arc::new(StreamableHttpService::new(factory, sessions, config)))
+    }
+
+    /// Answers a request.
+    pub(super) async fn run(&self, request: Request) -> Response {
+        self.0.handle(request).await.map(Body::new)
     }
 }
 
@@ -75,31 +108,29 @@ impl RmcpServer {
         };
         let sent = original_message(&context.extensions);
         let room = sent.as_ref().and_then(OriginalMessage::room).cloned();
-        let arguments = match sent.map(|sent| sent.take_text()) {
-            Some(message) => match decode(&message) {
+        let message = sent.map(|sent| sent.take_text());
+        let arguments = match &message {
+            Some(message) => match decode(message) {
                 Message::Call(call) if RequestMeta::read(call.meta).is_none() => {
                     return Err(RpcError::new(-32602, REPEATED_MEMBER));
                 }
-                Message::Call(call) => {
-                    let text = call.arguments.map(Box::from);
-                    ToolArguments::read(text, call.index, false, server.limits())
-                }
+                Message::Call(call) => ToolArguments::read(call.arguments, server.limits()),
                 // rmcp accepts a message with a repeated member.
                 _ => return Err(RpcError::new(-32602, REPEATED_MEMBER)),
             },
             None => {
                 let members = request.arguments.unwrap_or_default();
-                Ok(ToolArguments(SentArguments::Parsed(members.into())))
+                Ok(SentArguments::Parsed(members.into()).into())
             }
         };
-        let cancellation = cancellation(server);
+        let token = cancellation(server);
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
-        let work = pin!(server.reply(tool, arguments, &meta, &notifier, cancellation.clone()));
+        let work = pin!(server.reply(tool, arguments, &meta, &notifier, token.clone().into()));
         let answer = tokio::select! {
             biased;
             answer = server.within(room.as_ref(), work) => answer,
-            never = pass_on(&context.ct, &cancellation) => match never {},
+            never = pass_on(&context.ct, &token) => match never {},
         };
         let reply = answer?;
         let structured = match server.service().has_structured_content() {
@@ -154,8 +185,8 @@ impl ServerHandler for RmcpServer {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let answer = catch_panics(erased(self.answer(request, &context))).await;
-        answer.map(Into::into).map_err(error_data)
+        let answer = AssertUnwindSafe(erased(self.answer(request, &context))).catch_unwind().await;
+        answer.unwrap_or_else(|_| Err(panicked())).map(Into::into).map_err(error_data)
     }
 
     /// Handles a call whose parameters are malformed: rmcp treats it as an unknown method
@@ -213,6 +244,14 @@ fn error_data(error: RpcError) -> ErrorData {
 /// Returns the original message that the transport keeps among the extensions of its request.
 fn original_message(extensions: &Extensions) -> Option<OriginalMessage> {
     extensions.get::<Parts>()?.extensions.get().cloned()
+}
+
+/// A cancellation token for one call, also cancelled with its session.
+fn cancellation(server: &Server) -> CancellationToken {
+    match server.connection().session() {
+        Some(session) => session.ended_token().child_token(),
+        None => CancellationToken::new(),
+    }
 }
 
 /// Cancels the call when the client cancels the request.

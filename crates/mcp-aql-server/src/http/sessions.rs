@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant};
 
 use futures_util::{Stream, StreamExt as _, future};
+use mcp_aql_core::operation::Cancellation;
 use mcp_aql_core::sync::lock;
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientNotification,
@@ -18,7 +19,6 @@ use rmcp::transport::streamable_http_server::session::local::{
 use rmcp::transport::streamable_http_server::session::{
     ServerSseMessage, SessionId, SessionManager,
 };
-use tokio_util::sync::CancellationToken;
 
 use super::long_id;
 use super::options::HttpOptions;
@@ -114,11 +114,7 @@ pub(super) struct SessionCall {
 }
 
 impl SessionCall {
-    pub(super) fn begin(
-        session: Arc<OpenSession>,
-        id: &str,
-        cancellation: CancellationToken,
-    ) -> Self {
+    pub(super) fn begin(session: Arc<OpenSession>, id: &str, cancellation: Cancellation) -> Self {
         let id = Arc::from(id);
         let number = session.calls.begin(&id, cancellation);
         Self { session, id, number }
@@ -312,7 +308,7 @@ impl SessionManager for Sessions {
             (Some(open), JsonRpcMessage::Request(request)) => {
                 let written = long_id::written(&request.id);
                 let running =
-                    SessionCall::begin(Arc::clone(open), &written, CancellationToken::new());
+                    SessionCall::begin(Arc::clone(open), &written, Cancellation::default());
                 let id = std::mem::replace(&mut request.id, RequestId::Number(running.number));
                 Some((running, id))
             }

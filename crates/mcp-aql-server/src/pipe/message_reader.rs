@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
 
+use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture;
-use mcp_aql_core::future::{BoxFuture, erased};
-use mcp_aql_core::request::{ArgumentsIndex, too_large};
+use mcp_aql_core::future::erased;
+use mcp_aql_core::operation::Cancellation;
+use mcp_aql_core::request::too_large;
 use serde_json::value::RawValue;
-use tokio_util::sync::CancellationToken;
 
 use super::Input;
 use super::answer_target::{AnswerTarget, BatchAnswers};
@@ -22,8 +23,8 @@ use crate::calls::Calls;
 use crate::mcp_version::WITH_BATCHES;
 use crate::request_meta::RequestMeta;
 use crate::rpc_error::RpcError;
-use crate::server::{Server, catch_panics};
-use crate::service::{ToolAnswer, ToolArguments};
+use crate::server::Server;
+use crate::service::{SentArguments, ToolArguments, ToolWork};
 use crate::wire::{
     Fault, LONG_BATCH, Line, Lines, MAX_BATCH_MESSAGES, MalformedCall, Message, OtherRequest,
     Outbox, REPEATED_MEMBER, Refusal, ToolCall, batch_ids, canonical_id, decode, fail_with,
@@ -53,10 +54,10 @@ async fn beside<T>(
 struct RunningCall {
     /// The request's id, in its original spelling.
     id: Arc<str>,
-    work: BoxFuture<'static, ToolAnswer>,
+    work: ToolWork,
     /// The pace of the operation and the time to read the message, if the call is to be measured.
     measured: Option<(OperationPace, Duration)>,
-    cancellation: CancellationToken,
+    cancellation: Cancellation,
     /// Whether the call follows MCP 2026-07-28.
     modern: bool,
 }
@@ -67,8 +68,12 @@ pub(super) struct MessageReader {
     outbox: Outbox,
     calls: Arc<Calls>,
     operations: BriefOperations,
+    /// The cancellation of a call that has returned.
+    unused_cancellation: Option<Cancellation>,
     /// The start of the message that is being handled.
     message_started: Instant,
+    /// When the call of the last message returned, if the next message is read right after it.
+    returned: Option<Instant>,
     /// Whether to let other tasks run before the next message is read.
     yields: bool,
     lifecycle: Lifecycle,
@@ -81,7 +86,9 @@ impl MessageReader {
             outbox,
             calls: Arc::default(),
             operations: BriefOperations::default(),
+            unused_cancellation: None,
             message_started: Instant::now(),
+            returned: None,
             yields: false,
             lifecycle: Lifecycle::default(),
         }
@@ -96,11 +103,13 @@ impl MessageReader {
         let mut lines = Lines::new(self.server.service().max_message_bytes());
         let mut wait = MessageWait::new();
         loop {
+            self.returned = None;
             while let Some(line) = lines.next() {
                 self.take_line(line);
                 if std::mem::take(&mut self.yields) || self.outbox.is_long() {
                     beside(writer.as_mut(), tokio::task::yield_now()).await;
                     beside(writer.as_mut(), self.outbox.room()).await;
+                    self.returned = None;
                 }
             }
             // All answers that are ready are written before more is read.
@@ -134,11 +143,9 @@ impl MessageReader {
     }
 
     fn take_line(&mut self, line: Line<'_>) {
+        self.message_started = self.returned.take().unwrap_or_else(Instant::now);
         match line {
-            Line::Whole(line) => {
-                self.message_started = Instant::now();
-                self.take(line);
-            }
+            Line::Whole(line) => self.take(line),
             Line::TooLong(recovered) => {
                 let limit = self.server.limits().max_request_size;
                 let error = too_large("request_size", limit, recovered.bytes, "bytes");
@@ -249,7 +256,7 @@ impl MessageReader {
     /// Runs a call of a brief operation, or starts it as a task. Its answer is sent when it is complete.
     fn call(
         &mut self,
-        call: ToolCall<'_>,
+        mut call: ToolCall<'_>,
         meta: RequestMeta,
         modern: bool,
         answers: &AnswerTarget,
@@ -258,18 +265,28 @@ impl MessageReader {
             let unknown = self.server.service().unknown_tool(&call.name);
             return self.error(Some(call.id), &unknown, answers);
         };
-        let operation = call.arguments.zip(call.index.as_ref());
-        let operation = operation.map(|(text, index)| index.operation(text));
-        let pace = operation.and_then(|operation| self.operations.pace(operation));
-        let arguments = (call.arguments.map(Box::from), call.index);
-        let cancellation = CancellationToken::new();
-        let mut work = self.work(tool, arguments, meta, cancellation.clone(), answers);
-        let reading = self.message_started.elapsed();
-        if let Some(pace) = pace.as_ref().filter(|pace| pace.is_brief()) {
+        let cancellation = self.unused_cancellation();
+        let indexed = call.index.take().filter(|_| answers.room().is_none());
+        let mut work = match indexed.map(|index| SentArguments::Indexed(index).into()) {
+            Some(arguments) if meta.progress_token(&arguments).is_none() => {
+                self.server.call(tool, arguments.for_quoted_reply(), &meta, cancellation.clone())
+            }
+            _ => self.later(tool, call.arguments, meta, cancellation.clone(), answers),
+        };
+        let pace = work.operation.map(|operation| self.operations.pace(operation));
+        let started = Instant::now();
+        let reading = started - self.message_started;
+        // A call that blocks its thread also blocks the writer. The answers of running calls must not wait for it.
+        let is_alone = self.outbox.running() == 0;
+        if let Some(pace) = pace.as_ref().filter(|pace| is_alone && pace.is_brief()) {
             // A call that must wait is polled again by its task, which then is the one to be woken.
             let mut context = Context::from_waker(Waker::noop());
-            if let Poll::Ready(answer) = pace.measure(reading, || work.as_mut().poll(&mut context))
-            {
+            let polled = work.poll_unpin(&mut context);
+            let returned = Instant::now();
+            pace.record(returned - started, reading);
+            self.returned = Some(returned);
+            if let Poll::Ready(answer) = polled {
+                self.unused_cancellation = Some(cancellation);
                 return self.push(answers, |line| {
                     self.server.write_answer(line, call.id, &answer, modern);
                 });
@@ -282,25 +299,36 @@ impl MessageReader {
         self.spawn(call, answers);
     }
 
-    /// The work of a call, which the first poll starts. Arguments without an index are parsed there, since that takes
-    /// long for a large request.
-    fn work(
+    /// Returns the cancellation of the last call if that has returned at once and nothing refers to it, or else a new
+    /// one.
+    fn unused_cancellation(&mut self) -> Cancellation {
+        let last = self.unused_cancellation.take();
+        last.and_then(|mut last| last.is_unused().then_some(last)).unwrap_or_default()
+    }
+
+    /// The work of a call whose arguments the first poll reads, since parsing takes long for a large request.
+    fn later(
         &self,
         tool: usize,
-        (text, index): (Option<Box<str>>, Option<ArgumentsIndex>),
+        arguments: Option<&str>,
         meta: RequestMeta,
-        cancellation: CancellationToken,
+        cancellation: Cancellation,
         answers: &AnswerTarget,
-    ) -> BoxFuture<'static, ToolAnswer> {
+    ) -> ToolWork {
         let (server, outbox) = (Arc::clone(&self.server), self.outbox.clone());
+        let arguments: Option<Box<str>> = arguments.map(Box::from);
         let room = answers.room().cloned();
-        // The answers to a batch share a limit, which the plain form counts towards.
-        let may_quote = room.is_none();
-        erased(async move {
-            let arguments = ToolArguments::read(text, index, may_quote, server.limits());
+        let work = erased(async move {
+            let arguments = ToolArguments::read(arguments.as_deref(), server.limits());
+            let arguments = match room {
+                // The answers to a batch share a limit, which the plain form counts towards.
+                Some(_) => arguments,
+                None => arguments.map(ToolArguments::for_quoted_reply),
+            };
             let work = pin!(server.reply(tool, arguments, &meta, &outbox, cancellation));
-            catch_panics(server.within(room.as_ref(), work)).await
-        })
+            server.within(room.as_ref(), work).await
+        });
+        work.into()
     }
 
     /// Runs a call as a task, which the client can cancel.
@@ -316,10 +344,15 @@ impl MessageReader {
         let answers = answers.clone();
         tokio::spawn(async move {
             let work = poll_fn(|context| match measured.take() {
-                Some((pace, reading)) => pace.measure(reading, || work.as_mut().poll(context)),
-                None => work.as_mut().poll(context),
+                Some((pace, reading)) => {
+                    let started = Instant::now();
+                    let polled = work.poll_unpin(context);
+                    pace.record(started.elapsed(), reading);
+                    polled
+                }
+                None => work.poll_unpin(context),
             });
-            let answer = server.until_session_ends(work, &cancellation).await;
+            let answer = work.await;
             if calls.end(&key, number) {
                 let pushed = answers.push(expected, |line| {
                     server.write_answer(line, &id, &answer, modern);

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mcp_aql_core::error::OperationError;
-use mcp_aql_core::request::{ArgumentsIndex, Scanner, invalid_encoding};
+use mcp_aql_core::request::{IndexedArguments, Scanner, invalid_encoding};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -39,8 +39,8 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) name: Cow<'a, str>,
     /// The tool's arguments, a JSON object.
     pub(crate) arguments: Option<&'a str>,
-    /// The positions of an operation and its parameters in `arguments`, if they have the usual form.
-    pub(crate) index: Option<ArgumentsIndex>,
+    /// The members of `arguments`, if these have the usual form.
+    pub(crate) index: Option<IndexedArguments<'a>>,
     /// The request's `_meta`.
     pub(crate) meta: Option<&'a str>,
 }
@@ -259,7 +259,7 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
     let mut scanner = Scanner::new(text)?;
     let (mut version, mut id, mut method, mut params) = (None, None, None, None);
     scanner.object(|scanner, name| {
-        let repeats = match scanner.slice(name) {
+        let repeats = match name {
             "jsonrpc" => version.replace(scanner.plain_string()?).is_some(),
             "id" => id.replace(scanner.value()?).is_some(),
             "method" => method.replace(scanner.plain_string()?).is_some(),
@@ -270,8 +270,8 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
         (!repeats).then_some(())
     })?;
     scanner.end()?;
-    let id = scanner.slice(id?);
-    let is_call = scanner.slice(version?) == "2.0" && scanner.slice(method?) == "tools/call";
+    let id = id?;
+    let is_call = version? == "2.0" && method? == "tools/call";
     (is_call && is_id(id)).then_some(ToolCall { id, ..params? })
 }
 
@@ -279,9 +279,9 @@ fn scan_call(text: &str) -> Option<ToolCall<'_>> {
 fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
     let (mut tool, mut arguments, mut meta) = (None, None, None);
     scanner.object(|scanner, name| {
-        let repeats = match scanner.slice(name) {
+        let repeats = match name {
             "name" => tool.replace(scanner.plain_string()?).is_some(),
-            "arguments" => arguments.replace(ArgumentsIndex::scan(scanner)?).is_some(),
+            "arguments" => arguments.replace(IndexedArguments::read(scanner)?).is_some(),
             "_meta" => meta.replace(scanner.value()?).is_some(),
             _ => {
                 scanner.value()?;
@@ -291,13 +291,7 @@ fn scan_params<'a>(scanner: &mut Scanner<'a>) -> Option<ToolCall<'a>> {
         (!repeats).then_some(())
     })?;
     let (arguments, index) = arguments.unzip();
-    Some(ToolCall {
-        id: "",
-        name: scanner.slice(tool?).into(),
-        arguments: arguments.map(|arguments| scanner.slice(arguments)),
-        index: index.flatten(),
-        meta: meta.map(|meta| scanner.slice(meta)),
-    })
+    Some(ToolCall { id: "", name: tool?.into(), arguments, index: index.flatten(), meta })
 }
 
 /// Whether serde reports a repeated field.

@@ -40,6 +40,8 @@ struct Inner {
 #[derive(Debug, Default)]
 struct QueuedLines {
     lines: Vec<u8>,
+    /// Whether lines that were removed are still being written.
+    writing: bool,
     /// Set when no further lines are accepted.
     closed: bool,
 }
@@ -67,9 +69,10 @@ impl Outbox {
         PendingAnswer(Arc::clone(&self.0))
     }
 
-    /// Whether no line waits to be written.
+    /// Whether all lines have been written.
     pub(crate) fn is_empty(&self) -> bool {
-        self.waiting().lines.is_empty()
+        let waiting = self.waiting();
+        waiting.lines.is_empty() && !waiting.writing
     }
 
     /// Whether the queued lines should be written before further messages are read.
@@ -180,6 +183,7 @@ impl Outbox {
             let closed = {
                 let mut waiting = self.waiting();
                 std::mem::swap(&mut lines, &mut waiting.lines);
+                waiting.writing = true;
                 waiting.closed
             };
             self.0.emptied.notify_waiters();
@@ -195,6 +199,7 @@ impl Outbox {
                 self.0.emptied.notify_waiters();
                 return Err(error);
             }
+            self.waiting().writing = false;
             lines.clear();
             lines.shrink_to(MAX_SPARE_BYTES);
             if closed {
@@ -287,6 +292,20 @@ mod tests {
         reader.read_to_end(&mut read).await.unwrap();
         assert_eq!(read.len(), 2 * (MAX_QUEUED_BYTES + 1));
         task.await.unwrap().unwrap();
+    }
+
+    #[tokio::test]
+    async fn lines_that_are_being_written_are_not_written_yet() {
+        let outbox = Outbox::default();
+        let (writer, mut reader) = tokio::io::duplex(4);
+        let mut writing = pin!(outbox.write_to(writer));
+        outbox.push_in_writer_task(|line| line.extend(b"abcdef")).unwrap();
+        assert!(mcp_aql_core::future::poll_once(&mut writing).await.is_pending());
+        assert!(!outbox.is_empty());
+        let mut read = [0; 4];
+        reader.read_exact(&mut read).await.unwrap();
+        assert!(mcp_aql_core::future::poll_once(&mut writing).await.is_pending());
+        assert!(outbox.is_empty());
     }
 
     #[tokio::test]

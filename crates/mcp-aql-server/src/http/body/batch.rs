@@ -5,7 +5,6 @@ use axum::extract::Request;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::future::join_all;
 use futures_util::{StreamExt as _, stream};
@@ -22,15 +21,14 @@ use crate::wire::{LONG_BATCH, MAX_BATCH_MESSAGES, fail_with};
 impl BodyGuard {
     /// Answers a JSON-RPC batch as if each message had arrived in its own request: with a list of
     /// answers, or with all events if one of the messages is answered by events.
-    pub(super) async fn batch(&self, head: &Parts, messages: &[&RawValue], next: Next) -> Response {
+    pub(super) async fn batch(&self, head: &Parts, messages: &[&RawValue]) -> Response {
         if messages.len() > MAX_BATCH_MESSAGES {
             let mut body = Vec::new();
             fail_with(&mut body, None, -32600, LONG_BATCH);
             return (StatusCode::BAD_REQUEST, json(), body).into_response();
         }
         let room = self.server().batch_budget();
-        let responses =
-            messages.iter().map(|message| self.message(head, message.get(), &next, &room));
+        let responses = messages.iter().map(|message| self.message(head, message.get(), &room));
         let (mut answers, mut streams) = (Vec::new(), Vec::new());
         for response in join_all(responses).await {
             let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes);
@@ -67,13 +65,7 @@ impl BodyGuard {
     }
 
     /// Answers one message of a batch.
-    async fn message(
-        &self,
-        head: &Parts,
-        message: &str,
-        next: &Next,
-        room: &BatchBudget,
-    ) -> Response {
+    async fn message(&self, head: &Parts, message: &str, room: &BatchBudget) -> Response {
         let mut request = Request::from_parts(head.clone(), Body::from(message.to_owned()));
         request.headers_mut().insert(CONTENT_LENGTH, message.len().into());
         request.extensions_mut().insert(OriginalMessage::new(message.as_bytes(), Some(room)));
@@ -84,7 +76,7 @@ impl BodyGuard {
             return answer.await;
         }
         let sent = || Bytes::copy_from_slice(message.as_bytes());
-        let (response, _) = forward_to_rmcp(request, next.clone(), sent).await;
+        let (response, _) = forward_to_rmcp(request, &self.rmcp, sent).await;
         match response.status() {
             StatusCode::UNSUPPORTED_MEDIA_TYPE => {
                 self.refuse(message.as_bytes(), is_modern(&head.headers))

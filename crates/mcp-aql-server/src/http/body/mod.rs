@@ -8,16 +8,23 @@ mod recorded_body;
 mod refusal;
 mod rmcp_request;
 
+use std::convert::Infallible;
+use std::future::{Future, poll_fn, ready};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody as _};
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::{StreamExt as _, stream};
+use mcp_aql_core::future::{BoxFuture, erased};
 use mcp_aql_core::sync::lock;
 use tokio::time::Instant;
+use tower_service::Service;
 
 pub(super) use self::budget::BodyBudget;
 use self::recorded_body::RecordedBody;
@@ -26,14 +33,16 @@ use self::rmcp_request::{forward_to_rmcp, with_original_ids};
 use super::accept::resolve_wildcards;
 use super::direct::DirectCalls;
 use super::original_message::OriginalMessage;
+use super::rmcp_server::RmcpService;
 use super::sessions::observe_session;
 use crate::server::Server;
 use crate::wire::{Message, decode};
 
-/// The state for checking and rejecting requests.
+/// Checks, answers and rejects the requests to an endpoint.
 #[derive(Clone)]
 pub(super) struct BodyGuard {
     direct: Arc<DirectCalls>,
+    rmcp: RmcpService,
     longest: usize,
     client_timeout: Duration,
     budget: Arc<BodyBudget>,
@@ -46,7 +55,8 @@ pub(super) async fn within_bounds(
     request: Request,
     next: Next,
 ) -> Response {
-    let (request, seen) = RecordedBody::request(request, 0, client_timeout, &budget);
+    let until = Instant::now() + client_timeout;
+    let (request, seen) = RecordedBody::request(request, 0, until, &budget);
     let response = next.run(request).await;
     let seen = std::mem::take(&mut *lock(&seen));
     refuse_unfinished(&seen).unwrap_or(response)
@@ -55,11 +65,12 @@ pub(super) async fn within_bounds(
 impl BodyGuard {
     pub(super) fn new(
         direct: DirectCalls,
+        rmcp: RmcpService,
         longest: usize,
         client_timeout: Duration,
         budget: Arc<BodyBudget>,
     ) -> Self {
-        Self { direct: Arc::new(direct), longest, client_timeout, budget }
+        Self { direct: Arc::new(direct), rmcp, longest, client_timeout, budget }
     }
 
     fn server(&self) -> &Server {
@@ -68,27 +79,61 @@ impl BodyGuard {
 
     /// Answers plain calls. Other requests go to rmcp, and its bare status codes are replaced with
     /// explanatory errors.
-    pub(super) async fn pass(
-        State(guard): State<Self>,
-        mut request: Request,
-        next: Next,
-    ) -> Response {
+    async fn pass(&self, mut request: Request) -> Response {
+        let until = Instant::now() + self.client_timeout;
+        if *request.method() == Method::POST {
+            return match self.answer_at_once(request, until).await {
+                Ok(answer) => answer.await,
+                // Boxed, so that the future of a plain call stays small.
+                Err(request) => erased(self.post(request, until)).await,
+            };
+        }
         resolve_wildcards(request.headers_mut());
         match *request.method() {
-            Method::POST => guard.post(request, next).await,
-            Method::DELETE => end_session(request, next).await,
+            Method::DELETE => self.end_session(request).await,
             Method::GET if request.headers().contains_key("last-event-id") => {
-                resume_stream(request, next).await
+                self.resume_stream(request).await
             }
-            _ => next.run(request).await,
+            _ => self.rmcp.run(request).await,
         }
     }
 
-    async fn post(&self, request: Request, next: Next) -> Response {
+    /// Starts a plain call whose body arrives in one piece, as nearly all do. Nothing of it is kept, so it needs no share
+    /// of the budget. Otherwise returns the request.
+    async fn answer_at_once(
+        &self,
+        request: Request,
+        until: Instant,
+    ) -> Result<impl Future<Output = Response> + Send + use<>, Request> {
+        let Some(form) = self.direct.form(&request, self.longest) else { return Err(request) };
+        let (head, mut body) = request.into_parts();
+        let length = body.size_hint().exact();
+        let frame = poll_fn(|context| Pin::new(&mut body).poll_frame(context));
+        let frame = match tokio::time::timeout_at(until, frame).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(Some(Err(error))) => {
+                // A body reports its error only once.
+                let broken = Body::from_stream(stream::once(ready(Err::<Bytes, _>(error))));
+                return Err(Request::from_parts(head, broken));
+            }
+            Ok(None) | Err(_) => return Err(Request::from_parts(head, body)),
+        };
+        let Ok(piece) = frame.into_data() else { return Err(Request::from_parts(head, body)) };
+        let is_whole = length == Some(piece.len() as u64);
+        match is_whole.then(|| self.direct.answer(&form, &piece, None)).flatten() {
+            Some(answer) => Ok(answer),
+            None => {
+                let rest = body.into_data_stream();
+                let body = Body::from_stream(stream::once(ready(Ok(piece))).chain(rest));
+                Err(Request::from_parts(head, body))
+            }
+        }
+    }
+
+    async fn post(&self, mut request: Request, until: Instant) -> Response {
+        resolve_wildcards(request.headers_mut());
         let modern = is_modern(request.headers());
-        let until = Instant::now() + self.client_timeout;
-        let (mut request, seen) =
-            RecordedBody::request(request, self.longest, self.client_timeout, &self.budget);
+        let (mut request, seen) = RecordedBody::request(request, self.longest, until, &self.budget);
         request.extensions_mut().insert(OriginalMessage { text: seen.clone(), room: None });
         let form = self.direct.form(&request, self.longest);
         let takes_batches = self.direct.takes_batches(request.headers());
@@ -103,7 +148,7 @@ impl BodyGuard {
                 };
             };
             if takes_batches && let Message::Batch(messages) = decode(&body) {
-                return self.batch(&head, &messages, next).await;
+                return self.batch(&head, &messages).await;
             }
             match form.and_then(|form| self.direct.answer(&form, &body, None)) {
                 Some(answer) => {
@@ -114,7 +159,7 @@ impl BodyGuard {
                 None => request = Request::from_parts(head, Body::from(body)),
             }
         }
-        let (response, noticed) = forward_to_rmcp(request, next, || lock(&seen).read()).await;
+        let (response, noticed) = forward_to_rmcp(request, &self.rmcp, || lock(&seen).read()).await;
         if !matches!(
             response.status(),
             StatusCode::PAYLOAD_TOO_LARGE
@@ -135,25 +180,40 @@ impl BodyGuard {
             _ => self.refuse(&seen.read(), modern),
         }
     }
-}
 
-/// Ends a session.
-async fn end_session(request: Request, next: Next) -> Response {
-    let (response, noticed) = observe_session(next.run(request)).await;
-    let unknown = noticed.unknown_session && response.status() == StatusCode::ACCEPTED;
-    // The same answer as for requests of an unknown session.
-    let not_found = (StatusCode::NOT_FOUND, "Not Found: Session not found");
-    if unknown { not_found.into_response() } else { response }
-}
-
-/// Resumes a stream of events.
-async fn resume_stream(request: Request, next: Next) -> Response {
-    let (response, noticed) = observe_session(next.run(request)).await;
-    if noticed.unknown_event {
-        let unknown = "Bad Request: Last-Event-ID names no event that is kept";
-        return (StatusCode::BAD_REQUEST, unknown).into_response();
+    /// Ends a session.
+    async fn end_session(&self, request: Request) -> Response {
+        let (response, noticed) = observe_session(self.rmcp.run(request)).await;
+        let unknown = noticed.unknown_session && response.status() == StatusCode::ACCEPTED;
+        // The same answer as for requests of an unknown session.
+        let not_found = (StatusCode::NOT_FOUND, "Not Found: Session not found");
+        if unknown { not_found.into_response() } else { response }
     }
-    with_original_ids(response)
+
+    /// Resumes a stream of events.
+    async fn resume_stream(&self, request: Request) -> Response {
+        let (response, noticed) = observe_session(self.rmcp.run(request)).await;
+        if noticed.unknown_event {
+            let unknown = "Bad Request: Last-Event-ID names no event that is kept";
+            return (StatusCode::BAD_REQUEST, unknown).into_response();
+        }
+        with_original_ids(response)
+    }
+}
+
+impl Service<Request> for BodyGuard {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn poll_ready(&mut self, _context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        let guard = self.clone();
+        erased(async move { Ok(guard.pass(request).await) })
+    }
 }
 
 /// Whether a request follows MCP 2026-07-28 or later.

@@ -3,7 +3,6 @@
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::Request;
@@ -40,14 +39,13 @@ impl RecordedBody {
     pub(super) fn request(
         request: Request,
         longest: usize,
-        client_timeout: Duration,
+        until: Instant,
         budget: &Arc<BodyBudget>,
     ) -> (Request, Arc<Mutex<BodyRecord>>) {
         let share = Arc::new(budget.share());
         let seen = BodyRecord { _share: Some(Arc::clone(&share)), ..BodyRecord::default() };
         let seen = Arc::new(Mutex::new(seen));
         let noting = Arc::clone(&seen);
-        let until = Instant::now() + client_timeout;
         let note = |body| Self {
             body,
             longest,
@@ -156,6 +154,8 @@ impl Drop for RecordedBody {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use futures_util::{StreamExt as _, stream};
 
     use super::*;
@@ -165,8 +165,8 @@ mod tests {
         let pieces = stream::iter(pieces.into_iter().map(Ok::<_, std::io::Error>));
         let request = Request::new(Body::from_stream(pieces));
         let budget = BodyBudget::new(1 << 20, 0);
-        let (request, seen) =
-            RecordedBody::request(request, longest, Duration::from_secs(60), &budget);
+        let until = Instant::now() + Duration::from_secs(60);
+        let (request, seen) = RecordedBody::request(request, longest, until, &budget);
         let read = request.into_body().into_data_stream();
         let lengths = read.map(|piece| piece.unwrap().len()).collect::<Vec<_>>().await;
         assert_eq!(lock(&seen).read().len(), lengths.iter().sum::<usize>());
@@ -189,8 +189,8 @@ mod tests {
         let pieces = stream::iter(pieces).chain(stream::pending::<Result<_, std::io::Error>>());
         let budget = BodyBudget::new(1 << 20, 0);
         let request = Request::new(Body::from_stream(pieces));
-        let client_timeout = Duration::from_millis(10);
-        let (request, seen) = RecordedBody::request(request, 1 << 20, client_timeout, &budget);
+        let until = Instant::now() + Duration::from_millis(10);
+        let (request, seen) = RecordedBody::request(request, 1 << 20, until, &budget);
         let mut body = request.into_body();
         let next = std::future::poll_fn(|context| Pin::new(&mut body).poll_frame(context));
         assert!(next.await.unwrap().is_err(), "the reader receives an error only");

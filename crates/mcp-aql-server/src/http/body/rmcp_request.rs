@@ -6,13 +6,13 @@ use axum::body::{Body, Bytes};
 use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::http::request::Parts;
-use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::TryStreamExt as _;
 use mcp_aql_core::request::readable;
 
 use super::super::long_id::{self, splice};
 use super::super::original_message::OriginalMessage;
+use super::super::rmcp_server::RmcpService;
 use super::super::sessions::{SessionProblem, observe_session};
 use crate::wire::{Message, ToolCall, decode};
 
@@ -44,18 +44,18 @@ fn rewrite_for_rmcp(mut head: Parts, body: &[u8]) -> Option<(Request, bool)> {
 /// parsed it as a notification.
 pub(super) async fn forward_to_rmcp(
     request: Request,
-    next: Next,
+    rmcp: &RmcpService,
     sent: impl FnOnce() -> Bytes,
 ) -> (Response, SessionProblem) {
     let (head, body) = request.into_parts();
-    let (second_head, second_next) = (head.clone(), next.clone());
-    let first = observe_session(next.run(Request::from_parts(head, body))).await;
+    let second_head = head.clone();
+    let first = observe_session(rmcp.run(Request::from_parts(head, body))).await;
     if !matches!(first.0.status(), StatusCode::ACCEPTED | StatusCode::UNSUPPORTED_MEDIA_TYPE) {
         return first;
     }
     match rewrite_for_rmcp(second_head, &sent()) {
         Some((request, has_other_id)) => {
-            let (response, observed) = observe_session(second_next.run(request)).await;
+            let (response, observed) = observe_session(rmcp.run(request)).await;
             (if has_other_id { with_original_ids(response) } else { response }, observed)
         }
         None => first,
