@@ -65,6 +65,12 @@ fn messages_follow_their_templates() {
              Parameter 'titel' is unknown; did you mean 'title'?",
         ),
         (
+            "fail",
+            json!({}),
+            "Missing required parameter 'how'. Expected: string, one of: disk, panic, missing, exists, denied, \
+             limited, http (The way to fail)",
+        ),
+        (
             "get_task",
             json!({ "task_id": 7 }),
             "Parameter 'task_id' expected 'string', got 'number'",

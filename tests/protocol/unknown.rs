@@ -49,6 +49,22 @@ fn unknown_names_are_refused_wherever_they_stand() {
 }
 
 #[test]
+fn names_that_other_apis_use_lead_to_the_own_ones() {
+    // REQ-UNK-03, REQ-ERR-10
+    let board = board();
+    let reply = call(&board, "get_task", json!({ "id": "t-1" }));
+    assert!(
+        message(&reply).contains("Parameter 'id' is unknown; did you mean 'task_id'?"),
+        "{}",
+        message(&reply)
+    );
+    let reply = call(&board, "get_task", json!({ "task_id": "t-1", "id": "t-1" }));
+    assert!(message(&reply).contains("Did you mean 'task_id' for 'id'?"), "{}", message(&reply));
+    let reply = call(&board, "add_task", json!({ "title": "a" }));
+    assert_eq!(details(&reply)["suggestion"], "create_task");
+}
+
+#[test]
 fn the_message_names_the_operation_and_the_nearest_name() {
     // REQ-UNK-03, REQ-UNK-08, REQ-ERR-03, choice C-08
     let board = board();

@@ -28,7 +28,10 @@ pub use level::UnknownLevel;
 pub use limits::{
     DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, LimitOutOfRange, Limits, MAX_PAGE_SIZE,
 };
-pub use names::{RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, nearest_name};
+pub use names::{
+    RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, nearest_name, probable_operation,
+    probable_parameter,
+};
 pub use trust::TrustLevel;
 
 /// Version of the MCP-AQL text that is implemented, as `_protocol.version` shows it.

@@ -60,6 +60,101 @@ pub fn nearest_name<'a>(
         .map(|(_, candidate)| candidate)
 }
 
+/// Names that other APIs use for the same parameter.
+const SYNONYMS: [&[&str]; 9] = [
+    &["first", "limit", "page_size", "per_page", "count", "max_results", "size", "top"],
+    &["after", "cursor", "page_token", "next_token", "next_page", "end_cursor"],
+    &["before", "start_cursor", "previous_page"],
+    &["sort", "sort_by", "order", "order_by", "ordering"],
+    &["filter", "filters", "where", "criteria", "conditions"],
+    &["query", "q", "search", "text", "keyword", "keywords"],
+    &["fields", "select", "columns", "include"],
+    &["input", "changes", "patch", "update", "updates", "data", "set"],
+    &["if_match", "version", "etag", "expected_version"],
+];
+
+/// Returns the parameter that a caller probably means by an unknown name: the most similar one, or else the only one that
+/// other APIs call like that, or for `id` the only identifier.
+///
+/// ```
+/// use mcp_aql_protocol::probable_parameter;
+///
+/// let valid = ["task_id", "first", "filter"];
+/// assert_eq!(probable_parameter("filtr", valid), Some("filter"));
+/// assert_eq!(probable_parameter("pageSize", valid), Some("first"));
+/// assert_eq!(probable_parameter("id", valid), Some("task_id"));
+/// ```
+pub fn probable_parameter<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    if let Some(near) = nearest_name(name, candidates.clone()) {
+        return Some(near);
+    }
+    let name = snake_case(name)?;
+    let group = SYNONYMS.iter().find(|group| group.contains(&name.as_str()));
+    let is_meant = |candidate: &&str| match name.as_str() {
+        "id" => candidate.ends_with("_id"),
+        _ => group.is_some_and(|group| group.contains(candidate)),
+    };
+    let mut meant = candidates.into_iter().filter(is_meant);
+    meant.next().filter(|_| meant.next().is_none())
+}
+
+/// Verbs that begin the names of operations with the same purpose.
+const VERBS: [&[&str]; 7] = [
+    &["create", "add", "new", "insert", "make"],
+    &["get", "read", "show", "fetch", "view", "retrieve"],
+    &["list", "all", "browse", "index"],
+    &["search", "find", "query", "lookup"],
+    &["update", "modify", "edit", "change", "patch", "set"],
+    &["delete", "remove", "drop", "destroy", "erase"],
+    &["execute", "run", "start", "launch"],
+];
+
+/// Returns the operation that a caller probably means by an unknown name: the only one with a verb of the same purpose and
+/// the same object, or else the most similar one.
+///
+/// ```
+/// use mcp_aql_protocol::probable_operation;
+///
+/// let known = ["create_order", "modify_order", "list_orders"];
+/// assert_eq!(probable_operation("update_order", known), Some("modify_order"));
+/// assert_eq!(probable_operation("list_order", known), Some("list_orders"));
+/// ```
+pub fn probable_operation<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let parts = |name: &str| {
+        let (verb, object) = name.split_once('_')?;
+        let group = VERBS.iter().position(|verbs| verbs.contains(&verb))?;
+        Some((group, object.trim_end_matches('s').to_owned()))
+    };
+    let wanted = parts(name);
+    let mut same = known.clone().into_iter().filter(|one| wanted.is_some() && parts(one) == wanted);
+    match (same.next(), same.next()) {
+        (Some(only), None) => Some(only),
+        _ => nearest_name(name, known),
+    }
+}
+
+/// `pageSize` and `page-size` → `page_size`. Returns `None` for a name that is too long to be a synonym.
+fn snake_case(name: &str) -> Option<String> {
+    const MAX_SYNONYM_BYTES: usize = 20;
+    if name.len() > MAX_SYNONYM_BYTES {
+        return None;
+    }
+    let mut snake = String::new();
+    for each in name.chars() {
+        if each.is_ascii_uppercase() && !snake.is_empty() && !snake.ends_with('_') {
+            snake.push('_');
+        }
+        snake.push(if each == '-' { '_' } else { each.to_ascii_lowercase() });
+    }
+    Some(snake)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,6 +173,60 @@ mod tests {
             ("tâche", false),
         ] {
             assert_eq!(is_public_name(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_other_apis_mean_the_only_parameter_of_that_kind() {
+        // REQ-UNK-03
+        let list = ["filter", "sort", "fields", "first", "after", "last", "before"];
+        for (name, expected) in [
+            ("limit", Some("first")),
+            ("per-page", Some("first")),
+            ("orderBy", Some("sort")),
+            ("order", Some("sort")),
+            ("where", Some("filter")),
+            ("cursor", Some("after")),
+            ("select", Some("fields")),
+            ("id", None),
+            ("q", None),
+            ("colour", None),
+        ] {
+            assert_eq!(probable_parameter(name, list), expected, "{name}");
+        }
+        assert_eq!(probable_parameter("id", ["task_id", "title"]), Some("task_id"));
+        assert_eq!(probable_parameter("id", ["task_id", "target_id"]), None);
+        assert_eq!(probable_parameter("data", ["task_id", "input"]), Some("input"));
+        assert_eq!(probable_parameter("limit", ["first", "page_size"]), None);
+        assert_eq!(probable_parameter(&"x".repeat(100), list), None);
+    }
+
+    #[test]
+    fn a_verb_of_the_same_purpose_means_the_only_operation_on_the_object() {
+        // REQ-ERR-10
+        let known = ["create_order", "modify_order", "get_order", "list_orders", "remove_item"];
+        for (name, expected) in [
+            ("update_order", Some("modify_order")),
+            ("add_order", Some("create_order")),
+            ("fetch_order", Some("get_order")),
+            ("delete_item", Some("remove_item")),
+            ("browse_orders", Some("list_orders")),
+            ("modify_the_order", Some("modify_order")),
+            ("ping", None),
+        ] {
+            assert_eq!(probable_operation(name, known), expected, "{name}");
+        }
+        let twice = ["edit_order", "modify_order"];
+        assert_eq!(probable_operation("edit_orders", twice), Some("edit_order"), "the nearest");
+    }
+
+    #[test]
+    fn the_groups_of_synonyms_have_no_name_in_common() {
+        for mut names in [SYNONYMS.concat(), VERBS.concat()] {
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count);
         }
     }
 

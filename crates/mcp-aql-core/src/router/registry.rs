@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mcp_aql_protocol::ErrorCode;
-use mcp_aql_protocol::nearest_name;
+use mcp_aql_protocol::{ErrorCode, probable_operation};
 
 use super::EndpointProfile;
 use crate::error::OperationError;
@@ -102,7 +101,7 @@ impl Registry {
     fn unknown(&self, name: &str) -> OperationError {
         let name = clean(name);
         let lower = name.to_ascii_lowercase().replace('-', "_");
-        let near = nearest_name(&lower, self.by_name.keys().map(AsRef::as_ref));
+        let near = probable_operation(&lower, self.entries.iter().map(|it| &*it.operation.name));
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         let mut error = OperationError::new(
             ErrorCode::NotFoundOperation,

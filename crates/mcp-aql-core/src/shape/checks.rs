@@ -30,8 +30,13 @@ impl Checks {
         }
     }
 
+    /// The allowed values as text, if they are listed.
+    pub(crate) fn allowed_values(&self) -> Vec<String> {
+        self.allowed.iter().map(plain).collect()
+    }
+
     fn must_be_one(&self, value: &Value) -> String {
-        let shown: Vec<_> = self.allowed.iter().map(plain).collect();
+        let shown = self.allowed_values();
         let mut text = format!("must be one of: {}", shown.join(", "));
         let candidates = self.allowed.iter().filter_map(Value::as_str);
         if let Some(near) = value.as_str().and_then(|text| nearest_name(text, candidates)) {

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use mcp_aql_protocol::{ErrorCode, nearest_name};
+use mcp_aql_protocol::{ErrorCode, probable_parameter};
 
 use super::camel_case;
 use crate::error::OperationError;
 use crate::operation::{Parameter, RegisteredOperation};
-use crate::shape::{Fault, FaultKind, Hint, Shapes, type_name};
+use crate::shape::{Checks, Fault, FaultKind, Hint, Shape, Shapes, type_name};
 use crate::text::clean;
 
 /// The maximum number of unknown names in a reply, which has the number of the others (REQ-UNK-03). A
@@ -29,7 +29,7 @@ pub(super) fn missing_error(
     let mut message = String::new();
     for parameter in missing {
         let separator = if message.is_empty() { "" } else { ". " };
-        let expected = type_name(&parameter.shape, shapes);
+        let expected = expected(&parameter.shape, shapes);
         let name = &parameter.name;
         let summary = crate::operation::summary(parameter.description());
         let summary = summary.trim_end_matches('.');
@@ -40,7 +40,7 @@ pub(super) fn missing_error(
         message.push_str(&full);
     }
     for name in unknown.iter().take(MAX_SHOWN_NAMES) {
-        let near = nearest_name(name, missing.iter().map(|parameter| &*parameter.name));
+        let near = probable_parameter(name, missing.iter().map(|parameter| &*parameter.name));
         let inside_input = missing
             .iter()
             .filter_map(|parameter| parameter.input)
@@ -62,6 +62,16 @@ pub(super) fn missing_error(
         .with_detail("param_name", first)
         .with_detail("operation", operation.name.to_string());
     if names.len() > 1 { error.with_detail("missing_params", names) } else { error }
+}
+
+/// The type of a parameter, and the values that it may have if these are listed.
+fn expected(shape: &Shape, shapes: &Shapes) -> String {
+    let name = type_name(shape, shapes);
+    let allowed = [&shape.checks, &shape.resolve(shapes).checks].map(Checks::allowed_values);
+    match allowed.into_iter().find(|allowed| !allowed.is_empty()) {
+        Some(allowed) => format!("{name}, one of: {}", allowed.join(", ")),
+        None => name,
+    }
 }
 
 /// One error for all wrong types: the details have the first one, and the message has all. Hints for
@@ -171,7 +181,7 @@ pub(super) fn unknown_error(operation: &RegisteredOperation, unknown: &[String])
         .filter_map(|name| {
             // `taskId` is a closer match for `task_id` than the edit distance shows.
             let camel = valid.iter().copied().find(|valid| is_camel_case_of(name, valid));
-            let near = camel.or_else(|| nearest_name(name, valid.iter().copied()))?;
+            let near = camel.or_else(|| probable_parameter(name, valid.iter().copied()))?;
             Some(["Did you mean '", near, "' for '", &clean(name), "'?"].concat())
         })
         .collect();
