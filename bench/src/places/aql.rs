@@ -16,7 +16,7 @@ pub struct Place {
     #[resource(filter, sort, numeric)]
     #[param(minimum = 1, maximum = 5)]
     rating: u8,
-    /// Where the place is.
+    /// Address of the place.
     address: Address,
 }
 
@@ -27,7 +27,7 @@ pub struct Address {
     street: String,
     /// Town.
     town: String,
-    /// Where it is on the globe.
+    /// Position on the globe.
     position: Position,
 }
 
@@ -51,7 +51,7 @@ impl super::Places<Place> {
         /// From 1 to 5.
         #[param(minimum = 1, maximum = 5)]
         rating: u8,
-        /// Where the place is.
+        /// Address of the place.
         address: Address,
     ) -> Place {
         self.add(|place_id| Place { place_id, name, rating, address })

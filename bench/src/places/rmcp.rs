@@ -27,7 +27,7 @@ pub struct Address {
     street: String,
     /// Town.
     town: String,
-    /// Where it is on the globe.
+    /// Position on the globe.
     position: Position,
 }
 
@@ -49,7 +49,7 @@ pub struct Create {
     name: String,
     /// From 1 to 5.
     rating: u8,
-    /// Where the place is.
+    /// Address of the place.
     address: Address,
 }
 

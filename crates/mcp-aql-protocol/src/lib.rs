@@ -30,7 +30,7 @@ pub use limits::{
 };
 pub use names::{
     RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, nearest_name, probable_operation,
-    probable_parameter,
+    probable_parameter, snake_case,
 };
 pub use trust::TrustLevel;
 

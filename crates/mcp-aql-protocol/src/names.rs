@@ -37,6 +37,9 @@ pub const fn is_public_name(name: &str) -> bool {
     true
 }
 
+/// The maximum length of a name that is compared, in bytes. Comparing takes quadratic time, and clients choose the name.
+const MAX_COMPARED_BYTES: usize = 128;
+
 /// Returns the candidate that is most similar to `name`, if it is similar enough to be suggested.
 ///
 /// ```
@@ -48,8 +51,7 @@ pub fn nearest_name<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str>,
 ) -> Option<&'a str> {
-    // Comparing takes quadratic time, and clients choose the name.
-    if name.len() > 128 {
+    if name.len() > MAX_COMPARED_BYTES {
         return None;
     }
     candidates
@@ -91,7 +93,10 @@ pub fn probable_parameter<'a>(
     if let Some(near) = nearest_name(name, candidates.clone()) {
         return Some(near);
     }
-    let name = snake_case(name)?;
+    if name.len() > MAX_COMPARED_BYTES {
+        return None;
+    }
+    let name = snake_case(name);
     let group = SYNONYMS.iter().find(|group| group.contains(&name.as_str()));
     let is_meant = |candidate: &&str| match name.as_str() {
         "id" => candidate.ends_with("_id"),
@@ -139,20 +144,38 @@ pub fn probable_operation<'a>(
     }
 }
 
-/// `pageSize` and `page-size` → `page_size`. Returns `None` for a name that is too long to be a synonym.
-fn snake_case(name: &str) -> Option<String> {
-    const MAX_SYNONYM_BYTES: usize = 20;
-    if name.len() > MAX_SYNONYM_BYTES {
-        return None;
-    }
-    let mut snake = String::new();
-    for each in name.chars() {
-        if each.is_ascii_uppercase() && !snake.is_empty() && !snake.ends_with('_') {
-            snake.push('_');
+/// Returns a name in snake_case.
+///
+/// ```
+/// use mcp_aql_protocol::snake_case;
+///
+/// assert_eq!(snake_case("TaskBoard"), "task_board");
+/// assert_eq!(snake_case("page-size"), "page_size");
+/// ```
+pub fn snake_case(name: &str) -> String {
+    let mut text = String::with_capacity(name.len() + 4);
+    let mut before: Option<char> = None;
+    let mut letters = name.chars().peekable();
+    while let Some(each) = letters.next() {
+        if each.is_ascii_uppercase() {
+            let new_word = before.is_some_and(|before| {
+                before.is_ascii_lowercase()
+                    || before.is_ascii_digit()
+                    || (before.is_ascii_uppercase()
+                        && letters.peek().is_some_and(char::is_ascii_lowercase))
+            });
+            if new_word {
+                text.push('_');
+            }
+            text.push(each.to_ascii_lowercase());
+        } else if each.is_ascii_alphanumeric() {
+            text.push(each);
+        } else if !text.ends_with('_') && !text.is_empty() {
+            text.push('_');
         }
-        snake.push(if each == '-' { '_' } else { each.to_ascii_lowercase() });
+        before = Some(each);
     }
-    Some(snake)
+    text
 }
 
 #[cfg(test)]
@@ -173,6 +196,19 @@ mod tests {
             ("tâche", false),
         ] {
             assert_eq!(is_public_name(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_change_their_case() {
+        for (pascal, snake) in [
+            ("Task", "task"),
+            ("TaskBoard", "task_board"),
+            ("HTTPServer", "http_server"),
+            ("Page_for_Task", "page_for_task"),
+            ("V2Task", "v2_task"),
+        ] {
+            assert_eq!(snake_case(pascal), snake);
         }
     }
 

@@ -30,21 +30,13 @@ impl Pipeline {
                 let reply = Reply::success(payload, &context.take_warnings().into_vec());
                 self.bounded(reply, introspects, scope)
             }
-            Err(error) => {
-                let error = self.labelled(error, introspects, scope);
-                // Only the plain form shows whether a long error exceeds the limit.
-                Some(form)
-                    .filter(|form| *form == ReplyForm::Quoted)
-                    .map(|_| Reply::quoted_failure(&error))
-                    .filter(|reply| reply.text.len() <= self.settings.limits.max_response_size)
-                    .unwrap_or_else(|| self.failure(error))
-            }
+            Err(error) => self.failure(self.labelled(error, introspects, scope), form),
         }
     }
 
     /// The reply to a request that could not be read.
     pub(crate) fn reply_to_unreadable(&self, error: OperationError, scope: &CallScope) -> Reply {
-        self.failure(self.labelled(error, false, scope))
+        self.failure(self.labelled(error, false, scope), ReplyForm::Plain)
     }
 
     /// The reply to a request that was not decoded.
@@ -53,9 +45,9 @@ impl Pipeline {
         // The failure of a whole batch has only a code and a message (REQ-BAT-06). The numbers of an
         // exceeded limit take precedence (REQ-ENC-13).
         if batch && error.code() != ErrorCode::ValidationPayloadTooLarge {
-            return self.failure(error.without_details());
+            return self.failure(error.without_details(), ReplyForm::Plain);
         }
-        self.failure(self.labelled(error, introspects(&operation), scope))
+        self.failure(self.labelled(error, introspects(&operation), scope), ReplyForm::Plain)
     }
 
     /// Limits the size of a reply including its warnings (REQ-ENC-09). The error states that the operation
@@ -67,16 +59,21 @@ impl Pipeline {
         }
         let error = too_large("response_size", limit, reply.text.len(), "bytes")
             .with_detail("operation_ran", true);
-        self.failure(self.labelled(error, introspects, scope))
+        self.failure(self.labelled(error, introspects, scope), ReplyForm::Plain)
     }
 
     /// A failure within the response limit (REQ-ENC-09).
-    fn failure(&self, error: OperationError) -> Reply {
-        let reply = Reply::failure(&error);
-        if reply.text.len() > self.settings.limits.max_response_size {
-            return Reply::failure(&error.shortened());
+    fn failure(&self, error: OperationError, form: ReplyForm) -> Reply {
+        let fits = |reply: &Reply| reply.text.len() <= self.settings.limits.max_response_size;
+        if form == ReplyForm::Quoted {
+            let reply = Reply::quoted_failure(&error);
+            if fits(&reply) {
+                return reply;
+            }
         }
-        reply
+        // Only the plain form shows whether a long error exceeds the limit.
+        let reply = Reply::failure(&error);
+        if fits(&reply) { reply } else { Reply::failure(&error.shortened()) }
     }
 
     /// Adds the session's id to an error, so that it can be found in the log (REQ-SES-06, choice C-36).

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use mcp_aql_protocol::snake_case;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::Value;
 
@@ -256,50 +257,5 @@ fn shape_name(shape: &Shape) -> Option<String> {
     match &shape.kind {
         Kind::Named(name) => Some(name.to_string()),
         _ => None,
-    }
-}
-
-/// `TaskBoard` → `task_board`
-fn snake_case(name: &str) -> String {
-    let mut text = String::with_capacity(name.len() + 4);
-    let mut before: Option<char> = None;
-    let mut letters = name.chars().peekable();
-    while let Some(each) = letters.next() {
-        if each.is_ascii_uppercase() {
-            let new_word = before.is_some_and(|before| {
-                before.is_ascii_lowercase()
-                    || before.is_ascii_digit()
-                    || (before.is_ascii_uppercase()
-                        && letters.peek().is_some_and(char::is_ascii_lowercase))
-            });
-            if new_word {
-                text.push('_');
-            }
-            text.push(each.to_ascii_lowercase());
-        } else if each.is_ascii_alphanumeric() {
-            text.push(each);
-        } else if !text.ends_with('_') && !text.is_empty() {
-            text.push('_');
-        }
-        before = Some(each);
-    }
-    text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn names_change_their_case() {
-        for (pascal, snake) in [
-            ("Task", "task"),
-            ("TaskBoard", "task_board"),
-            ("HTTPServer", "http_server"),
-            ("Page_for_Task", "page_for_task"),
-            ("V2Task", "v2_task"),
-        ] {
-            assert_eq!(snake_case(pascal), snake);
-        }
     }
 }

@@ -260,14 +260,8 @@ fn unknown_names(
     for hint in hints.iter().take(MAX_SHOWN_NAMES) {
         message.extend([" ", hint]);
     }
-    message.extend([" Valid ", word, "s: "]);
-    match valid {
-        [] => message.push_str("none"),
-        [first, others @ ..] => {
-            message.push_str(first);
-            message.extend(others.iter().flat_map(|name| [", ", name]));
-        }
-    }
+    let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
+    message.extend([" Valid ", word, "s: ", &list]);
     let error = OperationError::new(code, message)
         .with_detail("operation", &*operation.name)
         .with_detail(&["unknown_", key].concat(), cleaned)

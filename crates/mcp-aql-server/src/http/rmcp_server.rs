@@ -11,6 +11,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 use futures_util::FutureExt as _;
 use mcp_aql_core::future::{BoxFuture, erased};
+use mcp_aql_core::operation::Cancellation;
 use rmcp::model::{
     CallToolRequestMethod, CallToolRequestParams, CallToolResponse, CallToolResult,
     CompleteRequestMethod, CompleteRequestParams, CompleteResult, ConstString as _, ContentBlock,
@@ -123,14 +124,14 @@ impl RmcpServer {
                 Ok(SentArguments::Parsed(members.into()).into())
             }
         };
-        let token = cancellation(server);
+        let cancellation = Cancellation::default();
         let notifier = PeerNotifier(context.peer.clone());
         let meta = RequestMeta(context.meta.0.0.clone());
-        let work = pin!(server.reply(tool, arguments, &meta, &notifier, token.clone().into()));
+        let work = pin!(server.reply(tool, arguments, &meta, &notifier, cancellation.clone()));
         let answer = tokio::select! {
             biased;
             answer = server.within(room.as_ref(), work) => answer,
-            never = pass_on(&context.ct, &token) => match never {},
+            never = pass_on(&context.ct, &cancellation) => match never {},
         };
         let reply = answer?;
         let structured = match server.service().has_structured_content() {
@@ -246,16 +247,8 @@ fn original_message(extensions: &Extensions) -> Option<OriginalMessage> {
     extensions.get::<Parts>()?.extensions.get().cloned()
 }
 
-/// A cancellation token for one call, also cancelled with its session.
-fn cancellation(server: &Server) -> CancellationToken {
-    match server.connection().session() {
-        Some(session) => session.ended_token().child_token(),
-        None => CancellationToken::new(),
-    }
-}
-
 /// Cancels the call when the client cancels the request.
-async fn pass_on(request: &CancellationToken, call: &CancellationToken) -> Infallible {
+async fn pass_on(request: &CancellationToken, call: &Cancellation) -> Infallible {
     request.cancelled().await;
     call.cancel();
     std::future::pending().await
