@@ -144,6 +144,45 @@ pub fn probable_operation<'a>(
     }
 }
 
+/// Returns the operation that searches what `name` lists: the only one whose name has a verb of searching
+/// and the same object.
+///
+/// ```
+/// use mcp_aql_protocol::search_operation;
+///
+/// let known = ["list_orders", "search_orders", "search_items"];
+/// assert_eq!(search_operation("list_orders", known), Some("search_orders"));
+/// assert_eq!(search_operation("get_order", known), None);
+/// ```
+pub fn search_operation<'a>(
+    name: &str,
+    known: impl IntoIterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let (verb, object) = name.split_once('_')?;
+    let is_verb_of = |verb: &str, of: &str| {
+        VERBS.iter().any(|verbs| verbs.contains(&of) && verbs.contains(&verb))
+    };
+    if !is_verb_of(verb, "list") {
+        return None;
+    }
+    let mut found = known.into_iter().filter(|one| {
+        one.split_once('_').is_some_and(|(verb, other)| {
+            is_verb_of(verb, "search") && other.trim_end_matches('s') == object.trim_end_matches('s')
+        })
+    });
+    found.next().filter(|_| found.next().is_none())
+}
+
+/// Whether other APIs use this name for the text to search for.
+///
+/// ```
+/// assert!(mcp_aql_protocol::is_text_name("q"));
+/// assert!(!mcp_aql_protocol::is_text_name("title"));
+/// ```
+pub fn is_text_name(name: &str) -> bool {
+    SYNONYMS.iter().any(|group| group.contains(&"query") && group.contains(&name))
+}
+
 /// Returns a name in snake_case.
 ///
 /// ```

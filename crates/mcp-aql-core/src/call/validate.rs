@@ -8,7 +8,7 @@ use crate::error::OperationError;
 use crate::gatekeeper::GatedOperation;
 use crate::operation::Handler;
 use crate::request::Credentials;
-use crate::validate::{Rules, ValidParams, validate};
+use crate::validate::{Known, Rules, ValidParams, validate};
 
 /// A call with valid arguments.
 pub(super) struct ValidCall<'a> {
@@ -33,7 +33,11 @@ impl Pipeline {
         };
         let query = introspects.then(|| params.get("query").cloned()).flatten();
         let sent = lifecycle.filter(|lifecycle| lifecycle.retry).map(|_| Box::new(params.clone()));
-        match validate(operation, params, &self.catalog.shapes, rules) {
+        let known = Known {
+            shapes: &self.catalog.shapes,
+            search_operation: &|name| self.catalog.registry.search_operation(name),
+        };
+        match validate(operation, params, &known, rules) {
             Ok(valid) => Ok(ValidCall { operation, valid, credentials, sent }),
             Err(error) if introspects => {
                 Err(self.catalog.introspection.failure(error, query.as_ref()))

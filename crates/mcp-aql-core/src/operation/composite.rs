@@ -64,6 +64,24 @@ pub trait CompositeReader: Send + Sync {
         parameters: &mut [Argument],
         keep: bool,
     ) -> Result<CompositeValue, OperationError>;
+
+    /// The names that callers may send as parameters although they belong inside one of this argument's
+    /// parameters. `sent` has the names of the call's parameters. It is only called to explain an error.
+    fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {
+        let _ = sent;
+        Vec::new()
+    }
+}
+
+/// A name that belongs inside a parameter, such as a field that a list can be filtered by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NestedName {
+    /// The name that callers may send.
+    pub name: String,
+    /// The parameter that it belongs inside.
+    pub parameter: &'static str,
+    /// The member of the parameter.
+    pub member: String,
 }
 
 /// A composite argument that was read.
@@ -143,6 +161,14 @@ impl Composites {
         let reductions = self.description.reductions.clone();
         let values = values.into_iter();
         Ok(Some(Box::new(CompositeValues { values, late_warnings, reductions })))
+    }
+}
+
+impl Composites {
+    /// The names that belong inside parameters of composite arguments, see
+    /// [`CompositeReader::nested_names`].
+    pub(crate) fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {
+        self.readers.iter().flat_map(|(_, reader)| reader.nested_names(sent)).collect()
     }
 }
 

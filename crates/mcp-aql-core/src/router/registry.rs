@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mcp_aql_protocol::{ErrorCode, probable_operation};
+use mcp_aql_protocol::{ErrorCode, probable_operation, search_operation};
 
 use super::EndpointProfile;
 use crate::error::OperationError;
@@ -95,6 +95,12 @@ impl Registry {
     pub(crate) fn find(&self, name: &str, endpoint: Endpoint) -> Option<usize> {
         let place = self.place_of(name)?;
         self.entries.get(place)?.other_family(endpoint).is_none().then_some(place)
+    }
+
+    /// The operation that searches what an operation lists, if there is exactly one.
+    pub(crate) fn search_operation(&self, name: &str) -> Option<String> {
+        let names = self.entries.iter().map(|entry| &*entry.operation.name);
+        search_operation(name, names).map(str::to_owned)
     }
 
     /// `NOT_FOUND_OPERATION`, which directs the client to introspection (REQ-ERR-10).

@@ -1,9 +1,12 @@
 //! Checks values against shapes.
 
-use mcp_aql_protocol::nearest_name;
-use serde_json::Value;
+use mcp_aql_protocol::{nearest_name, probable_parameter, snake_case};
+use serde_json::{Map, Value};
 
 use super::faults::{FaultKind, Faults, Hint, Path};
+use super::place::only_place;
+use super::sketch::expected_form;
+use super::type_hint::type_hint;
 use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 use crate::vocab::json_type;
 
@@ -73,49 +76,22 @@ impl Shape {
             }
     }
 
-    fn push_type(&self, value: &Value, path: Path<'_>, shapes: &Shapes, faults: &mut Faults) {
-        faults.push_with(path, || FaultKind::Type {
-            expected: type_name(self, shapes),
-            actual: json_type(value),
-        });
-    }
-
-    /// A value fits if one variant accepts it. If the value's tag names a variant, only that variant
-    /// counts. Otherwise, only the variants with the value's JSON type count.
-    fn check_union(
+    pub(super) fn push_type(
         &self,
-        variants: &[Self],
         value: &Value,
         path: Path<'_>,
         shapes: &Shapes,
         faults: &mut Faults,
     ) {
-        let named: Vec<_> =
-            variants.iter().filter(|variant| variant.resolve(shapes).is_named_by(value)).collect();
-        if let [only] = named.as_slice() {
-            return only.check(value, path, shapes, faults);
-        }
-        let fitting: Vec<_> =
-            variants.iter().filter(|variant| variant.has_type_of(value, shapes)).collect();
-        match fitting.as_slice() {
-            [] => self.push_type(value, path, shapes, faults),
-            [only] => only.check(value, path, shapes, faults),
-            several => {
-                for variant in several {
-                    let fits = faults.fits(|faults| variant.check(value, path, shapes, faults));
-                    if fits || faults.is_exhausted() {
-                        return;
-                    }
-                }
-                faults.push_with(path, || FaultKind::Value {
-                    expectation: format!("must have a form of '{}'", type_name(self, shapes)),
-                });
-            }
-        }
+        faults.push_with(path, || FaultKind::Type {
+            expected: type_name(self, shapes),
+            actual: json_type(value),
+            hint: type_hint(self, value, shapes),
+        });
     }
 
     /// Whether the value has a JSON type of this shape, regardless of its content.
-    fn has_type_of(&self, value: &Value, shapes: &Shapes) -> bool {
+    pub(super) fn has_type_of(&self, value: &Value, shapes: &Shapes) -> bool {
         let shape = self.resolve(shapes);
         match (&shape.kind, value) {
             (_, Value::Null) => self.nullable || shape.accepts_null(shapes),
@@ -132,32 +108,11 @@ impl Shape {
             _ => false,
         }
     }
-
-    /// Whether the value has a constant field of this variant (its tag), or its only field.
-    fn is_named_by(&self, value: &Value) -> bool {
-        let (Kind::Object(object), Value::Object(fields)) = (&self.kind, value) else {
-            return false;
-        };
-        let tags: Vec<_> = object
-            .fields
-            .iter()
-            .filter(|(_, field)| field.required && field.shape.checks.allowed.len() == 1)
-            .collect();
-        if tags.is_empty() {
-            return match object.order.as_slice() {
-                [only] => fields.contains_key(only),
-                _ => false,
-            };
-        }
-        tags.iter().all(|(name, field)| {
-            fields.get(*name).is_some_and(|value| field.shape.checks.allowed.contains(value))
-        })
-    }
 }
 
 fn check_object(
     object: &ObjectShape,
-    fields: &serde_json::Map<String, Value>,
+    fields: &Map<String, Value>,
     path: Path<'_>,
     shapes: &Shapes,
     faults: &mut Faults,
@@ -174,15 +129,20 @@ fn check_object(
                         "cannot be removed with null: give it a value or leave it out";
                     faults.push(at, FaultKind::Value { expectation: expectation.to_owned() });
                 } else {
+                    let before = faults.count();
                     field.shape.check(value, at, shapes, faults);
+                    if value.is_null() && !field.required && faults.count() > before {
+                        faults.hint_last("Leave it out, or give it a value");
+                    }
                 }
             }
+            (None, _) if object.refuses_key(name) => faults.push_with(path, || key_fault(object, name)),
             (None, Rest::Open) => {}
             (None, Rest::Each(each)) => {
                 each.check(value, at, shapes, faults);
             }
             (None, Rest::Closed) => {
-                faults.push_with(at, || unknown_field(object, name, path));
+                faults.push_with(at, || unknown_field(object, (name, value), path, fields, shapes));
             }
         }
     }
@@ -190,14 +150,30 @@ fn check_object(
         for name in &object.order {
             let Some(field) = object.fields.get(name) else { continue };
             if field.required && !fields.contains_key(name) {
-                let expected = type_name(&field.shape, shapes);
-                faults.push(Path::Field(&path, name), FaultKind::Missing { expected });
+                faults.push_with(Path::Field(&path, name), || {
+                    let expected = expected_form(&field.shape, shapes);
+                    FaultKind::Missing { expected }
+                });
             }
         }
     }
 }
 
-fn unknown_field(object: &ObjectShape, name: &str, path: Path<'_>) -> FaultKind {
+/// The fault of a map's key.
+fn key_fault(object: &ObjectShape, name: &str) -> FaultKind {
+    let patterns: Vec<_> = object.keys.iter().map(|key| format!("'{key}'")).collect();
+    let key = crate::text::clean(name);
+    let rule = patterns.join(" or ");
+    FaultKind::Value { expectation: format!("has the key '{key}', which must match {rule}") }
+}
+
+fn unknown_field(
+    object: &ObjectShape,
+    (name, value): (&str, &Value),
+    path: Path<'_>,
+    sent: &Map<String, Value>,
+    shapes: &Shapes,
+) -> FaultKind {
     let rules = object.merge.as_ref();
     if rules.is_some_and(|rules| rules.read_only.contains(&name)) {
         return FaultKind::ReadOnly;
@@ -205,11 +181,36 @@ fn unknown_field(object: &ObjectShape, name: &str, path: Path<'_>) -> FaultKind 
     let names = || object.order.iter().map(String::as_str);
     let hint = if rules.is_some_and(|rules| rules.identifiers.contains(&name)) {
         Hint::Identifier
+    } else if is_around(object, value) {
+        Hint::Around
+    } else if let Some(place) = only_place(object, name, shapes) {
+        Hint::Inside(place)
     } else {
-        nearest_name(name, names()).map_or(Hint::None, |near| Hint::Name(near.to_owned()))
+        // A field that is not sent is the more probable one.
+        let absent = names().filter(|name| !sent.contains_key(*name));
+        probable_field(name, absent)
+            .or_else(|| nearest_name(name, names()))
+            .map_or(Hint::None, |near| Hint::Name(near.to_owned()))
     };
     let valid = names().map(|name| Path::Field(&path, name).to_string()).collect();
-    FaultKind::Unknown { valid, hint }
+    FaultKind::Unknown { name: name.to_owned(), valid, hint }
+}
+
+/// The field that is probably meant: the one whose name differs only in its case, or a similar one.
+fn probable_field<'a>(
+    name: &str,
+    names: impl IntoIterator<Item = &'a str> + Clone,
+) -> Option<&'a str> {
+    let snake = snake_case(name);
+    let same = names.clone().into_iter().find(|known| snake_case(known) == snake);
+    same.or_else(|| probable_parameter(name, names))
+}
+
+/// Whether a value is an object with fields of the object around it, which has one level too many.
+fn is_around(object: &ObjectShape, value: &Value) -> bool {
+    value.as_object().is_some_and(|members| {
+        !members.is_empty() && members.keys().all(|name| object.fields.contains_key(name))
+    })
 }
 
 #[cfg(test)]
@@ -232,7 +233,7 @@ mod tests {
             .into_vec()
             .into_iter()
             .map(|Fault { path, kind }| match kind {
-                FaultKind::Type { expected, actual } => format!("{path}: {expected}, not {actual}"),
+                FaultKind::Type { expected, actual, .. } => format!("{path}: {expected}, not {actual}"),
                 FaultKind::Missing { .. } => format!("{path}: missing"),
                 FaultKind::Unknown { hint, .. } => format!("{path}: unknown {hint:?}"),
                 FaultKind::ReadOnly => format!("{path}: read-only"),

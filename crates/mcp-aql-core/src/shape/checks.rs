@@ -1,10 +1,14 @@
 //! Checks values against constraints, and describes the constraint that a value violates.
 
-use mcp_aql_protocol::nearest_name;
+use mcp_aql_protocol::{nearest_name, snake_case};
 use serde_json::Value;
 
 use super::Checks;
+use super::describe::is_telling_bound;
 use crate::constraint::{Bound, has_format};
+
+/// Texts of this length are usual, so that a message need not mention a longer limit.
+const USUAL_LENGTH: usize = 20;
 
 impl Checks {
     /// The constraint that `value` violates, to complete the sentence "Parameter 'x' …".
@@ -38,8 +42,14 @@ impl Checks {
     fn must_be_one(&self, value: &Value) -> String {
         let shown = self.allowed_values();
         let mut text = format!("must be one of: {}", shown.join(", "));
-        let candidates = self.allowed.iter().filter_map(Value::as_str);
-        if let Some(near) = value.as_str().and_then(|text| nearest_name(text, candidates)) {
+        let mut candidates = self.allowed.iter().filter_map(Value::as_str);
+        let near = |text: &str| {
+            // `In Progress` is a closer match for `in_progress` than the edit distance shows.
+            let snake = snake_case(text);
+            let same = candidates.clone().find(|known| snake_case(known) == snake);
+            same.or_else(|| nearest_name(text, candidates.by_ref()))
+        };
+        if let Some(near) = value.as_str().and_then(near) {
             text.push_str(&format!(". Did you mean '{near}'?"));
         }
         text
@@ -50,24 +60,47 @@ impl Checks {
             || self.above.is_some_and(|least| !less(least, number));
         let above = self.maximum.is_some_and(|most| less(most, number))
             || self.below.is_some_and(|most| !less(number, most));
-        (below || above).then(|| {
-            let mut parts = Vec::new();
-            for (text, bound) in [
-                ("", self.minimum),
-                ("more than ", self.above),
-                ("up to ", self.maximum),
-                ("less than ", self.below),
-            ] {
-                if let Some(bound) = bound {
-                    let or_more =
-                        if text.is_empty() && self.maximum.is_none() { " or more" } else { "" };
-                    let joined =
-                        if text == "up to " && self.minimum.is_some() { "to " } else { text };
-                    parts.push(format!("{joined}{}{or_more}", plain_bound(bound)));
-                }
+        (below || above).then(|| format!("must be {}", self.numbers(|_| true)))
+    }
+
+    /// The range of a number, from the bounds that `shown` selects: `1 to 5`, `3 or more`.
+    fn numbers(&self, shown: impl Fn(Bound) -> bool) -> String {
+        let [minimum, above, maximum, below] = [self.minimum, self.above, self.maximum, self.below]
+            .map(|bound| bound.filter(|bound| shown(*bound)));
+        let mut parts = Vec::new();
+        for (text, bound) in [
+            ("", minimum),
+            ("more than ", above),
+            ("up to ", maximum),
+            ("less than ", below),
+        ] {
+            if let Some(bound) = bound {
+                let or_more = if text.is_empty() && maximum.is_none() { " or more" } else { "" };
+                let joined = if text == "up to " && minimum.is_some() { "to " } else { text };
+                parts.push(format!("{joined}{}{or_more}", plain_bound(bound)));
             }
-            format!("must be {}", parts.join(" "))
-        })
+        }
+        parts.join(" ")
+    }
+
+    /// The constraint that callers do not expect, as in "Expected: integer, 1 to 5". Usual lengths of
+    /// texts are left out.
+    pub(crate) fn rule(&self) -> Option<String> {
+        if !self.allowed.is_empty() {
+            return Some(format!("one of: {}", self.allowed_values().join(", ")));
+        }
+        let numbers = self.numbers(|bound| is_telling_bound(self, bound));
+        let is_short = self.min_length.is_some_and(|least| least > 1)
+            || self.max_length.is_some_and(|most| most < USUAL_LENGTH);
+        let lengths =
+            is_short.then(|| format!("{} characters", range(self.min_length, self.max_length)));
+        let pattern = self.patterns.first().map(|pattern| format!("matching '{pattern}'"));
+        let format = self.format.map(|format| format!("such as '{}'", format.example()));
+        let items = self.min_items.filter(|least| *least > 0);
+        let items = items.map(|_| format!("{} items", range(self.min_items, self.max_items)));
+        let numbers = Some(numbers).filter(|numbers| !numbers.is_empty());
+        let parts: Vec<_> = [numbers, lengths, pattern, format, items].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(", "))
     }
 
     fn bad_text(&self, text: &str) -> Option<String> {

@@ -142,9 +142,17 @@ impl Compiler {
             object.flattened = self.each_of(parts.as_array().map_or(&[], Vec::as_slice), depth);
         }
         if let Some(patterns) = schema.get("patternProperties") {
+            let is_map = object.fields.is_empty() && matches!(object.rest, Rest::Closed);
             object.rest = Rest::Open;
             let patterns = patterns.as_object().into_iter().flatten();
-            object.others = patterns.map(|(_, each)| self.at_depth(each, depth + 1)).collect();
+            for (pattern, each) in patterns {
+                object.others.push(self.at_depth(each, depth + 1));
+                // A pattern that this crate does not understand is left to the type's own decoding.
+                object.keys.extend(regex::Regex::new(pattern).ok().filter(|_| is_map));
+            }
+            if object.keys.len() < object.others.len() {
+                object.keys.clear();
+            }
         }
         object
     }

@@ -90,6 +90,12 @@ fn is_telling(value: &Value) -> bool {
         && !value.as_i64().is_some_and(|number| width.contains(&number))
 }
 
+/// Whether a bound of a number says more than its type, so that a message should mention it.
+pub(super) fn is_telling_bound(checks: &Checks, bound: Bound) -> bool {
+    let is_count = checks.counts && matches!(bound, Bound::Int(0));
+    !is_count && is_telling(&bound_value(bound))
+}
+
 /// The constraints without a member in the protocol's parameter form, as a sentence for the description.
 pub fn further_constraints(shape: &Shape, shapes: &Shapes) -> Option<String> {
     let target = shape.resolve(shapes);

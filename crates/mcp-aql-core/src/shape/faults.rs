@@ -14,16 +14,24 @@ pub struct Fault {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum FaultKind {
-    /// The JSON type is wrong.
-    Type { expected: String, actual: &'static str },
+    /// The JSON type is wrong. The hint is the next step.
+    Type { expected: String, actual: &'static str, hint: Option<String> },
     /// A nested object lacks a required field.
     Missing { expected: String },
     /// An object has no such field.
-    Unknown { valid: Vec<String>, hint: Hint },
+    Unknown { name: String, valid: Vec<String>, hint: Hint },
     /// Only the adapter may set the field.
     ReadOnly,
     /// The value violates a constraint. The text completes the sentence "Parameter 'x' …".
     Value { expectation: String },
+}
+
+impl FaultKind {
+    /// An unknown field, with the one that is probably meant.
+    pub(super) fn unknown(name: &str, valid: Vec<String>, near: Option<&str>) -> Self {
+        let hint = near.map_or(Hint::None, |near| Hint::Name(near.to_owned()));
+        Self::Unknown { name: name.to_owned(), valid, hint }
+    }
 }
 
 /// The most likely intention behind an unknown name.
@@ -34,6 +42,10 @@ pub(crate) enum Hint {
     Name(String),
     /// The identifier that belongs beside `input`.
     Identifier,
+    /// The field exists further inside: the path from the object, such as `address` or `items[]`.
+    Inside(String),
+    /// The value has fields of the object around it.
+    Around,
 }
 
 /// The path from a parameter to a value inside it. It is only formatted for a fault.
@@ -101,6 +113,20 @@ impl Faults {
         } else if !self.is_full() {
             self.list.push(Fault { path: path.to_string(), kind: kind() });
         }
+    }
+
+    /// Replaces the hint of the last fault, if its type is wrong.
+    pub(super) fn hint_last(&mut self, text: &str) {
+        if let Some(Fault { kind: FaultKind::Type { hint, .. }, .. }) = self.list.last_mut()
+            && self.trial.is_none()
+        {
+            *hint = Some(text.to_owned());
+        }
+    }
+
+    /// Whether a variant of a union is tried, so that faults are not reported.
+    pub(super) fn is_trial(&self) -> bool {
+        self.trial.is_some()
     }
 
     /// Whether no further fault will be reported.

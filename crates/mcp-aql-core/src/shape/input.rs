@@ -125,8 +125,14 @@ impl Compiler {
                 let mut each = self.merging(element.merge, element.schema, schema_of);
                 // `null` removes a key.
                 each.nullable = true;
+                let map = schema_of(schema);
+                let keys = match self.schema(&map).kind {
+                    Kind::Object(map) => map.keys,
+                    _ => Vec::new(),
+                };
                 Shape::of(Kind::Object(Box::new(ObjectShape {
                     rest: Rest::Each(Box::new(each)),
+                    keys,
                     merge: Some(MergeRules::default()),
                     ..ObjectShape::default()
                 })))

@@ -8,6 +8,10 @@ mod describe;
 mod faults;
 mod input;
 mod members;
+mod place;
+mod sketch;
+mod type_hint;
+mod union;
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -21,6 +25,8 @@ pub use faults::{Fault, Faults, Path};
 pub(crate) use faults::{FaultKind, Hint};
 pub use input::input_name;
 pub use members::Members;
+pub(crate) use place::places;
+pub(crate) use sketch::expected_form;
 
 use crate::constraint::Bound;
 
@@ -37,6 +43,8 @@ pub struct Shape {
     pub description: Option<String>,
     /// Whether the value is masked in logs.
     pub sensitive: bool,
+    /// The form of the value in messages, where the shape leaves its members open.
+    pub form: Option<String>,
 }
 
 /// The kind of a value.
@@ -83,11 +91,18 @@ pub struct ObjectShape {
     pub flattened: Vec<Shape>,
     /// Like [`Rest::Each`], for values that the type's own decoding checks.
     pub others: Vec<Shape>,
+    /// The patterns of the keys of a map, one of which a key must match.
+    pub keys: Vec<regex::Regex>,
     /// The rules of merging, for the `input` of an UPDATE operation and the objects that merge inside it.
     pub merge: Option<MergeRules>,
 }
 
 impl ObjectShape {
+    /// Whether a name that is not a field violates the rule for the keys of a map.
+    pub(crate) fn refuses_key(&self, name: &str) -> bool {
+        !self.keys.is_empty() && !self.keys.iter().any(|key| key.is_match(name))
+    }
+
     /// The possible shapes of the value with this name.
     pub(crate) fn forms_of<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a Shape> {
         let field = self.fields.get(name);

@@ -2,6 +2,7 @@
 //! rules come from the operation's table (REQ-RQ-07, REQ-RQ-12).
 
 mod errors;
+mod meaning;
 mod warnings;
 
 use mcp_aql_protocol::Limits;
@@ -14,9 +15,10 @@ use crate::request::{IndexedArguments, read_parameter};
 use crate::shape::{FaultKind, Faults, Path, Shapes};
 use crate::warning::Warning;
 use errors::{
-    is_type_fault, missing_error, nested_unknown_error, read_only_error, type_error, unknown_error,
+    FurtherFaults, is_type_fault, missing_error, nested_unknown_error, read_only_error, type_error, unknown_error,
     value_error,
 };
+use meaning::RefusedCall;
 pub(crate) use warnings::log_ignored_parameters;
 use warnings::{add_deprecated, ignored_parameter};
 
@@ -57,50 +59,78 @@ pub(crate) struct Rules {
     pub(crate) whole: bool,
 }
 
+/// The operations and types that a call may refer to.
+pub(crate) struct Known<'a> {
+    pub(crate) shapes: &'a Shapes,
+    /// Returns the operation that searches what an operation lists.
+    pub(crate) search_operation: &'a dyn Fn(&str) -> Option<String>,
+}
+
 /// Checks the parameters of a call.
 pub(crate) fn validate(
     operation: &RegisteredOperation,
     mut params: Map<String, Value>,
-    shapes: &Shapes,
+    known: &Known<'_>,
     rules: Rules,
 ) -> Result<ValidParams, OperationError> {
     if rules.camel_case_aliases {
         resolve_aliases(operation, &mut params);
     }
     let (mut arguments, unknown) = sort(operation, params);
-    let Checked { missing, faults, warnings } = check(operation, &mut arguments, shapes);
-    if !missing.is_empty() {
-        return Err(missing_error(operation, &missing, &unknown, shapes));
+    let sent: Vec<_> =
+        arguments.iter().filter(|it| it.value.is_some()).map(|it| it.name).collect();
+    let checked = check(operation, &mut arguments, known.shapes);
+    if checked.missing.is_empty() && checked.faults.is_empty() && unknown.is_empty() {
+        return finish(operation, arguments, &[], checked.warnings, rules.whole);
     }
-    if faults.is_empty() && unknown.is_empty() {
-        return finish(operation, arguments, unknown, warnings, rules.whole);
-    }
-    let (types, rest): (Vec<_>, Vec<_>) = faults.into_vec().into_iter().partition(is_type_fault);
+    let Known { shapes, search_operation } = *known;
+    let call = RefusedCall { operation, shapes, sent, search_operation };
+    let warnings = refuse(&call, checked, &unknown, rules.strict)?;
+    finish(operation, arguments, &unknown, warnings, rules.whole)
+}
+
+/// Returns the error for the faults of a call, or the warnings of a call whose only faults are unknown
+/// names, if these are accepted.
+fn refuse(
+    call: &RefusedCall<'_>,
+    checked: Checked<'_>,
+    unknown: &[(String, Value)],
+    strict: bool,
+) -> Result<Vec<Warning>, OperationError> {
+    let operation = call.operation;
+    let (types, rest): (Vec<_>, Vec<_>) =
+        checked.faults.into_vec().into_iter().partition(is_type_fault);
     let (nested, rest): (Vec<_>, Vec<_>) =
         rest.into_iter().partition(|fault| matches!(fault.kind, FaultKind::Unknown { .. }));
-    if !types.is_empty() {
-        return Err(type_error(operation, &types, &nested));
-    }
     let (read_only, values): (Vec<_>, Vec<_>) =
         rest.into_iter().partition(|fault| fault.kind == FaultKind::ReadOnly);
-    let ignored = if rules.strict {
-        if !unknown.is_empty() {
-            return Err(unknown_error(operation, &unknown));
-        }
-        Vec::new()
-    } else {
-        unknown
-    };
+    let parameters = || unknown.iter().map(|(name, value)| call.parameter(name, value));
+    let fields = || nested.iter().filter_map(|fault| call.field(fault));
+    let values_only = FurtherFaults { values: &values, ..FurtherFaults::default() };
+    if !checked.missing.is_empty() {
+        let unknown = parameters().chain(fields()).collect();
+        let further = FurtherFaults { unknown, types: &types, values: &values };
+        return Err(missing_error(call, &checked.missing, &further));
+    }
+    if !types.is_empty() {
+        let unknown = parameters().filter(|_| strict).chain(fields()).collect();
+        return Err(type_error(operation, &types, &FurtherFaults { unknown, ..values_only }));
+    }
+    if strict && !unknown.is_empty() {
+        let unknown: Vec<_> = parameters().collect();
+        let further = FurtherFaults { unknown: fields().collect(), ..values_only };
+        return Err(unknown_error(operation, &unknown, &further));
+    }
     if !nested.is_empty() {
-        return Err(nested_unknown_error(operation, &nested));
+        return Err(nested_unknown_error(call, &nested, &values_only));
     }
     if !read_only.is_empty() {
-        return Err(read_only_error(operation, &read_only));
+        return Err(read_only_error(operation, &read_only, &values_only));
     }
     if !values.is_empty() {
         return Err(value_error(operation, &values));
     }
-    finish(operation, arguments, ignored, warnings, rules.whole)
+    Ok(checked.warnings)
 }
 
 /// Checks the parameters of a call whose text was scanned. Returns `None` if one of them is invalid or unknown. Then
@@ -124,7 +154,7 @@ pub(crate) fn validate_indexed(
     if !missing.is_empty() || !faults.is_empty() {
         return None;
     }
-    finish(operation, arguments, Vec::new(), warnings, whole).ok()
+    finish(operation, arguments, &[], warnings, whole).ok()
 }
 
 /// The faults of single parameters.
@@ -165,7 +195,7 @@ fn check<'a>(
 fn finish(
     operation: &RegisteredOperation,
     mut arguments: Vec<Argument>,
-    unknown: Vec<String>,
+    unknown: &[(String, Value)],
     mut warnings: Vec<Warning>,
     whole: bool,
 ) -> Result<ValidParams, OperationError> {
@@ -173,21 +203,21 @@ fn finish(
         .composites
         .read(&mut arguments, whole, &mut warnings)
         .map_err(|error| error.with_detail("operation", operation.name.to_string()))?;
-    warnings.extend(unknown.iter().map(|name| ignored_parameter(name)));
+    warnings.extend(unknown.iter().map(|(name, _)| ignored_parameter(name)));
     Ok(ValidParams { arguments, warnings, composites })
 }
 
-/// Returns the values in the order of the table, and the names that are not in it.
+/// Returns the values in the order of the table, and those whose names are not in it.
 fn sort(
     operation: &RegisteredOperation,
     params: Map<String, Value>,
-) -> (Vec<Argument>, Vec<String>) {
+) -> (Vec<Argument>, Vec<(String, Value)>) {
     let mut arguments = absent_arguments(operation);
     let mut unknown = Vec::new();
     for (name, value) in params {
         match arguments.iter_mut().find(|argument| argument.name == name) {
             Some(argument) => argument.value = Some(value),
-            None => unknown.push(name),
+            None => unknown.push((name, value)),
         }
     }
     (arguments, unknown)

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::introspection::{repeats_the_table, sample_params};
 use crate::operation::RegisteredOperation;
 use crate::shape::Shapes;
-use crate::validate::{Rules, validate};
+use crate::validate::{Known, Rules, validate};
 
 /// The examples of an operation and a sample call. The sample is the author's first example, or is
 /// generated from the table; a generated one is also shown as an example if it contains more. All of them
@@ -17,7 +17,7 @@ pub(super) fn examples(
 ) -> (Vec<(String, String)>, Option<String>) {
     let rules = Rules { strict: true, camel_case_aliases: false, whole: false };
     let check = |params: &str| match serde_json::from_str(params) {
-        Ok(params) => match validate(operation, params, shapes, rules) {
+        Ok(params) => match validate(operation, params, &Known { shapes, search_operation: &|_| None }, rules) {
             Ok(valid) => valid.accepted_by_types(operation),
             Err(error) => Err(error.message().to_owned()),
         },

@@ -1,0 +1,105 @@
+//! The next step after a value of the wrong type.
+
+use serde_json::Value;
+
+use super::sketch::{rule, sketch};
+use super::{Kind, Rest, Shape, Shapes};
+
+/// The maximum length of a text that is parsed as JSON to explain a fault, in bytes.
+const MAX_PARSED_BYTES: usize = 64 << 10;
+
+/// Returns how to send a value that has the wrong type. The text never repeats the value, which may
+/// be a secret.
+pub(super) fn type_hint(shape: &Shape, value: &Value, shapes: &Shapes) -> Option<String> {
+    let accepts = |value: &Value| shape.has_type_of(value, shapes);
+    match value {
+        Value::String(text) if is_json_of(text, accepts) => {
+            return Some("Send it as JSON, not as text".to_owned());
+        }
+        Value::Number(_) | Value::Bool(_) if accepts(&Value::from("")) => {
+            return Some("Send it as text, in quotation marks".to_owned());
+        }
+        Value::Number(number) if number.is_f64() && accepts(&Value::from(0)) => {
+            return Some("Send a whole number".to_owned());
+        }
+        Value::Array(values) => match values.as_slice() {
+            [only] if accepts(only) => return Some("Send one value, not a list".to_owned()),
+            _ => {}
+        },
+        Value::Object(members) => {
+            let mut members = members.iter();
+            if let (Some((name, only)), None) = (members.next(), members.next())
+                && !only.is_null()
+                && accepts(only)
+            {
+                let name = crate::text::clean(name);
+                return Some(format!("Send the value of '{name}' alone, without an object"));
+            }
+        }
+        _ => {}
+    }
+    let target = shape.resolve(shapes);
+    if let Kind::Array(items) = &target.kind
+        && items.has_type_of(value, shapes)
+        && !value.is_null()
+    {
+        return Some(format!("Send a list: {}", sketch(shape, shapes)));
+    }
+    match &target.kind {
+        Kind::Boolean => Some("Send true or false".to_owned()),
+        Kind::Object(object)
+            if shape.form.is_none()
+                && object.fields.is_empty()
+                && !matches!(object.rest, Rest::Each(_)) =>
+        {
+            None
+        }
+        Kind::Object(_) | Kind::Union(_) | Kind::Array(_) | Kind::Tuple(_) => {
+            Some(format!("Send {}", sketch(shape, shapes)))
+        }
+        _ => rule(shape, shapes).map(|rule| format!("Send {rule}")),
+    }
+}
+
+/// Whether a text is the JSON of a value of the right type.
+fn is_json_of(text: &str, accepts: impl Fn(&Value) -> bool) -> bool {
+    text.len() <= MAX_PARSED_BYTES
+        && serde_json::from_str::<Value>(text)
+            .is_ok_and(|value| !value.is_null() && accepts(&value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Compiler;
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_wrong_type_names_the_next_step() {
+        // REQ-ERR-05
+        let object = json!({"type": "object", "properties": {"x": {"type": "integer"}}});
+        let words = json!({"type": "array", "items": {"type": "string"}});
+        for (schema, value, expected) in [
+            (&object, json!(r#"{"x": 1}"#), Some("Send it as JSON, not as text")),
+            (&object, json!("x=1"), Some("Send { x?: integer }")),
+            (&words, json!("a"), Some("Send a list: [string]")),
+            (&words, json!(7), Some("Send [string]")),
+            (&json!({"type": "string"}), json!(7), Some("Send it as text, in quotation marks")),
+            (&json!({"type": "string"}), json!(["a"]), Some("Send one value, not a list")),
+            (
+                &json!({"type": "string"}),
+                json!({"value": "a"}),
+                Some("Send the value of 'value' alone, without an object"),
+            ),
+            (&json!({"type": "string"}), json!([]), None),
+            (&json!({"enum": ["a", "b"]}), json!([]), Some("Send one of: a, b")),
+            (&json!({"type": "integer"}), json!(1.5), Some("Send a whole number")),
+            (&json!({"type": "integer"}), json!("7"), Some("Send it as JSON, not as text")),
+            (&json!({"type": "boolean"}), json!("yes"), Some("Send true or false")),
+        ] {
+            let shape = Compiler::default().schema(schema);
+            let hint = type_hint(&shape, &value, &Shapes::new());
+            assert_eq!(hint.as_deref(), expected, "{schema} {value}");
+        }
+    }
+}

@@ -1,0 +1,253 @@
+//! Checks of unions, which explain the variant that the caller probably means.
+
+use std::collections::BTreeSet;
+
+use mcp_aql_protocol::probable_parameter;
+use serde_json::{Map, Value};
+
+use super::faults::{FaultKind, Faults, Path};
+use super::sketch::sketch;
+use super::{Kind, ObjectShape, Rest, Shape, Shapes};
+
+impl Shape {
+    /// A value fits if one variant accepts it. If the value's tag names a variant, only that variant
+    /// counts. Otherwise, only the variants with the value's JSON type count.
+    pub(super) fn check_union(
+        &self,
+        variants: &[Self],
+        value: &Value,
+        path: Path<'_>,
+        shapes: &Shapes,
+        faults: &mut Faults,
+    ) {
+        let named: Vec<_> =
+            variants.iter().filter(|variant| variant.resolve(shapes).is_named_by(value)).collect();
+        if let [only] = named.as_slice() {
+            return only.check(value, path, shapes, faults);
+        }
+        let fitting: Vec<_> =
+            variants.iter().filter(|variant| variant.has_type_of(value, shapes)).collect();
+        let several = match fitting.as_slice() {
+            [] => return self.push_type(value, path, shapes, faults),
+            [only] => return only.check(value, path, shapes, faults),
+            several => several,
+        };
+        for variant in several {
+            let fits = faults.fits(|faults| variant.check(value, path, shapes, faults));
+            if fits || faults.is_exhausted() {
+                return;
+            }
+        }
+        if faults.is_trial() {
+            return faults.push_with(path, || FaultKind::Value { expectation: String::new() });
+        }
+        let objects: Vec<_> = several
+            .iter()
+            .filter_map(|variant| match &variant.resolve(shapes).kind {
+                Kind::Object(object) => Some((*variant, &**object)),
+                _ => None,
+            })
+            .collect();
+        match value {
+            Value::Object(fields) if objects.len() == several.len() => {
+                explain(self, &objects, fields, path, shapes, faults);
+            }
+            _ => push_forms(self, path, shapes, faults),
+        }
+    }
+
+    /// Whether the value has a constant field of this variant (its tag), or its only field.
+    fn is_named_by(&self, value: &Value) -> bool {
+        let (Kind::Object(object), Value::Object(fields)) = (&self.kind, value) else {
+            return false;
+        };
+        let mut tags = tags(object).peekable();
+        if tags.peek().is_none() {
+            return match object.order.as_slice() {
+                [only] => fields.contains_key(only),
+                _ => false,
+            };
+        }
+        tags.all(|(name, tag)| fields.get(name).is_some_and(|value| value == tag))
+    }
+}
+
+/// The constant fields of a variant, which name it.
+fn tags(object: &ObjectShape) -> impl Iterator<Item = (&str, &Value)> {
+    object.fields.iter().filter_map(|(name, field)| match field.shape.checks.allowed.as_slice() {
+        [only] if field.required => Some((name.as_str(), only)),
+        _ => None,
+    })
+}
+
+type Variant<'a> = (&'a Shape, &'a ObjectShape);
+
+/// Reports why an object fits no variant: its tag is missing or wrong, or the faults of the variant
+/// that it resembles most.
+fn explain(
+    union: &Shape,
+    variants: &[Variant<'_>],
+    fields: &Map<String, Value>,
+    path: Path<'_>,
+    shapes: &Shapes,
+    faults: &mut Faults,
+) {
+    if let Some(tag) = common_tag(variants) {
+        return push_tag(tag, variants, fields, path, faults);
+    }
+    if let Some(names) = wrappers(variants) {
+        return push_wrapper(&names, variants, (fields, path), shapes, faults);
+    }
+    match most_similar(variants, fields) {
+        Some((variant, _)) => variant.check(&Value::Object(fields.clone()), path, shapes, faults),
+        None => push_forms(union, path, shapes, faults),
+    }
+}
+
+fn push_forms(union: &Shape, path: Path<'_>, shapes: &Shapes, faults: &mut Faults) {
+    let expectation = format!("must have one of these forms: {}", sketch(union, shapes));
+    faults.push(path, FaultKind::Value { expectation });
+}
+
+/// The name of the tag that all variants have.
+fn common_tag<'a>(variants: &[Variant<'a>]) -> Option<&'a str> {
+    let (first, rest) = variants.split_first()?;
+    tags(first.1).map(|(name, _)| name).find(|name| {
+        rest.iter().all(|(_, object)| tags(object).any(|(other, _)| other == *name))
+    })
+}
+
+/// The names of the variants, if each is an object with one member that is named after it.
+fn wrappers<'a>(variants: &[Variant<'a>]) -> Option<Vec<&'a str>> {
+    let name = |(_, object): &Variant<'a>| match object.order.as_slice() {
+        [only] if matches!(object.rest, Rest::Closed) => Some(only.as_str()),
+        _ => None,
+    };
+    let names: Option<Vec<_>> = variants.iter().map(name).collect();
+    let distinct: BTreeSet<_> = names.iter().flatten().collect();
+    let is_distinct = distinct.len() == variants.len();
+    names.filter(|_| is_distinct)
+}
+
+/// Reports a missing or wrong tag, with the variant that the other fields belong to.
+fn push_tag(
+    tag: &str,
+    variants: &[Variant<'_>],
+    fields: &Map<String, Value>,
+    path: Path<'_>,
+    faults: &mut Faults,
+) {
+    let value_of = |object: &ObjectShape| {
+        let (_, value) = tags(object).find(|(name, _)| *name == tag)?;
+        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    };
+    let values: Vec<_> = variants.iter().filter_map(|(_, object)| value_of(object)).collect();
+    let rest = fields.iter().filter(|(name, _)| *name != tag);
+    let rest: Map<_, _> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let sent = fields.get(tag).and_then(Value::as_str);
+    let near = sent.and_then(|sent| probable_parameter(sent, values.iter().map(String::as_str)));
+    let near = near.map(str::to_owned);
+    let meant = near.or_else(|| most_similar(variants, &rest).and_then(|(_, it)| value_of(it)));
+    let mut list = format!("one of: {}", values.join(", "));
+    if let Some(meant) = meant {
+        list.push_str(&format!(". Did you mean '{meant}'?"));
+    }
+    let at = Path::Field(&path, tag);
+    match fields.get(tag) {
+        Some(_) => {
+            faults.push(at, FaultKind::Value { expectation: format!("must be {list}") });
+        }
+        None => {
+            faults.push(at, FaultKind::Missing { expected: format!("string, {list}") });
+            push_unknown(variants, fields, path, faults);
+        }
+    }
+}
+
+/// Reports the fields that no variant has. One of them may be the misspelled tag.
+fn push_unknown(
+    variants: &[Variant<'_>],
+    fields: &Map<String, Value>,
+    path: Path<'_>,
+    faults: &mut Faults,
+) {
+    if variants.iter().any(|(_, object)| !matches!(object.rest, Rest::Closed)) {
+        return;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for (_, object) in variants {
+        names.extend(object.order.iter().map(String::as_str));
+    }
+    names.sort_unstable();
+    names.dedup();
+    for name in fields.keys().filter(|name| !names.contains(&name.as_str())) {
+        let missing = names.iter().copied().filter(|known| !fields.contains_key(*known));
+        let hint = probable_parameter(name, missing);
+        let valid = names.iter().map(|name| Path::Field(&path, name).to_string()).collect();
+        let kind = FaultKind::unknown(name, valid, hint);
+        faults.push(Path::Field(&path, name), kind);
+    }
+}
+
+/// Reports an object that should have exactly one member, named after a variant.
+fn push_wrapper(
+    names: &[&str],
+    variants: &[Variant<'_>],
+    (fields, path): (&Map<String, Value>, Path<'_>),
+    shapes: &Shapes,
+    faults: &mut Faults,
+) {
+    if let Some((sent, _)) = fields.iter().next().filter(|_| fields.len() == 1)
+        && let Some(near) = probable_parameter(sent, names.iter().copied())
+    {
+        let valid = names.iter().map(|name| Path::Field(&path, name).to_string()).collect();
+        let kind = FaultKind::unknown(sent, valid, Some(near));
+        return faults.push(Path::Field(&path, sent), kind);
+    }
+    let content = |(_, object): &Variant<'_>| {
+        let field = object.order.first().and_then(|name| object.fields.get(name))?;
+        match &field.shape.resolve(shapes).kind {
+            Kind::Object(inner) => Some(score(inner, fields)),
+            _ => None,
+        }
+    };
+    let scored: Vec<_> = variants.iter().map(|each| content(each).unwrap_or(0)).collect();
+    let meant = best(&scored).and_then(|place| names.get(place));
+    let mut expectation = format!("must be an object with exactly one of: {}", names.join(", "));
+    // The form of the variant that was probably meant, or of all.
+    let shown: Vec<_> = variants
+        .iter()
+        .zip(names)
+        .filter(|(_, name)| meant.is_none_or(|meant| meant == *name))
+        .map(|((shape, _), _)| sketch(shape, shapes))
+        .collect();
+    expectation.push_str(&format!(". Send {}", shown.join(" or ")));
+    faults.push(path, FaultKind::Value { expectation });
+}
+
+/// The variant that shares most fields with an object, if one shares more than the others.
+fn most_similar<'a>(variants: &[Variant<'a>], fields: &Map<String, Value>) -> Option<Variant<'a>> {
+    let scores: Vec<_> = variants.iter().map(|(_, object)| score(object, fields)).collect();
+    variants.get(best(&scores)?).copied()
+}
+
+/// The place of the highest score, if it is above zero and no other is as high.
+fn best(scores: &[usize]) -> Option<usize> {
+    let most = scores.iter().copied().max().filter(|most| *most > 0)?;
+    let mut places = scores.iter().enumerate().filter(|(_, score)| **score == most);
+    let (place, _) = places.next()?;
+    places.next().is_none().then_some(place)
+}
+
+/// The similarity of a variant and an object: fields with the same name, and with a similar one.
+fn score(variant: &ObjectShape, fields: &Map<String, Value>) -> usize {
+    let known = fields.keys().filter(|name| variant.fields.contains_key(*name)).count();
+    let similar = fields
+        .keys()
+        .filter(|name| !variant.fields.contains_key(*name))
+        .filter(|name| {
+            probable_parameter(name, variant.order.iter().map(String::as_str)).is_some()
+        })
+        .count();
+    known * 2 + similar
+}
