@@ -73,7 +73,7 @@ fn messages_follow_their_templates() {
         (
             "get_task",
             json!({ "task_id": 7 }),
-            "Parameter 'task_id' expected 'string', got 'number'",
+            "Parameter 'task_id' expected 'string', got 'number'. Send it as text, in quotation marks",
         ),
         ("run_report", json!({ "steps": 101 }), "Parameter 'steps' must be 0 to 100"),
         ("get_task", json!({ "task_id": "t-9" }), "Resource 'task' not found: 't-9'"),

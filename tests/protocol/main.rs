@@ -27,6 +27,7 @@ mod leaks;
 mod limits;
 mod properties;
 mod queries;
+mod repair;
 mod request;
 mod response;
 mod safety_loop;

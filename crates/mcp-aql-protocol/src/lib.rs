@@ -29,8 +29,8 @@ pub use limits::{
     DEFAULT_MAX_PAGE_SIZE, DEFAULT_PAGE_SIZE, LimitOutOfRange, Limits, MAX_PAGE_SIZE,
 };
 pub use names::{
-    RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, is_text_name, nearest_name, probable_operation,
-    probable_parameter, search_operation, snake_case,
+    RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, is_text_name, nearest_name,
+    probable_operation, probable_parameter, search_operation, snake_case,
 };
 pub use trust::TrustLevel;
 

@@ -102,9 +102,19 @@ pub fn probable_parameter<'a>(
         "id" => candidate.ends_with("_id"),
         _ => group.is_some_and(|group| group.contains(candidate)),
     };
-    let mut meant = candidates.into_iter().filter(is_meant);
-    meant.next().filter(|_| meant.next().is_none())
+    let only = |is_meant: &dyn Fn(&&str) -> bool| {
+        let mut meant = candidates.clone().into_iter().filter(is_meant);
+        meant.next().filter(|_| meant.next().is_none())
+    };
+    // A short name with two letters swapped is less similar than a longer one.
+    let is_one_typo = |candidate: &&str| {
+        candidate.len() >= MIN_TYPO_BYTES && strsim::osa_distance(&name, candidate) == 1
+    };
+    only(&is_meant).or_else(|| only(&is_one_typo))
 }
+
+/// The minimum length of a name of which another one is a typing error.
+const MIN_TYPO_BYTES: usize = 3;
 
 /// Verbs that begin the names of operations with the same purpose.
 const VERBS: [&[&str]; 7] = [
@@ -167,7 +177,8 @@ pub fn search_operation<'a>(
     }
     let mut found = known.into_iter().filter(|one| {
         one.split_once('_').is_some_and(|(verb, other)| {
-            is_verb_of(verb, "search") && other.trim_end_matches('s') == object.trim_end_matches('s')
+            is_verb_of(verb, "search")
+                && other.trim_end_matches('s') == object.trim_end_matches('s')
         })
     });
     found.next().filter(|_| found.next().is_none())
@@ -273,6 +284,8 @@ mod tests {
         assert_eq!(probable_parameter("id", ["task_id", "target_id"]), None);
         assert_eq!(probable_parameter("data", ["task_id", "input"]), Some("input"));
         assert_eq!(probable_parameter("limit", ["first", "page_size"]), None);
+        assert_eq!(probable_parameter("izp", ["zip", "city"]), Some("zip"));
+        assert_eq!(probable_parameter("xd", ["id"]), None);
         assert_eq!(probable_parameter(&"x".repeat(100), list), None);
     }
 

@@ -3,7 +3,8 @@
 use mcp_aql_core::argument::Argument;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::{
-    CompositeDescription, CompositeReader, CompositeSpec, CompositeTable, CompositeValue, Parameter,
+    CompositeDescription, CompositeReader, CompositeSpec, CompositeTable, CompositeValue,
+    NestedName, Parameter,
 };
 use mcp_aql_core::paging::CursorKey;
 use mcp_aql_core::spec::ParameterSpec;
@@ -25,6 +26,7 @@ struct BoundQuery {
     key: CursorKey,
     /// The capabilities of the backend, determined once.
     capabilities: Capabilities,
+    nested_names: Vec<NestedName>,
 }
 
 impl CompositeSpec for QueryEntry {
@@ -35,7 +37,12 @@ impl CompositeSpec for QueryEntry {
         let reductions = reductions.map(|(_, text)| *text).collect();
         let capabilities = self.options.backend();
         CompositeTable {
-            reader: Box::new(BoundQuery { entry: *self, key: key.clone(), capabilities }),
+            reader: Box::new(BoundQuery {
+                entry: *self,
+                key: key.clone(),
+                capabilities,
+                nested_names: table.nested_names,
+            }),
             description: CompositeDescription {
                 details: table.details.into_iter().collect(),
                 computed: table.computed,
@@ -74,6 +81,12 @@ impl CompositeReader for BoundQuery {
         let value = (self.entry.read)(&self.entry.options, &mut given)?;
         let late_warnings = given.open_paths.into_iter().map(|open| open as _).collect();
         Ok(CompositeValue { value, warnings: given.warnings, late_warnings })
+    }
+
+    fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {
+        // A direction alone is not a `sort`, which needs a field.
+        let fits = |nested: &&NestedName| nested.parameter != "sort" || sent.contains(&"sort");
+        self.nested_names.iter().filter(fits).cloned().collect()
     }
 }
 

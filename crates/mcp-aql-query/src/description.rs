@@ -7,7 +7,10 @@ use serde_json::{Value, json};
 use super::entry::{QueryParameter, QueryTable};
 use super::example;
 use super::field_info::FieldInfo;
+use super::form::{filter_form, sort_form};
 use super::options::{QueryControl, QueryOptions, TextSearch};
+use mcp_aql_core::operation::NestedName;
+
 use super::read::{QuerySurface, noun, operators, preset_names};
 use super::value::ValueKind;
 
@@ -66,8 +69,13 @@ pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
     if surface.has(QueryControl::Filter) {
         table.parameters.push(QueryParameter {
             type_name: Some(format!("{name}Filter")),
-            ..optional("filter", open_object(), filter_description(surface))
+            ..optional(
+                "filter",
+                open_object().with_form(filter_form(surface)),
+                filter_description(surface),
+            )
         });
+        table.nested_names.extend(nested_filter_names(surface));
         table.types.push((format!("{name}Filter"), filter_type(surface)));
     } else {
         missing.push("filter");
@@ -120,6 +128,25 @@ pub(super) fn fields(surface: &QuerySurface<'_>) -> QueryTable {
     let mut table = QueryTable { problems: surface.problems(), ..QueryTable::default() };
     select(surface, "full", &mut table);
     table
+}
+
+/// The names that callers send beside `filter` although they are keys of it.
+fn nested_filter_names(surface: &QuerySurface<'_>) -> Vec<NestedName> {
+    let paths = surface.paths(|field| surface.filters(field));
+    let name = |name: &str, path: &str| NestedName {
+        name: name.to_owned(),
+        parameter: "filter",
+        member: path.to_owned(),
+    };
+    let mut names: Vec<_> = paths.iter().map(|path| name(path, path)).collect();
+    for path in &paths {
+        let Some((_, last)) = path.rsplit_once('.') else { continue };
+        let is_unique = |path: &&&str| path.rsplit('.').next() == Some(last);
+        if paths.iter().filter(is_unique).count() == 1 {
+            names.push(name(last, path));
+        }
+    }
+    names
 }
 
 fn filter_description(surface: &QuerySurface<'_>) -> String {
@@ -207,11 +234,18 @@ fn sort(surface: &QuerySurface<'_>, table: &mut QueryTable) {
         TextSearch::Optional => format!("{usual}; by relevance with 'query'"),
         TextSearch::Required => "by relevance".to_owned(),
     };
-    let mut shape = either(open_object(), array_of(open_object()));
+    let form = sort_form(surface);
+    let key = || open_object().with_form(form.clone());
+    let mut shape = either(key(), array_of(key()));
     let mut short = "";
     if surface.options.order {
-        shape = Shape::of(Kind::Union(vec![open_object(), array_of(open_object()), text()]));
+        shape = Shape::of(Kind::Union(vec![key(), array_of(key()), text()]));
         short = " Or a field alone, with 'order'.";
+    }
+    let shape = shape.with_form(form.clone());
+    for name in ["order", "direction", "sort_order"] {
+        let member = "order".to_owned();
+        table.nested_names.push(NestedName { name: name.to_owned(), parameter: "sort", member });
     }
     table.offer("sort", shape, format!(
         "Such as {{\"field\": \"{first}\", \"order\": \"desc\"}}, or a list of them. Fields: {listed}. Missing values come last. Default: {default}.{short}"
@@ -317,7 +351,7 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     };
     table.offer(
         "aggregate",
-        open_object(),
+        open_object().with_form(shown.clone()),
         format!("Summaries of all matching rows, by your own labels, such as {shown}; functions: {}.{also}",
         functions.join(", ")),
     );

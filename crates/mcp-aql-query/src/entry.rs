@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::NestedName;
 use mcp_aql_core::paging::CursorKey;
 use mcp_aql_core::projection::OpenPaths;
 use mcp_aql_core::shape;
@@ -76,6 +77,8 @@ pub struct QueryTable {
     pub(crate) note: Option<String>,
     /// The parameters of an example call that combines the controls, as JSON text.
     pub(crate) example: Option<String>,
+    /// The names that callers send as parameters although they belong inside one.
+    pub(crate) nested_names: Vec<NestedName>,
     /// Capabilities to list in `_protocol`.
     pub(crate) capabilities: Vec<&'static str>,
     /// Problems to report when the adapter is built.

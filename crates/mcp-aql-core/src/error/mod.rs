@@ -1,9 +1,11 @@
 //! Errors of operations: the error codes and the error value, which separates the message for the
 //! client from the cause for the log.
 
+mod expected_names;
 mod operation_error;
 mod or_internal;
 
+pub(crate) use expected_names::expected_names;
 pub(crate) use operation_error::echo;
 pub use operation_error::{IntoOperationError, OperationError};
 pub use or_internal::OrInternal;

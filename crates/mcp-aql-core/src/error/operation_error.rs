@@ -122,13 +122,13 @@ impl OperationError {
     pub fn refused_by_type(param_name: &str, cause: &serde_json::Error) -> Self {
         // The log does not record serde's message, which may quote a secret value.
         tracing::debug!(parameter = param_name, kind = ?cause.classify(), "a type rejected its value");
-        Self::new(
-            ErrorCode::ValidationInvalidValue,
-            format!(
+        let message = match super::expected_names(&cause.to_string()) {
+            Some(rule) => format!("Parameter '{param_name}' has a name or value that {rule}"),
+            None => format!(
                 "Parameter '{param_name}' is rejected by its type. Use introspect to see its form"
             ),
-        )
-        .with_detail("param_name", param_name)
+        };
+        Self::new(ErrorCode::ValidationInvalidValue, message).with_detail("param_name", param_name)
     }
 
     /// Too many calls (`RATE_LIMIT_EXCEEDED`). The caller may retry after `retry_after_seconds`.

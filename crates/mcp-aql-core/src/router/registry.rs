@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mcp_aql_protocol::{ErrorCode, probable_operation, search_operation};
+use mcp_aql_protocol::{ErrorCode, is_text_name, probable_operation, search_operation};
 
 use super::EndpointProfile;
 use crate::error::OperationError;
@@ -97,10 +97,13 @@ impl Registry {
         self.entries.get(place)?.other_family(endpoint).is_none().then_some(place)
     }
 
-    /// The operation that searches what an operation lists, if there is exactly one.
-    pub(crate) fn search_operation(&self, name: &str) -> Option<String> {
+    /// The operation that searches what an operation lists, if there is exactly one, and its parameter for
+    /// the text.
+    pub(crate) fn search_operation(&self, name: &str) -> Option<(String, String)> {
         let names = self.entries.iter().map(|entry| &*entry.operation.name);
-        search_operation(name, names).map(str::to_owned)
+        let found = &self.get(search_operation(name, names)?)?.operation;
+        let text = found.parameters.iter().find(|parameter| is_text_name(&parameter.name))?;
+        Some((found.name.to_string(), text.name.to_string()))
     }
 
     /// `NOT_FOUND_OPERATION`, which directs the client to introspection (REQ-ERR-10).

@@ -86,7 +86,7 @@ impl Shape {
         faults.push_with(path, || FaultKind::Type {
             expected: type_name(self, shapes),
             actual: json_type(value),
-            hint: type_hint(self, value, shapes),
+            hint: type_hint(self, value, path, shapes),
         });
     }
 
@@ -136,7 +136,9 @@ fn check_object(
                     }
                 }
             }
-            (None, _) if object.refuses_key(name) => faults.push_with(path, || key_fault(object, name)),
+            (None, _) if object.refuses_key(name) => {
+                faults.push_with(path, || key_fault(object, name))
+            }
             (None, Rest::Open) => {}
             (None, Rest::Each(each)) => {
                 each.check(value, at, shapes, faults);
@@ -233,7 +235,9 @@ mod tests {
             .into_vec()
             .into_iter()
             .map(|Fault { path, kind }| match kind {
-                FaultKind::Type { expected, actual, .. } => format!("{path}: {expected}, not {actual}"),
+                FaultKind::Type { expected, actual, .. } => {
+                    format!("{path}: {expected}, not {actual}")
+                }
                 FaultKind::Missing { .. } => format!("{path}: missing"),
                 FaultKind::Unknown { hint, .. } => format!("{path}: unknown {hint:?}"),
                 FaultKind::ReadOnly => format!("{path}: read-only"),

@@ -68,12 +68,9 @@ impl Checks {
         let [minimum, above, maximum, below] = [self.minimum, self.above, self.maximum, self.below]
             .map(|bound| bound.filter(|bound| shown(*bound)));
         let mut parts = Vec::new();
-        for (text, bound) in [
-            ("", minimum),
-            ("more than ", above),
-            ("up to ", maximum),
-            ("less than ", below),
-        ] {
+        for (text, bound) in
+            [("", minimum), ("more than ", above), ("up to ", maximum), ("less than ", below)]
+        {
             if let Some(bound) = bound {
                 let or_more = if text.is_empty() && maximum.is_none() { " or more" } else { "" };
                 let joined = if text == "up to " && minimum.is_some() { "to " } else { text };
@@ -99,7 +96,8 @@ impl Checks {
         let items = self.min_items.filter(|least| *least > 0);
         let items = items.map(|_| format!("{} items", range(self.min_items, self.max_items)));
         let numbers = Some(numbers).filter(|numbers| !numbers.is_empty());
-        let parts: Vec<_> = [numbers, lengths, pattern, format, items].into_iter().flatten().collect();
+        let parts: Vec<_> =
+            [numbers, lengths, pattern, format, items].into_iter().flatten().collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
 

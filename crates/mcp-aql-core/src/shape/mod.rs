@@ -185,6 +185,12 @@ impl Shape {
         Self { kind, ..Self::default() }
     }
 
+    /// Sets the form of the value in messages, for an object whose members are checked elsewhere.
+    #[must_use]
+    pub fn with_form(self, form: String) -> Self {
+        Self { form: Some(form), ..self }
+    }
+
     /// Calls `take` for the names of other types in the shape.
     pub(crate) fn each_name(&self, take: &mut impl FnMut(&Arc<str>)) {
         match &self.kind {

@@ -20,11 +20,9 @@ pub(crate) fn sketch(shape: &Shape, shapes: &Shapes) -> String {
 /// Returns the type of a parameter, with what a caller has to know to send a valid value.
 pub(crate) fn expected_form(shape: &Shape, shapes: &Shapes) -> String {
     let name = type_name(shape, shapes);
-    if let Some(rule) = rule(shape, shapes) {
-        return format!("{name}, {rule}");
-    }
+    let rule = rule(shape, shapes).map(|rule| format!(", {rule}")).unwrap_or_default();
     let target = shape.resolve(shapes);
-    match &target.kind {
+    let form = match &target.kind {
         Kind::Array(items) if matches!(items.resolve(shapes).kind, Kind::Any) => name,
         Kind::Object(object) if is_open(object) && shape.form.is_none() => name,
         Kind::Array(_) | Kind::Tuple(_) | Kind::Object(_) | Kind::Union(_) => {
@@ -32,7 +30,8 @@ pub(crate) fn expected_form(shape: &Shape, shapes: &Shapes) -> String {
             if form == name { name } else { format!("{name} {form}") }
         }
         _ => name,
-    }
+    };
+    form + &rule
 }
 
 /// The constraint of a value that is not obvious, in words.

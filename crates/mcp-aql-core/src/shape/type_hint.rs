@@ -3,20 +3,30 @@
 use serde_json::Value;
 
 use super::sketch::{rule, sketch};
-use super::{Kind, Rest, Shape, Shapes};
+use super::{Kind, Path, Rest, Shape, Shapes, type_name};
 
 /// The maximum length of a text that is parsed as JSON to explain a fault, in bytes.
 const MAX_PARSED_BYTES: usize = 64 << 10;
 
 /// Returns how to send a value that has the wrong type. The text never repeats the value, which may
 /// be a secret.
-pub(super) fn type_hint(shape: &Shape, value: &Value, shapes: &Shapes) -> Option<String> {
+pub(super) fn type_hint(
+    shape: &Shape,
+    value: &Value,
+    path: Path<'_>,
+    shapes: &Shapes,
+) -> Option<String> {
     let accepts = |value: &Value| shape.has_type_of(value, shapes);
+    let accepts_text = |text: &str| {
+        let text = Value::from(text);
+        let checks = [&shape.checks, &shape.resolve(shapes).checks];
+        accepts(&text) && checks.into_iter().all(|checks| checks.broken_by(&text).is_none())
+    };
     match value {
         Value::String(text) if is_json_of(text, accepts) => {
             return Some("Send it as JSON, not as text".to_owned());
         }
-        Value::Number(_) | Value::Bool(_) if accepts(&Value::from("")) => {
+        Value::Number(_) | Value::Bool(_) if accepts_text(&value.to_string()) => {
             return Some("Send it as text, in quotation marks".to_owned());
         }
         Value::Number(number) if number.is_f64() && accepts(&Value::from(0)) => {
@@ -24,16 +34,18 @@ pub(super) fn type_hint(shape: &Shape, value: &Value, shapes: &Shapes) -> Option
         }
         Value::Array(values) => match values.as_slice() {
             [only] if accepts(only) => return Some("Send one value, not a list".to_owned()),
+            [_, ..] if matches!(path, Path::Item(..)) && values.iter().all(accepts) => {
+                return Some("Send its items directly in the list around it".to_owned());
+            }
             _ => {}
         },
         Value::Object(members) => {
             let mut members = members.iter();
-            if let (Some((name, only)), None) = (members.next(), members.next())
+            if let (Some((_, only)), None) = (members.next(), members.next())
                 && !only.is_null()
                 && accepts(only)
             {
-                let name = crate::text::clean(name);
-                return Some(format!("Send the value of '{name}' alone, without an object"));
+                return Some("Send the value alone, without an object".to_owned());
             }
         }
         _ => {}
@@ -57,7 +69,11 @@ pub(super) fn type_hint(shape: &Shape, value: &Value, shapes: &Shapes) -> Option
         Kind::Object(_) | Kind::Union(_) | Kind::Array(_) | Kind::Tuple(_) => {
             Some(format!("Send {}", sketch(shape, shapes)))
         }
-        _ => rule(shape, shapes).map(|rule| format!("Send {rule}")),
+        _ => rule(shape, shapes).map(|rule| {
+            let name = type_name(shape, shapes);
+            let article = if name.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
+            format!("Send {article} {name}, {rule}")
+        }),
     }
 }
 
@@ -89,16 +105,16 @@ mod tests {
             (
                 &json!({"type": "string"}),
                 json!({"value": "a"}),
-                Some("Send the value of 'value' alone, without an object"),
+                Some("Send the value alone, without an object"),
             ),
             (&json!({"type": "string"}), json!([]), None),
-            (&json!({"enum": ["a", "b"]}), json!([]), Some("Send one of: a, b")),
+            (&json!({"enum": ["a", "b"]}), json!([]), Some("Send a string, one of: a, b")),
             (&json!({"type": "integer"}), json!(1.5), Some("Send a whole number")),
             (&json!({"type": "integer"}), json!("7"), Some("Send it as JSON, not as text")),
             (&json!({"type": "boolean"}), json!("yes"), Some("Send true or false")),
         ] {
             let shape = Compiler::default().schema(schema);
-            let hint = type_hint(&shape, &value, &Shapes::new());
+            let hint = type_hint(&shape, &value, Path::Root("x"), &Shapes::new());
             assert_eq!(hint.as_deref(), expected, "{schema} {value}");
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use mcp_aql_protocol::probable_parameter;
 use serde_json::{Map, Value};
 
-use super::faults::{FaultKind, Faults, Path};
+use super::faults::{FaultKind, Faults, Hint, Path};
 use super::sketch::sketch;
 use super::{Kind, ObjectShape, Rest, Shape, Shapes};
 
@@ -93,7 +93,7 @@ fn explain(
     faults: &mut Faults,
 ) {
     if let Some(tag) = common_tag(variants) {
-        return push_tag(tag, variants, fields, path, faults);
+        return push_tag(tag, variants, fields, (path, shapes), faults);
     }
     if let Some(names) = wrappers(variants) {
         return push_wrapper(&names, variants, (fields, path), shapes, faults);
@@ -112,9 +112,9 @@ fn push_forms(union: &Shape, path: Path<'_>, shapes: &Shapes, faults: &mut Fault
 /// The name of the tag that all variants have.
 fn common_tag<'a>(variants: &[Variant<'a>]) -> Option<&'a str> {
     let (first, rest) = variants.split_first()?;
-    tags(first.1).map(|(name, _)| name).find(|name| {
-        rest.iter().all(|(_, object)| tags(object).any(|(other, _)| other == *name))
-    })
+    tags(first.1)
+        .map(|(name, _)| name)
+        .find(|name| rest.iter().all(|(_, object)| tags(object).any(|(other, _)| other == *name)))
 }
 
 /// The names of the variants, if each is an object with one member that is named after it.
@@ -134,20 +134,33 @@ fn push_tag(
     tag: &str,
     variants: &[Variant<'_>],
     fields: &Map<String, Value>,
-    path: Path<'_>,
+    (path, shapes): (Path<'_>, &Shapes),
     faults: &mut Faults,
 ) {
-    let value_of = |object: &ObjectShape| {
-        let (_, value) = tags(object).find(|(name, _)| *name == tag)?;
-        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    let tag_of = |object: &ObjectShape| {
+        tags(object).find(|(name, _)| *name == tag).map(|(_, value)| value.clone())
     };
-    let values: Vec<_> = variants.iter().filter_map(|(_, object)| value_of(object)).collect();
+    let text = |value: Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let values: Vec<_> =
+        variants.iter().filter_map(|(_, object)| tag_of(object)).map(text).collect();
     let rest = fields.iter().filter(|(name, _)| *name != tag);
     let rest: Map<_, _> = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
     let sent = fields.get(tag).and_then(Value::as_str);
     let near = sent.and_then(|sent| probable_parameter(sent, values.iter().map(String::as_str)));
-    let near = near.map(str::to_owned);
-    let meant = near.or_else(|| most_similar(variants, &rest).and_then(|(_, it)| value_of(it)));
+    // The only variant that the other fields fit.
+    let fitting = || {
+        let mut fitting = variants.iter().filter_map(|(shape, object)| {
+            let mut tagged = rest.clone();
+            let value = tag_of(object)?;
+            tagged.insert(tag.to_owned(), value.clone());
+            let tagged = Value::Object(tagged);
+            faults.fits(|faults| shape.check(&tagged, path, shapes, faults)).then_some(value)
+        });
+        fitting.next().filter(|_| fitting.next().is_none()).map(text)
+    };
+    let near = near.map(str::to_owned).or_else(fitting);
+    let meant =
+        near.or_else(|| most_similar(variants, &rest).and_then(|(_, it)| tag_of(it)).map(text));
     let mut list = format!("one of: {}", values.join(", "));
     if let Some(meant) = meant {
         list.push_str(&format!(". Did you mean '{meant}'?"));
@@ -180,11 +193,17 @@ fn push_unknown(
     }
     names.sort_unstable();
     names.dedup();
-    for name in fields.keys().filter(|name| !names.contains(&name.as_str())) {
+    for (name, value) in fields.iter().filter(|(name, _)| !names.contains(&name.as_str())) {
+        let is_known = |name: &String| names.contains(&name.as_str());
+        let is_around =
+            value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(is_known));
         let missing = names.iter().copied().filter(|known| !fields.contains_key(*known));
         let hint = probable_parameter(name, missing);
         let valid = names.iter().map(|name| Path::Field(&path, name).to_string()).collect();
-        let kind = FaultKind::unknown(name, valid, hint);
+        let kind = match is_around {
+            true => FaultKind::Unknown { name: name.clone(), valid, hint: Hint::Around },
+            false => FaultKind::unknown(name, valid, hint),
+        };
         faults.push(Path::Field(&path, name), kind);
     }
 }
@@ -245,9 +264,7 @@ fn score(variant: &ObjectShape, fields: &Map<String, Value>) -> usize {
     let similar = fields
         .keys()
         .filter(|name| !variant.fields.contains_key(*name))
-        .filter(|name| {
-            probable_parameter(name, variant.order.iter().map(String::as_str)).is_some()
-        })
+        .filter(|name| probable_parameter(name, variant.order.iter().map(String::as_str)).is_some())
         .count();
     known * 2 + similar
 }

@@ -55,6 +55,17 @@ impl<'a> InputPath<'a> {
         OperationError::invalid_type(&self.to_string(), "object", crate::vocab::json_type(value))
     }
 
+    /// The error for a key of the map at this path that its type rejects.
+    pub(super) fn refused_key(&self, key: &str, error: &serde_json::Error) -> OperationError {
+        match crate::error::expected_names(&error.to_string()) {
+            Some(rule) => OperationError::invalid_value(
+                &crate::text::clean(&self.to_string()),
+                format_args!("has the key '{}', which {rule}", crate::text::clean(key)),
+            ),
+            None => self.refused(error),
+        }
+    }
+
     /// The error for a value that its type rejects. serde's message may name Rust types, so only
     /// the log records it.
     pub(super) fn refused(&self, error: &serde_json::Error) -> OperationError {

@@ -77,8 +77,8 @@ pub(super) fn missing_error(
     let mut message = String::new();
     for parameter in missing {
         let name = &parameter.name;
-        // The names that belong inside it show its form.
-        let is_shown = further.unknown.iter().any(|unknown| unknown.is_inside(name));
+        // Its form is obvious if it was sent under another name, or in parts.
+        let is_shown = further.unknown.iter().any(|unknown| unknown.is_value_of(name));
         let expected = match is_shown {
             true => type_name(&parameter.shape, call.shapes),
             false => expected_form(&parameter.shape, call.shapes),

@@ -14,8 +14,8 @@ pub(super) struct RefusedCall<'a> {
     pub(super) shapes: &'a Shapes,
     /// The names of the parameters that were sent.
     pub(super) sent: Vec<&'static str>,
-    /// The operation that searches what this one lists.
-    pub(super) search_operation: &'a dyn Fn(&str) -> Option<String>,
+    /// Returns the operation that searches what another one lists, and its parameter for the text.
+    pub(super) search_operation: &'a dyn Fn(&str) -> Option<(String, String)>,
 }
 
 /// A probable intention behind an unknown name.
@@ -29,8 +29,8 @@ pub(super) enum Meaning {
     Beside(String),
     /// An object around members that belong in its place.
     Around,
-    /// The text to search for, which another operation accepts.
-    Operation(String),
+    /// The text to search for, which a parameter of another operation accepts.
+    Search { operation: String, parameter: String },
 }
 
 /// An unknown name with its meaning.
@@ -44,9 +44,15 @@ pub(super) struct UnknownName {
 }
 
 impl UnknownName {
-    /// Whether the name belongs inside the value of a parameter.
-    pub(super) fn is_inside(&self, parameter: &str) -> bool {
+    /// The path of another name at the same place.
+    fn beside(&self, other: &str) -> String {
+        [self.path.strip_suffix(&self.name).unwrap_or_default(), other].concat()
+    }
+
+    /// Whether the name stands for a parameter, or belongs inside its value.
+    pub(super) fn is_value_of(&self, parameter: &str) -> bool {
         match &self.meaning {
+            Some(Meaning::Name(near)) => self.path == self.name && near == parameter,
             Some(Meaning::Inside { path, .. }) => path.split(['.', '[']).next() == Some(parameter),
             _ => false,
         }
@@ -83,8 +89,8 @@ impl RefusedCall<'_> {
         }
         if is_text_name(name) && !valid().any(is_text_name) {
             let search = (self.search_operation)(&self.operation.name);
-            if search.is_some() {
-                return search.map(Meaning::Operation);
+            if let Some((operation, parameter)) = search {
+                return Some(Meaning::Search { operation, parameter });
             }
         }
         let absent: Vec<_> = valid().filter(|name| !self.sent.contains(name)).collect();
@@ -117,9 +123,8 @@ impl RefusedCall<'_> {
         let container = fault.path.rsplit_once('.').map_or("", |(container, _)| container);
         let root = container.split(['.', '[']).next().unwrap_or_default();
         let elsewhere = || {
-            let is_absent = |it: &&Parameter| {
-                &*it.name == name.as_str() && !self.sent.contains(&it.spec.name)
-            };
+            let is_absent =
+                |it: &&Parameter| &*it.name == name.as_str() && !self.sent.contains(&it.spec.name);
             if self.operation.parameters.iter().any(|it| is_absent(&it)) {
                 return Some(Meaning::Beside(root.to_owned()));
             }
@@ -178,17 +183,17 @@ pub(super) fn sentences(names: &[UnknownName], mention: Mention) -> Vec<String> 
             (None, Mention::Listed) => continue,
             (None, Mention::NotListed) => format!("Parameter '{shown}' is unknown"),
             (Some(Meaning::Name(near)), Mention::Listed) => {
-                format!("Did you mean '{near}' for '{shown}'?")
+                format!("Did you mean '{}' for '{shown}'?", unknown.beside(near))
             }
             (Some(Meaning::Name(near)), Mention::NotListed) => {
-                format!("Parameter '{shown}' is unknown; did you mean '{near}'?")
+                format!("Parameter '{shown}' is unknown; did you mean '{}'?", unknown.beside(near))
             }
             (Some(Meaning::Beside(around)), _) => {
                 format!("'{shown}' belongs beside '{around}', not inside")
             }
             (Some(Meaning::Around), _) => format!("Send the members of '{shown}' in place of it"),
-            (Some(Meaning::Operation(name)), _) => {
-                format!("'{shown}' belongs to '{name}': call that to search")
+            (Some(Meaning::Search { operation, parameter }), _) => {
+                format!("To search, call '{operation}' with '{parameter}' for '{shown}'")
             }
             (Some(Meaning::Inside { path, .. }), _) if done.contains(&path.as_str()) => continue,
             (Some(Meaning::Inside { path, .. }), _) => {

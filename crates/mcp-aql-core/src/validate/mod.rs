@@ -15,8 +15,8 @@ use crate::request::{IndexedArguments, read_parameter};
 use crate::shape::{FaultKind, Faults, Path, Shapes};
 use crate::warning::Warning;
 use errors::{
-    FurtherFaults, is_type_fault, missing_error, nested_unknown_error, read_only_error, type_error, unknown_error,
-    value_error,
+    FurtherFaults, is_type_fault, missing_error, nested_unknown_error, read_only_error, type_error,
+    unknown_error, value_error,
 };
 use meaning::RefusedCall;
 pub(crate) use warnings::log_ignored_parameters;
@@ -62,8 +62,8 @@ pub(crate) struct Rules {
 /// The operations and types that a call may refer to.
 pub(crate) struct Known<'a> {
     pub(crate) shapes: &'a Shapes,
-    /// Returns the operation that searches what an operation lists.
-    pub(crate) search_operation: &'a dyn Fn(&str) -> Option<String>,
+    /// Returns the operation that searches what an operation lists, and its parameter for the text.
+    pub(crate) search_operation: &'a dyn Fn(&str) -> Option<(String, String)>,
 }
 
 /// Checks the parameters of a call.
@@ -77,8 +77,7 @@ pub(crate) fn validate(
         resolve_aliases(operation, &mut params);
     }
     let (mut arguments, unknown) = sort(operation, params);
-    let sent: Vec<_> =
-        arguments.iter().filter(|it| it.value.is_some()).map(|it| it.name).collect();
+    let sent: Vec<_> = arguments.iter().filter(|it| it.value.is_some()).map(|it| it.name).collect();
     let checked = check(operation, &mut arguments, known.shapes);
     if checked.missing.is_empty() && checked.faults.is_empty() && unknown.is_empty() {
         return finish(operation, arguments, &[], checked.warnings, rules.whole);

@@ -1,6 +1,5 @@
 //! Parses `aggregate`.
 
-use mcp_aql_core::vocab::json_type;
 use serde_json::Value;
 
 use super::{QueryFaults, QuerySurface, object};
@@ -59,7 +58,7 @@ fn one(
                 Value::Bool(true) => functions.push(Function::Count),
                 Value::Bool(false) => {}
                 other => {
-                    faults.wrong_type(&path, "boolean", json_type(other));
+                    faults.wrong_type(&path, "boolean", other);
                     sound = false;
                 }
             },
@@ -96,7 +95,7 @@ fn field_of(
     faults: &mut QueryFaults,
 ) -> Option<usize> {
     let Value::String(name) = value else {
-        faults.wrong_type(path, "string", json_type(value));
+        faults.wrong_type(path, "string", value);
         return None;
     };
     let offered = |field: &FieldInfo| wanted(field) && surface.selects(&field.path);

@@ -2,19 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use mcp_aql_protocol::{ErrorCode, nearest_name};
+use mcp_aql_protocol::{ErrorCode, nearest_name, probable_parameter, snake_case};
+use serde_json::Value;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::paging::Contradiction;
 use mcp_aql_core::text::clean;
+use mcp_aql_core::vocab::json_type;
 
 /// A fault of a query.
 #[derive(Debug)]
 pub(crate) struct QueryFault {
     param: String,
-    /// The complete error message.
+    /// The error message without the names to choose from.
     message: String,
+    /// The names to choose from, and the one that is probably meant.
+    choice: Option<Choice>,
     kind: FaultKind,
+}
+
+/// The end of a fault's message. Faults in a row with the same list share it.
+#[derive(Debug)]
+struct Choice {
+    list: String,
+    hint: String,
 }
 
 #[derive(Debug)]
@@ -31,6 +42,9 @@ enum FaultKind {
 #[derive(Debug, Default)]
 pub(crate) struct QueryFaults(Vec<QueryFault>);
 
+/// The keys of a filter that combine conditions.
+pub(super) const GROUPS: [&str; 3] = ["and", "or", "not"];
+
 /// The maximum number of reported faults, which bounds the size of the reply.
 const MAX_FAULTS: usize = 20;
 
@@ -40,6 +54,11 @@ impl QueryFaults {
         self.0.len() >= MAX_FAULTS
     }
 
+    /// The number of faults.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     fn push(&mut self, fault: QueryFault) {
         if self.0.len() < MAX_FAULTS {
             self.0.push(fault);
@@ -47,10 +66,25 @@ impl QueryFaults {
     }
 
     /// Records a value of the wrong type.
-    pub(crate) fn wrong_type(&mut self, param: &str, expected: &str, actual: &str) {
-        let param = clean(param);
+    pub(crate) fn wrong_type(&mut self, param: &str, expected: &str, value: &Value) {
+        self.wrong_form(param, expected, value, None);
+    }
+
+    /// Like [`wrong_type`](Self::wrong_type), with the form to send unless a change of the value is enough.
+    pub(crate) fn wrong_form(
+        &mut self,
+        param: &str,
+        expected: &str,
+        value: &Value,
+        form: Option<&str>,
+    ) {
+        let (param, actual) = (clean(param), json_type(value));
+        let hint = type_hint(expected, value).map(str::to_owned);
+        let hint = hint.or_else(|| Some(format!("Send {}", form?)));
+        let hint = hint.map(|hint| format!(". {hint}")).unwrap_or_default();
         self.push(QueryFault {
-            message: format!("Parameter '{param}' expected '{expected}', got '{actual}'"),
+            message: format!("Parameter '{param}' expected '{expected}', got '{actual}'{hint}"),
+            choice: None,
             kind: FaultKind::Type(expected.to_owned(), actual.to_owned()),
             param,
         });
@@ -61,6 +95,7 @@ impl QueryFaults {
         let param = clean(param);
         self.push(QueryFault {
             message: format!("Parameter '{param}' {what}"),
+            choice: None,
             kind: FaultKind::Value(expected.into(), Vec::new()),
             param,
         });
@@ -68,14 +103,37 @@ impl QueryFaults {
 
     /// Records an unknown name, with the names to choose from.
     pub(crate) fn unknown(&mut self, param: &str, what: &str, name: &str, valid: &[&str]) {
+        self.unknown_meaning(param, what, name, valid, None);
+    }
+
+    /// Like [`unknown`](Self::unknown), with what the caller probably means, as a sentence.
+    pub(crate) fn unknown_meaning(
+        &mut self,
+        param: &str,
+        what: &str,
+        name: &str,
+        valid: &[&str],
+        meaning: Option<String>,
+    ) {
         // `age_days` is closest to `_computed.age_days`, and `DESC` to `desc`, but a measure of
         // edit distance would not find them.
+        let snake = snake_case(name);
         let same = |known: &&&str| {
-            known.eq_ignore_ascii_case(name) || known.rsplit('.').next() == Some(name)
+            snake_case(known) == snake || known.rsplit('.').next() == Some(snake.as_str())
         };
-        let near = valid.iter().find(same).copied();
-        let near = near.or_else(|| nearest_name(name, valid.iter().copied()));
-        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+        let near = || {
+            let near = valid.iter().find(same).copied();
+            near.or_else(|| match what {
+                "field" => probable_parameter(name, valid.iter().copied()),
+                "key" => {
+                    let fields = valid.iter().copied().filter(|key| !GROUPS.contains(key));
+                    probable_parameter(name, fields)
+                }
+                _ => nearest_name(name, valid.iter().copied()),
+            })
+        };
+        let hint = meaning.or_else(|| near().map(|near| format!("Did you mean '{near}'?")));
+        let hint = hint.map(|hint| format!(". {hint}")).unwrap_or_default();
         let (param, name) = (clean(param), clean(name));
         let list = valid.join(", ");
         let (known_names, expected) = if valid.is_empty() {
@@ -84,9 +142,8 @@ impl QueryFaults {
             (format!("one of: {list}"), format!("a {what} that is known"))
         };
         self.push(QueryFault {
-            message: format!(
-                "Parameter '{param}' has unknown {what} '{name}': {known_names}{hint}"
-            ),
+            message: format!("Parameter '{param}' has unknown {what} '{name}'"),
+            choice: Some(Choice { list: format!(": {known_names}"), hint }),
             kind: FaultKind::Value(expected, valid.iter().map(ToString::to_string).collect()),
             param,
         });
@@ -97,9 +154,8 @@ impl QueryFaults {
         let (param, name) = (clean(param), clean(name));
         let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
         self.push(QueryFault {
-            message: format!(
-                "Parameter '{param}' names '{name}', which cannot be {verb}; these can: {list}"
-            ),
+            message: format!("Parameter '{param}' names '{name}', which cannot be {verb}"),
+            choice: Some(Choice { list: format!("; these can: {list}"), hint: String::new() }),
             kind: FaultKind::Value(
                 format!("a field that can be {verb}"),
                 valid.iter().map(ToString::to_string).collect(),
@@ -111,6 +167,7 @@ impl QueryFaults {
     pub(crate) fn paging(&mut self, contradiction: Contradiction) {
         self.push(QueryFault {
             message: contradiction.message(),
+            choice: None,
             kind: FaultKind::Paging(contradiction),
             param: "pagination".to_owned(),
         });
@@ -120,6 +177,7 @@ impl QueryFaults {
     pub(crate) fn into_error(self) -> Option<OperationError> {
         let first = self.0.first()?;
         let mut message = String::new();
+        let mut shown_list = "";
         for fault in &self.0 {
             let separator = match message.chars().last() {
                 None => "",
@@ -128,6 +186,13 @@ impl QueryFaults {
             };
             message.push_str(separator);
             message.push_str(&fault.message);
+            if let Some(Choice { list, hint }) = &fault.choice {
+                if list != shown_list {
+                    message.push_str(list);
+                }
+                message.push_str(hint);
+                shown_list = list;
+            }
         }
         let code = match first.kind {
             FaultKind::Type(..) | FaultKind::Paging(_) => ErrorCode::ValidationInvalidType,
@@ -152,5 +217,43 @@ impl QueryFaults {
         }
         let all: BTreeSet<_> = self.0.iter().map(|fault| fault.param.clone()).collect();
         Some(error.with_detail("invalid_params", all.into_iter().collect::<Vec<_>>()))
+    }
+}
+
+/// The next step after a value of the wrong type, whose expected type is the first word of a text.
+fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
+    let fits = |value: &Value| match expected.split(' ').next().unwrap_or_default() {
+        "integer" => value.is_i64() || value.is_u64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "string" => value.is_string(),
+        _ => false,
+    };
+    match value {
+        Value::String(text)
+            if serde_json::from_str(text).is_ok_and(|value: Value| fits(&value)) =>
+        {
+            Some("Send it as JSON, not as text")
+        }
+        Value::Number(_) | Value::Bool(_) if expected.starts_with("string") => {
+            Some("Send it as text, in quotation marks")
+        }
+        Value::Number(number) if expected == "integer" && number.is_f64() => {
+            Some("Send a whole number")
+        }
+        Value::Array(values) => match values.as_slice() {
+            [only] if fits(only) => Some("Send one value, not a list"),
+            _ => None,
+        },
+        Value::Object(members) => {
+            let mut values = members.values();
+            let only = values.next().filter(|_| values.next().is_none());
+            only.is_some_and(fits).then_some("Send the value alone, without an object")
+        }
+        _ if expected == "array" => Some("Send a list of it: [value]"),
+        _ if expected == "boolean" => Some("Send true or false"),
+        _ => None,
     }
 }

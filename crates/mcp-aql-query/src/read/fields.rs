@@ -3,7 +3,6 @@ use mcp_aql_protocol::is_public_name;
 use serde_json::Value;
 
 use mcp_aql_core::projection::{OpenPath, OpenPaths, Projection, ReportedFields, Selection};
-use mcp_aql_core::vocab::json_type;
 
 use super::{QueryFaults, QuerySurface};
 use crate::entry::QueryParams;
@@ -67,7 +66,7 @@ pub(crate) fn read_fields(
         Some(Value::String(name)) => add_preset(surface, "fields", name, &mut selection, faults),
         Some(Value::Array(paths)) => add_paths(surface, paths, &mut selection, faults),
         Some(other) => {
-            faults.wrong_type("fields", "string or array of string", json_type(other));
+            faults.wrong_type("fields", "string or array of string", other);
         }
         None if preset.is_none() => add_preset(surface, "fields", default, &mut selection, faults),
         None => {}
@@ -87,7 +86,8 @@ fn add_preset(
     let table = surface.table;
     let names = preset_names(table);
     if !names.contains(&name) {
-        faults.unknown(param, "preset", name, &names);
+        let meant = paths_in(surface, name);
+        faults.unknown_meaning(param, "preset", name, &names, meant);
         return;
     }
     selection.reported =
@@ -120,6 +120,15 @@ fn add_preset(
     }
 }
 
+/// Recognizes a text that has paths instead of a preset: `title` or `title, status`.
+fn paths_in(surface: &QuerySurface<'_>, text: &str) -> Option<String> {
+    let all = all_paths(surface);
+    let paths: Vec<_> = text.split([',', ' ']).filter(|path| !path.is_empty()).collect();
+    let is_list = !paths.is_empty() && paths.iter().all(|path| all.iter().any(|it| it == path));
+    let quoted: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();
+    is_list.then(|| format!("Send a list: [{}]", quoted.join(", ")))
+}
+
 fn add_paths(
     surface: &QuerySurface<'_>,
     paths: &[Value],
@@ -138,7 +147,7 @@ fn add_paths(
     for (index, path) in paths.iter().take(MAX_PATHS).enumerate() {
         let param = format!("fields[{index}]");
         let Some(path) = path.as_str() else {
-            faults.wrong_type(&param, "string", json_type(path));
+            faults.wrong_type(&param, "string", path);
             continue;
         };
         let known = surface.selects(path) && is_path(path) && add(surface, path, true, selection);

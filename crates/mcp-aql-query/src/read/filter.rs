@@ -1,11 +1,12 @@
 //! Parses `filter`.
 
-use mcp_aql_core::vocab::json_type;
-use serde_json::Value;
+use mcp_aql_core::text::clean;
+use serde_json::{Map, Value};
 
 use super::operand::Day;
-use super::{QueryFaults, QuerySurface, object, operand};
+use super::{QueryFaults, QuerySurface, operand};
 use crate::field_info::FieldInfo;
+use crate::form::filter_form;
 use crate::plan::{Filter, Test};
 use crate::value::{Scalar, ValueKind};
 
@@ -67,6 +68,18 @@ fn not(filter: Filter) -> Filter {
     Filter::Not(Box::new(filter))
 }
 
+/// Whether a value is an object that has one level too many: its members belong in its place.
+fn has_keys_of(value: &Value, valid: &[&str]) -> bool {
+    value.as_object().is_some_and(|members| {
+        !members.is_empty() && members.keys().all(|name| valid.contains(&name.as_str()))
+    })
+}
+
+/// The hint for an object around members that belong in its place.
+pub(super) fn around(path: &str) -> String {
+    format!("Send the members of '{}' in place of it", clean(path))
+}
+
 struct FilterParser<'a> {
     surface: &'a QuerySurface<'a>,
     conditions: usize,
@@ -91,7 +104,10 @@ impl FilterParser<'_> {
         // Empty groups count too.
         self.groups += 1;
         self.over |= self.groups > MAX_GROUPS;
-        let members = object(path, value, faults)?;
+        let Some(members) = value.as_object() else {
+            faults.wrong_form(path, "object", value, Some(&filter_form(self.surface)));
+            return None;
+        };
         let mut parts = Vec::new();
         for (key, value) in members {
             if self.over || faults.is_full() {
@@ -101,7 +117,7 @@ impl FilterParser<'_> {
             let part = match key.as_str() {
                 "and" | "or" => self.several(key, &path, value, depth, faults),
                 "not" => self.group(&path, value, depth + 1, faults).map(all).map(not),
-                _ => self.field(key, &path, value, faults),
+                _ => self.field(key, &path, (value, members), faults),
             };
             parts.extend(part);
         }
@@ -118,7 +134,12 @@ impl FilterParser<'_> {
         faults: &mut QueryFaults,
     ) -> Option<Filter> {
         let Some(list) = value.as_array() else {
-            faults.wrong_type(path, "array of filters", json_type(value));
+            let form = filter_form(self.surface);
+            let form = match value {
+                Value::Object(_) => format!("a list: [{form}]"),
+                _ => format!("[{form}]"),
+            };
+            faults.wrong_form(path, "array of filters", value, Some(&form));
             return None;
         };
         if list.is_empty() {
@@ -141,7 +162,7 @@ impl FilterParser<'_> {
         &mut self,
         key: &str,
         path: &str,
-        value: &Value,
+        (value, group): (&Value, &Map<String, Value>),
         faults: &mut QueryFaults,
     ) -> Option<Filter> {
         let found = self.surface.table.index_of(key).and_then(|place| {
@@ -149,14 +170,15 @@ impl FilterParser<'_> {
             self.surface.filters(field).then_some((place, field))
         });
         let Some((place, field)) = found else {
-            self.refuse_key(key, path, faults);
+            self.refuse_key((key, path), (value, group), faults);
             return None;
         };
         match value {
             Value::Object(tests) => {
                 if tests.is_empty() {
                     let valid = operators(field).join(", ");
-                    faults.refuse(path, "has no operator", format!("one of: {valid}"));
+                    let what = format!("has no operator: leave it out, or add one of: {valid}");
+                    faults.refuse(path, &what, format!("one of: {valid}"));
                     return None;
                 }
                 let mut parts = Vec::new();
@@ -171,7 +193,7 @@ impl FilterParser<'_> {
             Value::Array(list) if list.is_empty() => {
                 faults.refuse(
                     path,
-                    "is an empty list: give values, or {'exists': false} for rows without any",
+                    "is an empty list: leave it out, give values, or {'exists': false} for rows without any",
                     "one value or more",
                 );
                 None
@@ -187,7 +209,12 @@ impl FilterParser<'_> {
     }
 
     /// Records the fault of a key that is not a field which can be filtered by.
-    fn refuse_key(&self, key: &str, path: &str, faults: &mut QueryFaults) {
+    fn refuse_key(
+        &self,
+        (key, path): (&str, &str),
+        (value, group): (&Value, &Map<String, Value>),
+        faults: &mut QueryFaults,
+    ) {
         let mut valid = self.surface.paths(|field| self.surface.filters(field));
         valid.extend(["and", "or", "not"]);
         // An object with the name of a nested resource is probably meant as a path.
@@ -200,8 +227,33 @@ impl FilterParser<'_> {
             None if self.surface.table.has(key) => {
                 faults.unsupported("filter", "filtered by", key, &valid);
             }
-            None => faults.unknown("filter", "key", key, &valid),
+            None => {
+                let meaning = match has_keys_of(value, &valid) {
+                    true => Some(around(path)),
+                    false => self.field_of_operator((key, path), group),
+                };
+                faults.unknown_meaning("filter", "key", key, &valid, meaning);
+            }
         }
+    }
+
+    /// The hint for an operator beside fields: the only field of the group that it can belong to.
+    fn field_of_operator(
+        &self,
+        (operator, path): (&str, &str),
+        group: &Map<String, Value>,
+    ) -> Option<String> {
+        let takes = |name: &&String| {
+            let field =
+                self.surface.table.index_of(name).and_then(|it| self.surface.table.field(it));
+            field.is_some_and(|field| operators(field).contains(&operator))
+        };
+        let objects = group.iter().filter(|(_, value)| value.is_object()).map(|(name, _)| name);
+        let mut fields = objects.filter(takes);
+        let field = fields.next().filter(|_| fields.next().is_none())?;
+        let path = clean(path);
+        let around = path.strip_suffix(operator).unwrap_or_default();
+        Some(format!("'{path}' belongs inside '{around}{field}': {{ {field}: {{ {operator} }} }}"))
     }
 
     fn operator(
@@ -219,7 +271,15 @@ impl FilterParser<'_> {
         }
         let valid = operators(field);
         let Some(operator) = valid.iter().find(|known| **known == operator) else {
-            faults.unknown(&format!("filter.{}", field.path), "operator", operator, valid);
+            let meant = match operator.trim_start_matches('$') {
+                _ if has_keys_of(value, valid) => Some(around(path)),
+                "between" | "range" if valid.contains(&"gte") => {
+                    Some("Send 'gte' and 'lte' instead".to_owned())
+                }
+                _ => operator_of(operator, valid).map(|meant| format!("Did you mean '{meant}'?")),
+            };
+            let param = format!("filter.{}", field.path);
+            faults.unknown_meaning(&param, "operator", operator, valid, meant);
             return None;
         };
         if let Some(day) = Day::read(field, value)
@@ -229,6 +289,29 @@ impl FilterParser<'_> {
         }
         condition(field, operator, path, value, faults)
     }
+}
+
+/// Names that other APIs use for operators. A `$` before a name is ignored.
+const OTHER_OPERATORS: [(&str, &[&str]); 9] = [
+    ("eq", &["=", "==", "===", "equals", "equal", "is"]),
+    ("ne", &["!=", "<>", "not", "neq", "not_equals", "not_equal", "is_not"]),
+    ("gt", &[">", "after", "greater_than"]),
+    ("gte", &[">=", "ge", "min", "from", "since", "at_least"]),
+    ("lt", &["<", "before", "less_than"]),
+    ("lte", &["<=", "le", "max", "to", "until", "at_most"]),
+    ("in", &["any", "any_of", "one_of"]),
+    ("nin", &["not_in", "none_of"]),
+    ("contains", &["like", "ilike", "includes", "has", "matches", "eq", "equals", "="]),
+];
+
+/// The operator that another API's name probably means.
+fn operator_of(name: &str, valid: &[&'static str]) -> Option<&'static str> {
+    let name = name.trim_start_matches('$');
+    let named = valid.iter().copied().find(|known| *known == name);
+    named.or_else(|| {
+        let mut meanings = OTHER_OPERATORS.iter().filter(|(_, names)| names.contains(&name));
+        meanings.find_map(|(meant, _)| valid.iter().copied().find(|known| known == meant))
+    })
 }
 
 /// Parses the operand of an operator that the field has.
@@ -245,7 +328,7 @@ fn condition(
             Value::Bool(true) => Test::Exists,
             Value::Bool(false) => return Some(Condition::of(Test::Exists).opposite()),
             other => {
-                faults.wrong_type(path, "boolean", json_type(other));
+                faults.wrong_type(path, "boolean", other);
                 return None;
             }
         },
@@ -263,7 +346,7 @@ fn condition(
         "contains" if field.list => Test::Equals(one()?),
         "contains" | "starts_with" => {
             let Value::String(text) = value else {
-                faults.wrong_type(path, "string", json_type(value));
+                faults.wrong_type(path, "string", value);
                 return None;
             };
             let test = if operator == "contains" { Test::Contains } else { Test::StartsWith };
@@ -285,7 +368,7 @@ fn any_of(
     faults: &mut QueryFaults,
 ) -> Option<Condition> {
     let Some(list) = value.as_array() else {
-        faults.wrong_type(path, "array", json_type(value));
+        faults.wrong_type(path, "array", value);
         return None;
     };
     if list.len() > MAX_VALUES {

@@ -184,7 +184,7 @@ fn object<'v>(
 ) -> Option<&'v Map<String, Value>> {
     let object = value.as_object();
     if object.is_none() {
-        faults.wrong_type(param, "object", mcp_aql_core::vocab::json_type(value));
+        faults.wrong_type(param, "object", value);
     }
     object
 }

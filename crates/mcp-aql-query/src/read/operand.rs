@@ -2,7 +2,6 @@
 
 use chrono::{DateTime, NaiveDate, NaiveTime, Utc};
 use mcp_aql_core::constraint::has_format;
-use mcp_aql_core::vocab::json_type;
 use mcp_aql_protocol::Format;
 use serde_json::Value;
 
@@ -73,11 +72,7 @@ pub(super) fn read(
             let expected = noun(field.kind);
             faults.refuse(param, &format!("must be a {expected}"), expected);
         } else {
-            let actual = match value {
-                Value::Number(_) => "number",
-                other => json_type(other),
-            };
-            faults.wrong_type(param, noun(field.kind), actual);
+            faults.wrong_type(param, noun(field.kind), value);
         }
     }
     scalar

@@ -1,11 +1,13 @@
 //! Parses `sort` and `order`.
 
-use mcp_aql_core::vocab::json_type;
-use serde_json::Value;
+use mcp_aql_protocol::snake_case;
+use serde_json::{Map, Value};
 
+use super::filter::around;
 use super::{QueryFaults, QuerySurface};
 use crate::applied::AppliedKey;
 use crate::entry::QueryParams;
+use crate::form::sort_form;
 use crate::model::ResourceSchema;
 use crate::plan::{SortBy, SortKey};
 
@@ -100,13 +102,29 @@ fn object(
     faults: &mut QueryFaults,
 ) -> Option<SortKey> {
     let Some(members) = value.as_object() else {
-        faults.wrong_type(path, "object with 'field' and 'order'", json_type(value));
+        faults.wrong_form(
+            path,
+            "object with 'field' and 'order'",
+            value,
+            Some(&sort_form(surface)),
+        );
         return None;
     };
-    for name in members.keys() {
-        if name != "field" && name != "order" {
-            faults.unknown(path, "member", name, &["field", "order"]);
-        }
+    if let Some(meant) = keyed_by_field(surface, members) {
+        faults.unknown_meaning(path, "member", meant.0, &["field", "order"], Some(meant.1));
+        return None;
+    }
+    let before = faults.len();
+    for name in members.keys().filter(|name| !["field", "order"].contains(&name.as_str())) {
+        let meant = MEMBERS.iter().find(|(_, names)| names.contains(&snake_case(name).as_str()));
+        let meant = meant.filter(|(member, _)| !members.contains_key(*member));
+        let is_around = members.get(name).and_then(Value::as_object);
+        let is_around = is_around.is_some_and(|inner| inner.contains_key("field"));
+        let meant = match is_around {
+            true => Some(around(&format!("{path}.{name}"))),
+            false => meant.map(|(member, _)| format!("Did you mean '{member}'?")),
+        };
+        faults.unknown_meaning(path, "member", name, &["field", "order"], meant);
     }
     let descending = match members.get("order") {
         Some(order) => direction(&format!("{path}.order"), order, faults)?,
@@ -117,15 +135,42 @@ fn object(
             key(surface, &format!("{path}.field"), field, descending, by_score, faults)
         }
         Some(other) => {
-            faults.wrong_type(&format!("{path}.field"), "string", json_type(other));
+            let valid = surface.paths(|field| surface.sorts(field)).join(", ");
+            let form = format!("a string, one of: {valid}");
+            faults.wrong_form(&format!("{path}.field"), "string", other, Some(&form));
             None
         }
+        // The unknown member that was reported is probably the field.
+        None if faults.len() > before => None,
         None => {
             let valid = surface.paths(|field| surface.sorts(field)).join(", ");
-            faults.refuse(path, "has no 'field'", format!("'field', one of: {valid}"));
+            let what = format!("has no 'field', one of: {valid}");
+            faults.refuse(path, &what, format!("'field', one of: {valid}"));
             None
         }
     }
+}
+
+/// Names that other APIs use for the members of a sort key.
+const MEMBERS: [(&str, &[&str]); 2] = [
+    ("field", &["by", "key", "column", "name", "property", "sort", "sort_by", "order_by", "path"]),
+    ("order", &["direction", "dir", "sort_order", "sort_direction", "asc", "desc", "ascending"]),
+];
+
+/// Recognizes `{ due: 'desc' }`: the first member's name, and the key that is meant.
+fn keyed_by_field<'m>(
+    surface: &QuerySurface<'_>,
+    members: &'m Map<String, Value>,
+) -> Option<(&'m str, String)> {
+    if members.contains_key("field") {
+        return None;
+    }
+    let (name, value) = members.iter().next()?;
+    let is_field = surface.paths(|field| surface.sorts(field)).contains(&name.as_str());
+    let down = ["desc", "descending", "-1"];
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_lowercase);
+    let order = if down.contains(&text.as_str()) { "desc" } else { "asc" };
+    is_field.then(|| (name.as_str(), format!("Send {{ field: '{name}', order: '{order}' }}")))
 }
 
 fn direction(path: &str, value: &Value, faults: &mut QueryFaults) -> Option<bool> {
@@ -137,7 +182,7 @@ fn direction(path: &str, value: &Value, faults: &mut QueryFaults) -> Option<bool
             None
         }
         other => {
-            faults.wrong_type(path, "string", json_type(other));
+            faults.wrong_form(path, "string", other, Some("a string, one of: asc, desc"));
             None
         }
     }

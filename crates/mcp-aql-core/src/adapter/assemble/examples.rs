@@ -17,10 +17,13 @@ pub(super) fn examples(
 ) -> (Vec<(String, String)>, Option<String>) {
     let rules = Rules { strict: true, camel_case_aliases: false, whole: false };
     let check = |params: &str| match serde_json::from_str(params) {
-        Ok(params) => match validate(operation, params, &Known { shapes, search_operation: &|_| None }, rules) {
-            Ok(valid) => valid.accepted_by_types(operation),
-            Err(error) => Err(error.message().to_owned()),
-        },
+        Ok(params) => {
+            match validate(operation, params, &Known { shapes, search_operation: &|_| None }, rules)
+            {
+                Ok(valid) => valid.accepted_by_types(operation),
+                Err(error) => Err(error.message().to_owned()),
+            }
+        }
         Err(_) => Err("it is not a JSON object".to_owned()),
     };
     let mut shown = Vec::new();

@@ -55,9 +55,9 @@ where
 
     fn decode(value: &Value, path: &InputPath<'_>) -> Result<Self::Patch, OperationError> {
         let decode = |(key, value): (&String, &Value)| {
-            let path = path.member(key)?;
-            let patch = if value.is_null() { None } else { Some(R::decode(value, &path)?) };
-            Ok((M::key(key).map_err(|error| path.refused(&error))?, patch))
+            let inner = path.member(key)?;
+            let patch = if value.is_null() { None } else { Some(R::decode(value, &inner)?) };
+            Ok((M::key(key).map_err(|error| path.refused_key(key, &error))?, patch))
         };
         members(value, path)?.iter().map(decode).collect()
     }

@@ -1,0 +1,47 @@
+//! The names that a type accepts, from the message of its `Deserialize`.
+
+use mcp_aql_protocol::{nearest_name, snake_case};
+
+/// Returns the rule for a name from a message such as "unknown variant `x`, expected `a` or `b`". Only the names
+/// of the type's author are repeated (REQ-ERR-04).
+pub(crate) fn expected_names(message: &str) -> Option<String> {
+    let message = message.strip_prefix("unknown variant `")?;
+    let (sent, rest) = message.rsplit_once("`, expected ")?;
+    let names: Vec<_> = rest.split('`').skip(1).step_by(2).collect();
+    let is_name = |name: &&str| !name.is_empty() && name.chars().all(is_name_character);
+    if names.is_empty() || !names.iter().all(is_name) {
+        return None;
+    }
+    let snake = snake_case(sent);
+    let same = names.iter().copied().find(|name| snake_case(name) == snake);
+    let near = same.or_else(|| nearest_name(sent, names.iter().copied()));
+    let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+    Some(format!("must be one of: {}{hint}", names.join(", ")))
+}
+
+fn is_name_character(each: char) -> bool {
+    each.is_alphanumeric() || "_-. ".contains(each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_names_of_the_type_are_repeated() {
+        // REQ-ERR-04, REQ-ERR-05
+        for (message, expected) in [
+            (
+                "unknown variant `Low`, expected `low` or `high`",
+                Some("must be one of: low, high. Did you mean 'low'?"),
+            ),
+            ("unknown variant `x`, expected one of `a`, `b`, `c`", Some("must be one of: a, b, c")),
+            ("unknown variant `x`, expected `a`", Some("must be one of: a")),
+            ("unknown variant `x`, there are no variants", None),
+            ("invalid type: string \"secret\", expected u32", None),
+            ("unknown variant `a`, expected `b`, expected `/etc/passwd`", None),
+        ] {
+            assert_eq!(expected_names(message).as_deref(), expected, "{message}");
+        }
+    }
+}

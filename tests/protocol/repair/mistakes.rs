@@ -1,0 +1,492 @@
+//! The mistakes of callers, made in valid calls.
+
+use serde_json::{Map, Value, json};
+
+use super::place::{Step, all, get, get_mut, parse, set, take};
+
+/// A faulty call.
+#[derive(Debug)]
+pub(super) struct Mistake {
+    pub(super) kind: &'static str,
+    pub(super) operation: String,
+    pub(super) params: Value,
+    /// The call that was meant, if the mistake has lost nothing of it.
+    pub(super) meant: Option<(String, Value)>,
+}
+
+/// All mistakes in a valid call.
+pub(super) fn mistakes(operation: &str, params: &Value) -> Vec<Mistake> {
+    let mut maker = Maker { operation, params, made: Vec::new() };
+    maker.missing();
+    maker.misspelt();
+    maker.wrong_types();
+    maker.flat();
+    maker.nested();
+    maker.stringified();
+    maker.extra();
+    maker.wrong_tags();
+    maker.wrong_values();
+    maker.other_names();
+    maker.other_operations();
+    maker.other_queries();
+    maker.keys();
+    maker.limits();
+    maker.made
+}
+
+struct Maker<'a> {
+    operation: &'a str,
+    params: &'a Value,
+    made: Vec<Mistake>,
+}
+
+/// Whether the names of an object are data: a map, whose names cannot be misspelt.
+fn is_map(steps: &[Step]) -> bool {
+    matches!(steps.last(), Some(Step::Member(name)) if ["amounts", "limits"].contains(&name.as_str()))
+}
+
+fn member(name: &str) -> Step {
+    Step::Member(name.to_owned())
+}
+
+impl Maker<'_> {
+    /// A mistake that a reader can undo.
+    fn lossless(&mut self, kind: &'static str, params: Value) {
+        let meant = Some((self.operation.to_owned(), self.params.clone()));
+        self.made.push(Mistake { kind, operation: self.operation.to_owned(), params, meant });
+    }
+
+    /// A mistake that has lost a part of the call.
+    fn lossy(&mut self, kind: &'static str, params: Value) {
+        self.made.push(Mistake { kind, operation: self.operation.to_owned(), params, meant: None });
+    }
+
+    fn with(&self, steps: &[Step], new: Value) -> Value {
+        let mut params = self.params.clone();
+        set(&mut params, steps, new);
+        params
+    }
+
+    fn renamed(&self, steps: &[Step], name: &str) -> Value {
+        let mut params = self.params.clone();
+        let value = take(&mut params, steps).expect("it is there");
+        let around = &steps[..steps.len() - 1];
+        set(&mut params, &[around, &[member(name)]].concat(), value);
+        params
+    }
+
+    /// The members of all objects, with their names.
+    fn members(&self) -> Vec<(Vec<Step>, String)> {
+        let named = |steps: Vec<Step>| match steps.last().cloned() {
+            Some(Step::Member(name)) if !is_map(&steps[..steps.len() - 1]) => Some((steps, name)),
+            _ => None,
+        };
+        all(self.params).into_iter().filter_map(named).collect()
+    }
+
+    /// The objects inside the parameters, without maps.
+    fn objects(&self) -> Vec<Vec<Step>> {
+        let is_object = |steps: &Vec<Step>| {
+            get(self.params, steps).is_some_and(Value::is_object) && !is_map(steps)
+        };
+        all(self.params).into_iter().filter(is_object).collect()
+    }
+
+    fn missing(&mut self) {
+        for (steps, _) in self.members() {
+            let mut params = self.params.clone();
+            take(&mut params, &steps);
+            self.lossy("missing", params);
+        }
+        self.lossy("missing", json!({}));
+    }
+
+    fn misspelt(&mut self) {
+        for (steps, name) in self.members() {
+            for wrong in misspellings(&name) {
+                let params = self.renamed(&steps, &wrong);
+                self.lossless("misspelt", params);
+            }
+        }
+    }
+
+    fn wrong_types(&mut self) {
+        for (steps, _) in self.members() {
+            let value = get(self.params, &steps).expect("it is there").clone();
+            for wrong in [
+                json!(7),
+                json!(2.5),
+                json!("text"),
+                json!([]),
+                json!({}),
+                json!(true),
+                json!(null),
+            ] {
+                let params = self.with(&steps, wrong);
+                self.lossy("wrong type", params);
+            }
+            let params = self.with(&steps, json!([value]));
+            self.lossless("wrong type: one value as a list", params);
+            let params = self.with(&steps, json!({ "value": value }));
+            self.lossless("wrong type: a value as an object", params);
+            if let Some([first]) = value.as_array().map(Vec::as_slice) {
+                let params = self.with(&steps, first.clone());
+                self.lossless("wrong type: a list as one value", params);
+            }
+        }
+    }
+
+    /// The members of an object beside it.
+    fn flat(&mut self) {
+        for steps in self.objects() {
+            let mut params = self.params.clone();
+            let Some(Value::Object(members)) = take(&mut params, &steps) else { continue };
+            let around = steps[..steps.len() - 1].to_vec();
+            if !get(&params, &around).is_some_and(Value::is_object) {
+                continue;
+            }
+            let whole = get(&params, &around).and_then(Value::as_object).expect("an object");
+            if members.keys().any(|name| whole.contains_key(name)) {
+                continue;
+            }
+            let mut some = self.params.clone();
+            for (place, (name, value)) in members.into_iter().enumerate() {
+                let to = [&*around, &[member(&name)]].concat();
+                if place == 0 {
+                    take(&mut some, &[&*steps, &[member(&name)]].concat());
+                    set(&mut some, &to, value.clone());
+                }
+                set(&mut params, &to, value);
+            }
+            // The field that an operator of a filter belongs to is lost with the object.
+            if matches!(steps.first(), Some(Step::Member(name)) if name == "filter")
+                && steps.len() > 1
+            {
+                self.lossy("flat", params);
+            } else {
+                self.lossless("flat", params);
+            }
+            self.lossless("flat", some);
+        }
+    }
+
+    /// One level too many, and parameters inside another one.
+    fn nested(&mut self) {
+        for name in ["data", "order", "body", "arguments"] {
+            let params = json!({ name: self.params });
+            self.lossless("nested", params);
+        }
+        for steps in self.objects() {
+            let value = get(self.params, &steps).expect("it is there").clone();
+            let params = self.with(&steps, json!({ "value": value }));
+            self.lossless("nested", params);
+            if let Some(Step::Member(name)) = steps.last() {
+                let params = self.with(&steps, json!({ name: value }));
+                self.lossless("nested", params);
+            }
+        }
+        let top: Map<_, _> = self.params.as_object().expect("an object").clone();
+        for (name, value) in &top {
+            for (around, inner) in &top {
+                if name != around && inner.is_object() && !is_map(&[member(around)]) {
+                    let mut params = self.params.clone();
+                    take(&mut params, &[member(name)]);
+                    set(&mut params, &[member(around), member(name)], value.clone());
+                    self.lossless("nested", params);
+                }
+            }
+        }
+    }
+
+    fn stringified(&mut self) {
+        for steps in all(self.params) {
+            let value = get(self.params, &steps).expect("it is there");
+            if !value.is_string() {
+                let params = self.with(&steps, json!(value.to_string()));
+                self.lossless("stringified", params);
+            }
+        }
+    }
+
+    fn extra(&mut self) {
+        for name in ["verbose", "note_to_self", "xyz"] {
+            let params = self.with(&[member(name)], json!(true));
+            self.lossless("extra", params);
+            for steps in self.objects() {
+                let params = self.with(&[steps, vec![member(name)]].concat(), json!(true));
+                self.lossless("extra", params);
+            }
+        }
+    }
+
+    fn wrong_tags(&mut self) {
+        let delivery = get(self.params, &parse(self.params, "delivery")).cloned();
+        if let Some(delivery) = delivery.filter(Value::is_object) {
+            let kind = delivery["kind"].as_str().expect("a tag").to_owned();
+            for path in ["delivery.kind", "payment.method"] {
+                let steps = parse(self.params, path);
+                let tag =
+                    get(self.params, &steps).and_then(Value::as_str).expect("a tag").to_owned();
+                let mut params = self.params.clone();
+                take(&mut params, &steps);
+                self.lossless("wrong tag", params);
+                for wrong in [tag.to_uppercase(), misspellings(&tag)[0].clone(), "zzz".to_owned()] {
+                    let params = self.with(&steps, json!(wrong));
+                    self.lossless("wrong tag", params);
+                }
+                for name in ["type", "variant"] {
+                    let params = self.renamed(&steps, name);
+                    self.lossless("wrong tag", params);
+                }
+                let params = self.with(&steps, json!(7));
+                self.lossless("wrong tag", params);
+            }
+            // The style of other unions.
+            let mut content = delivery.clone();
+            take(&mut content, &[member("kind")]);
+            let params = self.with(&[member("delivery")], json!({ kind: content }));
+            self.lossy("wrong tag", params);
+        }
+        let discount = get(self.params, &[member("discount")]).and_then(Value::as_object).cloned();
+        if let Some((name, content)) = discount.and_then(|it| it.into_iter().next()) {
+            let tagged = |key: &str| {
+                let mut tagged = content.clone();
+                tagged[key] = json!(name);
+                tagged
+            };
+            for wrong in [
+                json!({ misspellings(&name)[0].clone(): content }),
+                json!({ name.to_uppercase(): content }),
+                content.clone(),
+            ] {
+                let params = self.with(&[member("discount")], wrong);
+                self.lossless("wrong tag", params);
+            }
+            for wrong in
+                [json!(name), json!({ "zzz": content }), tagged("kind"), tagged("type"), json!({})]
+            {
+                let params = self.with(&[member("discount")], wrong);
+                self.lossy("wrong tag", params);
+            }
+        }
+    }
+
+    /// Values of enums.
+    fn wrong_values(&mut self) {
+        for path in ["urgency", "input.urgency", "row", "filter.urgency", "sort.order"] {
+            let steps = parse(self.params, path);
+            let Some(value) = get(self.params, &steps).and_then(Value::as_str) else { continue };
+            let mut wrong = misspellings(value);
+            wrong.extend([value.to_uppercase(), value.replace('_', " "), value.replace('_', "-")]);
+            for wrong in wrong.into_iter().filter(|wrong| wrong != value) {
+                let params = self.with(&steps, json!(wrong));
+                self.lossless("wrong enum value", params);
+            }
+            let params = self.with(&steps, json!("zzz"));
+            self.lossy("wrong enum value", params);
+        }
+    }
+
+    /// Names that other APIs use for parameters and fields.
+    fn other_names(&mut self) {
+        const NAMES: [(&str, &[&str]); 9] = [
+            ("first", &["limit", "page_size", "pageSize", "per_page", "count", "max_results"]),
+            ("sort", &["order_by", "orderBy", "sort_by", "order", "ordering"]),
+            ("filter", &["where", "filters", "conditions", "criteria"]),
+            ("fields", &["select", "columns"]),
+            ("query", &["q", "search", "text", "keywords"]),
+            ("order_id", &["id", "orderId", "order-id"]),
+            ("input", &["data", "patch", "changes", "updates", "set"]),
+            ("sort.field", &["by", "key", "column"]),
+            ("sort.order", &["direction", "dir"]),
+        ];
+        for (path, names) in NAMES {
+            let steps = parse(self.params, path);
+            if get(self.params, &steps).is_none() {
+                continue;
+            }
+            for name in names {
+                let params = self.renamed(&steps, name);
+                self.lossless("other API's name", params);
+            }
+        }
+        for (steps, name) in self.members() {
+            let camel = camel_case(&name);
+            if camel != name {
+                let params = self.renamed(&steps, &camel);
+                self.lossless("other API's name", params);
+            }
+        }
+    }
+
+    fn other_operations(&mut self) {
+        let (verb, object) = self.operation.split_once('_').expect("a verb and an object");
+        let verbs: &[&str] = match verb {
+            "create" => &["add", "new", "insert", "creat"],
+            "get" => &["fetch", "read", "show", "gett"],
+            "modify" => &["update", "edit", "change", "patch"],
+            "list" => &["browse", "all", "lst"],
+            "search" => &["find", "lookup", "serach"],
+            _ => &["mvoe", "moves"],
+        };
+        for verb in verbs {
+            let meant = Some((self.operation.to_owned(), self.params.clone()));
+            self.made.push(Mistake {
+                kind: "other API's operation",
+                operation: format!("{verb}_{object}"),
+                params: self.params.clone(),
+                meant,
+            });
+        }
+    }
+
+    /// Filters, orders and selections as other APIs write them.
+    fn other_queries(&mut self) {
+        if self.operation != "list_orders" && self.operation != "search_orders" {
+            return;
+        }
+        if self.operation == "list_orders" {
+            for name in ["q", "query", "search"] {
+                let mut meant = self.params.clone();
+                meant["query"] = json!("tea");
+                let params = self.with(&[member(name)], json!("tea"));
+                self.made.push(Mistake {
+                    kind: "other API's query",
+                    operation: self.operation.to_owned(),
+                    params,
+                    meant: Some(("search_orders".to_owned(), meant)),
+                });
+            }
+        }
+        for (name, value) in
+            [("urgency", json!("normal")), ("paid", json!(true)), ("price", json!(5))]
+        {
+            let mut params = self.params.clone();
+            let mut meant = self.params.clone();
+            meant["filter"][name] = value.clone();
+            params[name] = value;
+            self.made.push(Mistake {
+                kind: "other API's query",
+                operation: self.operation.to_owned(),
+                params,
+                meant: Some((self.operation.to_owned(), meant)),
+            });
+        }
+        for (name, wrong) in [
+            ("sort", json!("title")),
+            ("sort", json!("-price")),
+            ("sort", json!(["title"])),
+            ("sort", json!({ "title": "desc" })),
+            ("sort", json!({ "order": "desc" })),
+            ("sort", json!({ "field": "name" })),
+            ("sort", json!({ "field": "labels" })),
+            ("sort", json!({ "field": "title", "order": "descending" })),
+            ("sort", json!({ "field": "title", "order": -1 })),
+            ("filter", json!("urgency = normal")),
+            ("filter", json!([{ "urgency": "normal" }])),
+            ("filter", json!({ "price": { "$gt": 5 } })),
+            ("filter", json!({ "price": { ">=": 5 } })),
+            ("filter", json!({ "price": { "between": [1, 5] } })),
+            ("filter", json!({ "price": "5" })),
+            ("filter", json!({ "price": { "in": 5 } })),
+            ("filter", json!({ "title": { "like": "tea" } })),
+            ("filter", json!({ "title": 7 })),
+            ("filter", json!({ "paid": "yes" })),
+            ("filter", json!({ "labels": { "eq": "new" } })),
+            ("filter", json!({ "titel": "Tea" })),
+            ("filter", json!({ "zzz": "Tea" })),
+            ("filter", json!({ "urgency": "NORMAL" })),
+            ("filter", json!({ "and": { "paid": true } })),
+            ("filter", json!({ "or": [{ "pird": true }] })),
+            ("fields", json!("title")),
+            ("fields", json!("title,price")),
+            ("fields", json!(["titel"])),
+            ("fields", json!(["id"])),
+            ("fields", json!({ "title": true })),
+            ("fields", json!("all")),
+            ("first", json!("10")),
+            ("first", json!(-1)),
+            ("first", json!(2.5)),
+            ("aggregate", json!({ "total": "count" })),
+            ("aggregate", json!({ "total": { "cuont": true } })),
+            ("aggregate", json!("count")),
+        ] {
+            let mut params = self.params.clone();
+            if name == "first" {
+                params.as_object_mut().expect("an object").remove("last");
+            }
+            params[name] = wrong;
+            self.lossy("other API's query", params);
+        }
+    }
+
+    fn keys(&mut self) {
+        for path in ["amounts", "input.amounts"] {
+            let steps = parse(self.params, path);
+            if get(self.params, &steps).is_some() {
+                for key in ["year 2031", "abc", "-1"] {
+                    let params = self.with(&steps, json!({ key: 7 }));
+                    self.lossy("map key", params);
+                }
+            }
+        }
+        for path in ["limits", "input.limits"] {
+            let steps = parse(self.params, path);
+            if get(self.params, &steps).is_some() {
+                for key in ["nomral", "Normal", "zzz"] {
+                    let params = self.with(&steps, json!({ key: 7 }));
+                    self.lossy("map key", params);
+                }
+            }
+        }
+    }
+
+    fn limits(&mut self) {
+        for (path, values) in [
+            ("title", vec![json!("x"), json!(""), json!("x".repeat(200))]),
+            ("input.title", vec![json!("x"), json!("x".repeat(31))]),
+            ("parcels", vec![json!(0), json!(10), json!(-5), json!(3000)]),
+            ("shelf", vec![json!(0), json!(41), json!(-1)]),
+            ("lines", vec![json!([]), Value::Array(vec![self.params["lines"][0].clone(); 6])]),
+            (
+                "due_date",
+                vec![json!("tomorrow"), json!("6 May 2031"), json!("2031-05-06T07:08:09Z")],
+            ),
+            ("customer.address.zip", vec![json!("123"), json!("D-53111")]),
+            ("input.address.zip", vec![json!("123")]),
+            ("lines[0].quantity", vec![json!(0), json!(100)]),
+        ] {
+            let steps = parse(self.params, path);
+            if get_mut(&mut self.params.clone(), &steps).is_some() {
+                for value in values {
+                    let params = self.with(&steps, value);
+                    self.lossy("limit", params);
+                }
+            }
+        }
+    }
+}
+
+/// A name with two letters swapped, one left out, and one doubled.
+fn misspellings(name: &str) -> Vec<String> {
+    let letters: Vec<char> = name.chars().collect();
+    let middle = letters.len() / 2;
+    let mut swapped = letters.clone();
+    swapped.swap(middle - 1, middle);
+    let mut short = letters.clone();
+    short.remove(middle);
+    let mut long = letters.clone();
+    long.insert(middle, letters[middle]);
+    let texts = [swapped, short, long].map(String::from_iter);
+    texts.into_iter().filter(|text| text != name).collect()
+}
+
+fn camel_case(name: &str) -> String {
+    let mut parts = name.split('_');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| {
+        let mut letters = part.chars();
+        let upper = letters.next().map(|first| first.to_ascii_uppercase());
+        text + &upper.into_iter().chain(letters).collect::<String>()
+    })
+}

@@ -1,0 +1,414 @@
+//! A careful reader: makes the next call from a refused one and the message of its refusal, by fixed rules. It knows
+//! neither the operation's table nor what the call was meant to be.
+
+use std::sync::LazyLock;
+
+use regex::{Captures, Regex};
+use serde_json::{Value, json};
+
+use super::form::{scalar, text_matching, value_of};
+use super::place::{self, Step, get, parse, set, take};
+
+/// A sentence of a message, with the hints after it.
+struct Sentence {
+    text: String,
+    hints: Vec<String>,
+}
+
+static BOUNDARY: LazyLock<Regex> = LazyLock::new(|| {
+    let starts = "Missing required|Parameter '|Did you mean|Send |Unknown |Valid |Leave it|Only the adapter|\
+                  Call introspect|To search|'[^']+'(?: \\(as '[^']+'\\))?(?:, '[^']+'(?: \\(as '[^']+'\\))?)* belongs? ";
+    Regex::new(&format!("[.?] (?P<start>{starts})")).expect("it is a pattern")
+});
+
+fn sentences(message: &str) -> Vec<Sentence> {
+    let lines = BOUNDARY.replace_all(message, "\n$start");
+    let mut sentences: Vec<Sentence> = Vec::new();
+    for line in lines.lines() {
+        let line = line.trim_end_matches(['.', '?']);
+        let is_hint = (line.starts_with("Did you mean") && !line.contains("' for '"))
+            || (line.starts_with("Send ") && !line.starts_with("Send the members of"))
+            || line.starts_with("Leave it out");
+        match sentences.last_mut().filter(|_| is_hint) {
+            Some(last) => last.hints.push(line.to_owned()),
+            None => sentences.push(Sentence { text: line.to_owned(), hints: Vec::new() }),
+        }
+    }
+    sentences
+}
+
+/// Returns the captures of a pattern in which `~` stands for a quoted name.
+fn captures<'t>(pattern: &str, text: &'t str) -> Option<Captures<'t>> {
+    let pattern = pattern.replace('~', "'([^']*)'");
+    Regex::new(&format!("^(?s:{pattern})$")).expect("it is a pattern").captures(text)
+}
+
+fn hint_of<'h>(hints: &'h [String], start: &str) -> Option<&'h str> {
+    hints.iter().find_map(|hint| hint.strip_prefix(start))
+}
+
+/// The call that a message leads to.
+pub(super) fn next_call(operation: &str, params: &Value, error: &Value) -> (String, Value) {
+    let message = error["message"].as_str().unwrap_or_default();
+    let mut call = Repair { operation: operation.to_owned(), params: params.clone(), error };
+    // What was sent under a wrong name, or at a wrong place, is not missing.
+    let sentences = sentences(message);
+    let (names, rest): (Vec<_>, Vec<_>) =
+        sentences.iter().partition(|sentence| call.read_names(sentence));
+    debug_assert_eq!(names.len() + rest.len(), sentences.len());
+    rest.into_iter().for_each(|sentence| call.read_faults(sentence));
+    (call.operation, call.params)
+}
+
+struct Repair<'e> {
+    operation: String,
+    params: Value,
+    error: &'e Value,
+}
+
+impl Repair<'_> {
+    /// The steps of a path. Fields of `input` are named without it.
+    fn steps(&self, path: &str) -> Vec<Step> {
+        let steps = parse(&self.params, path);
+        let in_input = parse(&self.params, &format!("input.{path}"));
+        let exists = |steps: &[Step]| get(&self.params, steps).is_some();
+        if !exists(&steps) && exists(&in_input) { in_input } else { steps }
+    }
+
+    fn rename(&mut self, path: &str, name: &str) {
+        let steps = self.steps(path);
+        let Some(value) = take(&mut self.params, &steps) else { return };
+        let mut new = steps;
+        let name = name.rsplit_once('.').filter(|_| new.len() > 1).map_or(name, |(_, last)| last);
+        if let Some(last) = new.last_mut() {
+            *last = Step::Member(name.to_owned());
+        }
+        if get(&self.params, &new).is_none() {
+            set(&mut self.params, &new, value);
+        }
+    }
+
+    fn remove(&mut self, path: &str) {
+        let steps = self.steps(path);
+        take(&mut self.params, &steps);
+    }
+
+    fn put(&mut self, path: &str, value: Value) {
+        let steps = self.steps(path);
+        set(&mut self.params, &steps, value);
+    }
+
+    /// Reads a sentence about names and places.
+    fn read_names(&mut self, sentence: &Sentence) -> bool {
+        self.read_unknown(&sentence.text, &sentence.hints) || self.read_places(&sentence.text)
+    }
+
+    /// Reads a sentence about values.
+    fn read_faults(&mut self, sentence: &Sentence) {
+        let (text, hints) = (sentence.text.as_str(), sentence.hints.as_slice());
+        let _ = self.read_missing(text, hints)
+            || self.read_type(text, hints)
+            || self.read_query(text, hints)
+            || self.read_value(text, hints);
+    }
+
+    fn read_unknown(&mut self, text: &str, hints: &[String]) -> bool {
+        if let Some(found) = captures("Did you mean ~ for ~", text) {
+            self.rename(&found[2], &found[1]);
+        } else if let Some(found) = captures("Parameter ~ is unknown; did you mean ~", text) {
+            self.rename(&found[1], &found[2]);
+        } else if let Some(found) = captures("Parameter ~ is unknown", text) {
+            self.remove(&found[1]);
+        } else if captures("Unknown operation: ~", text).is_some() {
+            if let Some(near) = hint_of(hints, "Did you mean '") {
+                self.operation = near.trim_end_matches('\'').to_owned();
+            }
+        } else if let Some(found) =
+            captures("Unknown (?:parameter|field)\\(s\\) for operation ~: (.*)", text)
+        {
+            // Names that no other sentence mentions belong nowhere.
+            let whole = self.error["message"].as_str().unwrap_or_default().to_owned();
+            for name in found[2].split(", ") {
+                if whole.matches(name).count() == 1 {
+                    self.remove(name.trim_matches('\''));
+                }
+            }
+        } else {
+            return false;
+        }
+        true
+    }
+
+    fn read_places(&mut self, text: &str) -> bool {
+        if let Some(found) = captures("(.*) belongs? inside ~: (.*)", text) {
+            let steps = self.steps_of_form(&found[2], &found[3]);
+            for name in found[1].split(", ") {
+                let (path, member) = match captures("~ \\(as ~\\)", name) {
+                    Some(found) => (found[1].to_owned(), found[2].to_owned()),
+                    None => {
+                        let path = name.trim_matches('\'').to_owned();
+                        let member = path.rsplit('.').next().unwrap_or_default().to_owned();
+                        (path, member)
+                    }
+                };
+                let from = self.steps(&path);
+                if let Some(value) = take(&mut self.params, &from) {
+                    let to = [steps.clone(), vec![Step::Member(member)]].concat();
+                    set(&mut self.params, &to, value);
+                }
+            }
+        } else if let Some(found) = captures("~ belongs beside ~, not inside", text) {
+            let steps = self.steps(&found[1]);
+            let name = found[1].rsplit('.').next().unwrap_or_default().to_owned();
+            if let Some(value) = take(&mut self.params, &steps) {
+                set(&mut self.params, &[Step::Member(name)], value);
+            }
+        } else if let Some(found) = captures("Send the members of ~ in place of it", text) {
+            let steps = self.steps(&found[1]);
+            if let Some(Value::Object(members)) = take(&mut self.params, &steps) {
+                let around = &steps[..steps.len() - 1];
+                for (name, value) in members {
+                    set(&mut self.params, &[around, &[Step::Member(name)]].concat(), value);
+                }
+            }
+        } else if let Some(found) = captures("To search, call ~ with ~ for ~", text) {
+            self.operation = found[1].to_owned();
+            self.rename(&found[3], &found[2]);
+        } else if let Some(found) =
+            captures("Only the adapter writes (.*): leave it out of 'input'", text)
+        {
+            found[1].split(", ").for_each(|path| self.remove(path.trim_matches('\'')));
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// The steps to a place, with the lists that the form shows.
+    fn steps_of_form(&self, path: &str, form: &str) -> Vec<Step> {
+        let mut steps = Vec::new();
+        for step in parse(&self.params, path) {
+            let name = match &step {
+                Step::Member(name) => name.clone(),
+                Step::Item(_) => String::new(),
+            };
+            steps.push(step);
+            let is_list = !name.is_empty() && form.contains(&format!("{name}: ["));
+            let has_index = path.contains(&format!("{name}["));
+            if is_list && !has_index {
+                steps.push(Step::Item(0));
+            }
+        }
+        steps
+    }
+
+    fn read_missing(&mut self, text: &str, hints: &[String]) -> bool {
+        let Some(found) =
+            captures("Missing required parameter ~\\. Expected: (.*?)(?: \\([^()]*\\))?", text)
+        else {
+            return false;
+        };
+        // A renamed or moved value may be there by now.
+        if get(&self.params, &self.steps(&found[1])).is_none() {
+            let value = match hint_of(hints, "Did you mean '") {
+                Some(near) => json!(near.trim_end_matches('\'')),
+                None if found[2].contains(['{', '[']) && !found[2].contains("matching") => {
+                    value_of(&found[2], &Value::Null)
+                }
+                None => scalar(&found[2], &Value::Null),
+            };
+            self.put(&found[1].to_owned(), value);
+        }
+        true
+    }
+
+    fn read_type(&mut self, text: &str, hints: &[String]) -> bool {
+        let Some(found) = captures("Parameter ~ expected '(.*)', got ~", text) else {
+            return false;
+        };
+        let path = found[1].to_owned();
+        let sent = get(&self.params, &self.steps(&path)).cloned().unwrap_or_default();
+        let hint = hints.first().map_or("", String::as_str);
+        let new = match hint {
+            "Send it as JSON, not as text" => {
+                serde_json::from_str(sent.as_str().unwrap_or_default()).unwrap_or(sent)
+            }
+            "Send it as text, in quotation marks" => json!(sent.to_string()),
+            "Send a whole number" => json!(sent.as_f64().unwrap_or(0.0).round()),
+            "Send one value, not a list" => sent.get(0).cloned().unwrap_or_default(),
+            "Send true or false" => json!(true),
+            "Send its items directly in the list around it" => return self.unwrapped_list(&path),
+            hint if hint.starts_with("Leave it out") => return self.removed(&path),
+            hint if hint.starts_with("Send a list") => json!([sent]),
+            "Send the value alone, without an object" => {
+                sent.as_object().and_then(|it| it.values().next()).cloned().unwrap_or_default()
+            }
+            hint => match hint.strip_prefix("Send ") {
+                Some(words) if words.starts_with("a ") || words.starts_with("an ") => {
+                    scalar(words.split_once(' ').map_or("", |(_, words)| words), &sent)
+                }
+                Some(form) => value_of(form, &sent),
+                None => value_of(&found[2], &sent),
+            },
+        };
+        let new = match new.as_f64().filter(|number| number.fract() == 0.0) {
+            #[expect(clippy::cast_possible_truncation, reason = "it is small")]
+            Some(number) if hint == "Send a whole number" => json!(number as i64),
+            _ => new,
+        };
+        self.put(&path, new);
+        true
+    }
+
+    fn unwrapped_list(&mut self, path: &str) -> bool {
+        let steps = self.steps(path);
+        let around = &steps[..steps.len().saturating_sub(1)];
+        if let Some(inner) = get(&self.params, &steps).cloned() {
+            set(&mut self.params, around, inner);
+        }
+        true
+    }
+
+    fn removed(&mut self, path: &str) -> bool {
+        self.remove(path);
+        true
+    }
+
+    fn read_query(&mut self, text: &str, hints: &[String]) -> bool {
+        let near =
+            hint_of(hints, "Did you mean '").map(|near| near.trim_end_matches('\'').to_owned());
+        let send = hint_of(hints, "Send ").map(str::to_owned);
+        if let Some(found) = captures("Parameter ~ has unknown (\\w+) ~(?:: one of: (.*))?", text) {
+            let (path, kind, name) = (found[1].to_owned(), &found[2], found[3].to_owned());
+            let first = found.get(4).and_then(|list| list.as_str().split(", ").next());
+            let sent = get(&self.params, &self.steps(&path)).cloned().unwrap_or_default();
+            match (kind, send, near) {
+                ("operator", Some(form), _) if form == "'gte' and 'lte' instead" => {
+                    let range = sent.get(&name).cloned().unwrap_or_default();
+                    self.remove(&format!("{path}.{name}"));
+                    self.put(&format!("{path}.gte"), range.get(0).cloned().unwrap_or(json!(0)));
+                    self.put(&format!("{path}.lte"), range.get(1).cloned().unwrap_or(json!(9)));
+                }
+                (_, Some(form), _) => {
+                    let form = form.trim_start_matches("a list: ");
+                    self.put(&path, value_of(form, &sent));
+                }
+                ("key" | "operator" | "member" | "function", _, Some(near)) => {
+                    self.rename_within(&path, &name, &near);
+                }
+                ("key" | "member" | "function", _, None) => self.remove_within(&path, &name),
+                ("operator", _, None) if sent.as_object().is_some_and(|it| it.len() > 1) => {
+                    self.remove_within(&path, &name);
+                }
+                ("operator", _, None) => {
+                    self.rename_within(&path, &name, first.unwrap_or_default());
+                }
+                (_, _, Some(near)) => self.put(&path, json!(near)),
+                (_, _, None) => self.put(&path, json!(first)),
+            }
+            return true;
+        }
+        if let Some(found) = captures("Parameter ~ has no 'field', one of: (.*)", text) {
+            let first = found[2].split(", ").next().unwrap_or_default().to_owned();
+            self.put(&format!("{}.field", &found[1]), json!(first));
+            return true;
+        }
+        false
+    }
+
+    /// Renames a member of the object at a path, or of a group in it, such as `filter.or[0]`.
+    fn rename_within(&mut self, path: &str, name: &str, new: &str) {
+        let Some(mut steps) = self.find_within(path, name) else { return };
+        let value = take(&mut self.params, &steps).unwrap_or_default();
+        steps.pop();
+        steps.push(Step::Member(new.to_owned()));
+        set(&mut self.params, &steps, value);
+    }
+
+    fn remove_within(&mut self, path: &str, name: &str) {
+        if let Some(steps) = self.find_within(path, name) {
+            take(&mut self.params, &steps);
+        }
+    }
+
+    fn find_within(&self, path: &str, name: &str) -> Option<Vec<Step>> {
+        let around = self.steps(path);
+        let inner = place::all(get(&self.params, &around)?);
+        let is_named =
+            |steps: &&Vec<Step>| matches!(steps.last(), Some(Step::Member(last)) if last == name);
+        let found = inner.iter().filter(is_named).min_by_key(|steps| steps.len())?;
+        Some([around, found.clone()].concat())
+    }
+
+    fn read_value(&mut self, text: &str, hints: &[String]) -> bool {
+        let Some(found) = captures("Parameter ~ (.*)", text) else { return false };
+        let (path, rule) = (found[1].to_owned(), &found[2]);
+        let steps = self.steps(&path);
+        let sent = get(&self.params, &steps).cloned().unwrap_or_default();
+        if let Some(found) = captures("has the key ~, which must (.*)", rule) {
+            let near = hint_of(hints, "Did you mean '").map(|near| near.trim_end_matches('\''));
+            let rule = found[2].trim_start_matches("match ");
+            let key = match (near, rule.split_once("one of: ")) {
+                (Some(near), _) => near.to_owned(),
+                (None, Some((_, list))) => list.split(", ").next().unwrap_or_default().to_owned(),
+                (None, None) => text_matching(rule.split('\'').nth(1).unwrap_or_default()),
+            };
+            self.rename_within(&path, &found[1].to_owned(), &key);
+            return true;
+        }
+        if rule.starts_with("cannot be removed") || rule.contains("leave it out") {
+            return self.removed(&path);
+        }
+        if let Some(near) = hint_of(hints, "Did you mean '") {
+            self.put(&path, json!(near.trim_end_matches('\'')));
+        } else if let Some(form) =
+            hint_of(hints, "Send ").or(rule.strip_prefix("must have one of these forms: "))
+        {
+            self.put(&path, value_of(form, &sent));
+        } else if let Some((_, list)) = rule.split_once("one of: ") {
+            self.put(&path, json!(list.split(", ").next()));
+        } else if let Some(found) = captures("must have (.*) characters, has .*", rule) {
+            self.put(&path, json!(fitted_text(sent.as_str().unwrap_or_default(), &found[1])));
+        } else if let Some(found) = captures("must have (.*) items, has .*", rule) {
+            let (least, most) = bounds(&found[1]);
+            let mut items = sent.as_array().cloned().unwrap_or_default();
+            items.truncate(most);
+            while items.len() < least {
+                items.push(items.first().cloned().unwrap_or(json!("text")));
+            }
+            self.put(&path, json!(items));
+        } else if let Some(found) = captures("must match the pattern '(.*)'", rule) {
+            self.put(&path, json!(text_matching(&found[1])));
+        } else if let Some((_, example)) = rule.split_once("such as '") {
+            self.put(&path, json!(example.trim_end_matches('\'')));
+        } else if let Some(range) = rule.strip_prefix("must be ") {
+            let (least, most) = bounds(range);
+            let number = sent.as_f64().unwrap_or(0.0);
+            self.put(&path, json!(if number > 1.0 { most } else { least }));
+        }
+        true
+    }
+}
+
+/// The bounds of `1 to 5`, `3 or more`, `up to 4`.
+fn bounds(range: &str) -> (usize, usize) {
+    let numbers: Vec<usize> = range
+        .split(|each: char| !each.is_ascii_digit())
+        .filter_map(|word| word.parse().ok())
+        .collect();
+    match numbers.as_slice() {
+        [least, most, ..] => (*least, *most),
+        [only] if range.starts_with("up to") => (0, *only),
+        [only] => (*only, usize::MAX),
+        [] => (0, usize::MAX),
+    }
+}
+
+fn fitted_text(text: &str, range: &str) -> String {
+    let (least, most) = bounds(range);
+    let mut text: String = text.chars().take(most).collect();
+    while text.chars().count() < least {
+        text.push('x');
+    }
+    text
+}
