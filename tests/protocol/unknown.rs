@@ -65,6 +65,68 @@ fn names_that_other_apis_use_lead_to_the_own_ones() {
 }
 
 #[test]
+fn names_at_the_wrong_level_say_where_they_belong() {
+    // REQ-UNK-03, REQ-UPD-05, REQ-UPD-06, REQ-ERR-05
+    let board = board();
+    for (operation, params, said) in [
+        (
+            "update_task",
+            json!({ "task_id": "t-1", "title": "a", "status": "done" }),
+            "'status', 'title' belong inside 'input': { input: { status, title } }",
+        ),
+        (
+            "update_task",
+            json!({ "input": { "task_id": "t-1", "title": "a" } }),
+            "'task_id' belongs beside 'input', not inside",
+        ),
+        (
+            "create_task",
+            json!({ "title": "a", "author": "ada" }),
+            "'author' belongs inside 'metadata': { metadata: { author } }",
+        ),
+        (
+            "create_task",
+            json!({ "title": "a", "metadata": { "author": "a", "system": "mail", "origin": {} } }),
+            "'metadata.system' belongs inside 'metadata.origin': { metadata: { origin: { system } } }",
+        ),
+        (
+            "create_task",
+            json!({ "task": { "title": "a" } }),
+            "Send the members of 'task' in place of it",
+        ),
+    ] {
+        let reply = call(&board, operation, params.clone());
+        assert!(message(&reply).contains(said), "{params}: {}", message(&reply));
+    }
+}
+
+#[test]
+fn unions_and_keys_say_what_they_accept() {
+    // REQ-ERR-05, REQ-RQ-07
+    let board = board();
+    for (params, said) in [
+        (
+            json!({ "figure": { "kind": "sqare", "side": 1 } }),
+            "'figure.kind' must be one of: circle, square. Did you mean 'square'?",
+        ),
+        (
+            json!({ "figure": { "side": 1 } }),
+            "Missing required parameter 'figure.kind'. Expected: string, one of: circle, square. \
+             Did you mean 'square'?",
+        ),
+        (json!({ "figure": "round" }), "Send { kind: 'circle', radius: number } or { kind: 'square'"),
+        (json!({ "key": [] }), "Send integer or string"),
+        (json!({ "words": "a" }), "Send a list: [string]"),
+        (json!({ "counts": { "a": "1" } }), "'counts.a' expected 'integer', got 'string'. Send it as JSON"),
+    ] {
+        let mut params = params;
+        params["text"] = json!("a");
+        let reply = call(&board, "echo_values", params.clone());
+        assert!(message(&reply).contains(said), "{params}: {}", message(&reply));
+    }
+}
+
+#[test]
 fn the_message_names_the_operation_and_the_nearest_name() {
     // REQ-UNK-03, REQ-UNK-08, REQ-ERR-03, choice C-08
     let board = board();

@@ -90,13 +90,15 @@ pub fn probable_parameter<'a>(
     name: &str,
     candidates: impl IntoIterator<Item = &'a str> + Clone,
 ) -> Option<&'a str> {
-    if let Some(near) = nearest_name(name, candidates.clone()) {
-        return Some(near);
-    }
     if name.len() > MAX_COMPARED_BYTES {
         return None;
     }
-    let name = snake_case(name);
+    let snake = snake_case(name);
+    let same = candidates.clone().into_iter().find(|candidate| *candidate == snake);
+    if let Some(near) = same.or_else(|| nearest_name(name, candidates.clone())) {
+        return Some(near);
+    }
+    let name = snake;
     let group = SYNONYMS.iter().find(|group| group.contains(&name.as_str()));
     let is_meant = |candidate: &&str| match name.as_str() {
         "id" => candidate.ends_with("_id"),

@@ -85,7 +85,8 @@ impl CompositeReader for BoundQuery {
 
     fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {
         // A direction alone is not a `sort`, which needs a field.
-        let fits = |nested: &&NestedName| nested.parameter != "sort" || sent.contains(&"sort");
+        let has_field = sent.contains(&"sort") || sent.contains(&"field");
+        let fits = |nested: &&NestedName| nested.parameter != "sort" || has_field;
         self.nested_names.iter().filter(fits).cloned().collect()
     }
 }

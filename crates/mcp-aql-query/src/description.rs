@@ -138,7 +138,8 @@ fn nested_filter_names(surface: &QuerySurface<'_>) -> Vec<NestedName> {
         parameter: "filter",
         member: path.to_owned(),
     };
-    let mut names: Vec<_> = paths.iter().map(|path| name(path, path)).collect();
+    let groups = ["and", "or", "not"];
+    let mut names: Vec<_> = paths.iter().chain(&groups).map(|path| name(path, path)).collect();
     for path in &paths {
         let Some((_, last)) = path.rsplit_once('.') else { continue };
         let is_unique = |path: &&&str| path.rsplit('.').next() == Some(last);
@@ -243,8 +244,10 @@ fn sort(surface: &QuerySurface<'_>, table: &mut QueryTable) {
         short = " Or a field alone, with 'order'.";
     }
     let shape = shape.with_form(form.clone());
-    for name in ["order", "direction", "sort_order"] {
-        let member = "order".to_owned();
+    for (name, member) in
+        [("field", "field"), ("order", "order"), ("direction", "order"), ("sort_order", "order")]
+    {
+        let member = member.to_owned();
         table.nested_names.push(NestedName { name: name.to_owned(), parameter: "sort", member });
     }
     table.offer("sort", shape, format!(
@@ -269,7 +272,8 @@ fn select(surface: &QuerySurface<'_>, default: &str, table: &mut QueryTable) {
         type_name: Some("string or array".to_owned()),
         ..optional(
             "fields",
-            either(text(), array_of(text())),
+            either(text(), array_of(text()))
+                .with_form(format!("'{}' or ['{shown}']", presets.join("'|'"))),
             format!(
                 "A preset ({}; default {default}) or a list of paths of {} such as [\"{shown}\"]{also}.",
                 presets.join(", "),
@@ -351,7 +355,10 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     };
     table.offer(
         "aggregate",
-        open_object().with_form(shown.clone()),
+        open_object().with_form(shown.replace("\"group_by\"", "group_by").replace(
+            "\"count\"",
+            "count",
+        ).replace('"', "'")),
         format!("Summaries of all matching rows, by your own labels, such as {shown}; functions: {}.{also}",
         functions.join(", ")),
     );

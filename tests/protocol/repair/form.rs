@@ -154,6 +154,7 @@ pub(super) fn scalar(words: &str, sent: &Value) -> Value {
         return json!(least.trim().parse::<i64>().unwrap_or(0));
     }
     match words.split([',', ' ']).next().unwrap_or_default() {
+        "true" => json!(true),
         "integer" | "number" => json!(first_number(words).unwrap_or(1)),
         "boolean" => json!(true),
         "null" => Value::Null,

@@ -209,7 +209,11 @@ impl Repair<'_> {
             return false;
         };
         // A renamed or moved value may be there by now.
-        if get(&self.params, &self.steps(&found[1])).is_none() {
+        let form = hint_of(hints, "Send '").and_then(|hint| hint.split_once("' as "));
+        if let Some((path, form)) = form {
+            let sent = get(&self.params, &self.steps(path)).cloned().unwrap_or_default();
+            self.put(path, value_of(form, &sent));
+        } else if get(&self.params, &self.steps(&found[1])).is_none() {
             let value = match hint_of(hints, "Did you mean '") {
                 Some(near) => json!(near.trim_end_matches('\'')),
                 None if found[2].contains(['{', '[']) && !found[2].contains("matching") => {
@@ -239,6 +243,7 @@ impl Repair<'_> {
             "Send true or false" => json!(true),
             "Send its items directly in the list around it" => return self.unwrapped_list(&path),
             hint if hint.starts_with("Leave it out") => return self.removed(&path),
+            "Send a list: [string]" if !sent.is_string() => json!([sent.to_string()]),
             hint if hint.starts_with("Send a list") => json!([sent]),
             "Send the value alone, without an object" => {
                 sent.as_object().and_then(|it| it.values().next()).cloned().unwrap_or_default()
@@ -282,7 +287,27 @@ impl Repair<'_> {
             let (path, kind, name) = (found[1].to_owned(), &found[2], found[3].to_owned());
             let first = found.get(4).and_then(|list| list.as_str().split(", ").next());
             let sent = get(&self.params, &self.steps(&path)).cloned().unwrap_or_default();
+            // Another sentence has said where the name belongs.
+            let whole = self.error["message"].as_str().unwrap_or_default();
+            let moved = format!(".{name}'");
+            if whole.contains(&format!("{moved} belongs"))
+                || whole.contains(&format!("{moved} in place"))
+            {
+                return true;
+            }
             match (kind, send, near) {
+                (_, Some(form), _) if form == "the value alone, without an object" => {
+                    let only = sent.as_object().and_then(|it| it.values().next()).cloned();
+                    self.put(&path, only.unwrap_or_default());
+                }
+                (_, Some(form), _) if form == "it as JSON, not as text" => {
+                    let text = sent.as_str().unwrap_or_default();
+                    self.put(&path, serde_json::from_str(text).unwrap_or_default());
+                }
+                (_, Some(form), _) if form.ends_with("alone, not in a list") => {
+                    let list = path.split('[').next().unwrap_or_default();
+                    self.put(list, json!(form.split('\'').nth(1)));
+                }
                 ("operator", Some(form), _) if form == "'gte' and 'lte' instead" => {
                     let range = sent.get(&name).cloned().unwrap_or_default();
                     self.remove(&format!("{path}.{name}"));
@@ -305,6 +330,25 @@ impl Repair<'_> {
                 }
                 (_, _, Some(near)) => self.put(&path, json!(near)),
                 (_, _, None) => self.put(&path, json!(first)),
+            }
+            return true;
+        }
+        if let Some(found) =
+            captures("Parameter ~ names ~, which cannot be .*; these can: (.*)", text)
+        {
+            self.put(&found[1], json!(found[3].split(", ").next()));
+            return true;
+        }
+        if let Some(found) =
+            captures("Parameter ~ has a name or value that must be one of: (.*)", text)
+        {
+            let list: Vec<_> = found[2].split(", ").map(str::to_owned).collect();
+            let near = near.unwrap_or_else(|| list[0].clone());
+            let sent = get(&self.params, &self.steps(&found[1])).cloned().unwrap_or_default();
+            let names: Vec<_> =
+                sent.as_object().into_iter().flatten().map(|(name, _)| name.clone()).collect();
+            for name in names.iter().filter(|name| !list.contains(name)) {
+                self.rename_within(&found[1], name, &near);
             }
             return true;
         }
@@ -356,10 +400,24 @@ impl Repair<'_> {
             self.rename_within(&path, &found[1].to_owned(), &key);
             return true;
         }
+        let is_filled = sent.as_object().is_some_and(|members| !members.is_empty());
+        if rule.starts_with("has no operator") && is_filled {
+            return true;
+        }
         if rule.starts_with("cannot be removed") || rule.contains("leave it out") {
             return self.removed(&path);
         }
-        if let Some(near) = hint_of(hints, "Did you mean '") {
+        if let Some((path, form)) = hint_of(hints, "Send '").and_then(|it| it.split_once("' as ")) {
+            let sent = get(&self.params, &self.steps(path)).cloned().unwrap_or_default();
+            let mut value = value_of(form, &sent);
+            // The wrong tag is not kept.
+            if let (Some(value), Some(Step::Member(tag))) = (value.as_object_mut(), steps.last()) {
+                value.remove(tag);
+                let rest = Value::Object(value.clone());
+                let fresh = value_of(form, &rest);
+                self.put(path, fresh);
+            }
+        } else if let Some(near) = hint_of(hints, "Did you mean '") {
             self.put(&path, json!(near.trim_end_matches('\'')));
         } else if let Some(form) =
             hint_of(hints, "Send ").or(rule.strip_prefix("must have one of these forms: "))

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::main_error::{Error, Result};
-use mcp_aql_protocol::nearest_name;
+use mcp_aql_protocol::{nearest_name, probable_operation};
 use serde_json::{Map, Value, json};
 
 use super::render::{Output, Table, member, plain};
@@ -212,7 +212,8 @@ fn unknown(adapter: &Adapter, kind: &str, name: &str) -> Result<Exit> {
     let near = if kind == "type" {
         nearest_name(name, adapter.introspection().types.keys().map(String::as_str))
     } else {
-        nearest_name(name, adapter.operations().map(|spec| spec.name))
+        let names: Vec<_> = adapter.operations().map(|spec| spec.name).collect();
+        probable_operation(name, names)
     };
     let hint = near.map(|near| format!("; did you mean '{near}'?")).unwrap_or_default();
     super::render::problem(&format!("there is no {kind} '{}'{hint}", plain(name)));

@@ -137,6 +137,12 @@ impl OperationError {
             .with_detail("retry_after_seconds", retry_after_seconds)
     }
 
+    /// Adds the next step to the message.
+    pub(crate) fn with_next_step(mut self, step: impl fmt::Display) -> Self {
+        self.0.message = format!("{}. {step}", self.0.message).into();
+        self
+    }
+
     /// The adapter failed (`INTERNAL_ERROR`). The client receives a correlation id, the log records
     /// the cause.
     ///

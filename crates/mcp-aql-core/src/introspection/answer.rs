@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
 use mcp_aql_protocol::ErrorCode;
-use mcp_aql_protocol::{SemanticCategory, nearest_name};
+use mcp_aql_protocol::{SemanticCategory, nearest_name, probable_operation};
 use serde_json::Value;
 
 use super::table::PAGE_SIZES;
@@ -290,7 +290,7 @@ impl Introspection {
     /// The error for an unknown name. A list cannot contain `null`, and omitting a name silently
     /// would mislead.
     fn unknown_operation(&self, name: &str) -> OperationError {
-        let near = nearest_name(name, self.operations.iter().map(|listed| &*listed.name));
+        let near = probable_operation(name, self.operations.iter().map(|listed| &*listed.name));
         let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
         OperationError::new(
             ErrorCode::IntrospectionError,

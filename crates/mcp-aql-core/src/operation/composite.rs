@@ -182,7 +182,7 @@ impl CompositeValues {
             return error;
         }
         let reductions = self.reductions.join(" or ");
-        error.with_detail(
+        error.with_next_step(format_args!("Ask for {reductions}")).with_detail(
             "hint",
             format!("the result does not fit in one reply: ask for {reductions}"),
         )

@@ -196,6 +196,7 @@ impl<'a> ReplyWriter<'a> {
                 (_, Some(FitResult::TooMany(size))) => {
                     let bytes = limits.bytes;
                     let error = too_large("response_size", bytes, bytes.saturating_add(1), "bytes");
+                    let error = error.with_next_step(format_args!("Ask for a page of {size}"));
                     return Some(Err(error.with_detail("fitting_page_size", size)));
                 }
                 _ => return None,

@@ -21,9 +21,16 @@ pub fn too_large(
     actual_value: usize,
     unit: &str,
 ) -> OperationError {
+    let step = match limit_type {
+        "request_size" => ". Send less, or in several calls",
+        "array_elements" => ". Send a shorter list, or several calls",
+        "string_length" => ". Send a shorter text",
+        "nesting_depth" => ". Use fewer levels",
+        _ => "",
+    };
     OperationError::new(
         ErrorCode::ValidationPayloadTooLarge,
-        format!("Payload exceeds {limit_type} limit of {limit_value} {unit}"),
+        format!("Payload exceeds {limit_type} limit of {limit_value} {unit}{step}"),
     )
     .with_detail("limit_type", limit_type)
     .with_detail("limit_value", limit_value)

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::faults::{FaultKind, Faults, Hint, Path};
 use super::place::only_place;
-use super::sketch::expected_form;
+use super::sketch::{expected_form, sketch};
 use super::type_hint::type_hint;
 use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 use crate::vocab::json_type;
@@ -59,8 +59,11 @@ impl Shape {
             _ => self.push_type(value, path, shapes, faults),
         }
         if faults.count() == before
-            && let Some(expectation) = self.checks.broken_by(value)
+            && let Some(mut expectation) = self.checks.broken_by(value)
         {
+            if value.as_array().is_some_and(Vec::is_empty) {
+                expectation.push_str(&format!(". Send {}", sketch(self, shapes)));
+            }
             faults.push(path, FaultKind::Value { expectation });
         }
     }
@@ -136,10 +139,22 @@ fn check_object(
                     }
                 }
             }
+            (None, _) if is_around_map(object, fields, value, shapes) => {
+                faults.push_with(at, || FaultKind::Unknown {
+                    name: name.clone(),
+                    valid: Vec::new(),
+                    hint: Hint::Around,
+                });
+            }
             (None, _) if object.refuses_key(name) => {
                 faults.push_with(path, || key_fault(object, name))
             }
-            (None, Rest::Open) => {}
+            (None, Rest::Open) => {
+                let matching = object.keys.iter().zip(&object.others);
+                if let Some((_, each)) = matching.into_iter().find(|(key, _)| key.is_match(name)) {
+                    each.check(value, at, shapes, faults);
+                }
+            }
             (None, Rest::Each(each)) => {
                 each.check(value, at, shapes, faults);
             }
@@ -159,6 +174,27 @@ fn check_object(
             }
         }
     }
+}
+
+/// Whether the only value of a map is an object with the map's values, which has one level too many.
+fn is_around_map(
+    object: &ObjectShape,
+    fields: &Map<String, Value>,
+    value: &Value,
+    shapes: &Shapes,
+) -> bool {
+    let each = match &object.rest {
+        Rest::Each(each) => Some(&**each),
+        _ if object.keys.is_empty() => None,
+        _ => object.others.first(),
+    };
+    let (Some(each), Value::Object(members), 1) = (each, value, fields.len()) else { return false };
+    object.fields.is_empty()
+        && !members.is_empty()
+        && !each.has_type_of(value, shapes)
+        && members
+            .iter()
+            .all(|(name, value)| each.has_type_of(value, shapes) && !object.refuses_key(name))
 }
 
 /// The fault of a map's key.

@@ -26,7 +26,9 @@ pub(super) fn type_hint(
         Value::String(text) if is_json_of(text, accepts) => {
             return Some("Send it as JSON, not as text".to_owned());
         }
-        Value::Number(_) | Value::Bool(_) if accepts_text(&value.to_string()) => {
+        Value::Number(_) | Value::Bool(_)
+            if shape.form.is_none() && accepts_text(&value.to_string()) =>
+        {
             return Some("Send it as text, in quotation marks".to_owned());
         }
         Value::Number(number) if number.is_f64() && accepts(&Value::from(0)) => {
@@ -54,6 +56,7 @@ pub(super) fn type_hint(
     if let Kind::Array(items) = &target.kind
         && items.has_type_of(value, shapes)
         && !value.is_null()
+        && has_required(items, value, shapes)
     {
         return Some(format!("Send a list: {}", sketch(shape, shapes)));
     }
@@ -74,6 +77,16 @@ pub(super) fn type_hint(
             let article = if name.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
             format!("Send {article} {name}, {rule}")
         }),
+    }
+}
+
+/// Whether a value has the required fields of an object.
+fn has_required(shape: &Shape, value: &Value, shapes: &Shapes) -> bool {
+    match (&shape.resolve(shapes).kind, value) {
+        (Kind::Object(object), Value::Object(members)) => {
+            object.fields.iter().all(|(name, field)| !field.required || members.contains_key(name))
+        }
+        _ => true,
     }
 }
 

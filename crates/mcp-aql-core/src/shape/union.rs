@@ -161,9 +161,15 @@ fn push_tag(
     let near = near.map(str::to_owned).or_else(fitting);
     let meant =
         near.or_else(|| most_similar(variants, &rest).and_then(|(_, it)| tag_of(it)).map(text));
+    // `{ door: { … } }` is the form of other unions.
+    let wrapper = || values.iter().find(|value| fields.contains_key(*value)).cloned();
     let mut list = format!("one of: {}", values.join(", "));
-    if let Some(meant) = meant {
-        list.push_str(&format!(". Did you mean '{meant}'?"));
+    match meant.or_else(wrapper) {
+        Some(meant) => list.push_str(&format!(". Did you mean '{meant}'?")),
+        None => {
+            let forms: Vec<_> = variants.iter().map(|(shape, _)| sketch(shape, shapes)).collect();
+            list.push_str(&format!(". Send '{path}' as {}", forms.join(" or ")));
+        }
     }
     let at = Path::Field(&path, tag);
     match fields.get(tag) {
@@ -172,7 +178,7 @@ fn push_tag(
         }
         None => {
             faults.push(at, FaultKind::Missing { expected: format!("string, {list}") });
-            push_unknown(variants, fields, path, faults);
+            push_unknown(variants, (tag, &values), (fields, path), faults);
         }
     }
 }
@@ -180,8 +186,8 @@ fn push_tag(
 /// Reports the fields that no variant has. One of them may be the misspelled tag.
 fn push_unknown(
     variants: &[Variant<'_>],
-    fields: &Map<String, Value>,
-    path: Path<'_>,
+    (tag, tags): (&str, &[String]),
+    (fields, path): (&Map<String, Value>, Path<'_>),
     faults: &mut Faults,
 ) {
     if variants.iter().any(|(_, object)| !matches!(object.rest, Rest::Closed)) {
@@ -198,7 +204,9 @@ fn push_unknown(
         let is_around =
             value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(is_known));
         let missing = names.iter().copied().filter(|known| !fields.contains_key(*known));
-        let hint = probable_parameter(name, missing);
+        // Another name with the value of a tag is the tag.
+        let is_tag = value.as_str().is_some_and(|text| tags.iter().any(|tag| tag == text));
+        let hint = if is_tag { Some(tag) } else { probable_parameter(name, missing) };
         let valid = names.iter().map(|name| Path::Field(&path, name).to_string()).collect();
         let kind = match is_around {
             true => FaultKind::Unknown { name: name.clone(), valid, hint: Hint::Around },

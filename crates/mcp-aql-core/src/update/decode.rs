@@ -1,7 +1,7 @@
 //! Decodes a JSON object into changes of a resource's fields.
 
 use mcp_aql_protocol::ErrorCode;
-use mcp_aql_protocol::nearest_name;
+use mcp_aql_protocol::probable_parameter;
 use serde_json::{Map, Value};
 
 use super::erased_patch::ErasedPatch;
@@ -72,13 +72,14 @@ fn unknown(spec: &InputSpec, name: &str, path: &InputPath<'_>) -> OperationError
     }
     let message = if spec.identifiers.contains(&name) {
         format!(
-            "Field '{path}' identifies the resource and cannot change. Give it beside 'input', not \
+            "Field '{path}' identifies the resource and cannot change. It belongs beside 'input', not \
              inside"
         )
-    } else if let Some(near) = nearest_name(name, spec.names()) {
+    } else if let Some(near) = probable_parameter(name, spec.names().collect::<Vec<_>>()) {
         format!("Unknown field '{path}' in 'input'. Did you mean '{near}'?")
     } else {
-        format!("Unknown field '{path}' in 'input'")
+        let valid = spec.names().collect::<Vec<_>>().join(", ");
+        format!("Unknown field '{path}' in 'input'. Valid fields: {valid}")
     };
     OperationError::new(ErrorCode::ValidationUnknownField, message)
         .with_detail("unknown_fields", vec![path])

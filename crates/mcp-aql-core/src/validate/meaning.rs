@@ -14,6 +14,8 @@ pub(super) struct RefusedCall<'a> {
     pub(super) shapes: &'a Shapes,
     /// The names of the parameters that were sent.
     pub(super) sent: Vec<&'static str>,
+    /// The unknown names that were sent as parameters.
+    pub(super) unknown: Vec<&'a str>,
     /// Returns the operation that searches what another one lists, and its parameter for the text.
     pub(super) search_operation: &'a dyn Fn(&str) -> Option<(String, String)>,
 }
@@ -79,7 +81,8 @@ impl RefusedCall<'_> {
         if let Some(path) = self.only_place(name) {
             return Some(Meaning::Inside { path, member: name.to_owned() });
         }
-        let nested = self.operation.composites.nested_names(&self.sent);
+        let all = [&*self.sent, &self.unknown].concat();
+        let nested = self.operation.composites.nested_names(&all);
         let inside = |name: &str| {
             let found = nested.iter().find(|nested| nested.name == name)?;
             Some(Meaning::Inside { path: found.parameter.to_owned(), member: found.member.clone() })

@@ -83,7 +83,8 @@ pub(crate) fn validate(
         return finish(operation, arguments, &[], checked.warnings, rules.whole);
     }
     let Known { shapes, search_operation } = *known;
-    let call = RefusedCall { operation, shapes, sent, search_operation };
+    let names = unknown.iter().map(|(name, _)| name.as_str()).collect();
+    let call = RefusedCall { operation, shapes, sent, unknown: names, search_operation };
     let warnings = refuse(&call, checked, &unknown, rules.strict)?;
     finish(operation, arguments, &unknown, warnings, rules.whole)
 }

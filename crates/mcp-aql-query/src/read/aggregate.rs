@@ -41,7 +41,10 @@ fn one(
         faults.refuse("aggregate", &what, "a label such as 'total'");
         return None;
     }
-    let members = object(&path, value, faults)?;
+    let Some(members) = value.as_object() else {
+        faults.wrong_form(&path, "object", value, Some("{ count: true }"));
+        return None;
+    };
     let mut group_by = None;
     let mut functions = Vec::new();
     let mut sound = true;

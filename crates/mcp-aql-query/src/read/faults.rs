@@ -42,6 +42,10 @@ enum FaultKind {
 #[derive(Debug, Default)]
 pub(crate) struct QueryFaults(Vec<QueryFault>);
 
+/// The parameters of a query, which callers may send inside one another.
+pub(super) const PARAMETERS: [&str; 9] =
+    ["query", "filter", "sort", "fields", "aggregate", "first", "after", "last", "before"];
+
 /// The keys of a filter that combine conditions.
 pub(super) const GROUPS: [&str; 3] = ["and", "or", "not"];
 
@@ -79,7 +83,14 @@ impl QueryFaults {
         form: Option<&str>,
     ) {
         let (param, actual) = (clean(param), json_type(value));
-        let hint = type_hint(expected, value).map(str::to_owned);
+        let is_scalar = value.is_number() || value.is_boolean();
+        let is_list = param.ends_with(']') && value.as_array().is_some_and(|it| it.len() > 1);
+        let hint = match form {
+            Some(_) if is_scalar => None,
+            _ if is_list => Some("Send its items directly in the list around it"),
+            _ => type_hint(expected, value),
+        };
+        let hint = hint.map(str::to_owned);
         let hint = hint.or_else(|| Some(format!("Send {}", form?)));
         let hint = hint.map(|hint| format!(". {hint}")).unwrap_or_default();
         self.push(QueryFault {
@@ -118,13 +129,22 @@ impl QueryFaults {
         // `age_days` is closest to `_computed.age_days`, and `DESC` to `desc`, but a measure of
         // edit distance would not find them.
         let snake = snake_case(name);
+        let letters = |name: &str| {
+            let mut letters: Vec<_> = name.chars().collect();
+            letters.sort_unstable();
+            letters
+        };
+        // Short names with two letters swapped have few letters in common places.
+        let swapped = |known: &str| known.len() == name.len() && letters(known) == letters(name);
         let same = |known: &&&str| {
-            snake_case(known) == snake || known.rsplit('.').next() == Some(snake.as_str())
+            snake_case(known) == snake
+                || swapped(known)
+                || known.rsplit('.').next() == Some(snake.as_str())
         };
         let near = || {
             let near = valid.iter().find(same).copied();
             near.or_else(|| match what {
-                "field" => probable_parameter(name, valid.iter().copied()),
+                "field" | "operator" => probable_parameter(name, valid.iter().copied()),
                 "key" => {
                     let fields = valid.iter().copied().filter(|key| !GROUPS.contains(key));
                     probable_parameter(name, fields)
@@ -160,6 +180,20 @@ impl QueryFaults {
                 format!("a field that can be {verb}"),
                 valid.iter().map(ToString::to_string).collect(),
             ),
+            param,
+        });
+    }
+
+    /// Records a parameter of the query that was sent inside another one.
+    pub(crate) fn inside(&mut self, param: &str, what: &str, name: &str, path: &str) {
+        let (param, name, path) = (clean(param), clean(name), clean(path));
+        self.push(QueryFault {
+            message: format!(
+                "Parameter '{param}' has unknown {what} '{name}'. \
+                 '{path}' belongs beside '{param}', not inside"
+            ),
+            choice: None,
+            kind: FaultKind::Value(format!("a {what} that is known"), Vec::new()),
             param,
         });
     }
@@ -233,7 +267,9 @@ fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
     };
     match value {
         Value::String(text)
-            if serde_json::from_str(text).is_ok_and(|value: Value| fits(&value)) =>
+            if serde_json::from_str(text).is_ok_and(|value: Value| {
+                fits(&value) || value.is_object() || value.is_array()
+            }) =>
         {
             Some("Send it as JSON, not as text")
         }

@@ -122,6 +122,9 @@ fn add_preset(
 
 /// Recognizes a text that has paths instead of a preset: `title` or `title, status`.
 fn paths_in(surface: &QuerySurface<'_>, text: &str) -> Option<String> {
+    if text.starts_with('[') && serde_json::from_str::<Vec<String>>(text).is_ok() {
+        return Some("Send it as JSON, not as text".to_owned());
+    }
     let all = all_paths(surface);
     let paths: Vec<_> = text.split([',', ' ']).filter(|path| !path.is_empty()).collect();
     let is_list = !paths.is_empty() && paths.iter().all(|path| all.iter().any(|it| it == path));
@@ -136,7 +139,7 @@ fn add_paths(
     faults: &mut QueryFaults,
 ) {
     if paths.is_empty() || paths.len() > MAX_PATHS {
-        let what = format!("must name 1 to {MAX_PATHS} fields");
+        let what = format!("must name 1 to {MAX_PATHS} fields: leave it out for the usual ones");
         faults.refuse("fields", &what, "a preset, or a list of field paths");
     }
     let mut reported = match &selection.reported {
@@ -156,7 +159,9 @@ fn add_paths(
         } else {
             let valid = all_paths(surface);
             let valid: Vec<_> = valid.iter().map(String::as_str).collect();
-            faults.unknown(&param, "field", path, &valid);
+            let is_preset = preset_names(surface.table).contains(&path);
+            let meaning = is_preset.then(|| format!("Send '{path}' alone, not in a list"));
+            faults.unknown_meaning(&param, "field", path, &valid, meaning);
         }
     }
     selection.reported = ReportedFields::Paths(reported);

@@ -3,7 +3,8 @@
 use mcp_aql_core::text::clean;
 use serde_json::{Map, Value};
 
-use super::operand::Day;
+use super::faults::PARAMETERS;
+use super::operand::{Day, noun};
 use super::{QueryFaults, QuerySurface, operand};
 use crate::field_info::FieldInfo;
 use crate::form::filter_form;
@@ -143,7 +144,11 @@ impl FilterParser<'_> {
             return None;
         };
         if list.is_empty() {
-            faults.refuse(path, "is empty: give it one filter or more", "one filter or more");
+            faults.refuse(
+                path,
+                "is empty: leave it out, or give it one filter or more",
+                "one filter or more",
+            );
             return None;
         }
         let mut parts = Vec::new();
@@ -198,6 +203,16 @@ impl FilterParser<'_> {
                 );
                 None
             }
+            // Operators, or a value, in a list of their own.
+            Value::Array(list)
+                if list.len() == 1
+                    && (list.iter().all(Value::is_object) || !operators(field).contains(&"in")) =>
+            {
+                let is_object = list.iter().all(Value::is_object);
+                let expected = if is_object { "object" } else { noun(field.kind) };
+                faults.wrong_type(path, expected, value);
+                None
+            }
             Value::Array(_) => {
                 self.operator(field, "in", path, value, faults).map(|test| test.on(place))
             }
@@ -215,6 +230,9 @@ impl FilterParser<'_> {
         (value, group): (&Value, &Map<String, Value>),
         faults: &mut QueryFaults,
     ) {
+        if PARAMETERS.contains(&key) && !self.surface.table.has(key) {
+            return faults.inside("filter", "key", key, path);
+        }
         let mut valid = self.surface.paths(|field| self.surface.filters(field));
         valid.extend(["and", "or", "not"]);
         // An object with the name of a nested resource is probably meant as a path.
@@ -228,9 +246,12 @@ impl FilterParser<'_> {
                 faults.unsupported("filter", "filtered by", key, &valid);
             }
             None => {
-                let meaning = match has_keys_of(value, &valid) {
-                    true => Some(around(path)),
-                    false => self.field_of_operator((key, path), group),
+                let is_list = value.as_array().is_some_and(|it| it.iter().all(Value::is_object));
+                let meaning = match key.chars().next() {
+                    _ if has_keys_of(value, &valid) => Some(around(path)),
+                    Some('o' | 'O') if is_list => Some("Did you mean 'or'?".to_owned()),
+                    Some('a' | 'A') if is_list => Some("Did you mean 'and'?".to_owned()),
+                    _ => self.field_of_operator((key, path), group),
                 };
                 faults.unknown_meaning("filter", "key", key, &valid, meaning);
             }
@@ -273,13 +294,16 @@ impl FilterParser<'_> {
         let Some(operator) = valid.iter().find(|known| **known == operator) else {
             let meant = match operator.trim_start_matches('$') {
                 _ if has_keys_of(value, valid) => Some(around(path)),
+                "value" | "values" if !value.is_object() => {
+                    Some("Send the value alone, without an object".to_owned())
+                }
                 "between" | "range" if valid.contains(&"gte") => {
                     Some("Send 'gte' and 'lte' instead".to_owned())
                 }
                 _ => operator_of(operator, valid).map(|meant| format!("Did you mean '{meant}'?")),
             };
-            let param = format!("filter.{}", field.path);
-            faults.unknown_meaning(&param, "operator", operator, valid, meant);
+            let param = path.strip_suffix(&format!(".{operator}")).unwrap_or(path);
+            faults.unknown_meaning(param, "operator", operator, valid, meant);
             return None;
         };
         if let Some(day) = Day::read(field, value)
@@ -368,7 +392,8 @@ fn any_of(
     faults: &mut QueryFaults,
 ) -> Option<Condition> {
     let Some(list) = value.as_array() else {
-        faults.wrong_type(path, "array", value);
+        let form = format!("a list: [{}]", noun(field.kind));
+        faults.wrong_form(path, "array", value, Some(&form));
         return None;
     };
     if list.len() > MAX_VALUES {

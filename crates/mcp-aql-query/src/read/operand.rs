@@ -72,7 +72,9 @@ pub(super) fn read(
             let expected = noun(field.kind);
             faults.refuse(param, &format!("must be a {expected}"), expected);
         } else {
-            faults.wrong_type(param, noun(field.kind), value);
+            let choices = field.choices.join(", ");
+            let form = (!choices.is_empty()).then(|| format!("a string, one of: {choices}"));
+            faults.wrong_form(param, noun(field.kind), value, form.as_deref());
         }
     }
     scalar

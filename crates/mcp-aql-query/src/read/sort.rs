@@ -3,6 +3,7 @@
 use mcp_aql_protocol::snake_case;
 use serde_json::{Map, Value};
 
+use super::faults::PARAMETERS;
 use super::filter::around;
 use super::{QueryFaults, QuerySurface};
 use crate::applied::AppliedKey;
@@ -116,12 +117,18 @@ fn object(
     }
     let before = faults.len();
     for name in members.keys().filter(|name| !["field", "order"].contains(&name.as_str())) {
+        if PARAMETERS.contains(&name.as_str()) {
+            faults.inside("sort", "member", name, &format!("{path}.{name}"));
+            continue;
+        }
         let meant = MEMBERS.iter().find(|(_, names)| names.contains(&snake_case(name).as_str()));
         let meant = meant.filter(|(member, _)| !members.contains_key(*member));
         let is_around = members.get(name).and_then(Value::as_object);
         let is_around = is_around.is_some_and(|inner| inner.contains_key("field"));
+        let is_list = members.get(name).is_some_and(Value::is_array) && members.len() == 1;
         let meant = match is_around {
             true => Some(around(&format!("{path}.{name}"))),
+            false if is_list => Some("Send the value alone, without an object".to_owned()),
             false => meant.map(|(member, _)| format!("Did you mean '{member}'?")),
         };
         faults.unknown_meaning(path, "member", name, &["field", "order"], meant);
@@ -153,7 +160,7 @@ fn object(
 
 /// Names that other APIs use for the members of a sort key.
 const MEMBERS: [(&str, &[&str]); 2] = [
-    ("field", &["by", "key", "column", "name", "property", "sort", "sort_by", "order_by", "path"]),
+    ("field", &["by", "key", "column", "name", "property", "sort_by", "order_by", "path"]),
     ("order", &["direction", "dir", "sort_order", "sort_direction", "asc", "desc", "ascending"]),
 ];
 
