@@ -114,10 +114,16 @@ fn unions_and_keys_say_what_they_accept() {
             "Missing required parameter 'figure.kind'. Expected: string, one of: circle, square. \
              Did you mean 'square'?",
         ),
-        (json!({ "figure": "round" }), "Send { kind: 'circle', radius: number } or { kind: 'square'"),
+        (
+            json!({ "figure": "round" }),
+            "Send { kind: 'circle', radius: number } or { kind: 'square'",
+        ),
         (json!({ "key": [] }), "Send integer or string"),
         (json!({ "words": "a" }), "Send a list: [string]"),
-        (json!({ "counts": { "a": "1" } }), "'counts.a' expected 'integer', got 'string'. Send it as JSON"),
+        (
+            json!({ "counts": { "a": "1" } }),
+            "'counts.a' expected 'integer', got 'string'. Send it as JSON",
+        ),
     ] {
         let mut params = params;
         params["text"] = json!("a");

@@ -7,11 +7,10 @@ use serde_json::{Value, json};
 use super::entry::{QueryParameter, QueryTable};
 use super::example;
 use super::field_info::FieldInfo;
-use super::form::{filter_form, sort_form};
 use super::options::{QueryControl, QueryOptions, TextSearch};
 use mcp_aql_core::operation::NestedName;
 
-use super::read::{QuerySurface, noun, operators, preset_names};
+use super::read::{QuerySurface, filter_form, noun, operators, preset_names, sort_form};
 use super::value::ValueKind;
 
 /// An optional parameter.

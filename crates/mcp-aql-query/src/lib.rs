@@ -29,7 +29,6 @@ mod description;
 mod entry;
 mod example;
 mod field_info;
-mod form;
 mod grouping;
 mod memory;
 mod model;

@@ -63,9 +63,10 @@ fn the_call_after_a_refused_one_is_right() {
         .iter()
         .map(|(kind, count)| format!("| {kind} | {} | {} |\n", count.refused, count.repaired));
     let table = rows.chain([format!("| all | {refused} | {repaired} |\n")]).collect::<String>();
-    println!("{table}");
     assert!(refused > 1_000, "{refused}");
     assert!(repaired * 1_000 >= refused * MIN_REPAIRED, "{table}\n{}", failures.join("\n\n"));
+    let book = include_str!("../../../book/src/parameters.md");
+    assert!(book.contains(&table), "the table in book/src/parameters.md should be:\n{table}");
 }
 
 fn failure(

@@ -221,7 +221,7 @@ impl Repair<'_> {
                 }
                 None => scalar(&found[2], &Value::Null),
             };
-            self.put(&found[1].to_owned(), value);
+            self.put(&found[1], value);
         }
         true
     }
@@ -397,7 +397,7 @@ impl Repair<'_> {
                 (None, Some((_, list))) => list.split(", ").next().unwrap_or_default().to_owned(),
                 (None, None) => text_matching(rule.split('\'').nth(1).unwrap_or_default()),
             };
-            self.rename_within(&path, &found[1].to_owned(), &key);
+            self.rename_within(&path, &found[1], &key);
             return true;
         }
         let is_filled = sent.as_object().is_some_and(|members| !members.is_empty());

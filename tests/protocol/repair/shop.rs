@@ -191,7 +191,6 @@ fn orders() -> Vec<Order> {
 
 /// Create an order.
 #[operation(category = "CREATE")]
-#[expect(clippy::too_many_arguments, reason = "one parameter of every form")]
 fn create_order(
     /// Short title.
     #[param(min_length = 2, max_length = 30)]

@@ -7,7 +7,7 @@ use super::faults::{FaultKind, Faults, Hint, Path};
 use super::place::only_place;
 use super::sketch::{expected_form, sketch};
 use super::type_hint::type_hint;
-use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
+use super::{FieldShape, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 use crate::vocab::json_type;
 
 impl Shape {
@@ -127,17 +127,7 @@ fn check_object(
         let at = Path::Field(&path, name);
         match (object.fields.get(name), &object.rest) {
             (Some(field), _) => {
-                if value.is_null() && object.merge.is_some() && !field.shape.nullable {
-                    let expectation =
-                        "cannot be removed with null: give it a value or leave it out";
-                    faults.push(at, FaultKind::Value { expectation: expectation.to_owned() });
-                } else {
-                    let before = faults.count();
-                    field.shape.check(value, at, shapes, faults);
-                    if value.is_null() && !field.required && faults.count() > before {
-                        faults.hint_last("Leave it out, or give it a value");
-                    }
-                }
+                check_field(field, object.merge.is_some(), (value, at), shapes, faults);
             }
             (None, _) if is_around_map(object, fields, value, shapes) => {
                 faults.push_with(at, || FaultKind::Unknown {
@@ -147,7 +137,7 @@ fn check_object(
                 });
             }
             (None, _) if object.refuses_key(name) => {
-                faults.push_with(path, || key_fault(object, name))
+                faults.push_with(path, || key_fault(object, name));
             }
             (None, Rest::Open) => {
                 let matching = object.keys.iter().zip(&object.others);
@@ -173,6 +163,24 @@ fn check_object(
                 });
             }
         }
+    }
+}
+
+fn check_field(
+    field: &FieldShape,
+    merges: bool,
+    (value, at): (&Value, Path<'_>),
+    shapes: &Shapes,
+    faults: &mut Faults,
+) {
+    if value.is_null() && merges && !field.shape.nullable {
+        let expectation = "cannot be removed with null: give it a value or leave it out";
+        return faults.push(at, FaultKind::Value { expectation: expectation.to_owned() });
+    }
+    let before = faults.count();
+    field.shape.check(value, at, shapes, faults);
+    if value.is_null() && !field.required && faults.count() > before {
+        faults.hint_last("Leave it out, or give it a value");
     }
 }
 

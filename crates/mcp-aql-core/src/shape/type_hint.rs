@@ -16,41 +16,8 @@ pub(super) fn type_hint(
     path: Path<'_>,
     shapes: &Shapes,
 ) -> Option<String> {
-    let accepts = |value: &Value| shape.has_type_of(value, shapes);
-    let accepts_text = |text: &str| {
-        let text = Value::from(text);
-        let checks = [&shape.checks, &shape.resolve(shapes).checks];
-        accepts(&text) && checks.into_iter().all(|checks| checks.broken_by(&text).is_none())
-    };
-    match value {
-        Value::String(text) if is_json_of(text, accepts) => {
-            return Some("Send it as JSON, not as text".to_owned());
-        }
-        Value::Number(_) | Value::Bool(_)
-            if shape.form.is_none() && accepts_text(&value.to_string()) =>
-        {
-            return Some("Send it as text, in quotation marks".to_owned());
-        }
-        Value::Number(number) if number.is_f64() && accepts(&Value::from(0)) => {
-            return Some("Send a whole number".to_owned());
-        }
-        Value::Array(values) => match values.as_slice() {
-            [only] if accepts(only) => return Some("Send one value, not a list".to_owned()),
-            [_, ..] if matches!(path, Path::Item(..)) && values.iter().all(accepts) => {
-                return Some("Send its items directly in the list around it".to_owned());
-            }
-            _ => {}
-        },
-        Value::Object(members) => {
-            let mut members = members.iter();
-            if let (Some((_, only)), None) = (members.next(), members.next())
-                && !only.is_null()
-                && accepts(only)
-            {
-                return Some("Send the value alone, without an object".to_owned());
-            }
-        }
-        _ => {}
+    if let Some(change) = change_of_value(shape, value, path, shapes) {
+        return Some(change.to_owned());
     }
     let target = shape.resolve(shapes);
     if let Kind::Array(items) = &target.kind
@@ -77,6 +44,46 @@ pub(super) fn type_hint(
             let article = if name.starts_with(['a', 'i', 'o']) { "an" } else { "a" };
             format!("Send {article} {name}, {rule}")
         }),
+    }
+}
+
+/// Returns a change of the value that makes its type right.
+fn change_of_value(
+    shape: &Shape,
+    value: &Value,
+    path: Path<'_>,
+    shapes: &Shapes,
+) -> Option<&'static str> {
+    let accepts = |value: &Value| shape.has_type_of(value, shapes);
+    let accepts_text = |text: &str| {
+        let text = Value::from(text);
+        let checks = [&shape.checks, &shape.resolve(shapes).checks];
+        accepts(&text) && checks.into_iter().all(|checks| checks.broken_by(&text).is_none())
+    };
+    match value {
+        Value::String(text) if is_json_of(text, accepts) => Some("Send it as JSON, not as text"),
+        Value::Number(_) | Value::Bool(_)
+            if shape.form.is_none() && accepts_text(&value.to_string()) =>
+        {
+            Some("Send it as text, in quotation marks")
+        }
+        Value::Number(number) if number.is_f64() && accepts(&Value::from(0)) => {
+            Some("Send a whole number")
+        }
+        Value::Array(values) => match values.as_slice() {
+            [only] if accepts(only) => Some("Send one value, not a list"),
+            [_, ..] if matches!(path, Path::Item(..)) && values.iter().all(accepts) => {
+                Some("Send its items directly in the list around it")
+            }
+            _ => None,
+        },
+        Value::Object(members) => {
+            let mut values = members.values();
+            let only = values.next().filter(|_| values.next().is_none());
+            only.is_some_and(|only| !only.is_null() && accepts(only))
+                .then_some("Send the value alone, without an object")
+        }
+        _ => None,
     }
 }
 

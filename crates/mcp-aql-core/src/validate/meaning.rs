@@ -102,7 +102,9 @@ impl RefusedCall<'_> {
         if let Some(near) = near {
             return Some(Meaning::Name(near.to_owned()));
         }
-        let near = nearest_name(name, nested.iter().map(|nested| nested.name.as_str()));
+        // Short names, such as `not`, are similar to many.
+        let long = nested.iter().map(|nested| nested.name.as_str()).filter(|name| name.len() > 3);
+        let near = nearest_name(name, long);
         near.and_then(inside).or_else(|| self.similar_field_of_input(name))
     }
 

@@ -1,9 +1,12 @@
 //! Parses the parameters of a collection query into a plan, and reports all faults at once.
 
 mod aggregate;
+mod condition;
 mod faults;
 mod fields;
 mod filter;
+mod filter_hints;
+mod form;
 mod map;
 mod operand;
 mod sort;
@@ -17,6 +20,7 @@ use serde_json::{Map, Value};
 pub(crate) use faults::QueryFaults;
 pub(crate) use fields::{ResultKind, default_preset, preset_names, read_fields};
 pub(crate) use filter::operators;
+pub(crate) use form::{filter_form, sort_form};
 pub(crate) use map::read_map;
 pub(crate) use operand::noun;
 pub(crate) use surface::QuerySurface;

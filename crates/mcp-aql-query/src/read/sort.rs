@@ -4,11 +4,11 @@ use mcp_aql_protocol::snake_case;
 use serde_json::{Map, Value};
 
 use super::faults::PARAMETERS;
-use super::filter::around;
+use super::filter_hints::around;
+use super::form::sort_form;
 use super::{QueryFaults, QuerySurface};
 use crate::applied::AppliedKey;
 use crate::entry::QueryParams;
-use crate::form::sort_form;
 use crate::model::ResourceSchema;
 use crate::plan::{SortBy, SortKey};
 
@@ -116,23 +116,7 @@ fn object(
         return None;
     }
     let before = faults.len();
-    for name in members.keys().filter(|name| !["field", "order"].contains(&name.as_str())) {
-        if PARAMETERS.contains(&name.as_str()) {
-            faults.inside("sort", "member", name, &format!("{path}.{name}"));
-            continue;
-        }
-        let meant = MEMBERS.iter().find(|(_, names)| names.contains(&snake_case(name).as_str()));
-        let meant = meant.filter(|(member, _)| !members.contains_key(*member));
-        let is_around = members.get(name).and_then(Value::as_object);
-        let is_around = is_around.is_some_and(|inner| inner.contains_key("field"));
-        let is_list = members.get(name).is_some_and(Value::is_array) && members.len() == 1;
-        let meant = match is_around {
-            true => Some(around(&format!("{path}.{name}"))),
-            false if is_list => Some("Send the value alone, without an object".to_owned()),
-            false => meant.map(|(member, _)| format!("Did you mean '{member}'?")),
-        };
-        faults.unknown_meaning(path, "member", name, &["field", "order"], meant);
-    }
+    refuse_members(path, members, faults);
     let descending = match members.get("order") {
         Some(order) => direction(&format!("{path}.order"), order, faults)?,
         None => false,
@@ -155,6 +139,27 @@ fn object(
             faults.refuse(path, &what, format!("'field', one of: {valid}"));
             None
         }
+    }
+}
+
+/// Records the faults of members that a sort key does not have.
+fn refuse_members(path: &str, members: &Map<String, Value>, faults: &mut QueryFaults) {
+    for name in members.keys().filter(|name| !["field", "order"].contains(&name.as_str())) {
+        if PARAMETERS.contains(&name.as_str()) {
+            faults.inside("sort", "member", name, &format!("{path}.{name}"));
+            continue;
+        }
+        let meant = MEMBERS.iter().find(|(_, names)| names.contains(&snake_case(name).as_str()));
+        let meant = meant.filter(|(member, _)| !members.contains_key(*member));
+        let is_around = members.get(name).and_then(Value::as_object);
+        let is_around = is_around.is_some_and(|inner| inner.contains_key("field"));
+        let is_list = members.get(name).is_some_and(Value::is_array) && members.len() == 1;
+        let meant = match is_around {
+            true => Some(around(&format!("{path}.{name}"))),
+            false if is_list => Some("Send the value alone, without an object".to_owned()),
+            false => meant.map(|(member, _)| format!("Did you mean '{member}'?")),
+        };
+        faults.unknown_meaning(path, "member", name, &["field", "order"], meant);
     }
 }
 

@@ -1,7 +1,7 @@
 //! The forms of query parameters, as messages show them.
 
+use super::{QuerySurface, noun};
 use crate::field_info::FieldInfo;
-use crate::read::{QuerySurface, noun};
 use crate::value::ValueKind;
 
 /// The maximum number of keys in the form of a filter.
