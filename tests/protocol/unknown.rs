@@ -106,7 +106,7 @@ fn unions_and_keys_say_what_they_accept() {
     let board = board();
     for (params, said) in [
         (
-            json!({ "figure": { "kind": "sqare", "side": 1 } }),
+            json!({ "figure": { "kind": "squar", "side": 1 } }),
             "'figure.kind' must be one of: circle, square. Did you mean 'square'?",
         ),
         (

@@ -326,7 +326,7 @@ impl Maker<'_> {
             "get" => &["fetch", "read", "show", "gett"],
             "modify" => &["update", "edit", "change", "patch"],
             "list" => &["browse", "all", "lst"],
-            "search" => &["find", "lookup", "serach"],
+            "search" => &["find", "lookup", "sarch"],
             _ => &["mvoe", "moves"],
         };
         for verb in verbs {
@@ -433,7 +433,7 @@ impl Maker<'_> {
         for path in ["limits", "input.limits"] {
             let steps = parse(self.params, path);
             if get(self.params, &steps).is_some() {
-                for key in ["nomral", "Normal", "zzz"] {
+                for key in ["normall", "Normal", "zzz"] {
                     let params = self.with(&steps, json!({ key: 7 }));
                     self.lossy("map key", params);
                 }

@@ -62,7 +62,7 @@ impl<'a> InputPath<'a> {
                 &crate::text::clean(&self.to_string()),
                 format_args!("has the key '{}', which {rule}", crate::text::clean(key)),
             ),
-            None => self.refused(error),
+            None => self.member(key).map_or_else(|error| error, |path| path.refused(error)),
         }
     }
 
