@@ -4,30 +4,163 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::shape::Members;
+use super::operations::parameter_info;
+use crate::operation::Parameter;
+use crate::shape::{Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, type_name};
+
+/// The maximum depth to which objects are expanded.
+const MAX_DEPTH: usize = 3;
+/// The maximum length of an expanded object in bytes. A longer one is expanded to a smaller depth.
+const MAX_FORM_BYTES: usize = 600;
 
 /// Describes an operation and its parameters as text, one line for each parameter. A `?` marks
-/// optional parameters. The text is a shorter form of the full details.
-pub(super) fn brief(description: String, parameters: impl Iterator<Item = Members>) -> String {
+/// optional parameters. The text is a shorter form of the full details, which also shows the
+/// fields of objects.
+pub(super) fn brief(description: String, parameters: &[Parameter], shapes: &Shapes) -> String {
     let mut text = description;
     for parameter in parameters {
         // The members of a parameter are valid JSON by construction.
-        let parameter = serde_json::from_str(&parameter.to_json()).unwrap_or_default();
+        let info = parameter_info(parameter, shapes).to_json();
+        let mut info = serde_json::from_str(&info).unwrap_or_default();
+        let fields = fields_of(parameter, shapes);
+        if fields.is_some() && is_input(&parameter.shape) {
+            // The usual description of an input lists the fields, which the form has.
+            put_description(&mut info, INPUT);
+        }
         text.push('\n');
-        line(&parameter, &mut text);
+        line(&info, fields.as_deref(), &mut text);
     }
     text
 }
 
+/// Lists the parameters without their descriptions: `title string, priority? integer 1..5`.
+pub(super) fn signature(parameters: &[Parameter], shapes: &Shapes) -> String {
+    let parts: Vec<_> = parameters
+        .iter()
+        .map(|parameter| {
+            let info = parameter_info(parameter, shapes).to_json();
+            let mut info: Value = serde_json::from_str(&info).unwrap_or_default();
+            if let Value::Object(members) = &mut info {
+                members.remove("description");
+            }
+            let mut text = String::new();
+            line(&info, fields_of(parameter, shapes).as_deref(), &mut text);
+            text
+        })
+        .collect();
+    parts.join(", ")
+}
+
+/// The description of an `input` whose fields are shown.
+const INPUT: &str = "Fields to change; null removes an optional one.";
+
+fn is_input(shape: &Shape) -> bool {
+    matches!(&shape.kind, Kind::Object(object) if object.merge.is_some())
+}
+
+fn put_description(parameter: &mut Value, text: &str) {
+    if let Some(description) = parameter.get_mut("description") {
+        *description = text.into();
+    }
+}
+
+/// The fields of a parameter that is an object or contains objects, expanded as deeply as the
+/// maximum length permits. A parameter whose type was chosen for display keeps it.
+fn fields_of(parameter: &Parameter, shapes: &Shapes) -> Option<String> {
+    if parameter.type_name.is_some() || !has_fields(&parameter.shape, shapes, MAX_DEPTH) {
+        return None;
+    }
+    (1..=MAX_DEPTH)
+        .rev()
+        .map(|depth| expanded(&parameter.shape, shapes, depth))
+        .find(|form| form.len() <= MAX_FORM_BYTES)
+}
+
+/// Whether a shape has fields or values that its type's name does not show.
+fn has_fields(shape: &Shape, shapes: &Shapes, depth: usize) -> bool {
+    match &shape.resolve(shapes).kind {
+        Kind::Object(object) => !object.order.is_empty() || matches!(object.rest, Rest::Each(_)),
+        Kind::Array(items) => depth > 0 && has_fields(items, shapes, depth - 1),
+        Kind::Union(parts) | Kind::Tuple(parts) => {
+            depth > 0 && parts.iter().any(|part| has_fields(part, shapes, depth - 1))
+        }
+        _ => false,
+    }
+}
+
+/// Formats a shape with the fields of its objects: `{ city string, zip? string 5..5 long }`, a
+/// map as `{ [name]: integer }`, the variants of a union separated by ` | `.
+fn expanded(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
+    let target = shape.resolve(shapes);
+    match &target.kind {
+        Kind::Object(_) | Kind::Union(_) if depth == 0 => type_name(shape, shapes),
+        Kind::Object(object) => object_form(object, shapes, depth),
+        Kind::Array(items) => listed(&expanded(items, shapes, depth)),
+        Kind::Tuple(parts) => {
+            let parts: Vec<_> = parts.iter().map(|part| expanded(part, shapes, depth)).collect();
+            format!("[{}]", parts.join(", "))
+        }
+        Kind::Union(parts) if has_fields(shape, shapes, MAX_DEPTH) => {
+            let parts: Vec<_> = parts.iter().map(|part| expanded(part, shapes, depth)).collect();
+            parts.join(" | ")
+        }
+        _ => {
+            let mut described = Members::new();
+            describe(shape, shapes, &mut described);
+            let described = serde_json::from_str(&described.to_json()).unwrap_or_default();
+            let mut text = String::new();
+            form(&described, &mut text);
+            text
+        }
+    }
+}
+
+fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize) -> String {
+    let fields = object.order.iter().filter_map(|name| Some((name, object.fields.get(name)?)));
+    let mut parts: Vec<_> = fields
+        .map(|(name, field)| {
+            let mark = if field.required { "" } else { "?" };
+            format!("{name}{mark} {}", expanded(&field.shape, shapes, depth - 1))
+        })
+        .collect();
+    if let Some(each) = values_of(object, shapes) {
+        parts.push(format!("[name]: {}", expanded(each, shapes, depth - 1)));
+    }
+    match parts.is_empty() {
+        true => "object".to_owned(),
+        false => format!("{{ {} }}", parts.join(", ")),
+    }
+}
+
+/// The shape of a map's values, if it says more than that there are values.
+fn values_of<'a>(object: &'a ObjectShape, shapes: &Shapes) -> Option<&'a Shape> {
+    match &object.rest {
+        Rest::Each(each) if !matches!(each.resolve(shapes).kind, Kind::Any) => Some(each),
+        _ => None,
+    }
+}
+
+/// Formats a list of items of this form.
+fn listed(item: &str) -> String {
+    let is_one = item.starts_with('{') && item.matches('{').count() == 1;
+    match item.contains([' ', '|']) && !is_one {
+        true => format!("({item})[]"),
+        false => format!("{item}[]"),
+    }
+}
+
 /// Formats a parameter: `limit? integer 1..100 = 50: How many at most.`
-fn line(parameter: &Value, text: &mut String) {
+fn line(parameter: &Value, fields: Option<&str>, text: &mut String) {
     let member = |name: &str| parameter.get(name).and_then(Value::as_str);
     text.push_str(member("name").unwrap_or_default());
     if parameter.get("required") != Some(&Value::Bool(true)) {
         text.push('?');
     }
     text.push(' ');
-    form(parameter, text);
+    match fields {
+        Some(fields) => text.push_str(fields),
+        None => form(parameter, text),
+    }
     if parameter.get("sensitive").is_some() {
         text.push_str(" sensitive");
     }
@@ -47,11 +180,7 @@ fn form(of: &Value, text: &mut String) {
         (Some(items), _) => {
             let mut item = String::new();
             form(items, &mut item);
-            match item.contains([' ', '|']) {
-                true => write!(text, "({item})[]"),
-                false => write!(text, "{item}[]"),
-            }
-            .unwrap_or_default();
+            text.push_str(&listed(&item));
         }
         (None, Some(allowed)) => {
             let words: Vec<_> = allowed.iter().map(word).collect();
@@ -86,6 +215,7 @@ fn word(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::FieldShape;
     use serde_json::json;
 
     #[test]
@@ -131,8 +261,59 @@ mod tests {
             ),
         ] {
             let mut text = String::new();
-            line(&members, &mut text);
+            line(&members, None, &mut text);
             assert_eq!(text, expected);
+        }
+    }
+
+    fn field(kind: Kind, required: bool) -> FieldShape {
+        FieldShape { shape: Shape::of(kind), required }
+    }
+
+    fn object(fields: impl IntoIterator<Item = (&'static str, FieldShape)>, rest: Rest) -> Shape {
+        let mut object = ObjectShape { rest, ..ObjectShape::default() };
+        for (name, field) in fields {
+            object.order.push(name.to_owned());
+            object.fields.insert(name.to_owned(), field);
+        }
+        Shape::of(Kind::Object(Box::new(object)))
+    }
+
+    #[test]
+    fn objects_maps_and_unions_show_their_fields() {
+        // REQ-INT-13, REQ-INT-29
+        let tag = |value: &str| {
+            let mut tag = field(Kind::String, true);
+            tag.shape.checks.allowed = vec![value.into()];
+            ("kind", tag)
+        };
+        let door = object([tag("door"), ("floor", field(Kind::Integer, false))], Rest::Closed);
+        let pickup = object([tag("pickup")], Rest::Closed);
+        let union = Shape::of(Kind::Union(vec![door.clone(), pickup]));
+        let numbers = object([], Rest::Each(Box::new(Shape::of(Kind::Integer))));
+        let anything = object([], Rest::Each(Box::default()));
+        let itself = object(
+            [
+                ("name", field(Kind::String, true)),
+                ("next", field(Kind::Named("Node".into()), false)),
+            ],
+            Rest::Closed,
+        );
+        let shapes = Shapes::from([("Node".into(), itself)]);
+        let listed = Shape::of(Kind::Array(Box::new(door)));
+        for (shape, depth, expected) in [
+            (&union, 2, "{ kind door, floor? integer } | { kind pickup }"),
+            (&listed, 2, "{ kind door, floor? integer }[]"),
+            (&numbers, 2, "{ [name]: integer }"),
+            (&anything, 2, "object"),
+            (
+                &Shape::of(Kind::Named("Node".into())),
+                2,
+                "{ name string, next? { name string, next? Node } }",
+            ),
+            (&union, 0, "object"),
+        ] {
+            assert_eq!(expanded(shape, &shapes, depth), expected);
         }
     }
 }

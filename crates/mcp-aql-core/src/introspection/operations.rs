@@ -3,7 +3,7 @@
 use mcp_aql_protocol::{EndpointPermissions, SemanticCategory};
 use serde::Serialize;
 
-use super::brief::brief;
+use super::brief::{brief, signature};
 use crate::execution::Status;
 use crate::operation::{OperationSpec, Parameter, RegisteredOperation};
 use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
@@ -30,9 +30,22 @@ pub(crate) fn list_entry_in_brief(
     endpoint: &str,
     shapes: &Shapes,
 ) -> String {
-    let parameters = operation.parameters.iter().map(|parameter| parameter_info(parameter, shapes));
-    let text = brief(description(operation), parameters);
-    entry(&operation.spec, endpoint, text)
+    entry(&operation.spec, endpoint, with_parameters(operation, shapes))
+}
+
+/// The description of an operation, followed by a line for each parameter.
+pub(crate) fn with_parameters(operation: &RegisteredOperation, shapes: &Shapes) -> String {
+    brief(description(operation), &operation.parameters, shapes)
+}
+
+/// The summary of an operation with its parameters in one line:
+/// `Create a task. (title string, priority? integer)`.
+pub(crate) fn with_signature(operation: &RegisteredOperation, shapes: &Shapes) -> String {
+    let summary = with_notice(operation.spec.summary(), operation.spec.deprecated.as_ref());
+    match signature(&operation.parameters, shapes) {
+        none if none.is_empty() => summary,
+        parameters => format!("{summary} ({parameters})"),
+    }
 }
 
 fn entry(spec: &OperationSpec, endpoint: &str, description: String) -> String {
@@ -180,7 +193,7 @@ fn example_info(operation: &'static str, (description, params): &(String, String
 }
 
 /// Renders a parameter with all its constraints (REQ-INT-13, REQ-INT-21, REQ-INT-25).
-fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
+pub(super) fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
     let spec = &parameter.spec;
     let mut info = Members::new();
     info.put("name", spec.name);

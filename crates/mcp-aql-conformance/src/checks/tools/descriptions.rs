@@ -86,6 +86,18 @@ fn is_operation(run: &Run, word: &str) -> bool {
         || (word.contains('_') && is_snake_case(word) && starts_with_verb(word))
 }
 
+/// The part of a list of operations that has their names. In a list with an operation per item, a colon
+/// separates the names from descriptions and parameters.
+fn operation_names(list: &str) -> String {
+    if !list.trim_start().starts_with("- ") {
+        return list.to_owned();
+    }
+    let items = list.lines().filter_map(|line| line.strip_prefix("- "));
+    let names: Vec<_> =
+        items.map(|item| item.split_once(':').map_or(item, |(names, _)| names)).collect();
+    names.join(", ")
+}
+
 pub(super) fn description_current(run: &Run, cases: &Cases) {
     if run.adapter.mode == Mode::Single {
         return cases.not_applicable("the description of the one tool has brief lists");
@@ -93,9 +105,9 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {
         let (_, list) = tool.description.split_once("Supported operations:").unwrap_or_default();
         let list = list.split("\n\n").next().unwrap_or_default();
-        let named: BTreeSet<_> = words(list).collect();
+        let named: BTreeSet<_> = words(&operation_names(list)).map(str::to_owned).collect();
         let own: BTreeSet<_> =
-            operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
+            operations_of(&run.adapter, tool).map(|operation| operation.name.clone()).collect();
         let missing: Vec<_> = own.difference(&named).collect();
         let others: Vec<_> =
             named.difference(&own).filter(|name| is_operation(run, name)).collect();
