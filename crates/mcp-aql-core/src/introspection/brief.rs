@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::operations::parameter_info;
+use super::parameter_info::parameter_info;
 use crate::operation::Parameter;
 use crate::shape::{Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, type_name};
 
@@ -110,6 +110,9 @@ fn expanded(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
             let described = serde_json::from_str(&described.to_json()).unwrap_or_default();
             let mut text = String::new();
             form(&described, &mut text);
+            if shape.sensitive {
+                text.push_str(" sensitive");
+            }
             text
         }
     }

@@ -7,6 +7,7 @@ mod example;
 mod further_query;
 mod json_schema;
 mod operations;
+mod parameter_info;
 mod protocol;
 mod protocol_types;
 mod table;
