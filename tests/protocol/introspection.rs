@@ -627,12 +627,18 @@ fn lists_can_include_parameters() {
             let optional = if parameter["required"] == json!(true) { "" } else { "?" };
             let start = format!("{}{optional} ", parameter["name"].as_str().unwrap());
             assert!(line.starts_with(&start), "{line}");
-            match parameter["name"] == json!("input") {
-                // The line shows the fields with their types in place of their names.
-                true => assert!(line.starts_with("input { "), "{line}"),
-                false => {
-                    assert!(line.ends_with(parameter["description"].as_str().unwrap()), "{line}")
-                }
+            let description = parameter["description"].as_str().unwrap();
+            if parameter["name"] != json!("input") {
+                assert!(line.ends_with(description), "{line}");
+                continue;
+            }
+            // The line shows each field with its type in place of the list of names.
+            let (_, names) = description.split_once(": ").unwrap();
+            let (names, rest) = names.split_once('.').unwrap();
+            let (fields, end) = line.rsplit_once(" }: ").unwrap();
+            assert_eq!(end, rest.trim(), "{line}");
+            for name in names.split(", ") {
+                assert!(fields.contains(&format!("{name}? ")), "{name}: {line}");
             }
         }
     }

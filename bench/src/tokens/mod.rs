@@ -178,9 +178,9 @@ fn rows(texts: &Texts, count: Count<'_>) -> Result<Vec<Row>> {
             "tools/list, semantic mode",
             count(&texts.semantic_tools),
             all,
-            Some(1_500),
+            Some(1_000),
         ),
-        row("tools_single", "tools/list, single mode", count(&texts.tools), all, Some(600)),
+        row("tools_single", "tools/list, single mode", count(&texts.tools), all, Some(250)),
         row("instructions", "the server's instructions", count(&texts.instructions), None, None),
         row("list", "introspect: the list of all operations", list, None, Some(1_500)),
         row(
@@ -197,7 +197,7 @@ fn rows(texts: &Texts, count: Count<'_>) -> Result<Vec<Row>> {
             "whole task: tools, instructions, list, those ten with parameters: true",
             start + list + in_brief,
             all,
-            Some(2_650),
+            Some(2_600),
         ),
         row(
             "task_narrowed",

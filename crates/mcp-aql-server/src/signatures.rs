@@ -29,9 +29,14 @@ impl Signatures {
         let taken: usize = descriptions.iter().map(|text| text.len() + TOOL_BYTES).sum();
         let budget = (tokens.saturating_mul(BYTES_OF_TWO_TOKENS) / 2).saturating_sub(taken);
         let operations = || adapter.registry().entries.iter().map(|entry| &entry.operation);
-        let short = operations().map(|operation| short(adapter, operation)).collect();
-        let detailed = operations().map(|operation| detailed(adapter, operation)).collect();
+        let short = operations().map(|it| item(it, |it| adapter.with_signature(it))).collect();
+        let detailed = operations().map(|it| item(it, |it| adapter.with_parameters(it))).collect();
         Self(fitting(short, detailed, budget))
+    }
+
+    /// Whether all operations are only named.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// The text of the operation at this place of the registry.
@@ -79,23 +84,15 @@ fn smallest(sizes: impl Iterator<Item = usize>, budget: usize) -> (Vec<bool>, us
     (marked, rest)
 }
 
-/// An operation in one line, with its parameters. `introspect` is described by the tools' examples.
-fn short(adapter: &Adapter, operation: &RegisteredOperation) -> String {
-    match operation.handler {
-        Handler::Introspect => line(operation, &operation.spec.summary()),
-        _ => line(operation, &adapter.with_signature(operation)),
-    }
-}
-
-/// An operation with a line for each parameter.
-fn detailed(adapter: &Adapter, operation: &RegisteredOperation) -> String {
-    match operation.handler {
-        Handler::Introspect => line(operation, &operation.spec.summary()),
-        _ => line(operation, &adapter.with_parameters(operation)),
-    }
-}
-
-fn line(operation: &RegisteredOperation, text: &str) -> String {
+/// Lists an operation. `introspect` has its summary only, because the descriptions show its calls.
+fn item(
+    operation: &RegisteredOperation,
+    text: impl FnOnce(&RegisteredOperation) -> String,
+) -> String {
+    let text = match operation.handler {
+        Handler::Introspect => operation.spec.summary(),
+        _ => text(operation),
+    };
     let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
     format!("\n- {}: {}", operation.spec.name, lines.join("\n  "))
 }

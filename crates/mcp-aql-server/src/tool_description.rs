@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::operation::{Handler, OperationSpec};
-use mcp_aql_core::router::{EndpointMode, Entry, Family};
+use mcp_aql_core::router::{Endpoint, EndpointMode, Entry, Family};
 
 use super::operation_names::{VerbGroups, listed};
 use super::signatures::Signatures;
@@ -21,8 +21,21 @@ const MAX_NAMED_PER_CATEGORY: usize = 24;
 /// The maximum length of an example in characters.
 const MAX_EXAMPLE_BYTES: usize = 200;
 
+/// Describes the tools of an adapter, each with its endpoint and name. Operations are described with their
+/// parameters as far as the budget permits.
+pub(super) fn descriptions(adapter: &Adapter, tools: &[(Endpoint, &str)]) -> Vec<String> {
+    let introspect_tool = introspect_tool(adapter);
+    let with = |signatures| {
+        let describer = Describer { adapter, introspect_tool, signatures };
+        tools.iter().map(|(endpoint, tool)| describer.describe(*endpoint, tool)).collect()
+    };
+    let names_only: Vec<_> = with(Signatures::default());
+    let signatures = Signatures::within_budget(adapter, &names_only);
+    if signatures.is_empty() { names_only } else { with(signatures) }
+}
+
 /// Writes the descriptions of an adapter's tools.
-pub(super) struct Describer<'a> {
+struct Describer<'a> {
     adapter: &'a Adapter,
     /// The tool that accepts `introspect`.
     introspect_tool: &'a str,
@@ -30,33 +43,19 @@ pub(super) struct Describer<'a> {
     signatures: Signatures,
 }
 
-impl<'a> Describer<'a> {
-    pub(super) fn new(adapter: &'a Adapter) -> Self {
-        let introspect_tool = introspect_tool(adapter);
-        let mut describer = Self { adapter, introspect_tool, signatures: Signatures::default() };
-        describer.signatures = Signatures::within_budget(adapter, &describer.all());
-        describer
-    }
-
-    /// The descriptions of all tools of the adapter's mode.
-    fn all(&self) -> Vec<String> {
-        let registry = self.adapter.registry();
-        let mut texts = Vec::new();
-        if self.adapter.mode() != EndpointMode::Single {
-            let families = registry.profile.families().iter().zip(&registry.tool_names);
-            let family = |(index, (family, tool)): (usize, (&Family, &String))| {
-                self.family(index, family, tool)
-            };
-            texts.extend(families.enumerate().map(family));
+impl Describer<'_> {
+    fn describe(&self, endpoint: Endpoint, tool: &str) -> String {
+        match endpoint {
+            Endpoint::Family(index) => {
+                let family = self.adapter.profile().families().get(index);
+                family.map_or_else(String::new, |family| self.family(index, family, tool))
+            }
+            Endpoint::Unified => self.unified(),
         }
-        if self.adapter.mode() != EndpointMode::Semantic {
-            texts.push(self.unified());
-        }
-        texts
     }
 
     /// Describes the tool of an endpoint family.
-    pub(super) fn family(&self, index: usize, family: &Family, tool: &str) -> String {
+    fn family(&self, index: usize, family: &Family, tool: &str) -> String {
         let entries = || {
             let entries = self.adapter.registry().entries.iter().enumerate();
             entries.filter(move |(_, entry)| entry.family == index)
@@ -103,14 +102,14 @@ impl<'a> Describer<'a> {
             Some(first) if template.by_name => introspect_call(Some(first.name)),
             _ => introspect_call(None),
         });
-        if tool != self.introspect_tool {
+        if tool == self.introspect_tool {
+            if let Some(first) = own.first() {
+                let _ = write!(text, "\nOne in full: add name: \"{}\"", first.name);
+            }
+            self.batch_hint(&mut text);
+        } else {
             // Strict routing accepts introspect at one tool only (choice C-68).
             let _ = write!(text, " to {}", self.introspect_tool);
-        } else if let Some(first) = own.first() {
-            let _ = write!(text, "\nOne in full: add name: \"{}\"", first.name);
-        }
-        if tool == self.introspect_tool {
-            self.batch_hint(&mut text);
         }
         text
     }
@@ -132,7 +131,7 @@ impl<'a> Describer<'a> {
     }
 
     /// Describes the unified tool (REQ-EPT-07).
-    pub(super) fn unified(&self) -> String {
+    fn unified(&self) -> String {
         let name = self.adapter.name();
         let mut text = format!(
             "MCP-AQL {name} adapter. All operations through this one tool.\n\n\
@@ -162,7 +161,7 @@ impl<'a> Describer<'a> {
         let _ = write!(
             text,
             "\n\nQuick start:\n{}\n\n\
-             Introspection lists all operations, and with name: one with its parameters.",
+             Introspection lists all operations, and with name: one in full.",
             introspect_call(None)
         );
         self.batch_hint(&mut text);
@@ -188,10 +187,16 @@ impl<'a> Describer<'a> {
         }
     }
 
+    /// Explains batches, once for all tools.
     fn batch_hint(&self, text: &mut String) {
         if self.adapter.settings().batch {
-            text.push_str(
-                "\n\nBatch, in order, in any tool: { operations: [{ operation, params }] }",
+            let tools = match self.adapter.mode() {
+                EndpointMode::Single => "",
+                EndpointMode::Semantic | EndpointMode::All => ", in any tool",
+            };
+            let _ = write!(
+                text,
+                "\n\nBatch, in order{tools}: {{ operations: [{{ operation, params }}] }}"
             );
         }
     }
@@ -346,8 +351,8 @@ pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
 pub(super) fn instructions(adapter: &Adapter) -> String {
     let tool = introspect_tool(adapter);
     let mut text = format!(
-        "Parameters that are not shown: {} to {tool}; add parameters: true and names, prefix or \
-         category for several operations, or name for one in full.",
+        "Other parameters: {} to {tool} with name, or parameters: true and names, prefix or \
+         category.",
         introspect_call(None)
     );
     if let Some(own) = &adapter.parts().instructions {

@@ -19,49 +19,35 @@ const MAX_FORM_BYTES: usize = 600;
 pub(super) fn brief(description: String, parameters: &[Parameter], shapes: &Shapes) -> String {
     let mut text = description;
     for parameter in parameters {
-        // The members of a parameter are valid JSON by construction.
-        let info = parameter_info(parameter, shapes).to_json();
-        let mut info = serde_json::from_str(&info).unwrap_or_default();
+        let info = value_of(&parameter_info(parameter, shapes));
         let fields = fields_of(parameter, shapes);
-        if fields.is_some() && is_input(&parameter.shape) {
+        let description = match &parameter.shape.kind {
             // The usual description of an input lists the fields, which the form has.
-            put_description(&mut info, INPUT);
-        }
+            Kind::Object(object) if object.merge.is_some() && fields.is_some() => Some(INPUT),
+            _ => info.get("description").and_then(Value::as_str),
+        };
         text.push('\n');
-        line(&info, fields.as_deref(), &mut text);
+        line(&info, fields.as_deref(), description, &mut text);
     }
     text
 }
 
 /// Lists the parameters without their descriptions: `title string, priority? integer 1..5`.
 pub(super) fn signature(parameters: &[Parameter], shapes: &Shapes) -> String {
-    let parts: Vec<_> = parameters
-        .iter()
-        .map(|parameter| {
-            let info = parameter_info(parameter, shapes).to_json();
-            let mut info: Value = serde_json::from_str(&info).unwrap_or_default();
-            if let Value::Object(members) = &mut info {
-                members.remove("description");
-            }
-            let mut text = String::new();
-            line(&info, fields_of(parameter, shapes).as_deref(), &mut text);
-            text
-        })
-        .collect();
-    parts.join(", ")
+    let mut text = String::new();
+    for parameter in parameters {
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        let info = value_of(&parameter_info(parameter, shapes));
+        line(&info, fields_of(parameter, shapes).as_deref(), None, &mut text);
+    }
+    text
 }
 
 /// The description of an `input` whose fields are shown.
-const INPUT: &str = "Fields to change; null removes an optional one.";
+const INPUT: &str = "Null removes an optional one.";
 
-fn is_input(shape: &Shape) -> bool {
-    matches!(&shape.kind, Kind::Object(object) if object.merge.is_some())
-}
-
-fn put_description(parameter: &mut Value, text: &str) {
-    if let Some(description) = parameter.get_mut("description") {
-        *description = text.into();
-    }
+fn value_of(members: &Members) -> Value {
+    serde_json::to_value(members).unwrap_or_default()
 }
 
 /// The fields of a parameter that is an object or contains objects, expanded as deeply as the
@@ -79,7 +65,7 @@ fn fields_of(parameter: &Parameter, shapes: &Shapes) -> Option<String> {
 /// Whether a shape has fields or values that its type's name does not show.
 fn has_fields(shape: &Shape, shapes: &Shapes, depth: usize) -> bool {
     match &shape.resolve(shapes).kind {
-        Kind::Object(object) => !object.order.is_empty() || matches!(object.rest, Rest::Each(_)),
+        Kind::Object(object) => !object.order.is_empty() || values_of(object, shapes).is_some(),
         Kind::Array(items) => depth > 0 && has_fields(items, shapes, depth - 1),
         Kind::Union(parts) | Kind::Tuple(parts) => {
             depth > 0 && parts.iter().any(|part| has_fields(part, shapes, depth - 1))
@@ -107,12 +93,8 @@ fn expanded(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
         _ => {
             let mut described = Members::new();
             describe(shape, shapes, &mut described);
-            let described = serde_json::from_str(&described.to_json()).unwrap_or_default();
             let mut text = String::new();
-            form(&described, &mut text);
-            if shape.sensitive {
-                text.push_str(" sensitive");
-            }
+            form(&value_of(&described), &mut text);
             text
         }
     }
@@ -123,7 +105,8 @@ fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize) -> String {
     let mut parts: Vec<_> = fields
         .map(|(name, field)| {
             let mark = if field.required { "" } else { "?" };
-            format!("{name}{mark} {}", expanded(&field.shape, shapes, depth - 1))
+            let secret = if field.shape.sensitive { " sensitive" } else { "" };
+            format!("{name}{mark} {}{secret}", expanded(&field.shape, shapes, depth - 1))
         })
         .collect();
     if let Some(each) = values_of(object, shapes) {
@@ -153,9 +136,8 @@ fn listed(item: &str) -> String {
 }
 
 /// Formats a parameter: `limit? integer 1..100 = 50: How many at most.`
-fn line(parameter: &Value, fields: Option<&str>, text: &mut String) {
-    let member = |name: &str| parameter.get(name).and_then(Value::as_str);
-    text.push_str(member("name").unwrap_or_default());
+fn line(parameter: &Value, fields: Option<&str>, description: Option<&str>, text: &mut String) {
+    text.push_str(parameter.get("name").and_then(Value::as_str).unwrap_or_default());
     if parameter.get("required") != Some(&Value::Bool(true)) {
         text.push('?');
     }
@@ -170,7 +152,7 @@ fn line(parameter: &Value, fields: Option<&str>, text: &mut String) {
     if let Some(default) = parameter.get("default") {
         let _ = write!(text, " = {default}");
     }
-    if let Some(description) = member("description") {
+    if let Some(description) = description {
         let _ = write!(text, ": {description}");
     }
 }
@@ -264,7 +246,7 @@ mod tests {
             ),
         ] {
             let mut text = String::new();
-            line(&members, None, &mut text);
+            line(&members, None, members["description"].as_str(), &mut text);
             assert_eq!(text, expected);
         }
     }

@@ -86,16 +86,15 @@ fn is_operation(run: &Run, word: &str) -> bool {
         || (word.contains('_') && is_snake_case(word) && starts_with_verb(word))
 }
 
-/// The part of a list of operations that has their names. In a list with an operation per item, a colon
+/// The words of a list of operations that may be names. In a list with an operation per item, a colon
 /// separates the names from descriptions and parameters.
-fn operation_names(list: &str) -> String {
-    if !list.trim_start().starts_with("- ") {
-        return list.to_owned();
-    }
-    let items = list.lines().filter_map(|line| line.strip_prefix("- "));
-    let names: Vec<_> =
-        items.map(|item| item.split_once(':').map_or(item, |(names, _)| names)).collect();
-    names.join(", ")
+fn listed_names(list: &str) -> BTreeSet<&str> {
+    let is_itemized = list.trim_start().starts_with("- ");
+    let names = list.lines().filter_map(|line| match is_itemized {
+        true => line.strip_prefix("- ")?.split(':').next(),
+        false => Some(line),
+    });
+    names.flat_map(words).collect()
 }
 
 pub(super) fn description_current(run: &Run, cases: &Cases) {
@@ -105,9 +104,9 @@ pub(super) fn description_current(run: &Run, cases: &Cases) {
     for tool in &run.adapter.endpoints {
         let (_, list) = tool.description.split_once("Supported operations:").unwrap_or_default();
         let list = list.split("\n\n").next().unwrap_or_default();
-        let named: BTreeSet<_> = words(&operation_names(list)).map(str::to_owned).collect();
+        let named = listed_names(list);
         let own: BTreeSet<_> =
-            operations_of(&run.adapter, tool).map(|operation| operation.name.clone()).collect();
+            operations_of(&run.adapter, tool).map(|operation| operation.name.as_str()).collect();
         let missing: Vec<_> = own.difference(&named).collect();
         let others: Vec<_> =
             named.difference(&own).filter(|name| is_operation(run, name)).collect();
