@@ -216,6 +216,75 @@ async fn operations_are_described_while_they_fit_into_the_budget() {
     let one = tools(builder().mode(EndpointMode::Single)).await;
     let described = "- Create:\n  - create_note: Create a note.\n    title string: Title.";
     assert!(one[0].description.contains(described), "{}", one[0].description);
+    // In mode `all`, signatures are in the tools of the families only.
+    let all = tools(builder().mode(EndpointMode::All)).await;
+    let (unified, families) = all.split_last().unwrap();
+    assert!(!unified.description.contains("title string"), "{}", unified.description);
+    assert!(families[0].description.contains("title string"), "{}", families[0].description);
+}
+
+#[tokio::test]
+async fn descriptions_grow_with_the_budget_and_stay_within_it() {
+    // REQ-MCP-02, REQ-MCP-08
+    for mode in [EndpointMode::Semantic, EndpointMode::Single, EndpointMode::All] {
+        let size = async |tokens: usize| {
+            let listed = tools(builder().mode(mode).description_budget(tokens)).await;
+            listed.iter().map(|tool| tool.description.len()).sum::<usize>()
+        };
+        let names = size(0).await;
+        let mut before = names;
+        for tokens in (0..4_000).step_by(250) {
+            let bytes = size(tokens).await;
+            assert!(bytes >= before, "{mode:?}, {tokens} tokens: {bytes} bytes after {before}");
+            // Without room for signatures, the names alone may exceed the budget.
+            assert!(bytes == names || bytes <= tokens * 4, "{mode:?}, {tokens} tokens: {bytes}");
+            before = bytes;
+        }
+        assert!(before > names, "{mode:?}");
+    }
+}
+
+/// A condition that may contain itself.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+enum Condition {
+    /// A text.
+    Text(String),
+    /// All of these.
+    All(Vec<Condition>),
+    /// A field.
+    Field {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Condition {
+    fn count(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len().min(1),
+            Self::All(parts) => parts.iter().map(Self::count).sum(),
+            Self::Field { name } => name.len().min(1),
+        }
+    }
+}
+
+/// Count the texts of a condition.
+#[mcp_aql::operation(category = "READ")]
+fn count_texts(
+    /// The condition.
+    condition: Condition,
+) -> usize {
+    condition.count()
+}
+
+#[tokio::test]
+async fn a_type_that_contains_itself_is_described() {
+    // REQ-MCP-02, REQ-INT-13
+    let builder = mcp_aql::Adapter::builder("counts").operation(count_texts {});
+    let listed = tools(builder).await;
+    let form = "condition string | (string | Condition[] | { name string })[] | { name string }: ";
+    assert!(listed[1].description.contains(form), "{}", listed[1].description);
 }
 
 #[tokio::test]

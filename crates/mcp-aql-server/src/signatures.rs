@@ -28,9 +28,9 @@ impl Signatures {
         let tokens = adapter.settings().description_budget.unwrap_or(default);
         let taken: usize = descriptions.iter().map(|text| text.len() + TOOL_BYTES).sum();
         let budget = (tokens.saturating_mul(BYTES_OF_TWO_TOKENS) / 2).saturating_sub(taken);
-        let operations = || adapter.registry().entries.iter().map(|entry| &entry.operation);
-        let short = operations().map(|it| item(it, |it| adapter.with_signature(it))).collect();
-        let detailed = operations().map(|it| item(it, |it| adapter.with_parameters(it))).collect();
+        let operations = adapter.registry().entries.iter().map(|entry| &entry.operation);
+        let texts = operations.map(|operation| texts(adapter, operation));
+        let (short, detailed) = texts.unzip();
         Self(fitting(short, detailed, budget))
     }
 
@@ -84,17 +84,20 @@ fn smallest(sizes: impl Iterator<Item = usize>, budget: usize) -> (Vec<bool>, us
     (marked, rest)
 }
 
-/// Lists an operation. `introspect` has its summary only, because the descriptions show its calls.
-fn item(
-    operation: &RegisteredOperation,
-    text: impl FnOnce(&RegisteredOperation) -> String,
-) -> String {
-    let text = match operation.handler {
-        Handler::Introspect => operation.spec.summary(),
-        _ => text(operation),
+/// The short and the detailed text of an operation, which may be the same. `introspect` has its summary
+/// only, because the descriptions show its calls.
+fn texts(adapter: &Adapter, operation: &RegisteredOperation) -> (String, String) {
+    let item = |text: &str| {
+        let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
+        format!("\n- {}: {}", operation.spec.name, lines.join("\n  "))
     };
-    let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
-    format!("\n- {}: {}", operation.spec.name, lines.join("\n  "))
+    if matches!(operation.handler, Handler::Introspect) {
+        let summary = item(&operation.spec.summary());
+        return (summary.clone(), summary);
+    }
+    let detailed = item(&adapter.description_with_parameters(operation));
+    let short = adapter.summary_with_parameters(operation);
+    (short.map_or_else(|| detailed.clone(), |short| item(&short)), detailed)
 }
 
 #[cfg(test)]

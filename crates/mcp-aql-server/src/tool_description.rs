@@ -74,9 +74,11 @@ impl Describer<'_> {
         } else {
             None
         };
-        let template = Template::of(crude, family, &specs, &own, !signatures.is_empty());
+        let named = entries().filter(|(place, _)| self.signatures.get(*place).is_none());
+        let named: Vec<_> = named.map(|(_, entry)| &entry.operation.spec).collect();
+        let template = Template::of(crude, family, &specs, &named);
 
-        let mut text = template.opening;
+        let mut text = template.opening.clone();
         text.push_str("\n\nSupported operations:");
         if names.is_empty() {
             text.push_str(" none.");
@@ -86,7 +88,7 @@ impl Describer<'_> {
         } else {
             text.push_str(&signatures);
         }
-        if let Some(statement) = template.statement {
+        if let Some(statement) = &template.statement {
             let _ = write!(text, "\n\n{statement}");
         }
         let _ = write!(text, "\n\n{}", template.quick_start);
@@ -97,21 +99,24 @@ impl Describer<'_> {
         if examples.is_empty() {
             text.push_str(" none");
         }
-        let _ = write!(text, "\n\n{}\n", template.discover);
-        text.push_str(&match own.first() {
-            Some(first) if template.by_name => introspect_call(Some(first.name)),
-            _ => introspect_call(None),
-        });
+        self.discovery(&template, own.first().map(|spec| spec.name), tool, &mut text);
+        text
+    }
+
+    /// Explains how to introspect the operations of a tool, the first of which may be an example.
+    fn discovery(&self, template: &Template, first: Option<&str>, tool: &str, text: &mut String) {
+        let named = first.filter(|_| template.by_name);
+        let _ = write!(text, "\n\n{}\n{}", template.discover, introspect_call(named));
         if tool == self.introspect_tool {
-            if let Some(first) = own.first() {
-                let _ = write!(text, "\nOne in full: add name: \"{}\"", first.name);
+            if let Some(first) = first {
+                let _ = write!(text, "\nOne in full: add name: \"{first}\"");
             }
-            self.batch_hint(&mut text);
+            // This tool explains batches for those of the other families too.
+            self.batch_hint(" of one tool's operations", text);
         } else {
             // Strict routing accepts introspect at one tool only (choice C-68).
             let _ = write!(text, " to {}", self.introspect_tool);
         }
-        text
     }
 
     /// Lists operations with their parameters, and then the names of those that do not fit. The list is
@@ -147,7 +152,11 @@ impl Describer<'_> {
                 entries.filter(move |(_, entry)| entry.operation.spec.category == category)
             };
             let names: Vec<_> = entries().map(|(_, entry)| entry.operation.spec.name).collect();
-            let signatures = self.described(entries());
+            // In mode `all`, the tools of the families have the signatures.
+            let signatures = match self.adapter.mode() {
+                EndpointMode::Single => self.described(entries()),
+                EndpointMode::Semantic | EndpointMode::All => String::new(),
+            };
             let _ = write!(text, "\n- {label}:");
             if names.is_empty() {
                 text.push_str(" none");
@@ -161,10 +170,10 @@ impl Describer<'_> {
         let _ = write!(
             text,
             "\n\nQuick start:\n{}\n\n\
-             Introspection lists all operations, and with name: one in full.",
+             Introspection lists all operations.",
             introspect_call(None)
         );
-        self.batch_hint(&mut text);
+        self.batch_hint("", &mut text);
         text
     }
 
@@ -187,16 +196,12 @@ impl Describer<'_> {
         }
     }
 
-    /// Explains batches, once for all tools.
-    fn batch_hint(&self, text: &mut String) {
+    /// Explains batches of the `which` operations.
+    fn batch_hint(&self, which: &str, text: &mut String) {
         if self.adapter.settings().batch {
-            let tools = match self.adapter.mode() {
-                EndpointMode::Single => "",
-                EndpointMode::Semantic | EndpointMode::All => ", in any tool",
-            };
             let _ = write!(
                 text,
-                "\n\nBatch, in order{tools}: {{ operations: [{{ operation, params }}] }}"
+                "\n\nBatch{which}, in order: {{ operations: [{{ operation, params }}] }}"
             );
         }
     }
@@ -219,8 +224,7 @@ impl Template {
         crude: Option<SemanticCategory>,
         family: &Family,
         specs: &[(&'s OperationSpec, &Handler)],
-        own: &[&OperationSpec],
-        has_signatures: bool,
+        named: &[&OperationSpec],
     ) -> Self {
         const EXAMPLE: &str = "Quick start example:";
         const EXAMPLES: &str = "Quick start examples:";
@@ -254,7 +258,7 @@ impl Template {
                 let things = executable_things(specs.iter().filter_map(authors));
                 let has_commands =
                     specs.iter().filter_map(authors).any(|it| it.lifecycle.is_none());
-                let statement = execute_statement(own, has_commands, has_signatures);
+                let statement = execute_statement(named, has_commands);
                 Self { opening: things, ..with(&statement, EXAMPLES) }
             }
             None => {
@@ -292,20 +296,16 @@ fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String
     }
 }
 
-/// States what EXECUTE operations do. Their summaries follow, unless the list above has them.
-fn execute_statement(own: &[&OperationSpec], has_commands: bool, has_signatures: bool) -> String {
+/// States what EXECUTE operations do, with the summaries of those that are only named.
+fn execute_statement(named: &[&OperationSpec], has_commands: bool) -> String {
     let mut text = match has_commands {
         true => "They run commands or manage what runs",
         false => "They manage what runs, not what is stored",
     }
     .to_owned();
-    if own.is_empty() || has_signatures {
-        text.push('.');
-    } else {
-        text.push(':');
-        for spec in own.iter().take(MAX_NAMED_OPERATIONS) {
-            let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
-        }
+    text.push_str(if named.is_empty() { "." } else { ":" });
+    for spec in named.iter().take(MAX_NAMED_OPERATIONS) {
+        let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
     }
     text.push_str("\n\nIMPORTANT: they may be destructive and are not idempotent.");
     text
@@ -351,8 +351,8 @@ pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
 pub(super) fn instructions(adapter: &Adapter) -> String {
     let tool = introspect_tool(adapter);
     let mut text = format!(
-        "Other parameters: {} to {tool} with name, or parameters: true and names, prefix or \
-         category.",
+        "Parameters not shown: {} to {tool} with name, or parameters: true and names, prefix or \
+         category. Types: query: \"types\" with name.",
         introspect_call(None)
     );
     if let Some(own) = &adapter.parts().instructions {

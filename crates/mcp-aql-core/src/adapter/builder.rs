@@ -161,9 +161,9 @@ impl AdapterBuilder {
         self
     }
 
-    /// Sets the approximate number of tokens that the descriptions of all tools may take. Operations are
-    /// described with their parameters while they fit; the others are only named. Default: 1,500, and 600
-    /// with one tool. With 0, descriptions only name the operations.
+    /// Sets the approximate size of the tool list in tokens. Operations are described with their parameters
+    /// while they fit; the others are only named, even if the names exceed it. Default: 1,500, and 600 in
+    /// mode `single`. With 0, descriptions only name the operations.
     ///
     /// ```
     /// # use mcp_aql_core as mcp_aql;

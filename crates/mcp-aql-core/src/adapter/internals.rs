@@ -34,13 +34,15 @@ impl Adapter {
 
     /// The description of an operation with a line for each parameter, as in a list with
     /// `parameters: true`.
-    pub fn with_parameters(&self, operation: &RegisteredOperation) -> String {
-        introspection::with_parameters(operation, &self.inner.pipeline.catalog.shapes)
+    pub fn description_with_parameters(&self, operation: &RegisteredOperation) -> String {
+        let shapes = &self.inner.pipeline.catalog.shapes;
+        introspection::description_with_parameters(operation, shapes)
     }
 
-    /// The summary of an operation with all of its parameters in one line.
-    pub fn with_signature(&self, operation: &RegisteredOperation) -> String {
-        introspection::with_signature(operation, &self.inner.pipeline.catalog.shapes)
+    /// The summary of an operation with all of its parameters in one line, unless this hides the form of a
+    /// required one.
+    pub fn summary_with_parameters(&self, operation: &RegisteredOperation) -> Option<String> {
+        introspection::summary_with_parameters(operation, &self.inner.pipeline.catalog.shapes)
     }
 }
 

@@ -29,8 +29,7 @@ pub struct Settings {
     pub(crate) camel_case_aliases: bool,
     /// Whether replies also contain structured content.
     pub structured_content: bool,
-    /// The approximate number of tokens that the descriptions of all tools may take. Without it, the mode
-    /// decides.
+    /// The approximate size of the tool list in tokens. Without it, the mode decides.
     pub description_budget: Option<usize>,
     pub(crate) session_id_in_errors: bool,
     pub(crate) concurrency: Concurrency,

@@ -6,7 +6,9 @@ use serde_json::Value;
 
 use super::parameter_info::parameter_info;
 use crate::operation::Parameter;
-use crate::shape::{Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, type_name};
+use crate::shape::{
+    Checks, Kind, Members, ObjectShape, Rest, Shape, Shapes, bound_value, describe, type_name,
+};
 
 /// The maximum depth to which objects are expanded.
 const MAX_DEPTH: usize = 3;
@@ -22,8 +24,8 @@ pub(super) fn brief(description: String, parameters: &[Parameter], shapes: &Shap
         let info = value_of(&parameter_info(parameter, shapes));
         let fields = fields_of(parameter, shapes);
         let description = match &parameter.shape.kind {
-            // The usual description of an input lists the fields, which the form has.
-            Kind::Object(object) if object.merge.is_some() && fields.is_some() => Some(INPUT),
+            // The description of an input lists the fields and how to remove them, which the form shows.
+            Kind::Object(object) if object.merge.is_some() && fields.is_some() => None,
             _ => info.get("description").and_then(Value::as_str),
         };
         text.push('\n');
@@ -32,19 +34,23 @@ pub(super) fn brief(description: String, parameters: &[Parameter], shapes: &Shap
     text
 }
 
-/// Lists the parameters without their descriptions: `title string, priority? integer 1..5`.
-pub(super) fn signature(parameters: &[Parameter], shapes: &Shapes) -> String {
+/// Lists the parameters without their descriptions: `title string, priority? integer 1..5`. Returns
+/// `None` if this hides the form of a required parameter.
+pub(super) fn signature(parameters: &[Parameter], shapes: &Shapes) -> Option<String> {
     let mut text = String::new();
     for parameter in parameters {
+        let fields = fields_of(parameter, shapes);
+        let hides_form = fields.is_none() && has_fields(&parameter.shape, shapes, MAX_DEPTH);
+        if parameter.spec.required && (hides_form || parameter.type_name.is_some()) {
+            return None;
+        }
         text.push_str(if text.is_empty() { "" } else { ", " });
         let info = value_of(&parameter_info(parameter, shapes));
-        line(&info, fields_of(parameter, shapes).as_deref(), None, &mut text);
+        line(&info, fields.as_deref(), None, &mut text);
+        limits(&parameter.shape, shapes, &mut text);
     }
-    text
+    Some(text)
 }
-
-/// The description of an `input` whose fields are shown.
-const INPUT: &str = "Null removes an optional one.";
 
 fn value_of(members: &Members) -> Value {
     serde_json::to_value(members).unwrap_or_default()
@@ -56,82 +62,124 @@ fn fields_of(parameter: &Parameter, shapes: &Shapes) -> Option<String> {
     if parameter.type_name.is_some() || !has_fields(&parameter.shape, shapes, MAX_DEPTH) {
         return None;
     }
+    // A greater depth is only tried if the smaller one fits, which bounds the work.
     (1..=MAX_DEPTH)
-        .rev()
         .map(|depth| expanded(&parameter.shape, shapes, depth))
-        .find(|form| form.len() <= MAX_FORM_BYTES)
+        .take_while(|form| form.len() <= MAX_FORM_BYTES)
+        .last()
 }
 
 /// Whether a shape has fields or values that its type's name does not show.
 fn has_fields(shape: &Shape, shapes: &Shapes, depth: usize) -> bool {
+    let Some(inner) = depth.checked_sub(1) else { return false };
     match &shape.resolve(shapes).kind {
-        Kind::Object(object) => !object.order.is_empty() || values_of(object, shapes).is_some(),
-        Kind::Array(items) => depth > 0 && has_fields(items, shapes, depth - 1),
-        Kind::Union(parts) | Kind::Tuple(parts) => {
-            depth > 0 && parts.iter().any(|part| has_fields(part, shapes, depth - 1))
-        }
+        Kind::Object(object) => is_shown(object, shapes),
+        Kind::Array(items) => has_fields(items, shapes, inner),
+        Kind::Tuple(_) => true,
+        Kind::Union(parts) => parts.iter().any(|part| has_fields(part, shapes, inner)),
         _ => false,
     }
+}
+
+/// Whether the form of an object can be shown. The fields of flattened types are not known here.
+fn is_shown(object: &ObjectShape, shapes: &Shapes) -> bool {
+    object.flattened.is_empty() && (!object.order.is_empty() || values_of(object, shapes).is_some())
 }
 
 /// Formats a shape with the fields of its objects: `{ city string, zip? string 5..5 long }`, a
 /// map as `{ [name]: integer }`, the variants of a union separated by ` | `.
 fn expanded(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
     let target = shape.resolve(shapes);
+    // The fields of an object are a level. So is the name of another type, because a list or a union may
+    // contain itself without an object.
+    let depth = match (&shape.kind, &target.kind) {
+        (Kind::Named(_), Kind::Object(_)) => depth,
+        (Kind::Named(_), _) => depth.saturating_sub(1),
+        _ => depth,
+    };
+    if depth == 0 || !has_fields(shape, shapes, MAX_DEPTH) {
+        let mut described = Members::new();
+        describe(shape, shapes, &mut described);
+        let mut text = String::new();
+        form(&value_of(&described), &mut text);
+        return text;
+    }
+    let each = |parts: &[Shape]| -> Vec<_> {
+        parts.iter().map(|part| expanded(part, shapes, depth)).collect()
+    };
     match &target.kind {
-        Kind::Object(_) | Kind::Union(_) if depth == 0 => type_name(shape, shapes),
         Kind::Object(object) => object_form(object, shapes, depth),
-        Kind::Array(items) => listed(&expanded(items, shapes, depth)),
-        Kind::Tuple(parts) => {
-            let parts: Vec<_> = parts.iter().map(|part| expanded(part, shapes, depth)).collect();
-            format!("[{}]", parts.join(", "))
+        Kind::Array(items) => {
+            let is_object = matches!(items.resolve(shapes).kind, Kind::Object(_));
+            listed(&expanded(items, shapes, depth), is_object)
         }
-        Kind::Union(parts) if has_fields(shape, shapes, MAX_DEPTH) => {
-            let parts: Vec<_> = parts.iter().map(|part| expanded(part, shapes, depth)).collect();
-            parts.join(" | ")
-        }
-        _ => {
-            let mut described = Members::new();
-            describe(shape, shapes, &mut described);
-            let mut text = String::new();
-            form(&value_of(&described), &mut text);
-            text
-        }
+        Kind::Tuple(parts) => format!("[{}]", each(parts).join(", ")),
+        Kind::Union(parts) => each(parts).join(" | "),
+        _ => type_name(shape, shapes),
     }
 }
 
 fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize) -> String {
+    let depth = depth.saturating_sub(1);
+    let member = |name: &str, shape: &Shape| {
+        let mut text = format!("{name} {}", expanded(shape, shapes, depth));
+        limits(shape, shapes, &mut text);
+        if shape.sensitive || shape.resolve(shapes).sensitive {
+            text.push_str(" sensitive");
+        }
+        // In an update, `null` removes a value.
+        if object.merge.is_some() && shape.nullable {
+            text.push_str(" or null");
+        }
+        text
+    };
     let fields = object.order.iter().filter_map(|name| Some((name, object.fields.get(name)?)));
     let mut parts: Vec<_> = fields
-        .map(|(name, field)| {
-            let mark = if field.required { "" } else { "?" };
-            let secret = if field.shape.sensitive { " sensitive" } else { "" };
-            format!("{name}{mark} {}{secret}", expanded(&field.shape, shapes, depth - 1))
+        .map(|(name, field)| match field.required {
+            true => member(name, &field.shape),
+            false => member(&format!("{name}?"), &field.shape),
         })
         .collect();
-    if let Some(each) = values_of(object, shapes) {
-        parts.push(format!("[name]: {}", expanded(each, shapes, depth - 1)));
+    if let Some(values) = values_of(object, shapes) {
+        parts.push(member("[name]:", values));
+    } else if matches!(object.rest, Rest::Open) {
+        parts.push("…".to_owned());
     }
-    match parts.is_empty() {
-        true => "object".to_owned(),
-        false => format!("{{ {} }}", parts.join(", ")),
-    }
+    format!("{{ {} }}", parts.join(", "))
 }
 
 /// The shape of a map's values, if it says more than that there are values.
 fn values_of<'a>(object: &'a ObjectShape, shapes: &Shapes) -> Option<&'a Shape> {
-    match &object.rest {
-        Rest::Each(each) if !matches!(each.resolve(shapes).kind, Kind::Any) => Some(each),
-        _ => None,
-    }
+    let values = match (&object.rest, object.others.as_slice()) {
+        (Rest::Each(each), _) => each,
+        (_, [only]) => only,
+        _ => return None,
+    };
+    Some(values).filter(|values| !matches!(values.resolve(shapes).kind, Kind::Any))
 }
 
 /// Formats a list of items of this form.
-fn listed(item: &str) -> String {
-    let is_one = item.starts_with('{') && item.matches('{').count() == 1;
-    match item.contains([' ', '|']) && !is_one {
+fn listed(item: &str, is_object: bool) -> String {
+    match item.contains([' ', '|']) && !is_object {
         true => format!("({item})[]"),
         false => format!("{item}[]"),
+    }
+}
+
+/// Formats the constraints that a parameter's form has no members for: `1..3 items`, `above 0`.
+fn limits(shape: &Shape, shapes: &Shapes, text: &mut String) {
+    let target = shape.resolve(shapes);
+    let pick = |of: fn(&Checks) -> Option<Value>| of(&shape.checks).or_else(|| of(&target.checks));
+    let least = pick(|checks| checks.min_items.map(Value::from));
+    let most = pick(|checks| checks.max_items.map(Value::from));
+    range(least.as_ref(), most.as_ref(), " items", text);
+    for (word, bound) in [
+        ("above", pick(|checks| checks.above.map(bound_value))),
+        ("below", pick(|checks| checks.below.map(bound_value))),
+    ] {
+        if let Some(bound) = bound {
+            let _ = write!(text, " {word} {bound}");
+        }
     }
 }
 
@@ -153,7 +201,8 @@ fn line(parameter: &Value, fields: Option<&str>, description: Option<&str>, text
         let _ = write!(text, " = {default}");
     }
     if let Some(description) = description {
-        let _ = write!(text, ": {description}");
+        let lines: Vec<_> = description.lines().map(str::trim).collect();
+        let _ = write!(text, ": {}", lines.join(" "));
     }
 }
 
@@ -165,7 +214,7 @@ fn form(of: &Value, text: &mut String) {
         (Some(items), _) => {
             let mut item = String::new();
             form(items, &mut item);
-            text.push_str(&listed(&item));
+            text.push_str(&listed(&item, false));
         }
         (None, Some(allowed)) => {
             let words: Vec<_> = allowed.iter().map(word).collect();
@@ -284,7 +333,25 @@ mod tests {
             ],
             Rest::Closed,
         );
-        let shapes = Shapes::from([("Node".into(), itself)]);
+        let named = |name: &str| Shape::of(Kind::Named(name.into()));
+        let tree = Shape::of(Kind::Array(Box::new(named("Tree"))));
+        let condition = Shape::of(Kind::Union(vec![
+            Shape::of(Kind::String),
+            Shape::of(Kind::Array(Box::new(named("Condition")))),
+            object([("field", field(Kind::String, true))], Rest::Closed),
+        ]));
+        let shapes = Shapes::from([
+            ("Node".into(), itself),
+            ("Tree".into(), tree),
+            ("Condition".into(), condition),
+        ]);
+        let mut tags = Shape::of(Kind::Array(Box::new(Shape::of(Kind::String))));
+        tags.checks.max_items = Some(3);
+        tags.sensitive = true;
+        let limited = object([("tags", FieldShape { shape: tags, required: true })], Rest::Open);
+        let account = object([("id", field(Kind::String, true))], Rest::Closed);
+        let mixed = Shape::of(Kind::Union(vec![account, Shape::of(Kind::String)]));
+        let mixed = Shape::of(Kind::Array(Box::new(mixed)));
         let listed = Shape::of(Kind::Array(Box::new(door)));
         for (shape, depth, expected) in [
             (&union, 2, "{ kind door, floor? integer } | { kind pickup }"),
@@ -297,6 +364,10 @@ mod tests {
                 "{ name string, next? { name string, next? Node } }",
             ),
             (&union, 0, "object"),
+            (&limited, 2, "{ tags string[] ..3 items sensitive, … }"),
+            (&mixed, 2, "({ id string } | string)[]"),
+            (&named("Tree"), 3, "array[][][][][][]"),
+            (&named("Condition"), 2, "string | Condition[] | { field string }"),
         ] {
             assert_eq!(expanded(shape, &shapes, depth), expected);
         }

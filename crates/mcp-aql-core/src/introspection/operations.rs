@@ -30,22 +30,27 @@ pub(crate) fn list_entry_in_brief(
     endpoint: &str,
     shapes: &Shapes,
 ) -> String {
-    entry(&operation.spec, endpoint, with_parameters(operation, shapes))
+    entry(&operation.spec, endpoint, description_with_parameters(operation, shapes))
 }
 
 /// The description of an operation, followed by a line for each parameter.
-pub(crate) fn with_parameters(operation: &RegisteredOperation, shapes: &Shapes) -> String {
+pub(crate) fn description_with_parameters(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+) -> String {
     brief(description(operation), &operation.parameters, shapes)
 }
 
 /// The summary of an operation with its parameters in one line:
-/// `Create a task. (title string, priority? integer)`.
-pub(crate) fn with_signature(operation: &RegisteredOperation, shapes: &Shapes) -> String {
+/// `Create a task. (title string, priority? integer)`. Returns `None` if one line hides the form of a
+/// required parameter.
+pub(crate) fn summary_with_parameters(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+) -> Option<String> {
     let summary = with_notice(operation.spec.summary(), operation.spec.deprecated.as_ref());
-    match signature(&operation.parameters, shapes) {
-        none if none.is_empty() => summary,
-        parameters => format!("{summary} ({parameters})"),
-    }
+    let parameters = signature(&operation.parameters, shapes)?;
+    Some(if parameters.is_empty() { summary } else { format!("{summary} ({parameters})") })
 }
 
 fn entry(spec: &OperationSpec, endpoint: &str, description: String) -> String {
