@@ -627,7 +627,20 @@ fn lists_can_include_parameters() {
             let optional = if parameter["required"] == json!(true) { "" } else { "?" };
             let start = format!("{}{optional} ", parameter["name"].as_str().unwrap());
             assert!(line.starts_with(&start), "{line}");
-            assert!(line.ends_with(parameter["description"].as_str().unwrap()), "{line}");
+            let description = parameter["description"].as_str().unwrap();
+            if parameter["name"] != json!("input") {
+                assert!(line.ends_with(description), "{line}");
+                continue;
+            }
+            // The line shows each field with its type in place of the list of names.
+            let (_, names) = description.split_once(": ").unwrap();
+            let (names, rest) = names.split_once('.').unwrap();
+            assert_eq!(rest.trim(), "Null removes an optional one.");
+            let fields = line.strip_prefix("input { ").unwrap().strip_suffix(" }").unwrap();
+            assert_eq!(fields.contains(" or null"), name == "update_task", "{line}");
+            for name in names.split(", ") {
+                assert!(fields.contains(&format!("{name}? ")), "{name}: {line}");
+            }
         }
     }
     // An unknown name is reported with a suggestion.

@@ -10,12 +10,14 @@ mod connection;
 #[cfg(feature = "http")]
 mod http;
 mod mcp_version;
+mod operation_names;
 mod pipe;
 mod progress;
 mod request_meta;
 mod rpc_error;
 mod server;
 mod service;
+mod signatures;
 #[cfg(all(feature = "stdio", target_os = "linux"))]
 mod standard_pipes;
 #[cfg(all(feature = "stdio", not(target_os = "linux")))]

@@ -8,40 +8,61 @@ use serde_json::{Map, Value};
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::operation::{Handler, OperationSpec};
-use mcp_aql_core::router::{EndpointMode, Family};
+use mcp_aql_core::router::{Endpoint, EndpointMode, Entry, Family};
+
+use super::operation_names::{VerbGroups, listed};
+use super::signatures::Signatures;
 
 /// The maximum number of operations that a family's description names. Introspection lists the
 /// others.
 const MAX_NAMED_OPERATIONS: usize = 60;
 /// The maximum number of operations per line of the unified tool's description.
 const MAX_NAMED_PER_CATEGORY: usize = 24;
-/// The minimum number of names with the same verb that are written as a group.
-const MIN_GROUP_SIZE: usize = 3;
 /// The maximum length of an example in characters.
 const MAX_EXAMPLE_BYTES: usize = 200;
 
+/// Describes the tools of an adapter, each with its endpoint and name. Operations are described with their
+/// parameters as far as the budget permits.
+pub(super) fn descriptions(adapter: &Adapter, tools: &[(Endpoint, &str)]) -> Vec<String> {
+    let introspect_tool = introspect_tool(adapter);
+    let with = |signatures| {
+        let describer = Describer { adapter, introspect_tool, signatures };
+        tools.iter().map(|(endpoint, tool)| describer.describe(*endpoint, tool)).collect()
+    };
+    let names_only: Vec<_> = with(Signatures::default());
+    let signatures = Signatures::within_budget(adapter, &names_only);
+    if signatures.is_empty() { names_only } else { with(signatures) }
+}
+
 /// Writes the descriptions of an adapter's tools.
-pub(super) struct Describer<'a> {
+struct Describer<'a> {
     adapter: &'a Adapter,
     /// The tool that accepts `introspect`.
     introspect_tool: &'a str,
+    /// The operations that are described with their parameters.
+    signatures: Signatures,
 }
 
-impl<'a> Describer<'a> {
-    pub(super) fn new(adapter: &'a Adapter) -> Self {
-        Self { adapter, introspect_tool: introspect_tool(adapter) }
+impl Describer<'_> {
+    fn describe(&self, endpoint: Endpoint, tool: &str) -> String {
+        match endpoint {
+            Endpoint::Family(index) => {
+                let family = self.adapter.profile().families().get(index);
+                family.map_or_else(String::new, |family| self.family(index, family, tool))
+            }
+            Endpoint::Unified => self.unified(),
+        }
     }
 
     /// Describes the tool of an endpoint family.
-    pub(super) fn family(&self, index: usize, family: &Family, tool: &str) -> String {
-        let specs: Vec<_> = self
-            .adapter
-            .registry()
-            .entries
-            .iter()
-            .filter(|entry| entry.family == index)
-            .map(|entry| (&entry.operation.spec, &entry.operation.handler))
-            .collect();
+    fn family(&self, index: usize, family: &Family, tool: &str) -> String {
+        let entries = || {
+            let entries = self.adapter.registry().entries.iter().enumerate();
+            entries.filter(move |(_, entry)| entry.family == index)
+        };
+        let specs: Vec<_> =
+            entries().map(|(_, entry)| (&entry.operation.spec, &entry.operation.handler)).collect();
+        let signatures = self.described(entries());
         let names: Vec<_> = specs.iter().map(|(spec, _)| spec.name).collect();
         let own: Vec<_> = specs
             .iter()
@@ -53,18 +74,21 @@ impl<'a> Describer<'a> {
         } else {
             None
         };
-        let template = Template::of(crude, family, &specs, &own);
+        let named = entries().filter(|(place, _)| self.signatures.get(*place).is_none());
+        let named: Vec<_> = named.map(|(_, entry)| &entry.operation.spec).collect();
+        let template = Template::of(crude, family, &specs, &named);
 
-        let mut text = template.opening;
-        let _ = write!(text, "\n\nSupported operations: ");
-        match crude {
-            _ if !names.is_empty() => text.push_str(&listed(&names, MAX_NAMED_OPERATIONS)),
-            Some(category) => {
-                let _ = write!(text, "none. This adapter has no {} operations.", category.as_str());
-            }
-            None => text.push_str("none. This family has no operations."),
+        let mut text = template.opening.clone();
+        text.push_str("\n\nSupported operations:");
+        if names.is_empty() {
+            text.push_str(" none.");
+        } else if signatures.is_empty() {
+            text.push(' ');
+            text.push_str(&listed(&names, MAX_NAMED_OPERATIONS));
+        } else {
+            text.push_str(&signatures);
         }
-        if let Some(statement) = template.statement {
+        if let Some(statement) = &template.statement {
             let _ = write!(text, "\n\n{statement}");
         }
         let _ = write!(text, "\n\n{}", template.quick_start);
@@ -75,25 +99,44 @@ impl<'a> Describer<'a> {
         if examples.is_empty() {
             text.push_str(" none");
         }
-        let _ = write!(text, "\n\n{}\n", template.discover);
-        text.push_str(&match own.first() {
-            Some(first) if template.by_name => introspect_call(Some(first.name)),
-            _ => introspect_call(None),
-        });
-        if tool != self.introspect_tool {
+        self.discovery(&template, own.first().map(|spec| spec.name), tool, &mut text);
+        text
+    }
+
+    /// Explains how to introspect the operations of a tool, the first of which may be an example.
+    fn discovery(&self, template: &Template, first: Option<&str>, tool: &str, text: &mut String) {
+        let named = first.filter(|_| template.by_name);
+        let _ = write!(text, "\n\n{}\n{}", template.discover, introspect_call(named));
+        if tool == self.introspect_tool {
+            if let Some(first) = first {
+                let _ = write!(text, "\nOne in full: add name: \"{first}\"");
+            }
+            // This tool explains batches for those of the other families too.
+            self.batch_hint(" of one tool's operations", text);
+        } else {
             // Strict routing accepts introspect at one tool only (choice C-68).
             let _ = write!(text, " to {}", self.introspect_tool);
-        } else if let Some(first) = own.first() {
-            let _ = write!(text, "\nOne in full: add name: \"{}\"", first.name);
         }
-        if !names.is_empty() {
-            self.batch_hint(&mut text);
+    }
+
+    /// Lists operations with their parameters, and then the names of those that do not fit. The list is
+    /// empty if none fits.
+    fn described<'e>(&self, entries: impl Iterator<Item = (usize, &'e Entry)>) -> String {
+        let (mut text, mut names) = (String::new(), Vec::new());
+        for (place, entry) in entries {
+            match self.signatures.get(place) {
+                Some(signature) => text.push_str(signature),
+                None => names.push(entry.operation.spec.name),
+            }
+        }
+        if !text.is_empty() && !names.is_empty() {
+            let _ = write!(text, "\n- {}", listed(&names, MAX_NAMED_OPERATIONS));
         }
         text
     }
 
     /// Describes the unified tool (REQ-EPT-07).
-    pub(super) fn unified(&self) -> String {
+    fn unified(&self) -> String {
         let name = self.adapter.name();
         let mut text = format!(
             "MCP-AQL {name} adapter. All operations through this one tool.\n\n\
@@ -104,25 +147,33 @@ impl<'a> Describer<'a> {
         for (category, label) in
             SemanticCategory::ALL.into_iter().zip(["Create", "Read", "Update", "Delete", "Execute"])
         {
-            let names: Vec<_> = self
-                .adapter
-                .operations()
-                .filter(|spec| spec.category == category)
-                .map(|spec| spec.name)
-                .collect();
-            let names = match names.is_empty() {
-                true => "none".to_owned(),
-                false => groups.line(&names, MAX_NAMED_PER_CATEGORY),
+            let entries = || {
+                let entries = self.adapter.registry().entries.iter().enumerate();
+                entries.filter(move |(_, entry)| entry.operation.spec.category == category)
             };
-            let _ = write!(text, "\n- {label}: {names}");
+            let names: Vec<_> = entries().map(|(_, entry)| entry.operation.spec.name).collect();
+            // In mode `all`, the tools of the families have the signatures.
+            let signatures = match self.adapter.mode() {
+                EndpointMode::Single => self.described(entries()),
+                EndpointMode::Semantic | EndpointMode::All => String::new(),
+            };
+            let _ = write!(text, "\n- {label}:");
+            if names.is_empty() {
+                text.push_str(" none");
+            } else if signatures.is_empty() {
+                text.push(' ');
+                text.push_str(&groups.line(&names, MAX_NAMED_PER_CATEGORY));
+            } else {
+                text.push_str(&signatures.replace('\n', "\n  "));
+            }
         }
         let _ = write!(
             text,
             "\n\nQuick start:\n{}\n\n\
-             Introspection lists all operations, and with name: one with its parameters.",
+             Introspection lists all operations.",
             introspect_call(None)
         );
-        self.batch_hint(&mut text);
+        self.batch_hint("", &mut text);
         text
     }
 
@@ -145,9 +196,13 @@ impl<'a> Describer<'a> {
         }
     }
 
-    fn batch_hint(&self, text: &mut String) {
+    /// Explains batches of the `which` operations.
+    fn batch_hint(&self, which: &str, text: &mut String) {
         if self.adapter.settings().batch {
-            text.push_str("\n\nBatch, in order: { operations: [{ operation, params }] }");
+            let _ = write!(
+                text,
+                "\n\nBatch{which}, in order: {{ operations: [{{ operation, params }}] }}"
+            );
         }
     }
 }
@@ -169,7 +224,7 @@ impl Template {
         crude: Option<SemanticCategory>,
         family: &Family,
         specs: &[(&'s OperationSpec, &Handler)],
-        own: &[&OperationSpec],
+        named: &[&OperationSpec],
     ) -> Self {
         const EXAMPLE: &str = "Quick start example:";
         const EXAMPLES: &str = "Quick start examples:";
@@ -201,7 +256,10 @@ impl Template {
                     matches!(handler, Handler::Function(_)).then_some(*spec)
                 };
                 let things = executable_things(specs.iter().filter_map(authors));
-                Self { opening: things, ..with(&execute_statement(own), EXAMPLES) }
+                let has_commands =
+                    specs.iter().filter_map(authors).any(|it| it.lifecycle.is_none());
+                let statement = execute_statement(named, has_commands);
+                Self { opening: things, ..with(&statement, EXAMPLES) }
             }
             None => {
                 let mut opening = purpose;
@@ -238,10 +296,15 @@ fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String
     }
 }
 
-fn execute_statement(own: &[&OperationSpec]) -> String {
-    let mut text = "They manage what runs".to_owned();
-    text.push_str(if own.is_empty() { "." } else { ", not what is stored:" });
-    for spec in own.iter().take(MAX_NAMED_OPERATIONS) {
+/// States what EXECUTE operations do, with the summaries of those that are only named.
+fn execute_statement(named: &[&OperationSpec], has_commands: bool) -> String {
+    let mut text = match has_commands {
+        true => "They run commands or manage what runs",
+        false => "They manage what runs, not what is stored",
+    }
+    .to_owned();
+    text.push_str(if named.is_empty() { "." } else { ":" });
+    for spec in named.iter().take(MAX_NAMED_OPERATIONS) {
         let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
     }
     text.push_str("\n\nIMPORTANT: they may be destructive and are not idempotent.");
@@ -260,60 +323,6 @@ fn categories(family: &Family, specs: &[(&OperationSpec, &Handler)]) -> String {
         .map(SemanticCategory::as_str)
         .collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
-/// Joins names with commas, up to `most` of them.
-fn listed(names: &[&str], most: usize) -> String {
-    let shown: Vec<_> = names.iter().take(most).copied().collect();
-    let mut text = shown.join(", ");
-    if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
-        let _ = write!(text, ", and {more} more: introspect");
-    }
-    text
-}
-
-/// Joins names and writes a shared verb once, `create_{task, note, event}`. A repeated list of
-/// objects is abbreviated, `delete_{same as create_}`.
-#[derive(Default)]
-struct VerbGroups<'a> {
-    said: Vec<(&'a str, Vec<&'a str>)>,
-}
-
-impl<'a> VerbGroups<'a> {
-    /// Formats the first `most` names.
-    fn line(&mut self, names: &[&'a str], most: usize) -> String {
-        let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-        for name in names.iter().take(most) {
-            let (verb, thing) = name.split_once('_').unwrap_or((name, ""));
-            match groups.iter_mut().find(|(known, _)| *known == verb) {
-                Some((_, things)) => things.push(thing),
-                None => groups.push((verb, vec![thing])),
-            }
-        }
-        let parts: Vec<_> =
-            groups.into_iter().map(|(verb, things)| self.part(verb, things)).collect();
-        let mut text = parts.join(", ");
-        if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
-            let _ = write!(text, ", and {more} more");
-        }
-        text
-    }
-
-    fn part(&mut self, verb: &'a str, things: Vec<&'a str>) -> String {
-        if things.len() < MIN_GROUP_SIZE {
-            let name = |thing: &&str| match *thing {
-                "" => verb.to_owned(),
-                thing => format!("{verb}_{thing}"),
-            };
-            return things.iter().map(name).collect::<Vec<_>>().join(", ");
-        }
-        if let Some((before, _)) = self.said.iter().find(|(_, said)| *said == things) {
-            return format!("{verb}_{{same as {before}_}}");
-        }
-        let text = format!("{verb}_{{{}}}", things.join(", "));
-        self.said.push((verb, things));
-        text
-    }
 }
 
 fn introspect_call(name: Option<&str>) -> String {
@@ -342,8 +351,8 @@ pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
 pub(super) fn instructions(adapter: &Adapter) -> String {
     let tool = introspect_tool(adapter);
     let mut text = format!(
-        "Start with {} to {tool}; add names: [] and parameters: true for what several \
-         operations take, or name: for one in full.",
+        "Parameters not shown: {} to {tool} with name, or parameters: true and names, prefix or \
+         category. Types: query: \"types\" with name.",
         introspect_call(None)
     );
     if let Some(own) = &adapter.parts().instructions {
@@ -382,26 +391,6 @@ fn loose_map(map: &Map<String, Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_lists_are_cut_and_say_so() {
-        // REQ-MCP-08
-        assert_eq!(listed(&["a", "b"], 2), "a, b");
-        assert_eq!(listed(&["a", "b", "c", "d"], 2), "a, b, and 2 more: introspect");
-    }
-
-    #[test]
-    fn a_verb_of_many_names_is_said_once() {
-        // REQ-MCP-02
-        let names = ["introspect", "get_a", "list_as", "get_b", "list_bs", "get_c_d", "ping"];
-        let line = |names: &[&str], most| VerbGroups::default().line(names, most);
-        assert_eq!(line(&names, 9), "introspect, get_{a, b, c_d}, list_as, list_bs, ping");
-        assert_eq!(line(&names, 3), "introspect, get_a, list_as, and 4 more");
-        let mut groups = VerbGroups::default();
-        assert_eq!(groups.line(&["add_a", "add_b", "add_c"], 9), "add_{a, b, c}");
-        assert_eq!(groups.line(&["drop_a", "drop_b", "drop_c"], 9), "drop_{same as add_}");
-        assert_eq!(groups.line(&["drop_a", "drop_c", "drop_b"], 9), "drop_{a, c, b}");
-    }
 
     #[test]
     fn calls_are_written_as_in_the_protocol() {
