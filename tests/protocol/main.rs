@@ -27,8 +27,6 @@ mod leaks;
 mod limits;
 mod properties;
 mod queries;
-#[expect(clippy::string_slice, reason = "messages are cut at signs that were found in them")]
-mod repair;
 mod request;
 mod response;
 mod safety_loop;

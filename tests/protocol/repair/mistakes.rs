@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::place::{Step, all, get, get_mut, parse, set, take};
+use crate::place::{Step, all, get, parse, set, take};
 
 /// A faulty call.
 #[derive(Debug)]
@@ -14,9 +14,39 @@ pub(super) struct Mistake {
     pub(super) meant: Option<(String, Value)>,
 }
 
+/// The places in an adapter's calls where special mistakes are possible.
+#[derive(Default)]
+pub(super) struct Features {
+    /// The names of maps, whose keys are data and cannot be misspelt.
+    pub(super) maps: &'static [&'static str],
+    /// The paths of the tags of unions.
+    pub(super) tags: &'static [&'static str],
+    /// The parameters that are unions of objects with one member, which names the variant.
+    pub(super) wrappers: &'static [&'static str],
+    /// The paths of enums.
+    pub(super) enums: &'static [&'static str],
+    /// The paths of maps, with wrong keys.
+    pub(super) keys: Vec<(&'static str, &'static [&'static str])>,
+    /// The paths of values, with values beyond their limits.
+    pub(super) limits: Vec<(&'static str, Vec<Value>)>,
+    pub(super) query: Option<QueryFields>,
+}
+
+/// The operations that list and search the same resource, and its fields of each kind.
+pub(super) struct QueryFields {
+    pub(super) list: &'static str,
+    pub(super) search: &'static str,
+    pub(super) text: &'static str,
+    pub(super) number: &'static str,
+    pub(super) boolean: &'static str,
+    pub(super) list_field: &'static str,
+    /// An enum, and one of its values.
+    pub(super) choice: (&'static str, &'static str),
+}
+
 /// All mistakes in a valid call.
-pub(super) fn mistakes(operation: &str, params: &Value) -> Vec<Mistake> {
-    let mut maker = Maker { operation, params, made: Vec::new() };
+pub(super) fn mistakes(features: &Features, operation: &str, params: &Value) -> Vec<Mistake> {
+    let mut maker = Maker { features, operation, params, made: Vec::new() };
     maker.missing();
     maker.misspelt();
     maker.wrong_types();
@@ -35,14 +65,10 @@ pub(super) fn mistakes(operation: &str, params: &Value) -> Vec<Mistake> {
 }
 
 struct Maker<'a> {
+    features: &'a Features,
     operation: &'a str,
     params: &'a Value,
     made: Vec<Mistake>,
-}
-
-/// Whether the names of an object are data: a map, whose names cannot be misspelt.
-fn is_map(steps: &[Step]) -> bool {
-    matches!(steps.last(), Some(Step::Member(name)) if ["amounts", "limits"].contains(&name.as_str()))
 }
 
 fn member(name: &str) -> Step {
@@ -50,6 +76,10 @@ fn member(name: &str) -> Step {
 }
 
 impl Maker<'_> {
+    fn is_map(&self, steps: &[Step]) -> bool {
+        matches!(steps.last(), Some(Step::Member(name)) if self.features.maps.contains(&name.as_str()))
+    }
+
     /// A mistake that a reader can undo.
     fn lossless(&mut self, kind: &'static str, params: Value) {
         let meant = Some((self.operation.to_owned(), self.params.clone()));
@@ -78,7 +108,9 @@ impl Maker<'_> {
     /// The members of all objects, with their names.
     fn members(&self) -> Vec<(Vec<Step>, String)> {
         let named = |steps: Vec<Step>| match steps.last().cloned() {
-            Some(Step::Member(name)) if !is_map(&steps[..steps.len() - 1]) => Some((steps, name)),
+            Some(Step::Member(name)) if !self.is_map(&steps[..steps.len() - 1]) => {
+                Some((steps, name))
+            }
             _ => None,
         };
         all(self.params).into_iter().filter_map(named).collect()
@@ -87,7 +119,7 @@ impl Maker<'_> {
     /// The objects inside the parameters, without maps.
     fn objects(&self) -> Vec<Vec<Step>> {
         let is_object = |steps: &Vec<Step>| {
-            get(self.params, steps).is_some_and(Value::is_object) && !is_map(steps)
+            get(self.params, steps).is_some_and(Value::is_object) && !self.is_map(steps)
         };
         all(self.params).into_iter().filter(is_object).collect()
     }
@@ -188,7 +220,7 @@ impl Maker<'_> {
         let top: Map<_, _> = self.params.as_object().expect("an object").clone();
         for (name, value) in &top {
             for (around, inner) in &top {
-                if name != around && inner.is_object() && !is_map(&[member(around)]) {
+                if name != around && inner.is_object() && !self.is_map(&[member(around)]) {
                     let mut params = self.params.clone();
                     take(&mut params, &[member(name)]);
                     set(&mut params, &[member(around), member(name)], value.clone());
@@ -220,60 +252,61 @@ impl Maker<'_> {
     }
 
     fn wrong_tags(&mut self) {
-        let delivery = get(self.params, &parse(self.params, "delivery")).cloned();
-        if let Some(delivery) = delivery.filter(Value::is_object) {
-            let kind = delivery["kind"].as_str().expect("a tag").to_owned();
-            for path in ["delivery.kind", "payment.method"] {
-                let steps = parse(self.params, path);
-                let tag =
-                    get(self.params, &steps).and_then(Value::as_str).expect("a tag").to_owned();
-                let mut params = self.params.clone();
-                take(&mut params, &steps);
-                self.lossless("wrong tag", params);
-                for wrong in [tag.to_uppercase(), misspellings(&tag)[0].clone(), "zzz".to_owned()] {
-                    let params = self.with(&steps, json!(wrong));
-                    self.lossless("wrong tag", params);
-                }
-                for name in ["type", "variant"] {
-                    let params = self.renamed(&steps, name);
-                    self.lossless("wrong tag", params);
-                }
-                let params = self.with(&steps, json!(7));
+        for path in self.features.tags {
+            let steps = parse(self.params, path);
+            let Some(tag) = get(self.params, &steps).and_then(Value::as_str) else { continue };
+            let mut params = self.params.clone();
+            take(&mut params, &steps);
+            self.lossless("wrong tag", params);
+            for wrong in [tag.to_uppercase(), misspellings(tag)[0].clone(), "zzz".to_owned()] {
+                let params = self.with(&steps, json!(wrong));
                 self.lossless("wrong tag", params);
             }
+            for name in ["type", "variant"] {
+                let params = self.renamed(&steps, name);
+                self.lossless("wrong tag", params);
+            }
+            let params = self.with(&steps, json!(7));
+            self.lossless("wrong tag", params);
             // The style of other unions.
-            let mut content = delivery.clone();
-            take(&mut content, &[member("kind")]);
-            let params = self.with(&[member("delivery")], json!({ kind: content }));
+            let union = &steps[..steps.len() - 1];
+            let mut content = get(self.params, union).expect("it is there").clone();
+            take(&mut content, &steps[steps.len() - 1..]);
+            let params = self.with(union, json!({ tag: content }));
             self.lossy("wrong tag", params);
         }
-        let discount = get(self.params, &[member("discount")]).and_then(Value::as_object).cloned();
-        if let Some((name, content)) = discount.and_then(|it| it.into_iter().next()) {
-            let tagged = |key: &str| {
-                let mut tagged = content.clone();
-                tagged[key] = json!(name);
-                tagged
-            };
-            for wrong in [
-                json!({ misspellings(&name)[0].clone(): content }),
-                json!({ name.to_uppercase(): content }),
-                content.clone(),
-            ] {
-                let params = self.with(&[member("discount")], wrong);
-                self.lossless("wrong tag", params);
-            }
-            for wrong in
-                [json!(name), json!({ "zzz": content }), tagged("kind"), tagged("type"), json!({})]
-            {
-                let params = self.with(&[member("discount")], wrong);
-                self.lossy("wrong tag", params);
-            }
+        for name in self.features.wrappers {
+            self.wrong_wrappers(name);
+        }
+    }
+
+    fn wrong_wrappers(&mut self, parameter: &str) {
+        let union = get(self.params, &[member(parameter)]).and_then(Value::as_object);
+        let Some((name, content)) = union.and_then(|it| it.iter().next()) else { return };
+        let tagged = |key: &str| {
+            let mut tagged = content.clone();
+            tagged[key] = json!(name);
+            tagged
+        };
+        for wrong in [
+            json!({ misspellings(name)[0].clone(): content }),
+            json!({ name.to_uppercase(): content }),
+            content.clone(),
+        ] {
+            let params = self.with(&[member(parameter)], wrong);
+            self.lossless("wrong tag", params);
+        }
+        for wrong in
+            [json!(name), json!({ "zzz": content }), tagged("kind"), tagged("type"), json!({})]
+        {
+            let params = self.with(&[member(parameter)], wrong);
+            self.lossy("wrong tag", params);
         }
     }
 
     /// Values of enums.
     fn wrong_values(&mut self) {
-        for path in ["urgency", "input.urgency", "row", "filter.urgency", "sort.order"] {
+        for path in self.features.enums {
             let steps = parse(self.params, path);
             let Some(value) = get(self.params, &steps).and_then(Value::as_str) else { continue };
             let mut wrong = misspellings(value);
@@ -289,13 +322,12 @@ impl Maker<'_> {
 
     /// Names that other APIs use for parameters and fields.
     fn other_names(&mut self) {
-        const NAMES: [(&str, &[&str]); 9] = [
+        const NAMES: [(&str, &[&str]); 8] = [
             ("first", &["limit", "page_size", "pageSize", "per_page", "count", "max_results"]),
             ("sort", &["order_by", "orderBy", "sort_by", "order", "ordering"]),
             ("filter", &["where", "filters", "conditions", "criteria"]),
             ("fields", &["select", "columns"]),
             ("query", &["q", "search", "text", "keywords"]),
-            ("order_id", &["id", "orderId", "order-id"]),
             ("input", &["data", "patch", "changes", "updates", "set"]),
             ("sort.field", &["by", "key", "column"]),
             ("sort.order", &["direction", "dir"]),
@@ -307,6 +339,14 @@ impl Maker<'_> {
             }
             for name in names {
                 let params = self.renamed(&steps, name);
+                self.lossless("other API's name", params);
+            }
+        }
+        let names = self.params.as_object().into_iter().flatten().map(|(name, _)| name);
+        let ids: Vec<_> = names.filter(|name| name.ends_with("_id")).collect();
+        if let [id] = ids.as_slice() {
+            for name in ["id".to_owned(), id.replace('_', "-")] {
+                let params = self.renamed(&[member(id)], &name);
                 self.lossless("other API's name", params);
             }
         }
@@ -322,14 +362,19 @@ impl Maker<'_> {
     fn other_operations(&mut self) {
         let (verb, object) = self.operation.split_once('_').expect("a verb and an object");
         let verbs: &[&str] = match verb {
-            "create" => &["add", "new", "insert", "creat"],
-            "get" => &["fetch", "read", "show", "gett"],
-            "modify" => &["update", "edit", "change", "patch"],
-            "list" => &["browse", "all", "lst"],
-            "search" => &["find", "lookup", "sarch"],
-            _ => &["mvoe", "moves"],
+            "create" => &["add", "new", "insert", "make"],
+            "get" => &["fetch", "read", "show"],
+            "modify" | "change" | "update" => {
+                let all: &[&str] = &["update", "edit", "change", "patch", "modify"];
+                all
+            }
+            "list" => &["browse", "all"],
+            "search" => &["find", "lookup"],
+            "delete" => &["remove", "destroy"],
+            _ => &[],
         };
-        for verb in verbs {
+        let misspelt = misspellings(verb);
+        for verb in verbs.iter().copied().chain(misspelt.iter().map(String::as_str)) {
             let meant = Some((self.operation.to_owned(), self.params.clone()));
             self.made.push(Mistake {
                 kind: "other API's operation",
@@ -342,10 +387,8 @@ impl Maker<'_> {
 
     /// Filters, orders and selections as other APIs write them.
     fn other_queries(&mut self) {
-        if self.operation != "list_orders" && self.operation != "search_orders" {
-            return;
-        }
-        if self.operation == "list_orders" {
+        let Some(fields) = &self.features.query else { return };
+        if self.operation == fields.list {
             for name in ["q", "query", "search"] {
                 let mut meant = self.params.clone();
                 meant["query"] = json!("tea");
@@ -354,12 +397,15 @@ impl Maker<'_> {
                     kind: "other API's query",
                     operation: self.operation.to_owned(),
                     params,
-                    meant: Some(("search_orders".to_owned(), meant)),
+                    meant: Some((fields.search.to_owned(), meant)),
                 });
             }
+        } else if self.operation != fields.search {
+            return;
         }
+        let (choice, chosen) = fields.choice;
         for (name, value) in
-            [("urgency", json!("normal")), ("paid", json!(true)), ("price", json!(5))]
+            [(choice, json!(chosen)), (fields.boolean, json!(true)), (fields.number, json!(5))]
         {
             let mut params = self.params.clone();
             let mut meant = self.params.clone();
@@ -372,45 +418,7 @@ impl Maker<'_> {
                 meant: Some((self.operation.to_owned(), meant)),
             });
         }
-        for (name, wrong) in [
-            ("sort", json!("title")),
-            ("sort", json!("-price")),
-            ("sort", json!(["title"])),
-            ("sort", json!({ "title": "desc" })),
-            ("sort", json!({ "order": "desc" })),
-            ("sort", json!({ "field": "name" })),
-            ("sort", json!({ "field": "labels" })),
-            ("sort", json!({ "field": "title", "order": "descending" })),
-            ("sort", json!({ "field": "title", "order": -1 })),
-            ("filter", json!("urgency = normal")),
-            ("filter", json!([{ "urgency": "normal" }])),
-            ("filter", json!({ "price": { "$gt": 5 } })),
-            ("filter", json!({ "price": { ">=": 5 } })),
-            ("filter", json!({ "price": { "between": [1, 5] } })),
-            ("filter", json!({ "price": "5" })),
-            ("filter", json!({ "price": { "in": 5 } })),
-            ("filter", json!({ "title": { "like": "tea" } })),
-            ("filter", json!({ "title": 7 })),
-            ("filter", json!({ "paid": "yes" })),
-            ("filter", json!({ "labels": { "eq": "new" } })),
-            ("filter", json!({ "titel": "Tea" })),
-            ("filter", json!({ "zzz": "Tea" })),
-            ("filter", json!({ "urgency": "NORMAL" })),
-            ("filter", json!({ "and": { "paid": true } })),
-            ("filter", json!({ "or": [{ "pird": true }] })),
-            ("fields", json!("title")),
-            ("fields", json!("title,price")),
-            ("fields", json!(["titel"])),
-            ("fields", json!(["id"])),
-            ("fields", json!({ "title": true })),
-            ("fields", json!("all")),
-            ("first", json!("10")),
-            ("first", json!(-1)),
-            ("first", json!(2.5)),
-            ("aggregate", json!({ "total": "count" })),
-            ("aggregate", json!({ "total": { "cuont": true } })),
-            ("aggregate", json!("count")),
-        ] {
+        for (name, wrong) in wrong_queries(fields) {
             let mut params = self.params.clone();
             if name == "first" {
                 params.as_object_mut().expect("an object").remove("last");
@@ -421,20 +429,12 @@ impl Maker<'_> {
     }
 
     fn keys(&mut self) {
-        for path in ["amounts", "input.amounts"] {
+        for (path, keys) in &self.features.keys {
             let steps = parse(self.params, path);
-            if get(self.params, &steps).is_some() {
-                for key in ["year 2031", "abc", "-1"] {
-                    let params = self.with(&steps, json!({ key: 7 }));
-                    self.lossy("map key", params);
-                }
-            }
-        }
-        for path in ["limits", "input.limits"] {
-            let steps = parse(self.params, path);
-            if get(self.params, &steps).is_some() {
-                for key in ["normall", "Normal", "zzz"] {
-                    let params = self.with(&steps, json!({ key: 7 }));
+            if let Some(value) = get(self.params, &steps).and_then(Value::as_object) {
+                let value = value.values().next().cloned().unwrap_or(json!(7));
+                for key in *keys {
+                    let params = self.with(&steps, json!({ *key: value }));
                     self.lossy("map key", params);
                 }
             }
@@ -442,24 +442,11 @@ impl Maker<'_> {
     }
 
     fn limits(&mut self) {
-        for (path, values) in [
-            ("title", vec![json!("x"), json!(""), json!("x".repeat(200))]),
-            ("input.title", vec![json!("x"), json!("x".repeat(31))]),
-            ("parcels", vec![json!(0), json!(10), json!(-5), json!(3000)]),
-            ("shelf", vec![json!(0), json!(41), json!(-1)]),
-            ("lines", vec![json!([]), Value::Array(vec![self.params["lines"][0].clone(); 6])]),
-            (
-                "due_date",
-                vec![json!("tomorrow"), json!("6 May 2031"), json!("2031-05-06T07:08:09Z")],
-            ),
-            ("customer.address.zip", vec![json!("123"), json!("D-53111")]),
-            ("input.address.zip", vec![json!("123")]),
-            ("lines[0].quantity", vec![json!(0), json!(100)]),
-        ] {
+        for (path, values) in &self.features.limits {
             let steps = parse(self.params, path);
-            if get_mut(&mut self.params.clone(), &steps).is_some() {
+            if get(self.params, &steps).is_some() {
                 for value in values {
-                    let params = self.with(&steps, value);
+                    let params = self.with(&steps, value.clone());
                     self.lossy("limit", params);
                 }
             }
@@ -467,10 +454,58 @@ impl Maker<'_> {
     }
 }
 
+/// Wrong values of a query's parameters.
+fn wrong_queries(fields: &QueryFields) -> Vec<(&'static str, Value)> {
+    let &QueryFields { text, number, boolean, list_field, choice: (choice, chosen), .. } = fields;
+    let misspelt = misspellings(text)[0].clone();
+    vec![
+        ("sort", json!(text)),
+        ("sort", json!(format!("-{number}"))),
+        ("sort", json!([text])),
+        ("sort", json!({ text: "desc" })),
+        ("sort", json!({ "order": "desc" })),
+        ("sort", json!({ "field": "name" })),
+        ("sort", json!({ "field": list_field })),
+        ("sort", json!({ "field": text, "order": "descending" })),
+        ("sort", json!({ "field": text, "order": -1 })),
+        ("filter", json!(format!("{choice} = {chosen}"))),
+        ("filter", json!([{ choice: chosen }])),
+        ("filter", json!({ number: { "$gt": 5 } })),
+        ("filter", json!({ number: { ">=": 5 } })),
+        ("filter", json!({ number: { "between": [1, 5] } })),
+        ("filter", json!({ number: "5" })),
+        ("filter", json!({ number: { "in": 5 } })),
+        ("filter", json!({ text: { "like": "tea" } })),
+        ("filter", json!({ text: 7 })),
+        ("filter", json!({ boolean: "yes" })),
+        ("filter", json!({ list_field: { "eq": "new" } })),
+        ("filter", json!({ misspelt.clone(): "Tea" })),
+        ("filter", json!({ "zzz": "Tea" })),
+        ("filter", json!({ choice: chosen.to_uppercase() })),
+        ("filter", json!({ "and": { boolean: true } })),
+        ("filter", json!({ "or": [{ misspellings(boolean)[0].clone(): true }] })),
+        ("fields", json!(text)),
+        ("fields", json!(format!("{text},{number}"))),
+        ("fields", json!([misspelt])),
+        ("fields", json!(["id"])),
+        ("fields", json!({ text: true })),
+        ("fields", json!("all")),
+        ("first", json!("10")),
+        ("first", json!(-1)),
+        ("first", json!(2.5)),
+        ("aggregate", json!({ "total": "count" })),
+        ("aggregate", json!({ "total": { "cuont": true } })),
+        ("aggregate", json!("count")),
+    ]
+}
+
 /// A name with two letters swapped, one left out, and one doubled.
 fn misspellings(name: &str) -> Vec<String> {
     let letters: Vec<char> = name.chars().collect();
     let middle = letters.len() / 2;
+    if middle == 0 {
+        return Vec::new();
+    }
     let mut swapped = letters.clone();
     swapped.swap(middle - 1, middle);
     let mut short = letters.clone();

@@ -8,6 +8,8 @@ use mcp_aql::query::CollectionQuery;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::mistakes::{Features, QueryFields};
+
 /// A place to deliver to.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
 pub(crate) struct Address {
@@ -292,6 +294,45 @@ pub(crate) fn shop() -> Adapter {
         .without_config()
         .build()
         .expect("the shop is sound")
+}
+
+pub(crate) fn features() -> Features {
+    let line = json!({ "article": "a-1", "quantity": 2, "gift": true });
+    Features {
+        maps: &["amounts", "limits"],
+        tags: &["delivery.kind", "payment.method"],
+        wrappers: &["discount"],
+        enums: &["urgency", "input.urgency", "row", "filter.urgency", "sort.order"],
+        keys: vec![
+            ("amounts", &["year 2031", "abc", "-1"]),
+            ("input.amounts", &["year 2031", "abc", "-1"]),
+            ("limits", &["normaal", "Normal", "zzz"]),
+            ("input.limits", &["normaal", "Normal", "zzz"]),
+        ],
+        limits: vec![
+            ("title", vec![json!("x"), json!(""), json!("x".repeat(200))]),
+            ("input.title", vec![json!("x"), json!("x".repeat(31))]),
+            ("parcels", vec![json!(0), json!(10), json!(-5), json!(3000)]),
+            ("shelf", vec![json!(0), json!(41), json!(-1)]),
+            ("lines", vec![json!([]), json!([line, line, line, line, line, line])]),
+            (
+                "due_date",
+                vec![json!("tomorrow"), json!("6 May 2031"), json!("2031-05-06T07:08:09Z")],
+            ),
+            ("customer.address.zip", vec![json!("123"), json!("D-53111")]),
+            ("input.address.zip", vec![json!("123")]),
+            ("lines[0].quantity", vec![json!(0), json!(100)]),
+        ],
+        query: Some(QueryFields {
+            list: "list_orders",
+            search: "search_orders",
+            text: "title",
+            number: "price",
+            boolean: "paid",
+            list_field: "labels",
+            choice: ("urgency", "normal"),
+        }),
+    }
 }
 
 /// Valid calls of each operation.

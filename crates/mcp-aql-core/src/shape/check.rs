@@ -35,14 +35,7 @@ impl Shape {
                 }
             }
             (Kind::Tuple(parts), Value::Array(values)) => {
-                if parts.len() == values.len() {
-                    for (index, (part, value)) in parts.iter().zip(values).enumerate() {
-                        part.check(value, Path::Item(&path, index), shapes, faults);
-                    }
-                } else {
-                    let expectation = format!("must have {} items", parts.len());
-                    faults.push(path, FaultKind::Value { expectation });
-                }
+                self.check_tuple(parts, values, path, shapes, faults);
             }
             (Kind::Object(object), Value::Object(fields)) => {
                 check_object(object, fields, path, shapes, faults);
@@ -65,6 +58,38 @@ impl Shape {
                 expectation.push_str(&format!(". Send {}", sketch(self, shapes)));
             }
             faults.push(path, FaultKind::Value { expectation });
+        }
+    }
+
+    fn check_tuple(
+        &self,
+        parts: &[Self],
+        values: &[Value],
+        path: Path<'_>,
+        shapes: &Shapes,
+        faults: &mut Faults,
+    ) {
+        match values {
+            // A list around the items.
+            [Value::Array(inner)] if parts.len() > 1 && inner.len() == parts.len() => {
+                faults.push_with(Path::Item(&path, 0), || FaultKind::Type {
+                    expected: parts.first().map(|part| type_name(part, shapes)).unwrap_or_default(),
+                    actual: "array",
+                    hint: Some("Send its items directly in the list around it".to_owned()),
+                });
+            }
+            _ if parts.len() == values.len() => {
+                for (index, (part, value)) in parts.iter().zip(values).enumerate() {
+                    part.check(value, Path::Item(&path, index), shapes, faults);
+                }
+            }
+            _ => faults.push_with(path, || FaultKind::Value {
+                expectation: format!(
+                    "must have {} items. Send {}",
+                    parts.len(),
+                    sketch(self, shapes)
+                ),
+            }),
         }
     }
 

@@ -25,10 +25,7 @@ pub(crate) fn expected_form(shape: &Shape, shapes: &Shapes) -> String {
     let form = match &target.kind {
         Kind::Array(items) if matches!(items.resolve(shapes).kind, Kind::Any) => name,
         Kind::Object(object) if is_open(object) && shape.form.is_none() => name,
-        Kind::Array(_) | Kind::Tuple(_) | Kind::Object(_) | Kind::Union(_) => {
-            let form = sketch(shape, shapes);
-            if form == name { name } else { format!("{name} {form}") }
-        }
+        Kind::Array(_) | Kind::Tuple(_) | Kind::Object(_) | Kind::Union(_) => sketch(shape, shapes),
         _ => name,
     };
     form + &rule

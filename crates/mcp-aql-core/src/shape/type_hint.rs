@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::faults::Faults;
 use super::sketch::{rule, sketch};
 use super::{Kind, Path, Rest, Shape, Shapes, type_name};
 
@@ -57,8 +58,7 @@ fn change_of_value(
     let accepts = |value: &Value| shape.has_type_of(value, shapes);
     let accepts_text = |text: &str| {
         let text = Value::from(text);
-        let checks = [&shape.checks, &shape.resolve(shapes).checks];
-        accepts(&text) && checks.into_iter().all(|checks| checks.broken_by(&text).is_none())
+        Faults::default().fits(|faults| shape.check(&text, path, shapes, faults))
     };
     match value {
         Value::String(text) if is_json_of(text, accepts) => Some("Send it as JSON, not as text"),
@@ -80,8 +80,7 @@ fn change_of_value(
         Value::Object(members) => {
             let mut values = members.values();
             let only = values.next().filter(|_| values.next().is_none());
-            only.is_some_and(|only| !only.is_null() && accepts(only))
-                .then_some("Send the value alone, without an object")
+            only.is_some_and(accepts).then_some("Send the value alone, without an object")
         }
         _ => None,
     }
@@ -92,6 +91,9 @@ fn has_required(shape: &Shape, value: &Value, shapes: &Shapes) -> bool {
     match (&shape.resolve(shapes).kind, value) {
         (Kind::Object(object), Value::Object(members)) => {
             object.fields.iter().all(|(name, field)| !field.required || members.contains_key(name))
+        }
+        (Kind::Union(variants), _) => {
+            variants.iter().any(|variant| has_required(variant, value, shapes))
         }
         _ => true,
     }

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use mcp_aql_protocol::probable_parameter;
+use mcp_aql_protocol::{nearest_name, probable_parameter};
 use serde_json::{Map, Value};
 
 use super::faults::{FaultKind, Faults, Hint, Path};
 use super::sketch::sketch;
-use super::{Kind, ObjectShape, Rest, Shape, Shapes};
+use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 
 impl Shape {
     /// A value fits if one variant accepts it. If the value's tag names a variant, only that variant
@@ -29,7 +29,12 @@ impl Shape {
             variants.iter().filter(|variant| variant.has_type_of(value, shapes)).collect();
         let several = match fitting.as_slice() {
             [] => return self.push_type(value, path, shapes, faults),
-            [only] => return only.check(value, path, shapes, faults),
+            [only] => {
+                if !push_other_form(self, variants, value, (path, shapes), faults) {
+                    only.check(value, path, shapes, faults);
+                }
+                return;
+            }
             several => several,
         };
         for variant in several {
@@ -40,6 +45,9 @@ impl Shape {
         }
         if faults.is_trial() {
             return faults.push_with(path, || FaultKind::Value { expectation: String::new() });
+        }
+        if push_other_form(self, variants, value, (path, shapes), faults) {
+            return;
         }
         let objects: Vec<_> = several
             .iter()
@@ -78,6 +86,84 @@ fn tags(object: &ObjectShape) -> impl Iterator<Item = (&str, &Value)> {
         [only] if field.required => Some((name.as_str(), only)),
         _ => None,
     })
+}
+
+/// Reports a value that names a variant in the way of variants of another type: a text in place of an object, or an
+/// object around a text. Returns `false` if the value is valid or has another fault.
+fn push_other_form(
+    union: &Shape,
+    variants: &[Shape],
+    value: &Value,
+    (path, shapes): (Path<'_>, &Shapes),
+    faults: &mut Faults,
+) -> bool {
+    if faults.is_trial() {
+        return false;
+    }
+    let accepting = |value: &Value| {
+        let fits = |variant: &&Shape| {
+            Faults::default().fits(|faults| variant.check(value, path, shapes, faults))
+        };
+        variants.iter().find(fits)
+    };
+    match value {
+        Value::String(text) if accepting(value).is_none() => {
+            let parsed = serde_json::from_str(text).ok();
+            if let Some(variant) = parsed.as_ref().and_then(accepting) {
+                let hint = Some("Send it as JSON, not as text".to_owned());
+                let expected = type_name(variant, shapes);
+                faults.push(path, FaultKind::Type { expected, actual: "string", hint });
+                return true;
+            }
+            let is_named = |variant: &&Shape| only_member(variant, shapes) == Some(text);
+            if let Some(variant) = variants.iter().find(is_named) {
+                let form = sketch(variant, shapes);
+                let expectation = format!("must be an object with '{text}'. Send {form}");
+                faults.push(path, FaultKind::Value { expectation });
+                return true;
+            }
+            let texts = variants.iter().flat_map(|it| &it.resolve(shapes).checks.allowed);
+            let is_near = nearest_name(text, texts.filter_map(Value::as_str)).is_some();
+            let has_objects = variants.iter().any(|it| only_member(it, shapes).is_some());
+            if has_objects && !is_near {
+                push_forms(union, path, shapes, faults);
+            }
+            has_objects && !is_near
+        }
+        Value::Object(fields) if fields.len() == 1 => {
+            let Some((name, inner)) = fields.iter().next() else { return false };
+            let is_member = |variant: &Shape| only_member(variant, shapes) == Some(name);
+            if variants.iter().any(is_member) {
+                return false;
+            }
+            let name = Value::from(name.as_str());
+            if accepting(&name).is_some_and(|it| it.resolve(shapes).checks.allowed.contains(&name))
+            {
+                let expectation = format!("must be a text. Send '{}'", name.as_str().unwrap_or(""));
+                faults.push(path, FaultKind::Value { expectation });
+                return true;
+            }
+            let Some(variant) = accepting(inner).filter(|_| inner.is_string()) else {
+                return false;
+            };
+            let expected = type_name(variant, shapes);
+            let hint = Some("Send the value alone, without an object".to_owned());
+            faults.push(path, FaultKind::Type { expected, actual: "object", hint });
+            true
+        }
+        _ => false,
+    }
+}
+
+/// The only member of the objects of a variant.
+fn only_member<'a>(variant: &'a Shape, shapes: &'a Shapes) -> Option<&'a String> {
+    match &variant.resolve(shapes).kind {
+        Kind::Object(object) => match object.order.as_slice() {
+            [only] if matches!(object.rest, Rest::Closed) => Some(only),
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 type Variant<'a> = (&'a Shape, &'a ObjectShape);

@@ -4,6 +4,7 @@ use mcp_aql_protocol::{is_text_name, nearest_name, probable_parameter};
 use serde_json::Value;
 
 use super::camel_case;
+use crate::argument::Argument;
 use crate::operation::{Parameter, RegisteredOperation};
 use crate::shape::{Fault, FaultKind, Hint, Shapes, places};
 use crate::text::clean;
@@ -12,8 +13,8 @@ use crate::text::clean;
 pub(super) struct RefusedCall<'a> {
     pub(super) operation: &'a RegisteredOperation,
     pub(super) shapes: &'a Shapes,
-    /// The names of the parameters that were sent.
-    pub(super) sent: Vec<&'static str>,
+    /// The arguments, with defaults.
+    pub(super) arguments: &'a [Argument],
     /// The unknown names that were sent as parameters.
     pub(super) unknown: Vec<&'a str>,
     /// Returns the operation that searches what another one lists, and its parameter for the text.
@@ -62,6 +63,43 @@ impl UnknownName {
 }
 
 impl RefusedCall<'_> {
+    /// Whether a parameter was sent with another value than its default.
+    fn is_sent(&self, name: &str) -> bool {
+        let mut sent = self.operation.parameters.iter().zip(self.arguments);
+        sent.any(|(parameter, argument)| {
+            *parameter.name == *name
+                && argument.value.is_some()
+                && argument.value != parameter.default
+        })
+    }
+
+    /// The missing parameters that were sent inside another one which accepts any member.
+    pub(super) fn misplaced(
+        &self,
+        missing: &[&Parameter],
+        known: &[UnknownName],
+    ) -> Vec<UnknownName> {
+        let mut found = Vec::new();
+        for name in missing.iter().map(|parameter| &*parameter.name) {
+            for (parameter, argument) in self.operation.parameters.iter().zip(self.arguments) {
+                let around = &*parameter.name;
+                let value = argument.value.as_ref();
+                let has_field = || {
+                    places(&parameter.shape, around, name, self.shapes)
+                        .iter()
+                        .any(|it| it == around)
+                };
+                if value.is_some_and(|value| value.get(name).is_some()) && !has_field() {
+                    let path = format!("{around}.{name}");
+                    let meaning = Some(Meaning::Beside(around.to_owned()));
+                    found.push(UnknownName { path: clean(&path), name: clean(name), meaning });
+                }
+            }
+        }
+        found.retain(|new| known.iter().all(|old| old.path != new.path));
+        found
+    }
+
     /// An unknown parameter with its meaning.
     pub(super) fn parameter(&self, name: &str, value: &Value) -> UnknownName {
         let meaning = self.meaning_of_parameter(name, value);
@@ -81,7 +119,8 @@ impl RefusedCall<'_> {
         if let Some(path) = self.only_place(name) {
             return Some(Meaning::Inside { path, member: name.to_owned() });
         }
-        let all = [&*self.sent, &self.unknown].concat();
+        let sent = valid().filter(|name| self.is_sent(name));
+        let all: Vec<_> = sent.chain(self.unknown.iter().copied()).collect();
         let nested = self.operation.composites.nested_names(&all);
         let inside = |name: &str| {
             let found = nested.iter().find(|nested| nested.name == name)?;
@@ -96,7 +135,7 @@ impl RefusedCall<'_> {
                 return Some(Meaning::Search { operation, parameter });
             }
         }
-        let absent: Vec<_> = valid().filter(|name| !self.sent.contains(name)).collect();
+        let absent: Vec<_> = valid().filter(|name| !self.is_sent(name)).collect();
         let near = probable_parameter(name, absent.iter().copied())
             .or_else(|| probable_parameter(name, valid()));
         if let Some(near) = near {
@@ -128,8 +167,7 @@ impl RefusedCall<'_> {
         let container = fault.path.rsplit_once('.').map_or("", |(container, _)| container);
         let root = container.split(['.', '[']).next().unwrap_or_default();
         let elsewhere = || {
-            let is_absent =
-                |it: &&Parameter| &*it.name == name.as_str() && !self.sent.contains(&it.spec.name);
+            let is_absent = |it: &&Parameter| &*it.name == name.as_str() && !self.is_sent(name);
             if self.operation.parameters.iter().any(|it| is_absent(&it)) {
                 return Some(Meaning::Beside(root.to_owned()));
             }

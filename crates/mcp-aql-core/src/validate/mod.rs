@@ -77,14 +77,14 @@ pub(crate) fn validate(
         resolve_aliases(operation, &mut params);
     }
     let (mut arguments, unknown) = sort(operation, params);
-    let sent: Vec<_> = arguments.iter().filter(|it| it.value.is_some()).map(|it| it.name).collect();
     let checked = check(operation, &mut arguments, known.shapes);
     if checked.missing.is_empty() && checked.faults.is_empty() && unknown.is_empty() {
         return finish(operation, arguments, &[], checked.warnings, rules.whole);
     }
     let Known { shapes, search_operation } = *known;
     let names = unknown.iter().map(|(name, _)| name.as_str()).collect();
-    let call = RefusedCall { operation, shapes, sent, unknown: names, search_operation };
+    let call =
+        RefusedCall { operation, shapes, arguments: &arguments, unknown: names, search_operation };
     let warnings = refuse(&call, checked, &unknown, rules.strict)?;
     finish(operation, arguments, &unknown, warnings, rules.whole)
 }
@@ -108,7 +108,8 @@ fn refuse(
     let fields = || nested.iter().filter_map(|fault| call.field(fault));
     let values_only = FurtherFaults { values: &values, ..FurtherFaults::default() };
     if !checked.missing.is_empty() {
-        let unknown = parameters().chain(fields()).collect();
+        let mut unknown: Vec<_> = parameters().chain(fields()).collect();
+        unknown.extend(call.misplaced(&checked.missing, &unknown));
         let further = FurtherFaults { unknown, types: &types, values: &values };
         return Err(missing_error(call, &checked.missing, &further));
     }

@@ -1,7 +1,10 @@
 //! Parses `aggregate`.
 
-use serde_json::Value;
+use mcp_aql_core::text::clean;
+use serde_json::{Map, Value};
 
+use super::faults::PARAMETERS;
+use super::filter_hints::around;
 use super::{QueryFaults, QuerySurface, object};
 use crate::field_info::FieldInfo;
 use crate::plan::{Aggregate, Function};
@@ -14,6 +17,9 @@ const MAX_LABEL_CHARS: usize = 64;
 /// The keys of an expression (REQ-AGG-02).
 pub(crate) const KEYS: [&str; 6] = ["count", "group_by", "sum", "avg", "min", "max"];
 
+/// Names that callers use for a superfluous level around labels.
+const WRAPPERS: [&str; 6] = ["value", "values", "aggregate", "aggregates", "labels", "data"];
+
 /// Parses `aggregate`.
 pub(super) fn read(
     surface: &QuerySurface<'_>,
@@ -22,11 +28,54 @@ pub(super) fn read(
 ) -> Vec<Aggregate> {
     let Some(labels) = object("aggregate", value, faults) else { return Vec::new() };
     if labels.is_empty() || labels.len() > MAX_LABELS {
-        let what = format!("must have 1 to {MAX_LABELS} labels");
+        let what =
+            format!("must have 1 to {MAX_LABELS} labels. Send {{ total: {{ count: true }} }}");
         faults.refuse("aggregate", &what, "an object: label to expression");
         return Vec::new();
     }
+    if let Some(label) = only_label(labels) {
+        let is_flat = |(name, value): &(&String, &Value)| is_function(name) && !value.is_object();
+        let flat: Vec<_> = labels.iter().filter(is_flat).map(|(name, _)| name.as_str()).collect();
+        for name in &flat {
+            let what = format!(
+                "has '{name}' as a label. 'aggregate.{name}' belongs inside 'aggregate.{label}': {{ {label}: {{ {name} }} }}",
+                label = clean(label),
+            );
+            faults.refuse("aggregate", &what, "an object: label to expression");
+        }
+        if !flat.is_empty() {
+            return Vec::new();
+        }
+    }
     labels.iter().filter_map(|(label, value)| one(surface, label, value, faults)).collect()
+}
+
+/// The only label with an expression.
+fn only_label(labels: &Map<String, Value>) -> Option<&str> {
+    let mut objects = labels.iter().filter(|(_, value)| value.is_object());
+    let (label, _) = objects.next()?;
+    objects.next().is_none().then_some(label)
+}
+
+fn is_function(name: &str) -> bool {
+    KEYS.contains(&name)
+}
+
+/// Whether a value is an expression, whose names are those of functions.
+fn is_expression(value: &Value) -> bool {
+    value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(|name| is_function(name)))
+}
+
+/// Records the fault of a name that is not a function.
+fn refuse_function(label: &str, name: &str, value: &Value, faults: &mut QueryFaults) {
+    let path = format!("aggregate.{label}");
+    // One of the two levels around an expression is superfluous.
+    let superfluous = match WRAPPERS.contains(&label) {
+        true => path.clone(),
+        false => format!("{path}.{name}"),
+    };
+    let meaning = is_expression(value).then(|| around(&superfluous));
+    faults.unknown_meaning(&path, "function", name, &KEYS, meaning);
 }
 
 fn one(
@@ -39,6 +88,10 @@ fn one(
     if label.trim().is_empty() || label.chars().count() > MAX_LABEL_CHARS {
         let what = format!("must have labels of 1 to {MAX_LABEL_CHARS} characters");
         faults.refuse("aggregate", &what, "a label such as 'total'");
+        return None;
+    }
+    if PARAMETERS.contains(&label) && !is_expression(value) {
+        faults.inside("aggregate", "label", label, &path);
         return None;
     }
     let Some(members) = value.as_object() else {
@@ -71,17 +124,19 @@ fn one(
             "min" => functions.extend(field("compared", has_min_max).map(Function::Min)),
             "max" => functions.extend(field("compared", has_min_max).map(Function::Max)),
             unknown => {
-                faults.unknown(&format!("aggregate.{label}"), "function", unknown, &KEYS);
+                refuse_function(label, unknown, value, faults);
                 sound = false;
             }
         }
     }
     if sound && functions.is_empty() {
-        faults.refuse(
-            &path,
-            "computes nothing: add 'count': true, or 'sum', 'avg', 'min' or 'max' with a field",
-            "one function or more",
+        let group = members.get("group_by").and_then(Value::as_str);
+        let group = group.map(|field| format!("group_by: '{field}', ")).unwrap_or_default();
+        let what = format!(
+            "computes nothing: add 'count': true, or 'sum', 'avg', 'min' or 'max' with a field. \
+             Send {{ {group}count: true }}"
         );
+        faults.refuse(&path, &what, "one function or more");
         return None;
     }
     // In a fixed order, independent of the request.
@@ -97,11 +152,12 @@ fn field_of(
     wanted: &dyn Fn(&FieldInfo) -> bool,
     faults: &mut QueryFaults,
 ) -> Option<usize> {
+    let offered = |field: &FieldInfo| wanted(field) && surface.selects(&field.path);
     let Value::String(name) = value else {
-        faults.wrong_type(path, "string", value);
+        let form = format!("a string, one of: {}", surface.paths(offered).join(", "));
+        faults.wrong_form(path, "string", value, Some(&form));
         return None;
     };
-    let offered = |field: &FieldInfo| wanted(field) && surface.selects(&field.path);
     let place = surface.table.index_of(name);
     let place = place.filter(|place| surface.table.field(*place).is_some_and(offered));
     if place.is_none() {

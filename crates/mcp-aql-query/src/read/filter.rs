@@ -1,6 +1,7 @@
 //! Parses `filter`.
 
 use mcp_aql_core::text::clean;
+use mcp_aql_protocol::probable_parameter;
 use serde_json::{Map, Value};
 
 use super::condition::{Condition, all, condition, not};
@@ -221,6 +222,9 @@ impl FilterParser<'_> {
             None => {
                 let is_list = value.as_array().is_some_and(|it| it.iter().all(Value::is_object));
                 let meaning = match key.chars().next() {
+                    _ if value.is_object() && probable_parameter(key, ["not"]).is_some() => {
+                        Some("Did you mean 'not'?".to_owned())
+                    }
                     _ if has_keys_of(value, &valid) => Some(around(path)),
                     Some('o' | 'O') if is_list => Some("Did you mean 'or'?".to_owned()),
                     Some('a' | 'A') if is_list => Some("Did you mean 'and'?".to_owned()),
