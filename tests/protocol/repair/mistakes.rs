@@ -190,9 +190,10 @@ impl Maker<'_> {
                 }
                 set(&mut params, &to, value);
             }
-            // The field that an operator of a filter belongs to is lost with the object.
-            if matches!(steps.first(), Some(Step::Member(name)) if name == "filter")
-                && steps.len() > 1
+            // The field that an operator of a filter belongs to is lost with the object, and so is the key of a map.
+            if (matches!(steps.first(), Some(Step::Member(name)) if name == "filter")
+                && steps.len() > 1)
+                || self.is_map(&around)
             {
                 self.lossy("flat", params);
             } else {

@@ -33,6 +33,11 @@ pub(super) fn read(
         faults.refuse("aggregate", &what, "an object: label to expression");
         return Vec::new();
     }
+    if is_expression(value) && labels.values().all(|value| !value.is_object()) {
+        let what = "has functions in place of labels. Send { total: { count: true } }";
+        faults.refuse("aggregate", what, "an object: label to expression");
+        return Vec::new();
+    }
     if let Some(label) = only_label(labels) {
         let is_flat = |(name, value): &(&String, &Value)| is_function(name) && !value.is_object();
         let flat: Vec<_> = labels.iter().filter(is_flat).map(|(name, _)| name.as_str()).collect();

@@ -254,6 +254,13 @@ impl QueryFaults {
     }
 }
 
+/// Whether a text is the JSON of an object or a list.
+pub(super) fn is_json_text(text: &str) -> bool {
+    text.starts_with(['{', '['])
+        && serde_json::from_str(text)
+            .is_ok_and(|value: Value| value.is_object() || value.is_array())
+}
+
 /// The next step after a value of the wrong type, whose expected type is the first word of a text.
 fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
     let fits = |value: &Value| match expected.split(' ').next().unwrap_or_default() {
@@ -262,14 +269,12 @@ fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
         "boolean" => value.is_boolean(),
         "array" => value.is_array(),
         "object" => value.is_object(),
-        "string" => value.is_string(),
+        "string" | "date" | "date-time" => value.is_string(),
         _ => false,
     };
     match value {
         Value::String(text)
-            if serde_json::from_str(text).is_ok_and(|value: Value| {
-                fits(&value) || value.is_object() || value.is_array()
-            }) =>
+            if is_json_text(text) || serde_json::from_str(text).is_ok_and(|value| fits(&value)) =>
         {
             Some("Send it as JSON, not as text")
         }

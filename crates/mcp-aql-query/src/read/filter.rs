@@ -228,7 +228,7 @@ impl FilterParser<'_> {
                     _ if has_keys_of(value, &valid) => Some(around(path)),
                     Some('o' | 'O') if is_list => Some("Did you mean 'or'?".to_owned()),
                     Some('a' | 'A') if is_list => Some("Did you mean 'and'?".to_owned()),
-                    _ => self.field_of_operator((key, path), group),
+                    _ => self.field_of_operator((key, path), value, group),
                 };
                 faults.unknown_meaning("filter", "key", key, &valid, meaning);
             }
@@ -239,12 +239,16 @@ impl FilterParser<'_> {
     fn field_of_operator(
         &self,
         (operator, path): (&str, &str),
+        value: &Value,
         group: &Map<String, Value>,
     ) -> Option<String> {
+        let accepts = |field: &FieldInfo| {
+            operators(field).contains(&operator)
+                && condition(field, operator, path, value, &mut QueryFaults::default()).is_some()
+        };
         let takes = |name: &&String| {
-            let field =
-                self.surface.table.index_of(name).and_then(|it| self.surface.table.field(it));
-            field.is_some_and(|field| operators(field).contains(&operator))
+            let place = self.surface.table.index_of(name);
+            place.and_then(|place| self.surface.table.field(place)).is_some_and(accepts)
         };
         let objects = group.iter().filter(|(_, value)| value.is_object()).map(|(name, _)| name);
         let mut fields = objects.filter(takes);

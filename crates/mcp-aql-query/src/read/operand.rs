@@ -6,6 +6,7 @@ use mcp_aql_protocol::Format;
 use serde_json::Value;
 
 use super::QueryFaults;
+use super::faults::is_json_text;
 use crate::columns::instant_of;
 use crate::field_info::FieldInfo;
 use crate::plan::Test;
@@ -44,7 +45,8 @@ pub(super) fn read(
         (ValueKind::Choice, Value::String(text)) => {
             if !field.choices.contains(text) {
                 let choices: Vec<_> = field.choices.iter().map(String::as_str).collect();
-                faults.unknown(param, "value", text, &choices);
+                let hint = is_json_text(text).then(|| "Send it as JSON, not as text".to_owned());
+                faults.unknown_meaning(param, "value", text, &choices, hint);
                 return None;
             }
             Some(Scalar::from(text.clone()))
@@ -66,7 +68,7 @@ pub(super) fn read(
         _ => None,
     };
     if scalar.is_none() {
-        let is_text = matches!(value, Value::String(_));
+        let is_text = value.as_str().is_some_and(|text| !is_json_text(text));
         let dated = matches!(field.kind, ValueKind::Date | ValueKind::Instant);
         if is_text && dated {
             let expected = noun(field.kind);
