@@ -124,6 +124,12 @@ impl Faults {
         }
     }
 
+    /// Replaces the faults since there were `count` by one.
+    pub(super) fn replace_from(&mut self, count: usize, path: Path<'_>, kind: FaultKind) {
+        self.list.truncate(count);
+        self.push(path, kind);
+    }
+
     /// Whether a variant of a union is tried, so that faults are not reported.
     pub(super) fn is_trial(&self) -> bool {
         self.trial.is_some()

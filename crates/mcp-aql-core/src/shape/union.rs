@@ -30,8 +30,13 @@ impl Shape {
         let several = match fitting.as_slice() {
             [] => return self.push_type(value, path, shapes, faults),
             [only] => {
-                if !push_other_form(self, variants, value, (path, shapes), faults) {
-                    only.check(value, path, shapes, faults);
+                let before = faults.count();
+                only.check(value, path, shapes, faults);
+                if faults.count() > before
+                    && !faults.is_trial()
+                    && let Some(kind) = other_form(self, variants, value, path, shapes)
+                {
+                    faults.replace_from(before, path, kind);
                 }
                 return;
             }
@@ -46,8 +51,8 @@ impl Shape {
         if faults.is_trial() {
             return faults.push_with(path, || FaultKind::Value { expectation: String::new() });
         }
-        if push_other_form(self, variants, value, (path, shapes), faults) {
-            return;
+        if let Some(kind) = other_form(self, variants, value, path, shapes) {
+            return faults.push(path, kind);
         }
         let objects: Vec<_> = several
             .iter()
@@ -88,71 +93,76 @@ fn tags(object: &ObjectShape) -> impl Iterator<Item = (&str, &Value)> {
     })
 }
 
-/// Reports a value that names a variant in the way of variants of another type: a text in place of an object, or an
-/// object around a text. Returns `false` if the value is valid or has another fault.
-fn push_other_form(
+/// Returns the fault of a value that names a variant in the way of variants of another type: a text in place of an
+/// object, or an object around a text. The value has no form of the union.
+fn other_form(
     union: &Shape,
     variants: &[Shape],
     value: &Value,
-    (path, shapes): (Path<'_>, &Shapes),
-    faults: &mut Faults,
-) -> bool {
-    if faults.is_trial() {
-        return false;
-    }
-    let accepting = |value: &Value| {
-        let fits = |variant: &&Shape| {
-            Faults::default().fits(|faults| variant.check(value, path, shapes, faults))
-        };
-        variants.iter().find(fits)
-    };
+    path: Path<'_>,
+    shapes: &Shapes,
+) -> Option<FaultKind> {
     match value {
-        Value::String(text) if accepting(value).is_none() => {
-            let parsed = serde_json::from_str(text).ok();
-            if let Some(variant) = parsed.as_ref().and_then(accepting) {
-                let hint = Some("Send it as JSON, not as text".to_owned());
-                let expected = type_name(variant, shapes);
-                faults.push(path, FaultKind::Type { expected, actual: "string", hint });
-                return true;
-            }
-            let is_named = |variant: &&Shape| only_member(variant, shapes) == Some(text);
-            if let Some(variant) = variants.iter().find(is_named) {
-                let form = sketch(variant, shapes);
-                let expectation = format!("must be an object with '{text}'. Send {form}");
-                faults.push(path, FaultKind::Value { expectation });
-                return true;
-            }
-            let texts = variants.iter().flat_map(|it| &it.resolve(shapes).checks.allowed);
-            let is_near = nearest_name(text, texts.filter_map(Value::as_str)).is_some();
-            let has_objects = variants.iter().any(|it| only_member(it, shapes).is_some());
-            if has_objects && !is_near {
-                push_forms(union, path, shapes, faults);
-            }
-            has_objects && !is_near
-        }
+        Value::String(text) => text_in_place_of_object(union, variants, text, path, shapes),
         Value::Object(fields) if fields.len() == 1 => {
-            let Some((name, inner)) = fields.iter().next() else { return false };
-            let is_member = |variant: &Shape| only_member(variant, shapes) == Some(name);
-            if variants.iter().any(is_member) {
-                return false;
+            let (name, inner) = fields.iter().next()?;
+            if variants.iter().any(|variant| only_member(variant, shapes) == Some(name)) {
+                return None;
             }
-            let name = Value::from(name.as_str());
-            if accepting(&name).is_some_and(|it| it.resolve(shapes).checks.allowed.contains(&name))
-            {
-                let expectation = format!("must be a text. Send '{}'", name.as_str().unwrap_or(""));
-                faults.push(path, FaultKind::Value { expectation });
-                return true;
+            let allowed = |variant: &Shape| variant.resolve(shapes).checks.allowed.clone();
+            if variants.iter().flat_map(allowed).any(|it| it.as_str() == Some(name)) {
+                let expectation = format!("must be a text. Send '{name}'");
+                return Some(FaultKind::Value { expectation });
             }
-            let Some(variant) = accepting(inner).filter(|_| inner.is_string()) else {
-                return false;
-            };
-            let expected = type_name(variant, shapes);
-            let hint = Some("Send the value alone, without an object".to_owned());
-            faults.push(path, FaultKind::Type { expected, actual: "object", hint });
-            true
+            let variant = accepting(variants, inner, path, shapes).filter(|_| inner.is_string())?;
+            Some(FaultKind::Type {
+                expected: type_name(variant, shapes),
+                actual: "object",
+                hint: Some("Send the value alone, without an object".to_owned()),
+            })
         }
-        _ => false,
+        _ => None,
     }
+}
+
+fn text_in_place_of_object(
+    union: &Shape,
+    variants: &[Shape],
+    text: &str,
+    path: Path<'_>,
+    shapes: &Shapes,
+) -> Option<FaultKind> {
+    let parsed: Option<Value> = serde_json::from_str(text).ok();
+    if let Some(variant) = parsed.and_then(|value| accepting(variants, &value, path, shapes)) {
+        return Some(FaultKind::Type {
+            expected: type_name(variant, shapes),
+            actual: "string",
+            hint: Some("Send it as JSON, not as text".to_owned()),
+        });
+    }
+    let is_named = |variant: &&Shape| only_member(variant, shapes).is_some_and(|it| it == text);
+    if let Some(variant) = variants.iter().find(is_named) {
+        let form = sketch(variant, shapes);
+        let expectation = format!("must be an object with '{text}'. Send {form}");
+        return Some(FaultKind::Value { expectation });
+    }
+    let texts = variants.iter().flat_map(|it| &it.resolve(shapes).checks.allowed);
+    let is_near = nearest_name(text, texts.filter_map(Value::as_str)).is_some();
+    let has_objects = variants.iter().any(|variant| only_member(variant, shapes).is_some());
+    (has_objects && !is_near).then(|| forms_fault(union, shapes))
+}
+
+/// The first variant that accepts a value.
+fn accepting<'a>(
+    variants: &'a [Shape],
+    value: &Value,
+    path: Path<'_>,
+    shapes: &Shapes,
+) -> Option<&'a Shape> {
+    let fits = |variant: &&Shape| {
+        Faults::default().fits(|faults| variant.check(value, path, shapes, faults))
+    };
+    variants.iter().find(fits)
 }
 
 /// The only member of the objects of a variant.
@@ -191,8 +201,12 @@ fn explain(
 }
 
 fn push_forms(union: &Shape, path: Path<'_>, shapes: &Shapes, faults: &mut Faults) {
+    faults.push(path, forms_fault(union, shapes));
+}
+
+fn forms_fault(union: &Shape, shapes: &Shapes) -> FaultKind {
     let expectation = format!("must have one of these forms: {}", sketch(union, shapes));
-    faults.push(path, FaultKind::Value { expectation });
+    FaultKind::Value { expectation }
 }
 
 /// The name of the tag that all variants have.
