@@ -135,6 +135,10 @@ fn assert_breach(reply: &Value, limit_type: &str, limit_value: usize, unit: &str
     assert!(details["actual_value"].as_u64().unwrap() > limit_value as u64, "{details}");
     assert_eq!(details["unit"], unit);
     assert!(message(reply).contains(limit_type), "{}", message(reply));
+    // The next step. The replies of lists name theirs.
+    let steps = ["Send less", "Send a shorter", "Use fewer levels"];
+    let has_step = steps.iter().any(|step| message(reply).contains(step));
+    assert!(has_step || limit_type == "response_size", "{}", message(reply));
 }
 
 #[test]

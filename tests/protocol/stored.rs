@@ -385,6 +385,7 @@ fn a_hand_made_page_omits_rows_that_are_too_large_and_suggests_a_size() {
     assert_eq!(ids(&data(reply)), [0, 2, 3]);
     let reply = call(&adapter, "show_shelf", json!({}));
     assert_eq!(details(&reply)["fitting_page_size"], 3, "{reply}");
+    assert!(message(&reply).ends_with("Ask for a page of 3"), "{reply}");
 }
 
 #[test]
@@ -397,6 +398,8 @@ fn a_result_that_cannot_be_cut_names_the_parameters_that_make_it_smaller() {
     assert_eq!(details["limit_value"], 1 << 20, "{reply}");
     let hint = "the result does not fit in one reply: ask for a smaller 'first' or fewer 'fields'";
     assert_eq!(details["hint"], hint, "{reply}");
+    let step = "Ask for a smaller 'first' or fewer 'fields'";
+    assert!(message(&reply).ends_with(step), "{reply}");
     data(call(&adapter, "compare_notes", json!({ "fields": "full", "first": 1 })));
     data(call(&adapter, "compare_notes", json!({ "fields": ["note_id"] })));
 }

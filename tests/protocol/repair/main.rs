@@ -45,8 +45,9 @@ const MIN_REPAIRED: usize = 995;
 /// An adapter with valid calls of its operations.
 struct Subject {
     name: &'static str,
-    /// Builds the adapter anew, because calls change its data.
-    adapter: fn() -> Adapter,
+    build: fn() -> Adapter,
+    /// Whether calls change the adapter's data, so that each mistake needs a new adapter.
+    has_data: bool,
     features: Features,
     samples: Vec<(&'static str, Value)>,
 }
@@ -63,7 +64,8 @@ fn the_call_after_a_refused_one_is_right() {
     // REQ-ERR-05, REQ-ERR-06, REQ-ERR-07, REQ-UNK-03, REQ-UPD-05, REQ-UPD-06
     let shop = Subject {
         name: "shop",
-        adapter: shop::shop,
+        build: shop::shop,
+        has_data: false,
         features: shop::features(),
         samples: shop::samples(),
     };
@@ -75,7 +77,8 @@ fn the_call_after_a_refused_one_is_right_in_the_airline() {
     // REQ-ERR-05, REQ-ERR-06, REQ-UNK-03, REQ-UPD-05
     let airline = Subject {
         name: "airline",
-        adapter: airline::airline,
+        build: airline::airline,
+        has_data: false,
         features: airline::features(),
         samples: airline::samples(),
     };
@@ -87,11 +90,95 @@ fn the_call_after_a_refused_one_is_right_in_the_library() {
     // REQ-ERR-05, REQ-ERR-06, REQ-UNK-03, REQ-UPD-05
     let library = Subject {
         name: "library",
-        adapter: library::library,
+        build: library::library,
+        has_data: true,
         features: library::features(),
         samples: library::samples(),
     };
     check(&library, 300);
+}
+
+#[test]
+fn messages_name_the_next_step() {
+    // REQ-ERR-05, REQ-UNK-03, REQ-UPD-05, REQ-ERR-10
+    let shop = shop::shop();
+    let airline = airline::airline();
+    for (adapter, operation, params, said) in [
+        (&shop, "list_orders", json!({ "limit": 2 }), "Did you mean 'first' for 'limit'?"),
+        (&shop, "list_orders", json!({ "order_by": {} }), "Did you mean 'sort' for 'order_by'?"),
+        (
+            &shop,
+            "list_orders",
+            json!({ "query": "tea" }),
+            "To search, call 'search_orders' with 'query' for 'query'",
+        ),
+        (
+            &shop,
+            "list_orders",
+            json!({ "urgency": "normal" }),
+            "'urgency' belongs inside 'filter': { filter: { urgency } }",
+        ),
+        (&shop, "list_orders", json!({ "sort": true }), "Send { field: 'order_id'|"),
+        (&shop, "list_orders", json!({ "sort": {}, "direction": "asc" }), "inside 'sort'"),
+        (&shop, "get_order", json!({ "id": "o-1" }), "did you mean 'order_id'?"),
+        (&shop, "update_order", json!({}), "Did you mean 'modify_order'?"),
+        (
+            &airline,
+            "cancel_booking",
+            json!({ "booking_id": "b-1" }),
+            "'reason'. Expected: string, one of: change_of_plan, airline_cancelled, other",
+        ),
+        (
+            &airline,
+            "rebook_passenger",
+            json!({ "booking_id": "b-1", "passenger_id": 1, "segment": { "seat": [1] } }),
+            "'segment.seat' must have 2 items. Send [0..255, string]",
+        ),
+        (
+            &airline,
+            "list_flights",
+            json!({ "aggregate": { "total": { "group_by": "cabin" } } }),
+            "Send { group_by: 'cabin', count: true }",
+        ),
+        (
+            &airline,
+            "list_flights",
+            json!({ "filter": { "noot": { "direct": true } } }),
+            "Did you mean 'not'?",
+        ),
+        (
+            &airline,
+            "search_flights",
+            json!({ "filter": { "query": "berlin" } }),
+            "'filter.query' belongs beside 'filter', not inside",
+        ),
+    ] {
+        let reply = call(adapter, operation, &params);
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains(said), "{operation} {params}: {message}");
+    }
+}
+
+#[test]
+fn unions_of_texts_and_objects_explain_other_forms() {
+    // REQ-ERR-05, REQ-RQ-07
+    let airline = airline::airline();
+    let (_, valid) = airline::samples().remove(0);
+    for (insurance, said) in [
+        (json!("refund"), "must be an object with 'refund'. Send { refund: { share: 1..100 } }"),
+        (json!({ "nothing": {} }), "must be a text. Send 'nothing'"),
+        (json!({ "value": "nothing" }), "Send the value alone, without an object"),
+        (json!(r#"{"refund":{"share":5}}"#), "got 'string'. Send it as JSON, not as text"),
+        (json!("nothin"), "must be one of: nothing. Did you mean 'nothing'?"),
+        (json!("zzz"), "must have one of these forms: 'nothing' or { refund:"),
+        (json!(7), "Send 'nothing' or { refund:"),
+    ] {
+        let mut params = valid.clone();
+        params["insurance"] = insurance;
+        let reply = call(&airline, "book_journey", &params);
+        let message = reply["error"]["message"].as_str().unwrap();
+        assert!(message.contains(said), "{}: {message}", params["insurance"]);
+    }
 }
 
 /// Makes all mistakes in the calls of an adapter, and checks the share of repaired calls and the table in the book.
@@ -99,10 +186,14 @@ fn check(subject: &Subject, min_refused: usize) {
     let mut counts: BTreeMap<&str, Count> = BTreeMap::new();
     let mut failures = Vec::new();
     for (operation, params) in &subject.samples {
-        let reply = call(&(subject.adapter)(), operation, params);
+        let mut adapter = (subject.build)();
+        let reply = call(&adapter, operation, params);
         assert_eq!(reply["success"], true, "{operation} {params} {reply}");
         for mistake in mistakes(&subject.features, operation, params) {
-            let Some(failure) = repair(subject, &mistake) else { continue };
+            if subject.has_data {
+                adapter = (subject.build)();
+            }
+            let Some(failure) = repair(&adapter, &mistake) else { continue };
             let count = counts.entry(mistake.kind).or_default();
             count.refused += 1;
             match failure {
@@ -127,16 +218,15 @@ fn check(subject: &Subject, min_refused: usize) {
 
 /// Sends a faulty call and the one that its refusal leads to. Returns `None` if the adapter accepts the faulty call, or
 /// refuses it for another reason than its form, and otherwise the report of a failure.
-fn repair(subject: &Subject, mistake: &Mistake) -> Option<Option<String>> {
-    let adapter = (subject.adapter)();
+fn repair(adapter: &Adapter, mistake: &Mistake) -> Option<Option<String>> {
     let Mistake { kind, operation, params, meant } = mistake;
-    let refusal = call(&adapter, operation, params);
+    let refusal = call(adapter, operation, params);
     let code = refusal["error"]["code"].as_str().unwrap_or_default();
     if !code.starts_with("VALIDATION_") && code != "NOT_FOUND_OPERATION" {
         return None;
     }
     let (next, repaired) = next_call(operation, params, &refusal["error"]);
-    let reply = call(&adapter, &next, &repaired);
+    let reply = call(adapter, &next, &repaired);
     let is_meant = meant.as_ref().is_none_or(|(name, meant)| *name == next && *meant == repaired);
     Some((reply["success"] != true || !is_meant).then(|| {
         format!(

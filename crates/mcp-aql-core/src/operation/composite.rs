@@ -162,9 +162,7 @@ impl Composites {
         let values = values.into_iter();
         Ok(Some(Box::new(CompositeValues { values, late_warnings, reductions })))
     }
-}
 
-impl Composites {
     /// The names that belong inside parameters of composite arguments, see
     /// [`CompositeReader::nested_names`].
     pub(crate) fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {
