@@ -335,7 +335,7 @@ pub(crate) fn features() -> Features {
         keys: vec![
             ("meals", &["first", "seat 1", "-2"]),
             ("input.meals", &["first", "300"]),
-            ("allowances", &["busines", "Economy", "zzz"]),
+            ("allowances", &["businesz", "Economy", "zzz"]),
         ],
         limits: vec![
             ("segments[0].flight_number", vec![json!("hat001"), json!("HAT 1"), json!("")]),

@@ -169,7 +169,7 @@ fn unions_of_texts_and_objects_explain_other_forms() {
         (json!({ "nothing": {} }), "must be a text. Send 'nothing'"),
         (json!({ "value": "nothing" }), "Send the value alone, without an object"),
         (json!(r#"{"refund":{"share":5}}"#), "got 'string'. Send it as JSON, not as text"),
-        (json!("nothin"), "must be one of: nothing. Did you mean 'nothing'?"),
+        (json!("nothingx"), "must be one of: nothing. Did you mean 'nothing'?"),
         (json!("zzz"), "must have one of these forms: 'nothing' or { refund:"),
         (json!(7), "Send 'nothing' or { refund:"),
     ] {

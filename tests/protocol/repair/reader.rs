@@ -1,6 +1,8 @@
 //! A careful reader: makes the next call from a refused one and the message of its refusal, by fixed rules. It knows
 //! neither the operation's table nor what the call was meant to be.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use regex::{Captures, Regex};
@@ -39,8 +41,16 @@ fn sentences(message: &str) -> Vec<Sentence> {
 
 /// Returns the captures of a pattern in which `~` stands for a quoted name.
 fn captures<'t>(pattern: &str, text: &'t str) -> Option<Captures<'t>> {
-    let pattern = pattern.replace('~', "'([^']*)'");
-    Regex::new(&format!("^(?s:{pattern})$")).expect("it is a pattern").captures(text)
+    thread_local! {
+        static COMPILED: RefCell<HashMap<String, Regex>> = RefCell::default();
+    }
+    COMPILED.with_borrow_mut(|compiled| {
+        let regex = compiled.entry(pattern.to_owned()).or_insert_with(|| {
+            let pattern = pattern.replace('~', "'([^']*)'");
+            Regex::new(&format!("^(?s:{pattern})$")).expect("it is a pattern")
+        });
+        regex.captures(text)
+    })
 }
 
 fn hint_of<'h>(hints: &'h [String], start: &str) -> Option<&'h str> {

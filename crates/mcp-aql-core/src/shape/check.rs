@@ -8,6 +8,7 @@ use super::place::only_place;
 use super::sketch::{expected_form, sketch};
 use super::type_hint::type_hint;
 use super::{FieldShape, Kind, ObjectShape, Rest, Shape, Shapes, type_name};
+use crate::text::clean;
 use crate::vocab::json_type;
 
 impl Shape {
@@ -155,10 +156,11 @@ fn check_object(
                 check_field(field, object.merge.is_some(), (value, at), shapes, faults);
             }
             (None, _) if is_around_map(object, fields, value, shapes) => {
-                faults.push_with(at, || FaultKind::Unknown {
-                    name: name.clone(),
-                    valid: Vec::new(),
-                    hint: Hint::Around,
+                faults.push_with(at, || FaultKind::Value {
+                    expectation: format!(
+                        "is one level too deep. Send the members of '{}' in place of it",
+                        clean(&at.to_string())
+                    ),
                 });
             }
             (None, _) if object.refuses_key(name) => {
@@ -233,7 +235,7 @@ fn is_around_map(
 /// The fault of a map's key.
 fn key_fault(object: &ObjectShape, name: &str) -> FaultKind {
     let patterns: Vec<_> = object.keys.iter().map(|key| format!("'{key}'")).collect();
-    let key = crate::text::clean(name);
+    let key = clean(name);
     let rule = patterns.join(" or ");
     FaultKind::Value { expectation: format!("has the key '{key}', which must match {rule}") }
 }

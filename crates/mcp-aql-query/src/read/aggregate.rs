@@ -83,6 +83,29 @@ fn refuse_function(label: &str, name: &str, value: &Value, faults: &mut QueryFau
     faults.unknown_meaning(&path, "function", name, &KEYS, meaning);
 }
 
+/// Returns the functions of a label, unless the label or its value has a fault.
+fn expression<'v>(
+    label: &str,
+    path: &str,
+    value: &'v Value,
+    faults: &mut QueryFaults,
+) -> Option<&'v Map<String, Value>> {
+    if label.trim().is_empty() || label.chars().count() > MAX_LABEL_CHARS {
+        let what = format!("must have labels of 1 to {MAX_LABEL_CHARS} characters");
+        faults.refuse("aggregate", &what, "a label such as 'total'");
+        return None;
+    }
+    if PARAMETERS.contains(&label) && !is_expression(value) {
+        faults.inside("aggregate", "label", label, path);
+        return None;
+    }
+    let members = value.as_object();
+    if members.is_none() {
+        faults.wrong_form(path, "object", value, Some("{ count: true }"));
+    }
+    members
+}
+
 fn one(
     surface: &QuerySurface<'_>,
     label: &str,
@@ -90,19 +113,7 @@ fn one(
     faults: &mut QueryFaults,
 ) -> Option<Aggregate> {
     let path = format!("aggregate.{label}");
-    if label.trim().is_empty() || label.chars().count() > MAX_LABEL_CHARS {
-        let what = format!("must have labels of 1 to {MAX_LABEL_CHARS} characters");
-        faults.refuse("aggregate", &what, "a label such as 'total'");
-        return None;
-    }
-    if PARAMETERS.contains(&label) && !is_expression(value) {
-        faults.inside("aggregate", "label", label, &path);
-        return None;
-    }
-    let Some(members) = value.as_object() else {
-        faults.wrong_form(&path, "object", value, Some("{ count: true }"));
-        return None;
-    };
+    let members = expression(label, &path, value, faults)?;
     let mut group_by = None;
     let mut functions = Vec::new();
     let mut sound = true;
