@@ -13,7 +13,7 @@ use crate::text::clean;
 
 /// The maximum number of unknown names in a reply, which has the number of the others (REQ-UNK-03). A
 /// request must not make the reply grow without limit.
-const MAX_SHOWN_NAMES: usize = 20;
+pub(super) const MAX_SHOWN_NAMES: usize = 20;
 
 pub(super) fn is_type_fault(fault: &Fault) -> bool {
     matches!(fault.kind, FaultKind::Type { .. } | FaultKind::Missing { .. })
@@ -235,7 +235,7 @@ fn unknown_names(
         push_sentence(&mut message, &sentence);
     }
     // The details have the valid names too, so the message only has them where it suggests none.
-    if unknown.iter().any(|name| name.meaning.is_none()) {
+    if shown.iter().any(|name| name.meaning.is_none()) {
         let list = if valid.is_empty() { "none".to_owned() } else { valid.join(", ") };
         push_sentence(&mut message, &format!("Valid {word}s: {list}"));
     }

@@ -47,6 +47,11 @@ pub(super) struct UnknownName {
 }
 
 impl UnknownName {
+    /// An unknown parameter whose meaning is not looked for.
+    pub(super) fn unexplained(name: &str) -> Self {
+        Self { path: clean(name), name: clean(name), meaning: None }
+    }
+
     /// The path of another name at the same place.
     fn beside(&self, other: &str) -> String {
         [self.path.strip_suffix(&self.name).unwrap_or_default(), other].concat()

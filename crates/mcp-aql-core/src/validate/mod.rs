@@ -15,10 +15,10 @@ use crate::request::{IndexedArguments, read_parameter};
 use crate::shape::{FaultKind, Faults, Path, Shapes};
 use crate::warning::Warning;
 use errors::{
-    FurtherFaults, is_type_fault, missing_error, nested_unknown_error, read_only_error, type_error,
-    unknown_error, value_error,
+    FurtherFaults, MAX_SHOWN_NAMES, is_type_fault, missing_error, nested_unknown_error,
+    read_only_error, type_error, unknown_error, value_error,
 };
-use meaning::RefusedCall;
+use meaning::{RefusedCall, UnknownName};
 pub(crate) use warnings::log_ignored_parameters;
 use warnings::{add_deprecated, ignored_parameter};
 
@@ -104,7 +104,12 @@ fn refuse(
         rest.into_iter().partition(|fault| matches!(fault.kind, FaultKind::Unknown { .. }));
     let (read_only, values): (Vec<_>, Vec<_>) =
         rest.into_iter().partition(|fault| fault.kind == FaultKind::ReadOnly);
-    let parameters = || unknown.iter().map(|(name, value)| call.parameter(name, value));
+    // Only the names that are shown are explained, because a request may have many.
+    let parameters = || {
+        let (shown, rest) = unknown.split_at(unknown.len().min(MAX_SHOWN_NAMES));
+        let shown = shown.iter().map(|(name, value)| call.parameter(name, value));
+        shown.chain(rest.iter().map(|(name, _)| UnknownName::unexplained(name)))
+    };
     let fields = || nested.iter().filter_map(|fault| call.field(fault));
     let values_only = FurtherFaults { values: &values, ..FurtherFaults::default() };
     if !checked.missing.is_empty() {
