@@ -187,7 +187,6 @@ pub(crate) struct Booking {
 
 /// Book a journey.
 #[operation(category = "CREATE")]
-#[expect(clippy::too_many_arguments, reason = "a call with every form of parameter")]
 fn book_journey(
     /// The customer.
     customer_id: String,

@@ -155,6 +155,7 @@ pub(super) fn scalar(words: &str, sent: &Value) -> Value {
     }
     match words.split([',', ' ']).next().unwrap_or_default() {
         "true" => json!(true),
+        "number" if words.contains('.') => json!(first_decimal(words)),
         "integer" | "number" => json!(first_number(words).unwrap_or(1)),
         "boolean" => json!(true),
         "null" => Value::Null,
@@ -162,6 +163,11 @@ pub(super) fn scalar(words: &str, sent: &Value) -> Value {
         "object" => json!({}),
         _ => json!("text"),
     }
+}
+
+/// The first number with a fraction, such as `0.5`.
+pub(super) fn first_decimal(words: &str) -> Option<f64> {
+    words.split([' ', ',']).filter(|word| word.contains('.')).find_map(|word| word.parse().ok())
 }
 
 fn first_number(words: &str) -> Option<usize> {

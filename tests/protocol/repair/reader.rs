@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
-use crate::form::{scalar, text_matching, value_of};
+use crate::form::{first_decimal, scalar, text_matching, value_of};
 use crate::place::{self, Step, get, parse, set, take};
 
 /// A sentence of a message, with the hints after it.
@@ -450,6 +450,10 @@ impl Repair<'_> {
         } else if let Some((_, example)) = rule.split_once("such as '") {
             self.put(&path, json!(example.trim_end_matches('\'')));
         } else if let Some(range) = rule.strip_prefix("must be ") {
+            if let Some(decimal) = first_decimal(range) {
+                self.put(&path, json!(decimal));
+                return true;
+            }
             let (least, most) = bounds(range);
             let number = sent.as_f64().unwrap_or(0.0);
             self.put(&path, json!(if number > 1.0 { most } else { least }));

@@ -87,18 +87,23 @@ impl Checks {
             return Some(format!("one of: {}", self.allowed_values().join(", ")));
         }
         let numbers = self.numbers(|bound| is_telling_bound(self, bound));
-        let is_short = self.min_length.is_some_and(|least| least > 1)
-            || self.max_length.is_some_and(|most| most < USUAL_LENGTH);
-        let lengths =
-            is_short.then(|| format!("{} characters", range(self.min_length, self.max_length)));
         let pattern = self.patterns.first().map(|pattern| format!("matching '{pattern}'"));
         let format = self.format.map(|format| format!("such as '{}'", format.example()));
         let items = self.min_items.filter(|least| *least > 0);
         let items = items.map(|_| format!("{} items", range(self.min_items, self.max_items)));
         let numbers = Some(numbers).filter(|numbers| !numbers.is_empty());
-        let parts: Vec<_> =
-            [numbers, lengths, pattern, format, items].into_iter().flatten().collect();
+        let parts: Vec<_> = [numbers, self.unusual_length(), pattern, format, items]
+            .into_iter()
+            .flatten()
+            .collect();
         (!parts.is_empty()).then(|| parts.join(", "))
+    }
+
+    /// The length of texts, if callers do not expect it.
+    pub(super) fn unusual_length(&self) -> Option<String> {
+        let is_unusual = self.min_length.is_some_and(|least| least > 1)
+            || self.max_length.is_some_and(|most| most < USUAL_LENGTH);
+        is_unusual.then(|| format!("{} characters", range(self.min_length, self.max_length)))
     }
 
     fn bad_text(&self, text: &str) -> Option<String> {

@@ -108,6 +108,10 @@ fn short_rule(checks: &Checks) -> Option<String> {
     if let Some(pattern) = checks.patterns.first() {
         return Some(format!("/{pattern}/"));
     }
+    if let Some(length) = checks.unusual_length() {
+        // In a form, "or" stands between variants.
+        return Some(length.replace(" or more", "+"));
+    }
     let bound = |bound| Some(bound).filter(|bound| is_telling_bound(checks, *bound));
     let (least, most) = (checks.minimum.and_then(bound), checks.maximum.and_then(bound));
     let text = |bound: crate::constraint::Bound| super::compile::bound_value(bound).to_string();
@@ -140,6 +144,8 @@ mod tests {
             (json!({"type": "integer", "minimum": 1, "maximum": 5}), "1..5"),
             (json!({"type": "integer", "format": "uint32", "minimum": 0}), "integer"),
             (json!({"type": "string", "format": "date"}), "'2031-05-06'"),
+            (json!({"type": "string", "minLength": 8}), "8+ characters"),
+            (json!({"type": "string", "minLength": 1, "maxLength": 200}), "string"),
             (json!({"type": "array", "items": {"type": "integer"}}), "[integer]"),
             (
                 json!({
