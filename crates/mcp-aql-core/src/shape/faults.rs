@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
+use super::{Shape, Shapes};
 use crate::text::shorten;
 
 /// A fault of a value and its path.
@@ -84,6 +87,8 @@ pub struct Faults {
 /// The maximum number of reported faults.
 const MAX_FAULTS: usize = 20;
 const MAX_STEPS: u32 = 4_000_000;
+/// The maximum number of steps to find a hint for one fault.
+const MAX_HINT_STEPS: u32 = 10_000;
 
 impl Default for Faults {
     fn default() -> Self {
@@ -92,6 +97,12 @@ impl Default for Faults {
 }
 
 impl Faults {
+    /// Whether a shape accepts a value that the caller may have meant.
+    pub(super) fn accepts(shape: &Shape, value: &Value, path: Path<'_>, shapes: &Shapes) -> bool {
+        let mut faults = Self { steps: MAX_HINT_STEPS, ..Self::default() };
+        faults.fits(|faults| shape.check(value, path, shapes, faults))
+    }
+
     /// Returns the faults.
     pub fn into_vec(self) -> Vec<Fault> {
         self.list

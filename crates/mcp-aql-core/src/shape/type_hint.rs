@@ -56,10 +56,7 @@ fn change_of_value(
     shapes: &Shapes,
 ) -> Option<&'static str> {
     let accepts = |value: &Value| shape.has_type_of(value, shapes);
-    let accepts_text = |text: &str| {
-        let text = Value::from(text);
-        Faults::default().fits(|faults| shape.check(&text, path, shapes, faults))
-    };
+    let accepts_text = |text: &str| Faults::accepts(shape, &Value::from(text), path, shapes);
     match value {
         Value::String(text) if is_json_of(text, accepts) => Some("Send it as JSON, not as text"),
         Value::Number(_) | Value::Bool(_)
@@ -101,9 +98,13 @@ fn has_required(shape: &Shape, value: &Value, shapes: &Shapes) -> bool {
 
 /// Whether a text is the JSON of a value of the right type.
 fn is_json_of(text: &str, accepts: impl Fn(&Value) -> bool) -> bool {
-    text.len() <= MAX_PARSED_BYTES
-        && serde_json::from_str::<Value>(text)
-            .is_ok_and(|value| !value.is_null() && accepts(&value))
+    parsed(text).is_some_and(|value| !value.is_null() && accepts(&value))
+}
+
+/// Parses a text that may be JSON.
+pub(super) fn parsed(text: &str) -> Option<Value> {
+    let is_short = text.len() <= MAX_PARSED_BYTES;
+    is_short.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 #[cfg(test)]

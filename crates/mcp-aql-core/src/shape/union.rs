@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::faults::{FaultKind, Faults, Hint, Path};
 use super::sketch::sketch;
+use super::type_hint::parsed;
 use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
 
 impl Shape {
@@ -34,6 +35,7 @@ impl Shape {
                 only.check(value, path, shapes, faults);
                 if faults.count() > before
                     && !faults.is_trial()
+                    && !faults.is_exhausted()
                     && let Some(kind) = other_form(self, variants, value, path, shapes)
                 {
                     faults.replace_from(before, path, kind);
@@ -132,8 +134,8 @@ fn text_in_place_of_object(
     path: Path<'_>,
     shapes: &Shapes,
 ) -> Option<FaultKind> {
-    let parsed: Option<Value> = serde_json::from_str(text).ok();
-    if let Some(variant) = parsed.and_then(|value| accepting(variants, &value, path, shapes)) {
+    if let Some(variant) = parsed(text).and_then(|value| accepting(variants, &value, path, shapes))
+    {
         return Some(FaultKind::Type {
             expected: type_name(variant, shapes),
             actual: "string",
@@ -159,10 +161,7 @@ fn accepting<'a>(
     path: Path<'_>,
     shapes: &Shapes,
 ) -> Option<&'a Shape> {
-    let fits = |variant: &&Shape| {
-        Faults::default().fits(|faults| variant.check(value, path, shapes, faults))
-    };
-    variants.iter().find(fits)
+    variants.iter().find(|variant| Faults::accepts(variant, value, path, shapes))
 }
 
 /// The only member of the objects of a variant.

@@ -49,6 +49,9 @@ pub(super) const PARAMETERS: [&str; 9] =
 /// The keys of a filter that combine conditions.
 pub(super) const GROUPS: [&str; 3] = ["and", "or", "not"];
 
+/// The maximum length of a text that is parsed as JSON to explain a fault, in bytes.
+const MAX_PARSED_BYTES: usize = 64 << 10;
+
 /// The maximum number of reported faults, which bounds the size of the reply.
 const MAX_FAULTS: usize = 20;
 
@@ -256,7 +259,8 @@ impl QueryFaults {
 
 /// Whether a text is the JSON of an object or a list.
 pub(super) fn is_json_text(text: &str) -> bool {
-    text.starts_with(['{', '['])
+    text.len() <= MAX_PARSED_BYTES
+        && text.starts_with(['{', '['])
         && serde_json::from_str(text)
             .is_ok_and(|value: Value| value.is_object() || value.is_array())
 }

@@ -127,7 +127,9 @@ fn paths_in(surface: &QuerySurface<'_>, text: &str) -> Option<String> {
     }
     let all = all_paths(surface);
     let paths: Vec<_> = text.split([',', ' ']).filter(|path| !path.is_empty()).collect();
-    let is_list = !paths.is_empty() && paths.iter().all(|path| all.iter().any(|it| it == path));
+    let is_list = !paths.is_empty()
+        && paths.len() <= MAX_PATHS
+        && paths.iter().all(|path| all.iter().any(|it| it == path));
     let quoted: Vec<_> = paths.iter().map(|path| format!("'{path}'")).collect();
     is_list.then(|| format!("Send a list: [{}]", quoted.join(", ")))
 }
