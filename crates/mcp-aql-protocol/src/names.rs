@@ -110,7 +110,9 @@ pub fn probable_parameter<'a>(
     };
     // A short name with two letters swapped is less similar than a longer one.
     let is_one_typo = |candidate: &&str| {
-        candidate.len() >= MIN_TYPO_BYTES && strsim::osa_distance(&name, candidate) == 1
+        candidate.len() >= MIN_TYPO_BYTES
+            && candidate.len().abs_diff(name.len()) <= 1
+            && strsim::osa_distance(&name, candidate) == 1
     };
     only(&is_meant).or_else(|| only(&is_one_typo))
 }

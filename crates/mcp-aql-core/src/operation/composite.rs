@@ -163,6 +163,11 @@ impl Composites {
         Ok(Some(Box::new(CompositeValues { values, late_warnings, reductions })))
     }
 
+    /// Whether the operation has no composite argument.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.readers.is_empty()
+    }
+
     /// The names that belong inside parameters of composite arguments, see
     /// [`CompositeReader::nested_names`].
     pub(crate) fn nested_names(&self, sent: &[&str]) -> Vec<NestedName> {

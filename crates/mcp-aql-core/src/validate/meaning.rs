@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::camel_case;
 use crate::argument::Argument;
-use crate::operation::{Parameter, RegisteredOperation};
+use crate::operation::{NestedName, Parameter, RegisteredOperation};
 use crate::shape::{Fault, FaultKind, Hint, Shapes, places};
 use crate::text::clean;
 
@@ -124,9 +124,7 @@ impl RefusedCall<'_> {
         if let Some(path) = self.only_place(name) {
             return Some(Meaning::Inside { path, member: name.to_owned() });
         }
-        let sent = valid().filter(|name| self.is_sent(name));
-        let all: Vec<_> = sent.chain(self.unknown.iter().copied()).collect();
-        let nested = self.operation.composites.nested_names(&all);
+        let nested = self.nested_names();
         let inside = |name: &str| {
             let found = nested.iter().find(|nested| nested.name == name)?;
             Some(Meaning::Inside { path: found.parameter.to_owned(), member: found.member.clone() })
@@ -140,9 +138,8 @@ impl RefusedCall<'_> {
                 return Some(Meaning::Search { operation, parameter });
             }
         }
-        let absent: Vec<_> = valid().filter(|name| !self.is_sent(name)).collect();
-        let near = probable_parameter(name, absent.iter().copied())
-            .or_else(|| probable_parameter(name, valid()));
+        let absent = valid().filter(|name| !self.is_sent(name));
+        let near = probable_parameter(name, absent).or_else(|| probable_parameter(name, valid()));
         if let Some(near) = near {
             return Some(Meaning::Name(near.to_owned()));
         }
@@ -150,6 +147,17 @@ impl RefusedCall<'_> {
         let long = nested.iter().map(|nested| nested.name.as_str()).filter(|name| name.len() > 3);
         let near = nearest_name(name, long);
         near.and_then(inside).or_else(|| self.similar_field_of_input(name))
+    }
+
+    /// The names that belong inside parameters of composite arguments.
+    fn nested_names(&self) -> Vec<NestedName> {
+        if self.operation.composites.is_empty() {
+            return Vec::new();
+        }
+        let parameters = self.operation.parameters.iter().map(|parameter| &*parameter.name);
+        let sent = parameters.filter(|name| self.is_sent(name));
+        let all: Vec<_> = sent.chain(self.unknown.iter().copied()).collect();
+        self.operation.composites.nested_names(&all)
     }
 
     /// The field of an UPDATE's `input` with a similar name.
