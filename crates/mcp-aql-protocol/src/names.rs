@@ -1,5 +1,7 @@
 //! Names that the protocol reserves, the pattern of public names, and suggestions for unknown names.
 
+use std::borrow::Cow;
+
 /// The operation names that the protocol reserves (REQ-CLS-10).
 pub const RESERVED_OPERATIONS: [&str; 7] = [
     "introspect",
@@ -93,14 +95,18 @@ pub fn probable_parameter<'a>(
     if name.len() > MAX_COMPARED_BYTES {
         return None;
     }
-    let snake = snake_case(name);
+    let is_snake = |each: u8| each.is_ascii_lowercase() || each.is_ascii_digit() || each == b'_';
+    let snake = match name.bytes().all(is_snake) {
+        true => Cow::Borrowed(name),
+        false => Cow::Owned(snake_case(name)),
+    };
     let same = candidates.clone().into_iter().find(|candidate| *candidate == snake);
     if let Some(near) = same.or_else(|| nearest_name(name, candidates.clone())) {
         return Some(near);
     }
     let name = snake;
-    let group = SYNONYMS.iter().find(|group| group.contains(&name.as_str()));
-    let is_meant = |candidate: &&str| match name.as_str() {
+    let group = SYNONYMS.iter().find(|group| group.contains(&&*name));
+    let is_meant = |candidate: &&str| match &*name {
         "id" => candidate.ends_with("_id"),
         _ => group.is_some_and(|group| group.contains(candidate)),
     };
