@@ -20,6 +20,9 @@ use super::service::{
 use super::tool_description::{Describer, instructions};
 use super::wire::{BAD_CALL, MalformedCall};
 
+/// The highest number of characters that Claude Code accepts from a tool.
+const MAX_RESULT_CHARS: usize = 500_000;
+
 /// An adapter's tools, each with its endpoint.
 pub(super) struct AdapterTools {
     adapter: Adapter,
@@ -32,6 +35,7 @@ impl AdapterTools {
         let registry = adapter.registry();
         let describer = Describer::new(adapter);
         let schema = input_schema(adapter.settings().batch);
+        let meta = tool_meta(adapter.limits());
         let mut tools = Vec::new();
         let mut add = |endpoint, name: &str, description: String, hints| {
             let (name, input_schema) = (name.to_owned(), schema.clone());
@@ -42,6 +46,7 @@ impl AdapterTools {
                 input_schema,
                 output_schema: None,
                 hints,
+                meta: Some(meta.clone()),
             };
             tools.push((endpoint, tool));
         };
@@ -168,6 +173,13 @@ fn input_schema(batch: bool) -> Map<String, Value> {
     }
     schema.insert("properties".to_owned(), properties.into());
     schema
+}
+
+/// The members of a tool's `_meta`. Claude Code reads how many characters of a result it should pass on to the model
+/// instead of its own limit, which the default budget exceeds. A reply has at most as many characters as bytes.
+fn tool_meta(limits: &Limits) -> Map<String, Value> {
+    let characters = limits.result_budget.min(MAX_RESULT_CHARS);
+    Map::from_iter([("anthropic/maxResultSizeChars".to_owned(), characters.into())])
 }
 
 /// The hints of a tool with operations of these categories. The riskiest category decides

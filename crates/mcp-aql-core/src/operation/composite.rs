@@ -90,7 +90,7 @@ pub struct Composites {
 pub struct CompositeValues {
     /// Each with the number of its parameters.
     values: std::vec::IntoIter<(Box<dyn Any + Send>, usize)>,
-    pub(crate) late_warnings: Vec<Arc<dyn LateWarning>>,
+    late_warnings: Vec<Arc<dyn LateWarning>>,
     reductions: Vec<&'static str>,
 }
 
@@ -147,19 +147,28 @@ impl Composites {
 }
 
 impl CompositeValues {
+    /// The ways to request a smaller result, such as "fewer 'fields'", joined by "or".
+    pub(crate) fn reductions(&self) -> Option<String> {
+        (!self.reductions.is_empty()).then(|| self.reductions.join(" or "))
+    }
+
     /// Adds advice to the error for a result that does not fit in a reply.
     pub(crate) fn explain(&self, error: OperationError) -> OperationError {
         let details = error.details();
         let is_of_reply = error.code() == ErrorCode::ValidationPayloadTooLarge
             && details.contains_key("operation_ran");
-        if !is_of_reply || self.reductions.is_empty() || details.contains_key("fitting_page_size") {
+        if !is_of_reply || details.contains_key("fitting_page_size") {
             return error;
         }
-        let reductions = self.reductions.join(" or ");
+        let Some(reductions) = self.reductions() else { return error };
         error.with_detail(
             "hint",
             format!("the result does not fit in one reply: ask for {reductions}"),
         )
+    }
+
+    pub(crate) fn has_late_warnings(&self) -> bool {
+        !self.late_warnings.is_empty()
     }
 
     /// The warnings about a reply that was written.

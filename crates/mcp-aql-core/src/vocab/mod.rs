@@ -5,6 +5,7 @@ mod quote;
 mod reply_limits;
 
 pub use json_type::json_type;
+pub(crate) use quote::count_escapes;
 pub use quote::quote;
 pub use reply_limits::ReplyForm;
 pub(crate) use reply_limits::{MAX_REPLY_DEPTH, ReplyLimits};
