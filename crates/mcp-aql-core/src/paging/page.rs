@@ -12,7 +12,7 @@ use super::page_info::PageInfo;
 use super::query_parts::{QueryParts, page_schema, shown};
 
 /// The schema keyword of types whose values are the whole `data` of a reply: [`Page`] and the
-/// relationship graph. It is never published.
+/// relationship graph. Its value is the name of the type. It is never published.
 pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 
 /// One page of a collection: `data.items` with `data.pageInfo` beside it.
@@ -203,7 +203,7 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
         let items = generator.subschema_for::<T>();
         let info = generator.subschema_for::<PageInfo>();
         let mut page = page_schema(&items, &info);
-        page.insert(DATA_MARK.to_owned(), true.into());
+        page.insert(DATA_MARK.to_owned(), Self::schema_name().into());
         page
     }
 }
