@@ -247,3 +247,6 @@ impl<'a> ReplyWriter<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;
