@@ -74,6 +74,23 @@ async fn annotations_follow_the_category() {
 }
 
 #[tokio::test]
+async fn every_tool_announces_the_size_of_its_results() {
+    // REQ-INT-30
+    for (budget, characters) in [(None, 65_536), (Some(9_000), 9_000), (Some(1 << 20), 500_000)] {
+        let builder = builder().mode(EndpointMode::All);
+        let builder = match budget {
+            Some(bytes) => builder.result_budget(bytes),
+            None => builder,
+        };
+        let listed = tools(builder).await;
+        assert_eq!(listed.len(), 6);
+        for tool in listed {
+            assert_eq!(tool.meta["anthropic/maxResultSizeChars"], characters, "{}", tool.name);
+        }
+    }
+}
+
+#[tokio::test]
 async fn the_input_schema_is_the_protocols() {
     // REQ-MCP-07, REQ-MCP-08, choice C-40
     let listed = tools(builder().batch(false)).await;
