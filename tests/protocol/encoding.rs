@@ -272,7 +272,6 @@ fn limits_are_published() {
     ] {
         assert_eq!(limits[name], value, "{name}");
     }
-    assert_eq!(limits["max_response_nesting_depth"], 120);
     let small = limited(Limits { max_nesting_depth: 16, ..Limits::default() });
     let list = data(call(&small, "introspect", json!({ "query": "operations" })));
     assert_eq!(list["_protocol"]["limits"]["max_nesting_depth"], 16);
