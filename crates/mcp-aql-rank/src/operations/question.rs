@@ -7,12 +7,12 @@ use crate::text::{Stemmer, Word, WordKind, is_asking_word, scan_simply};
 use super::agents::verb_of_agent;
 use super::clauses::{Clauses, begins_clause, ends_clause};
 use super::fields::{beginning, each_stem};
-use super::literals::{Literal, literal};
+use super::literals::{Format, Literal, literal};
 use super::synonyms::{is_producing_verb, synonyms};
 use super::vocabulary::{Term, Vocabulary};
 
 /// The maximum length of a question that is read, in bytes.
-const MAX_QUESTION_BYTES: usize = 8_192;
+const MAX_QUESTION_BYTES: usize = 4_096;
 /// The maximum number of distinct concepts of a question.
 const MAX_CONCEPTS: usize = 128;
 
@@ -106,16 +106,18 @@ impl Reader<'_> {
         self.before = None;
     }
 
-    /// Reads the path of a file. A question that produces something and names a file also asks for the file to be
-    /// written, in whatever words.
-    fn read_file(&mut self, path: &str, format: Option<&str>) {
+    /// Reads the path of a file. A question that produces something and names a file also asks for a file of this
+    /// format to be written, in whatever words.
+    fn read_file(&mut self, path: &str, format: Option<Format>) {
         self.before = None;
         self.words(path, IN_LITERAL);
         self.words("file", LITERAL);
-        self.words(format.unwrap_or_default(), FORMAT);
+        self.words(format.map_or("", |format| format.word), FORMAT);
         self.before = None;
         if std::mem::take(&mut self.produces) {
-            let concepts = ["write", "file"].map(|word| {
+            let result =
+                format.filter(|format| !format.is_text).map_or("file", |format| format.word);
+            let concepts = ["write", result].map(|word| {
                 let stem = self.stemmer.stem(word);
                 self.concept(&stem, 1.0)
             });

@@ -46,7 +46,7 @@ impl OperationIndex {
     /// Returns at most `first` operations for a question, best first.
     ///
     /// Equal scores are in the order of the operations. The result is empty if no operation contains a word of the
-    /// question. Only the first 8 KiB and the first 128 distinct words of a question are read.
+    /// question. Only the first 4 KiB and the first 128 distinct words of a question are read.
     ///
     /// ```
     /// use mcp_aql_rank::operations::{OperationDocument, OperationIndex};
