@@ -41,10 +41,9 @@ mod synonyms;
 #[cfg(test)]
 mod tests;
 mod vocabulary;
+mod words;
 
 pub use document::OperationDocument;
 pub use index::OperationIndex;
 pub use search::SearchHit;
 pub use words::{Words, words};
-
-mod words;
