@@ -183,7 +183,8 @@ impl Reader<'_> {
     /// Records that a concept follows the previous one: operations may write both as one word.
     fn follow(&mut self, place: usize, stem: String) {
         let Some((before, other)) = self.before.replace((place, stem.clone())) else { return };
-        let Some(joined) = self.vocabulary.find(&format!("{other}{stem}")) else { return };
+        let joined = self.stemmer.stem(&format!("{other}{stem}"));
+        let Some(joined) = self.vocabulary.find(&joined) else { return };
         for place in [before, place] {
             if let Some(concept) = self.concepts.get_mut(place)
                 && !concept.alternatives.iter().any(|(known, _)| *known == joined)

@@ -75,7 +75,9 @@ impl Vocabulary {
         let middle = |at: &usize| *at >= MIN_HALF_BYTES && stem.len() - at >= MIN_HALF_BYTES;
         stem.char_indices().map(|(at, _)| at).filter(middle).find_map(|at| {
             let (one, other) = stem.split_at_checked(at)?;
-            Some([self.find(one)?, self.find(other)?])
+            // The stem of a compound may lack the last letter of its second half: `timezon`.
+            let second = self.find(other).or_else(|| self.find(&format!("{other}e")));
+            Some([self.find(one)?, second?])
         })
     }
 }
@@ -87,11 +89,12 @@ mod tests {
     #[test]
     fn unknown_words_find_their_parts_and_wholes() {
         let mut vocabulary = Vocabulary::default();
-        for stem in ["web", "page", "crypto", "cryptocurr", "kubernet"] {
+        for stem in ["web", "page", "crypto", "cryptocurr", "kubernet", "time", "zone"] {
             vocabulary.intern(stem);
         }
         for (stem, expected) in [
             ("webpage", &["web", "page"][..]),
+            ("timezon", &["time", "zone"]),
             ("crypt", &["crypto", "cryptocurr"]),
             ("kubernetesx", &["kubernet"]),
             ("we", &[]),
