@@ -221,7 +221,8 @@ mod tests {
             let words: Vec<_> = row.split(' ').collect();
             assert!(words.len() > 1 && words.iter().all(|word| !word.is_empty()), "{row}");
         }
-        assert!(synonyms("ferry").is_empty() && !synonyms("delet").contains(&"delet".to_owned()));
+        let delete = stemmer.stem("delete");
+        assert!(synonyms("ferry").is_empty() && !synonyms(&delete).contains(&delete));
         assert!(is_producing_verb(&stemmer.stem("saved")) && !is_producing_verb("read"));
         assert!(is_verb("merg") && !is_common_verb("merg") && is_common_verb("creat"));
     }
