@@ -117,6 +117,11 @@ impl Composites {
         own.reductions.extend(reductions);
     }
 
+    /// Whether the parameter at this index belongs to a composite argument.
+    pub(crate) fn contains(&self, place: usize) -> bool {
+        self.readers.iter().any(|(places, _)| places.contains(&place))
+    }
+
     /// Reads the composite arguments of a call from its validated arguments, see
     /// [`CompositeReader::read`]. Adds the warnings about them to `warnings`.
     pub(crate) fn read(

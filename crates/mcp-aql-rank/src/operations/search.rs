@@ -57,6 +57,16 @@ impl OperationIndex {
     /// assert_eq!(found, [1, 0]);
     /// ```
     pub fn search(&self, question: &str, first: usize) -> Vec<SearchHit> {
+        self.search_among(question, first, |_| true)
+    }
+
+    /// Like [`search`](Self::search), among the operations with the accepted indices.
+    pub fn search_among(
+        &self,
+        question: &str,
+        first: usize,
+        accepts: impl Fn(usize) -> bool,
+    ) -> Vec<SearchHit> {
         let question = Question::of(question, &self.vocabulary, self.stemmer);
         let mut best = vec![0.0; self.len()];
         let scores: Vec<ConceptScores> =
@@ -67,7 +77,7 @@ impl OperationIndex {
             |part: &[usize]| self.score(part, &question.concepts, &scores, &mut contained);
         let whole = score(&everything);
         let clauses: Vec<Vec<f64>> = question.clauses.iter().map(|clause| score(clause)).collect();
-        choose(self.candidates(&whole, &clauses, &scores, first), clauses.len(), first)
+        choose(self.candidates(&whole, &clauses, &scores, first, accepts), clauses.len(), first)
     }
 
     /// Returns the operations that contain a concept, each scored by the alternative that scores best. `best` is zero
@@ -168,11 +178,12 @@ impl OperationIndex {
         clauses: &[Vec<f64>],
         scores: &[ConceptScores],
         first: usize,
+        accepts: impl Fn(usize) -> bool,
     ) -> Vec<Candidate> {
         let groups = self.group_scores(whole, scores);
-        let found =
-            whole.iter().zip(&self.groups).enumerate().filter(|(_, (whole, _))| **whole > 0.0);
+        let found = whole.iter().zip(&self.groups).enumerate();
         let mut found: Vec<Candidate> = found
+            .filter(|(operation, (whole, _))| **whole > 0.0 && accepts(*operation))
             .map(|(operation, (whole, group))| Candidate {
                 operation,
                 base: whole + groups.get(*group).copied().unwrap_or_default(),
