@@ -646,11 +646,17 @@ fn operations_are_found_by_the_words_of_a_task() {
     let listing = names_of(json!({ "search": "create a task", "prefix": "list_", "first": 50 }));
     assert_eq!(listing, ["list_tasks"]);
     assert_eq!(names_of(json!({ "search": "create a task", "first": 0 })), [""; 0]);
-    assert!(!names_of(json!({ "search": "list operations", "first": 50 }))
-        .contains(&"introspect".to_owned()));
+    assert!(
+        !names_of(json!({ "search": "list operations", "first": 50 }))
+            .contains(&"introspect".to_owned())
+    );
     // What a search cannot do is an error with the next step.
     for (params, expected, part) in [
-        (json!({ "search": "zebra" }), "INTROSPECTION_ERROR", "No operation matches 'zebra'. Search"),
+        (
+            json!({ "search": "zebra" }),
+            "INTROSPECTION_ERROR",
+            "No operation matches 'zebra'. Search",
+        ),
         (json!({ "search": "the of" }), "INTROSPECTION_ERROR", "list the operations"),
         (json!({ "search": "\u{202e}\n" }), "INTROSPECTION_ERROR", "No operation matches"),
         (json!({ "search": "" }), "VALIDATION_INVALID_VALUE", "'search'"),

@@ -88,6 +88,7 @@ impl Describer<'_> {
         } else {
             text.push_str(&signatures);
         }
+        self.common_parameters(entries(), &mut text);
         if let Some(statement) = &template.statement {
             let _ = write!(text, "\n\n{statement}");
         }
@@ -135,6 +136,18 @@ impl Describer<'_> {
         text
     }
 
+    /// Explains the parameters that several operations have in common.
+    fn common_parameters<'e>(
+        &self,
+        entries: impl Iterator<Item = (usize, &'e Entry)>,
+        text: &mut String,
+    ) {
+        let meanings = self.adapter.common_parameters(entries.map(|(_, entry)| &*entry.operation));
+        if !meanings.is_empty() {
+            let _ = write!(text, "\n\nQuery parameters, all optional: {}.", meanings.join("; "));
+        }
+    }
+
     /// Describes the unified tool (REQ-EPT-07).
     fn unified(&self) -> String {
         let name = self.adapter.name();
@@ -166,6 +179,9 @@ impl Describer<'_> {
             } else {
                 text.push_str(&signatures.replace('\n', "\n  "));
             }
+        }
+        if self.adapter.mode() == EndpointMode::Single {
+            self.common_parameters(self.adapter.registry().entries.iter().enumerate(), &mut text);
         }
         let _ = write!(
             text,
