@@ -17,13 +17,15 @@ use super::service::{
     SentArguments, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints,
     ToolService, ToolWork,
 };
-use super::tool_description::{descriptions, instructions};
+use super::tool_description::ToolTexts;
 use super::wire::{BAD_CALL, MalformedCall};
 
 /// An adapter's tools, each with its endpoint.
 pub(super) struct AdapterTools {
     adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
+    /// The server's instructions for models.
+    instructions: String,
 }
 
 impl AdapterTools {
@@ -31,7 +33,7 @@ impl AdapterTools {
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
         let schema = input_schema(adapter.settings().batch);
         let endpoints = endpoints(adapter);
-        let descriptions = descriptions(adapter, &endpoints);
+        let ToolTexts { descriptions, instructions } = ToolTexts::of(adapter, &endpoints);
         let tools = endpoints.iter().zip(descriptions);
         let tools = tools.map(|((endpoint, name), description)| {
             let tool = ToolDefinition {
@@ -44,7 +46,7 @@ impl AdapterTools {
             };
             (*endpoint, tool)
         });
-        Arc::new(Self { adapter: adapter.clone(), tools: tools.collect() })
+        Arc::new(Self { adapter: adapter.clone(), tools: tools.collect(), instructions })
     }
 }
 
@@ -85,7 +87,7 @@ impl ToolService for AdapterTools {
         ServerDescription {
             name: self.adapter.name().to_owned(),
             version: self.adapter.version().to_owned(),
-            instructions: instructions(&self.adapter),
+            instructions: self.instructions.clone(),
         }
     }
 
