@@ -106,9 +106,9 @@ async fn the_input_schema_is_the_protocols() {
     for tool in tools(builder()).await {
         assert_eq!(tool.input_schema.get("required"), None);
         assert_eq!(tool.input_schema["properties"]["operations"]["type"], "array");
-        // A tool without operations accepts no batches either.
-        let empty = tool.description.contains("Supported operations: none");
-        assert_eq!(tool.description.contains("operations: ["), !empty, "{}", tool.description);
+        // One tool explains batches for all.
+        let explains = tool.name == "mcp_aql_read";
+        assert_eq!(tool.description.contains("operations: ["), explains, "{}", tool.description);
     }
 }
 
@@ -129,7 +129,7 @@ async fn descriptions_have_the_parts_of_the_crude_templates() {
             "mcp_aql_create",
             vec![
                 "add data.",
-                "Supported operations: create_note\n",
+                "Supported operations:\n- create_note: Create a note.\n  title string: Title.\n",
                 "neither remove nor overwrite any.",
                 "Quick start examples:\n{ operation: \"create_note\", params: { title: \"Milk\" } }",
                 required,
@@ -141,7 +141,8 @@ async fn descriptions_have_the_parts_of_the_crude_templates() {
             "mcp_aql_read",
             vec![
                 "Safe, read-only operations.",
-                "Supported operations: introspect, list_notes, get_note, show_caller\n",
+                "Supported operations:\n- introspect: List operations and types, or show one in full.\n- list_notes:",
+                "- get_note: Show a note.\n  note_id integer: Which note.\n",
                 "never change stored data",
                 "Quick start examples:\n{ operation: \"list_notes\" }",
                 "{ operation: \"get_note\", params: { note_id: 1 } }",
@@ -153,7 +154,7 @@ async fn descriptions_have_the_parts_of_the_crude_templates() {
             "mcp_aql_delete",
             vec![
                 "remove data.",
-                "Supported operations: delete_notes\n",
+                "Supported operations:\n- delete_notes: Delete all notes.",
                 "Use with caution",
                 "Quick start examples:\n{ operation: \"delete_notes\" }",
                 required,
@@ -165,9 +166,8 @@ async fn descriptions_have_the_parts_of_the_crude_templates() {
             "mcp_aql_execute",
             vec![
                 "Execution lifecycle operations for export",
-                "Supported operations: execute_export, execute_wait",
+                "Supported operations:\n- execute_export: Export in steps.",
                 "manage what runs",
-                "- execute_export: Export in steps.",
                 "IMPORTANT:",
                 "Quick start examples:\n{ operation: \"execute_export\", params: { steps: 1 } }",
                 required,
@@ -190,7 +190,7 @@ async fn an_empty_category_keeps_its_tool_and_says_so() {
     assert_eq!(update.name, "mcp_aql_update");
     let parts = [
         "overwrite data.",
-        "Supported operations: none. This adapter has no UPDATE operations.",
+        "Supported operations: none.\n",
         "Earlier values may be lost",
         "Quick start example: none",
         "Discover required parameters:",
@@ -202,7 +202,7 @@ async fn an_empty_category_keeps_its_tool_and_says_so() {
 #[tokio::test]
 async fn a_single_tool_lists_the_categories() {
     // REQ-MCP-01, REQ-MCP-02, REQ-EPT-07
-    let listed = tools(builder().mode(EndpointMode::Single)).await;
+    let listed = tools(builder().mode(EndpointMode::Single).description_budget(0)).await;
     let parts = [
         "MCP-AQL notes adapter.",
         "one tool",
@@ -217,6 +217,91 @@ async fn a_single_tool_lists_the_categories() {
         "Introspection lists all operations",
     ];
     assert_parts(&listed[0].description, &parts);
+}
+
+#[tokio::test]
+async fn operations_are_described_while_they_fit_into_the_budget() {
+    // REQ-MCP-02, REQ-MCP-08
+    let read = async |tokens: usize| {
+        let listed = tools(builder().description_budget(tokens)).await;
+        listed[1].description.clone()
+    };
+    let names = "Supported operations: introspect, list_notes, get_note, show_caller\n";
+    let signature = "\n- get_note: Show a note.";
+    assert!(read(0).await.contains(names));
+    assert!(read(1_500).await.contains(signature));
+    let one = tools(builder().mode(EndpointMode::Single)).await;
+    let described = "- Create:\n  - create_note: Create a note.\n    title string: Title.";
+    assert!(one[0].description.contains(described), "{}", one[0].description);
+    // In mode `all`, signatures are in the tools of the families only.
+    let all = tools(builder().mode(EndpointMode::All)).await;
+    let (unified, families) = all.split_last().unwrap();
+    assert!(!unified.description.contains("title string"), "{}", unified.description);
+    assert!(families[0].description.contains("title string"), "{}", families[0].description);
+}
+
+#[tokio::test]
+async fn descriptions_grow_with_the_budget_and_stay_within_it() {
+    // REQ-MCP-02, REQ-MCP-08
+    for mode in [EndpointMode::Semantic, EndpointMode::Single, EndpointMode::All] {
+        let size = async |tokens: usize| {
+            let listed = tools(builder().mode(mode).description_budget(tokens)).await;
+            listed.iter().map(|tool| tool.description.len()).sum::<usize>()
+        };
+        let names = size(0).await;
+        let mut before = names;
+        for tokens in (0..4_000).step_by(250) {
+            let bytes = size(tokens).await;
+            assert!(bytes >= before, "{mode:?}, {tokens} tokens: {bytes} bytes after {before}");
+            // Without room for signatures, the names alone may exceed the budget.
+            assert!(bytes == names || bytes <= tokens * 4, "{mode:?}, {tokens} tokens: {bytes}");
+            before = bytes;
+        }
+        assert!(before > names, "{mode:?}");
+    }
+}
+
+/// A condition that may contain itself.
+#[derive(serde::Deserialize, schemars::JsonSchema)]
+#[serde(untagged)]
+enum Condition {
+    /// A text.
+    Text(String),
+    /// All of these.
+    All(Vec<Condition>),
+    /// A field.
+    Field {
+        /// Its name.
+        name: String,
+    },
+}
+
+impl Condition {
+    fn count(&self) -> usize {
+        match self {
+            Self::Text(text) => text.len().min(1),
+            Self::All(parts) => parts.iter().map(Self::count).sum(),
+            Self::Field { name } => name.len().min(1),
+        }
+    }
+}
+
+/// Count the texts of a condition.
+#[mcp_aql::operation(category = "READ")]
+fn count_texts(
+    /// The condition.
+    condition: Condition,
+) -> usize {
+    condition.count()
+}
+
+#[tokio::test]
+async fn a_type_that_contains_itself_is_described() {
+    // REQ-MCP-02, REQ-INT-13
+    let builder = mcp_aql::Adapter::builder("counts").operation(count_texts {});
+    let listed = tools(builder).await;
+    let form = "condition string | (string | Condition[] | { name string })[] | { name string }: ";
+    assert!(listed[1].description.contains(form), "{}", listed[1].description);
 }
 
 #[tokio::test]
@@ -235,7 +320,7 @@ async fn families_of_an_own_profile_are_described_by_their_template() {
     let parts = [
         "Change things.",
         "Primary semantic categories: CREATE, DELETE",
-        "Supported operations: create_note, delete_notes",
+        "Supported operations:\n- create_note: Create a note.\n  title string: Title.\n- delete_notes: Delete all notes.",
         "Quick start example:\n{ operation: \"create_note\"",
         "Discover all operations and parameters:\n{ operation: \"introspect\"",
         "mcp_aql_look",
@@ -243,7 +328,7 @@ async fn families_of_an_own_profile_are_described_by_their_template() {
     assert_parts(&listed[1].description, &parts);
     assert_eq!(listed[1].annotations["readOnlyHint"], false);
     assert_eq!(listed[1].annotations["destructiveHint"], true);
-    let parts = ["Primary semantic categories: UPDATE", "none. This family has no operations."];
+    let parts = ["Primary semantic categories: UPDATE", "Supported operations: none."];
     assert_parts(&listed[3].description, &parts);
 }
 

@@ -75,7 +75,7 @@ fn from_list(list: &str) -> Result<Vec<Document>> {
     let entries = reply.pointer("/data/operations").and_then(Value::as_array).ok_or("no list")?;
     let document = |entry: &Value| {
         let text = text_of(entry, "description").to_owned();
-        // With parameters, each line starts with a name. `input` has a list of fields.
+        // With parameters, each line starts with a name. `input` shows its fields in braces.
         let mut parameters = Vec::new();
         for line in text.lines().skip(1) {
             let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
@@ -83,9 +83,10 @@ fn from_list(list: &str) -> Result<Vec<Document>> {
             if rest.contains(": ") {
                 parameters.push(name.to_owned());
             }
-            if let Some((_, fields)) = rest.split_once("): ").filter(|_| name == "input") {
-                let fields = fields.split_once('.').map_or(fields, |(fields, _)| fields);
-                parameters.extend(fields.split(", ").map(str::to_owned));
+            let fields = rest.strip_prefix("{ ").and_then(|rest| rest.split_once(" }"));
+            if let Some((fields, _)) = fields.filter(|_| name == "input") {
+                let names = fields.split(", ").filter_map(|field| field.split_once(' '));
+                parameters.extend(names.map(|(name, _)| name.trim_end_matches('?').to_owned()));
             }
         }
         Document { name: text_of(entry, "name").to_owned(), text, parameters }

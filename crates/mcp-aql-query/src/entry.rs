@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::BriefParameters;
 use mcp_aql_core::paging::CursorKey;
 use mcp_aql_core::projection::OpenPaths;
 use mcp_aql_core::shape;
@@ -78,6 +79,8 @@ pub struct QueryTable {
     pub(crate) example: Option<String>,
     /// Capabilities to list in `_protocol`.
     pub(crate) capabilities: Vec<&'static str>,
+    /// The short form of the parameters.
+    pub(crate) brief: BriefParameters,
     /// Problems to report when the adapter is built.
     pub(crate) problems: Vec<String>,
 }

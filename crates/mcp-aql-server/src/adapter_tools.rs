@@ -17,7 +17,7 @@ use super::service::{
     SentArguments, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints,
     ToolService, ToolWork,
 };
-use super::tool_description::{Describer, instructions};
+use super::tool_description::ToolTexts;
 use super::wire::{BAD_CALL, MalformedCall};
 
 /// The highest number of characters that Claude Code accepts from a tool.
@@ -27,53 +27,63 @@ const MAX_RESULT_CHARS: usize = 500_000;
 pub(super) struct AdapterTools {
     adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
+    /// The server's instructions for models.
+    instructions: String,
 }
 
 impl AdapterTools {
-    /// Builds the tools of the adapter's mode (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
+    /// Builds the tools of the adapter's mode.
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
-        let registry = adapter.registry();
-        let describer = Describer::new(adapter);
         let schema = input_schema(adapter.settings().batch);
         let meta = tool_meta(adapter.limits());
-        let mut tools = Vec::new();
-        let mut add = |endpoint, name: &str, description: String, hints| {
-            let (name, input_schema) = (name.to_owned(), schema.clone());
+        let endpoints = endpoints(adapter);
+        let ToolTexts { descriptions, instructions } = ToolTexts::of(adapter, &endpoints);
+        let tools = endpoints.iter().zip(descriptions);
+        let tools = tools.map(|((endpoint, name), description)| {
             let tool = ToolDefinition {
-                name,
+                name: (*name).to_owned(),
                 title: None,
                 description,
-                input_schema,
+                input_schema: schema.clone(),
                 output_schema: None,
-                hints,
+                hints: hints(&categories(adapter, *endpoint)),
                 meta: Some(meta.clone()),
             };
-            tools.push((endpoint, tool));
-        };
-        let families = registry.profile.families();
-        if adapter.mode() != EndpointMode::Single {
-            for (index, (family, name)) in families.iter().zip(&registry.tool_names).enumerate() {
-                let mut categories: Vec<_> = registry
-                    .entries
-                    .iter()
-                    .filter(|entry| entry.family == index)
-                    .map(|entry| entry.operation.spec.category)
-                    .collect();
-                // Families that are empty or of the CRUDE profile use their declared categories.
-                if categories.is_empty() || registry.profile.is_crude() {
-                    categories = family.categories().to_vec();
-                }
-                let text = describer.family(index, family, name);
-                add(Endpoint::Family(index), name, text, hints(&categories));
-            }
+            (*endpoint, tool)
+        });
+        Arc::new(Self { adapter: adapter.clone(), tools: tools.collect(), instructions })
+    }
+}
+
+/// The endpoints of the adapter's mode and the names of their tools (REQ-EPT-05, REQ-EPT-07, REQ-EPT-13).
+fn endpoints(adapter: &Adapter) -> Vec<(Endpoint, &str)> {
+    let registry = adapter.registry();
+    let mut endpoints = Vec::new();
+    if adapter.mode() != EndpointMode::Single {
+        let families = registry.profile.families().iter().zip(&registry.tool_names).enumerate();
+        endpoints
+            .extend(families.map(|(index, (_, name))| (Endpoint::Family(index), name.as_str())));
+    }
+    if adapter.mode() != EndpointMode::Semantic
+        && let Some(name) = registry.tool_names.last()
+    {
+        endpoints.push((Endpoint::Unified, name));
+    }
+    endpoints
+}
+
+/// The categories of the operations that an endpoint accepts. Families that are empty or of the CRUDE
+/// profile use their declared categories.
+fn categories(adapter: &Adapter, endpoint: Endpoint) -> Vec<SemanticCategory> {
+    let Endpoint::Family(index) = endpoint else { return vec![SemanticCategory::Execute] };
+    let registry = adapter.registry();
+    let entries = registry.entries.iter().filter(|entry| entry.family == index);
+    let categories: Vec<_> = entries.map(|entry| entry.operation.spec.category).collect();
+    match registry.profile.families().get(index) {
+        Some(family) if categories.is_empty() || registry.profile.is_crude() => {
+            family.categories().to_vec()
         }
-        if adapter.mode() != EndpointMode::Semantic
-            && let Some(name) = registry.tool_names.last()
-        {
-            let any = [SemanticCategory::Execute];
-            add(Endpoint::Unified, name, describer.unified(), hints(&any));
-        }
-        Arc::new(Self { adapter: adapter.clone(), tools })
+        _ => categories,
     }
 }
 
@@ -82,7 +92,7 @@ impl ToolService for AdapterTools {
         ServerDescription {
             name: self.adapter.name().to_owned(),
             version: self.adapter.version().to_owned(),
-            instructions: instructions(&self.adapter),
+            instructions: self.instructions.clone(),
         }
     }
 

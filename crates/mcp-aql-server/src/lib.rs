@@ -7,15 +7,18 @@ mod adapter_tools;
 mod batch_budget;
 mod calls;
 mod connection;
+mod discovery;
 #[cfg(feature = "http")]
 mod http;
 mod mcp_version;
+mod operation_names;
 mod pipe;
 mod progress;
 mod request_meta;
 mod rpc_error;
 mod server;
 mod service;
+mod signatures;
 #[cfg(all(feature = "stdio", target_os = "linux"))]
 mod standard_pipes;
 #[cfg(all(feature = "stdio", not(target_os = "linux")))]
@@ -29,6 +32,7 @@ mod stream;
 pub mod testing;
 mod tool_description;
 mod tool_table;
+mod tool_template;
 mod wire;
 
 #[cfg(feature = "http")]

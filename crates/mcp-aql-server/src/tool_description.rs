@@ -8,40 +8,87 @@ use serde_json::{Map, Value};
 
 use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::operation::{Handler, OperationSpec};
-use mcp_aql_core::router::{EndpointMode, Family};
+use mcp_aql_core::router::{Endpoint, EndpointMode, Entry, Family};
 
-/// The maximum number of operations that a family's description names. Introspection lists the
-/// others.
-const MAX_NAMED_OPERATIONS: usize = 60;
+use super::discovery::{call_by_name, call_for_operations, instructions, introspect_tool};
+use super::operation_names::{VerbGroups, listed};
+use super::signatures::{self, Signatures};
+use super::tool_template::Template;
+
+/// The maximum numbers of operations that a description names, of which the first is used with which the
+/// descriptions fit into the default budget. A search finds the others.
+const NAME_LIMITS: [usize; 6] = [60, 40, 24, 12, 6, 3];
 /// The maximum number of operations per line of the unified tool's description.
 const MAX_NAMED_PER_CATEGORY: usize = 24;
-/// The minimum number of names with the same verb that are written as a group.
-const MIN_GROUP_SIZE: usize = 3;
 /// The maximum length of an example in characters.
 const MAX_EXAMPLE_BYTES: usize = 200;
 
+/// The texts of a server for models.
+pub(super) struct ToolTexts {
+    /// The descriptions of the tools.
+    pub(super) descriptions: Vec<String>,
+    pub(super) instructions: String,
+}
+
+impl ToolTexts {
+    /// Describes the tools of an adapter, each with its endpoint and name. Operations are described with
+    /// their parameters as far as the budget permits.
+    pub(super) fn of(adapter: &Adapter, tools: &[(Endpoint, &str)]) -> Self {
+        let introspect_tool = introspect_tool(adapter);
+        let describe = |signatures: Signatures, most_named| {
+            let describer = Describer { adapter, introspect_tool, most_named, signatures };
+            tools.iter().map(|(endpoint, tool)| describer.describe(*endpoint, tool)).collect()
+        };
+        let mut most_named = 0;
+        let mut names_only: Vec<String> = Vec::new();
+        for limit in NAME_LIMITS {
+            most_named = limit;
+            names_only = describe(Signatures::default(), limit);
+            if signatures::size(&names_only) <= signatures::default_budget(adapter) {
+                break;
+            }
+        }
+        let signatures = Signatures::within_budget(adapter, &names_only);
+        let instructions = instructions(adapter, signatures.are_complete());
+        let descriptions = match signatures.is_empty() {
+            true => names_only,
+            false => describe(signatures, most_named),
+        };
+        Self { descriptions, instructions }
+    }
+}
+
 /// Writes the descriptions of an adapter's tools.
-pub(super) struct Describer<'a> {
+struct Describer<'a> {
     adapter: &'a Adapter,
     /// The tool that accepts `introspect`.
     introspect_tool: &'a str,
+    /// The maximum number of operations in a list of names.
+    most_named: usize,
+    /// The operations that are described with their parameters.
+    signatures: Signatures,
 }
 
-impl<'a> Describer<'a> {
-    pub(super) fn new(adapter: &'a Adapter) -> Self {
-        Self { adapter, introspect_tool: introspect_tool(adapter) }
+impl Describer<'_> {
+    fn describe(&self, endpoint: Endpoint, tool: &str) -> String {
+        match endpoint {
+            Endpoint::Family(index) => {
+                let family = self.adapter.profile().families().get(index);
+                family.map_or_else(String::new, |family| self.family(index, family, tool))
+            }
+            Endpoint::Unified => self.unified(),
+        }
     }
 
     /// Describes the tool of an endpoint family.
-    pub(super) fn family(&self, index: usize, family: &Family, tool: &str) -> String {
-        let specs: Vec<_> = self
-            .adapter
-            .registry()
-            .entries
-            .iter()
-            .filter(|entry| entry.family == index)
-            .map(|entry| (&entry.operation.spec, &entry.operation.handler))
-            .collect();
+    fn family(&self, index: usize, family: &Family, tool: &str) -> String {
+        let entries = || {
+            let entries = self.adapter.registry().entries.iter().enumerate();
+            entries.filter(move |(_, entry)| entry.family == index)
+        };
+        let specs: Vec<_> =
+            entries().map(|(_, entry)| (&entry.operation.spec, &entry.operation.handler)).collect();
+        let signatures = self.described(entries());
         let names: Vec<_> = specs.iter().map(|(spec, _)| spec.name).collect();
         let own: Vec<_> = specs
             .iter()
@@ -53,18 +100,23 @@ impl<'a> Describer<'a> {
         } else {
             None
         };
-        let template = Template::of(crude, family, &specs, &own);
+        let named = entries().filter(|(place, _)| self.signatures.get(*place).is_none());
+        let named: Vec<_> =
+            named.take(self.most_named).map(|(_, entry)| &entry.operation.spec).collect();
+        let template = Template::of(crude, family, &specs, &named);
 
-        let mut text = template.opening;
-        let _ = write!(text, "\n\nSupported operations: ");
-        match crude {
-            _ if !names.is_empty() => text.push_str(&listed(&names, MAX_NAMED_OPERATIONS)),
-            Some(category) => {
-                let _ = write!(text, "none. This adapter has no {} operations.", category.as_str());
-            }
-            None => text.push_str("none. This family has no operations."),
+        let mut text = template.opening.clone();
+        text.push_str("\n\nSupported operations:");
+        if names.is_empty() {
+            text.push_str(" none.");
+        } else if signatures.is_empty() {
+            text.push(' ');
+            text.push_str(&listed(&names, self.most_named));
+        } else {
+            text.push_str(&signatures);
         }
-        if let Some(statement) = template.statement {
+        self.common_parameters(entries(), &mut text);
+        if let Some(statement) = &template.statement {
             let _ = write!(text, "\n\n{statement}");
         }
         let _ = write!(text, "\n\n{}", template.quick_start);
@@ -75,25 +127,57 @@ impl<'a> Describer<'a> {
         if examples.is_empty() {
             text.push_str(" none");
         }
-        let _ = write!(text, "\n\n{}\n", template.discover);
-        text.push_str(&match own.first() {
-            Some(first) if template.by_name => introspect_call(Some(first.name)),
-            _ => introspect_call(None),
-        });
-        if tool != self.introspect_tool {
+        self.discovery(&template, own.first().map(|spec| spec.name), tool, &mut text);
+        text
+    }
+
+    /// Explains how to introspect the operations of a tool, the first of which may be an example.
+    fn discovery(&self, template: &Template, first: Option<&str>, tool: &str, text: &mut String) {
+        let named = first.filter(|_| template.by_name);
+        let call = named.map_or_else(|| self.call_for_operations(), call_by_name);
+        let _ = write!(text, "\n\n{}\n{call}", template.discover);
+        if tool == self.introspect_tool {
+            if let Some(first) = first {
+                let _ = write!(text, "\nOne in full: add name: \"{first}\"");
+            }
+            // This tool explains batches for those of the other families too.
+            self.batch_hint(" of one tool's operations", text);
+        } else {
             // Strict routing accepts introspect at one tool only (choice C-68).
             let _ = write!(text, " to {}", self.introspect_tool);
-        } else if let Some(first) = own.first() {
-            let _ = write!(text, "\nOne in full: add name: \"{}\"", first.name);
         }
-        if !names.is_empty() {
-            self.batch_hint(&mut text);
+    }
+
+    /// Lists operations with their parameters, and then the names of those that do not fit. The list is
+    /// empty if none fits.
+    fn described<'e>(&self, entries: impl Iterator<Item = (usize, &'e Entry)>) -> String {
+        let (mut text, mut names) = (String::new(), Vec::new());
+        for (place, entry) in entries {
+            match self.signatures.get(place) {
+                Some(signature) => text.push_str(signature),
+                None => names.push(entry.operation.spec.name),
+            }
+        }
+        if !text.is_empty() && !names.is_empty() {
+            let _ = write!(text, "\n- {}", listed(&names, self.most_named));
         }
         text
     }
 
+    /// Explains the parameters that several operations have in common.
+    fn common_parameters<'e>(
+        &self,
+        entries: impl Iterator<Item = (usize, &'e Entry)>,
+        text: &mut String,
+    ) {
+        let meanings = self.adapter.common_parameters(entries.map(|(_, entry)| &*entry.operation));
+        if !meanings.is_empty() {
+            let _ = write!(text, "\n\nQuery parameters, all optional: {}.", meanings.join("; "));
+        }
+    }
+
     /// Describes the unified tool (REQ-EPT-07).
-    pub(super) fn unified(&self) -> String {
+    fn unified(&self) -> String {
         let name = self.adapter.name();
         let mut text = format!(
             "MCP-AQL {name} adapter. All operations through this one tool.\n\n\
@@ -104,26 +188,40 @@ impl<'a> Describer<'a> {
         for (category, label) in
             SemanticCategory::ALL.into_iter().zip(["Create", "Read", "Update", "Delete", "Execute"])
         {
-            let names: Vec<_> = self
-                .adapter
-                .operations()
-                .filter(|spec| spec.category == category)
-                .map(|spec| spec.name)
-                .collect();
-            let names = match names.is_empty() {
-                true => "none".to_owned(),
-                false => groups.line(&names, MAX_NAMED_PER_CATEGORY),
+            let entries = || {
+                let entries = self.adapter.registry().entries.iter().enumerate();
+                entries.filter(move |(_, entry)| entry.operation.spec.category == category)
             };
-            let _ = write!(text, "\n- {label}: {names}");
+            let names: Vec<_> = entries().map(|(_, entry)| entry.operation.spec.name).collect();
+            // In mode `all`, the tools of the families have the signatures.
+            let signatures = match self.adapter.mode() {
+                EndpointMode::Single => self.described(entries()),
+                EndpointMode::Semantic | EndpointMode::All => String::new(),
+            };
+            let _ = write!(text, "\n- {label}:");
+            if names.is_empty() {
+                text.push_str(" none");
+            } else if signatures.is_empty() {
+                text.push(' ');
+                text.push_str(&groups.line(&names, self.most_named.min(MAX_NAMED_PER_CATEGORY)));
+            } else {
+                text.push_str(&signatures.replace('\n', "\n  "));
+            }
         }
-        let _ = write!(
-            text,
-            "\n\nQuick start:\n{}\n\n\
-             Introspection lists all operations, and with name: one with its parameters.",
-            introspect_call(None)
-        );
-        self.batch_hint(&mut text);
+        if self.adapter.mode() == EndpointMode::Single {
+            self.common_parameters(self.adapter.registry().entries.iter().enumerate(), &mut text);
+        }
+        let pointer = match self.signatures.are_complete() {
+            true => "Introspection lists all operations.",
+            false => "Introspection finds the operations for a task, with their parameters.",
+        };
+        let _ = write!(text, "\n\nQuick start:\n{}\n\n{pointer}", self.call_for_operations());
+        self.batch_hint("", &mut text);
         text
+    }
+
+    fn call_for_operations(&self) -> String {
+        call_for_operations(self.adapter, self.signatures.are_complete())
     }
 
     /// An example call of an operation: its author's first example, or one generated from the
@@ -145,212 +243,15 @@ impl<'a> Describer<'a> {
         }
     }
 
-    fn batch_hint(&self, text: &mut String) {
+    /// Explains batches of the `which` operations.
+    fn batch_hint(&self, which: &str, text: &mut String) {
         if self.adapter.settings().batch {
-            text.push_str("\n\nBatch, in order: { operations: [{ operation, params }] }");
+            let _ = write!(
+                text,
+                "\n\nBatch{which}, in order: {{ operations: [{{ operation, params }}] }}"
+            );
         }
     }
-}
-
-/// The fixed parts of a template.
-struct Template {
-    opening: String,
-    statement: Option<String>,
-    quick_start: &'static str,
-    /// The number of example calls.
-    examples: usize,
-    discover: &'static str,
-    /// Whether the introspect call names an operation.
-    by_name: bool,
-}
-
-impl Template {
-    fn of<'s>(
-        crude: Option<SemanticCategory>,
-        family: &Family,
-        specs: &[(&'s OperationSpec, &Handler)],
-        own: &[&OperationSpec],
-    ) -> Self {
-        const EXAMPLE: &str = "Quick start example:";
-        const EXAMPLES: &str = "Quick start examples:";
-        const PARAMETERS: &str = "Discover required parameters:";
-        const EVERYTHING: &str = "Discover all operations and parameters:";
-        let purpose = family.purpose().to_owned();
-        let with = |statement: &str, quick_start| Self {
-            opening: purpose.clone(),
-            statement: Some(statement.to_owned()),
-            quick_start,
-            examples: 1,
-            discover: PARAMETERS,
-            by_name: true,
-        };
-        match crude {
-            Some(SemanticCategory::Create) => {
-                with("They neither remove nor overwrite any.", EXAMPLES)
-            }
-            Some(SemanticCategory::Read) => Self {
-                examples: 2,
-                discover: EVERYTHING,
-                by_name: false,
-                ..with("They never change stored data.", EXAMPLES)
-            },
-            Some(SemanticCategory::Update) => with("Earlier values may be lost.", EXAMPLE),
-            Some(SemanticCategory::Delete) => with("Use with caution.", EXAMPLES),
-            Some(SemanticCategory::Execute) => {
-                let authors = |(spec, handler): &(&'s OperationSpec, &Handler)| {
-                    matches!(handler, Handler::Function(_)).then_some(*spec)
-                };
-                let things = executable_things(specs.iter().filter_map(authors));
-                Self { opening: things, ..with(&execute_statement(own), EXAMPLES) }
-            }
-            None => {
-                let mut opening = purpose;
-                let categories = categories(family, specs);
-                let _ = write!(opening, "\n\nPrimary semantic categories: {categories}");
-                Self {
-                    opening,
-                    statement: None,
-                    quick_start: EXAMPLE,
-                    examples: 1,
-                    discover: EVERYTHING,
-                    by_name: false,
-                }
-            }
-        }
-    }
-}
-
-/// The objects of the EXECUTE operations: `execute_export` yields `export`.
-fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String {
-    let mut things: Vec<String> = Vec::new();
-    for spec in own {
-        if let Some((_, thing)) = spec.name.split_once('_') {
-            let thing = thing.replace('_', " ");
-            if !things.contains(&thing) && things.len() < 6 {
-                things.push(thing);
-            }
-        }
-    }
-    if things.is_empty() {
-        "Execution lifecycle operations.".to_owned()
-    } else {
-        format!("Execution lifecycle operations for {}.", things.join(", "))
-    }
-}
-
-fn execute_statement(own: &[&OperationSpec]) -> String {
-    let mut text = "They manage what runs".to_owned();
-    text.push_str(if own.is_empty() { "." } else { ", not what is stored:" });
-    for spec in own.iter().take(MAX_NAMED_OPERATIONS) {
-        let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
-    }
-    text.push_str("\n\nIMPORTANT: they may be destructive and are not idempotent.");
-    text
-}
-
-/// The categories of a family's operations, or the declared ones if it is empty.
-fn categories(family: &Family, specs: &[(&OperationSpec, &Handler)]) -> String {
-    let held = |category| specs.iter().any(|(spec, _)| spec.category == category);
-    let names: Vec<_> = SemanticCategory::ALL
-        .into_iter()
-        .filter(|category| match specs.is_empty() {
-            true => family.categories().contains(category),
-            false => held(*category),
-        })
-        .map(SemanticCategory::as_str)
-        .collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
-/// Joins names with commas, up to `most` of them.
-fn listed(names: &[&str], most: usize) -> String {
-    let shown: Vec<_> = names.iter().take(most).copied().collect();
-    let mut text = shown.join(", ");
-    if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
-        let _ = write!(text, ", and {more} more: introspect");
-    }
-    text
-}
-
-/// Joins names and writes a shared verb once, `create_{task, note, event}`. A repeated list of
-/// objects is abbreviated, `delete_{same as create_}`.
-#[derive(Default)]
-struct VerbGroups<'a> {
-    said: Vec<(&'a str, Vec<&'a str>)>,
-}
-
-impl<'a> VerbGroups<'a> {
-    /// Formats the first `most` names.
-    fn line(&mut self, names: &[&'a str], most: usize) -> String {
-        let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
-        for name in names.iter().take(most) {
-            let (verb, thing) = name.split_once('_').unwrap_or((name, ""));
-            match groups.iter_mut().find(|(known, _)| *known == verb) {
-                Some((_, things)) => things.push(thing),
-                None => groups.push((verb, vec![thing])),
-            }
-        }
-        let parts: Vec<_> =
-            groups.into_iter().map(|(verb, things)| self.part(verb, things)).collect();
-        let mut text = parts.join(", ");
-        if let Some(more) = names.len().checked_sub(most).filter(|more| *more > 0) {
-            let _ = write!(text, ", and {more} more");
-        }
-        text
-    }
-
-    fn part(&mut self, verb: &'a str, things: Vec<&'a str>) -> String {
-        if things.len() < MIN_GROUP_SIZE {
-            let name = |thing: &&str| match *thing {
-                "" => verb.to_owned(),
-                thing => format!("{verb}_{thing}"),
-            };
-            return things.iter().map(name).collect::<Vec<_>>().join(", ");
-        }
-        if let Some((before, _)) = self.said.iter().find(|(_, said)| *said == things) {
-            return format!("{verb}_{{same as {before}_}}");
-        }
-        let text = format!("{verb}_{{{}}}", things.join(", "));
-        self.said.push((verb, things));
-        text
-    }
-}
-
-fn introspect_call(name: Option<&str>) -> String {
-    match name {
-        Some(name) => format!(
-            r#"{{ operation: "introspect", params: {{ query: "operations", name: "{name}" }} }}"#
-        ),
-        None => r#"{ operation: "introspect", params: { query: "operations" } }"#.to_owned(),
-    }
-}
-
-/// The tool that accepts `introspect` in the adapter's mode.
-pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
-    let registry = adapter.registry();
-    let tool = match adapter.mode() {
-        EndpointMode::Single => registry.tool_names.last(),
-        EndpointMode::Semantic | EndpointMode::All => {
-            let family = registry.get("introspect").map_or(0, |entry| entry.family);
-            registry.tool_names.get(family)
-        }
-    };
-    tool.map_or("", String::as_str)
-}
-
-/// The server's instructions for models, followed by the author's text.
-pub(super) fn instructions(adapter: &Adapter) -> String {
-    let tool = introspect_tool(adapter);
-    let mut text = format!(
-        "Start with {} to {tool}; add names: [] and parameters: true for what several \
-         operations take, or name: for one in full.",
-        introspect_call(None)
-    );
-    if let Some(own) = &adapter.parts().instructions {
-        text.push_str("\n\n");
-        text.push_str(own);
-    }
-    text
 }
 
 /// Formats JSON as the protocol's descriptions do: without quotes around names.
@@ -382,26 +283,6 @@ fn loose_map(map: &Map<String, Value>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn long_lists_are_cut_and_say_so() {
-        // REQ-MCP-08
-        assert_eq!(listed(&["a", "b"], 2), "a, b");
-        assert_eq!(listed(&["a", "b", "c", "d"], 2), "a, b, and 2 more: introspect");
-    }
-
-    #[test]
-    fn a_verb_of_many_names_is_said_once() {
-        // REQ-MCP-02
-        let names = ["introspect", "get_a", "list_as", "get_b", "list_bs", "get_c_d", "ping"];
-        let line = |names: &[&str], most| VerbGroups::default().line(names, most);
-        assert_eq!(line(&names, 9), "introspect, get_{a, b, c_d}, list_as, list_bs, ping");
-        assert_eq!(line(&names, 3), "introspect, get_a, list_as, and 4 more");
-        let mut groups = VerbGroups::default();
-        assert_eq!(groups.line(&["add_a", "add_b", "add_c"], 9), "add_{a, b, c}");
-        assert_eq!(groups.line(&["drop_a", "drop_b", "drop_c"], 9), "drop_{same as add_}");
-        assert_eq!(groups.line(&["drop_a", "drop_c", "drop_b"], 9), "drop_{a, c, b}");
-    }
 
     #[test]
     fn calls_are_written_as_in_the_protocol() {

@@ -169,6 +169,21 @@ impl AdapterBuilder {
         self
     }
 
+    /// Sets the approximate size of the tool list in tokens. Operations are described with their parameters
+    /// while they fit; the others are only named, even if the names exceed it. Default: 1,500, and 600 in
+    /// mode `single`. With 0, descriptions only name the operations.
+    ///
+    /// ```
+    /// # use mcp_aql_core as mcp_aql;
+    /// use mcp_aql::adapter::Adapter;
+    ///
+    /// let builder = Adapter::builder("tasks").description_budget(3_000);
+    /// ```
+    pub fn description_budget(mut self, tokens: usize) -> Self {
+        self.settings.description_budget = Some(tokens);
+        self
+    }
+
     /// Sets whether the details of failures contain the session's id. Default: on (REQ-SES-06).
     pub fn session_id_in_errors(mut self, on: bool) -> Self {
         self.settings.session_id_in_errors = on;

@@ -1,6 +1,8 @@
 //! Access to the parts of an adapter for the rest of the crate.
 
 use super::{Adapter, Parts, Settings};
+use crate::introspection;
+use crate::operation::RegisteredOperation;
 use crate::router::Registry;
 
 #[doc(hidden)]
@@ -28,6 +30,33 @@ impl Adapter {
     /// The JSON text of `params` of a sample call of an operation.
     pub fn sample(&self, operation: &str) -> Option<&str> {
         self.inner.pipeline.catalog.sample(operation)
+    }
+
+    /// The description of an operation with a line for each parameter, as in a list with
+    /// `parameters: true`.
+    pub fn description_with_parameters(&self, operation: &RegisteredOperation) -> String {
+        let shapes = &self.inner.pipeline.catalog.shapes;
+        introspection::description_with_parameters(operation, shapes)
+    }
+
+    /// The summary of an operation with all of its parameters in one line, unless this hides the form of a
+    /// required one.
+    pub fn summary_with_parameters(&self, operation: &RegisteredOperation) -> Option<String> {
+        introspection::summary_with_parameters(operation, &self.inner.pipeline.catalog.shapes)
+    }
+
+    /// The meanings of parameters that several operations have in common, each once.
+    pub fn common_parameters<'a>(
+        &self,
+        operations: impl Iterator<Item = &'a RegisteredOperation>,
+    ) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        for meaning in operations.flat_map(|it| &it.composites.description.brief.meanings) {
+            if !found.contains(meaning) {
+                found.push(*meaning);
+            }
+        }
+        found
     }
 }
 

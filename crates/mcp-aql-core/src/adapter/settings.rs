@@ -29,6 +29,8 @@ pub struct Settings {
     pub(crate) camel_case_aliases: bool,
     /// Whether replies also contain structured content.
     pub structured_content: bool,
+    /// The approximate size of the tool list in tokens. Without it, the mode decides.
+    pub description_budget: Option<usize>,
     pub(crate) session_id_in_errors: bool,
     pub(crate) concurrency: Concurrency,
     pub(crate) max_concurrent_requests: Option<usize>,
@@ -56,6 +58,7 @@ impl Default for Settings {
             strict: true,
             camel_case_aliases: false,
             structured_content: false,
+            description_budget: None,
             session_id_in_errors: true,
             concurrency: Concurrency::default(),
             max_concurrent_requests: None,

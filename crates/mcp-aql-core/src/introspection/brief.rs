@@ -4,38 +4,226 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::shape::Members;
+use super::parameter_info::parameter_info;
+use crate::operation::{Parameter, RegisteredOperation};
+use crate::shape::{
+    Checks, Kind, Members, ObjectShape, Rest, Shape, Shapes, bound_value, describe, type_name,
+};
+
+/// The maximum depth to which objects are expanded.
+const MAX_DEPTH: usize = 3;
+/// The maximum length of an expanded object in bytes. A longer one is expanded to a smaller depth.
+const MAX_FORM_BYTES: usize = 600;
 
 /// Describes an operation and its parameters as text, one line for each parameter. A `?` marks
-/// optional parameters. The text is a shorter form of the full details.
-pub(super) fn brief(description: String, parameters: impl Iterator<Item = Members>) -> String {
+/// optional parameters. The text is a shorter form of the full details, which also shows the
+/// fields of objects.
+pub(super) fn brief(
+    description: String,
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+) -> String {
     let mut text = description;
-    for parameter in parameters {
-        // The members of a parameter are valid JSON by construction.
-        let parameter = serde_json::from_str(&parameter.to_json()).unwrap_or_default();
+    let common = &operation.composites.description.brief;
+    for parameter in own_parameters(operation) {
+        let info = value_of(&parameter_info(parameter, shapes));
+        let fields = fields_of(parameter, shapes);
+        let description = match &parameter.shape.kind {
+            // The description of an input lists the fields and how to remove them, which the form shows.
+            Kind::Object(object) if object.merge.is_some() && fields.is_some() => None,
+            _ => info.get("description").and_then(Value::as_str),
+        };
         text.push('\n');
-        line(&parameter, &mut text);
+        line(&info, fields.as_deref(), description, &mut text);
+    }
+    if !common.text.is_empty() {
+        text.push('\n');
+        text.push_str(&common.text);
     }
     text
 }
 
+/// The parameters that no short form stands for.
+fn own_parameters(operation: &RegisteredOperation) -> impl Iterator<Item = &Parameter> {
+    let common = &operation.composites.description.brief;
+    operation.parameters.iter().filter(|parameter| !common.contains(&parameter.name))
+}
+
+/// Lists the parameters without their descriptions: `title string, priority? integer 1..5`. Returns
+/// `None` if this hides the form of a required parameter.
+pub(super) fn signature(operation: &RegisteredOperation, shapes: &Shapes) -> Option<String> {
+    let mut text = String::new();
+    for parameter in own_parameters(operation) {
+        let fields = fields_of(parameter, shapes);
+        let hides_form = fields.is_none() && has_fields(&parameter.shape, shapes, MAX_DEPTH);
+        let is_named = fields.is_none() && parameter.type_name.is_some();
+        if parameter.spec.required && (hides_form || is_named) {
+            return None;
+        }
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        let info = value_of(&parameter_info(parameter, shapes));
+        line(&info, fields.as_deref(), None, &mut text);
+        limits(&parameter.shape, shapes, &mut text);
+    }
+    let common = &operation.composites.description.brief.text;
+    if !common.is_empty() {
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        text.push_str(common);
+    }
+    Some(text)
+}
+
+fn value_of(members: &Members) -> Value {
+    serde_json::to_value(members).unwrap_or_default()
+}
+
+/// The fields of a parameter that is an object or contains objects, expanded as deeply as the
+/// maximum length permits.
+fn fields_of(parameter: &Parameter, shapes: &Shapes) -> Option<String> {
+    if !has_fields(&parameter.shape, shapes, MAX_DEPTH) {
+        return None;
+    }
+    // A greater depth is only tried if the smaller one fits, which bounds the work.
+    (1..=MAX_DEPTH)
+        .map(|depth| expanded(&parameter.shape, shapes, depth))
+        .take_while(|form| form.len() <= MAX_FORM_BYTES)
+        .last()
+}
+
+/// Whether a shape has fields or values that its type's name does not show.
+fn has_fields(shape: &Shape, shapes: &Shapes, depth: usize) -> bool {
+    let Some(inner) = depth.checked_sub(1) else { return false };
+    match &shape.resolve(shapes).kind {
+        Kind::Object(object) => is_shown(object, shapes),
+        Kind::Array(items) => has_fields(items, shapes, inner),
+        Kind::Tuple(_) => true,
+        Kind::Union(parts) => parts.iter().any(|part| has_fields(part, shapes, inner)),
+        _ => false,
+    }
+}
+
+/// Whether the form of an object can be shown. The fields of flattened types are not known here.
+fn is_shown(object: &ObjectShape, shapes: &Shapes) -> bool {
+    object.flattened.is_empty() && (!object.order.is_empty() || values_of(object, shapes).is_some())
+}
+
+/// Formats a shape with the fields of its objects: `{ city string, zip? string 5..5 long }`, a
+/// map as `{ [name]: integer }`, the variants of a union separated by ` | `.
+fn expanded(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
+    let target = shape.resolve(shapes);
+    // The fields of an object are a level. So is the name of another type, because a list or a union may
+    // contain itself without an object.
+    let depth = match (&shape.kind, &target.kind) {
+        (Kind::Named(_), Kind::Object(_)) => depth,
+        (Kind::Named(_), _) => depth.saturating_sub(1),
+        _ => depth,
+    };
+    if depth == 0 || !has_fields(shape, shapes, MAX_DEPTH) {
+        let mut described = Members::new();
+        describe(shape, shapes, &mut described);
+        let mut text = String::new();
+        form(&value_of(&described), &mut text);
+        return text;
+    }
+    let each = |parts: &[Shape]| -> Vec<_> {
+        parts.iter().map(|part| expanded(part, shapes, depth)).collect()
+    };
+    match &target.kind {
+        Kind::Object(object) => object_form(object, shapes, depth),
+        Kind::Array(items) => {
+            let is_object = matches!(items.resolve(shapes).kind, Kind::Object(_));
+            listed(&expanded(items, shapes, depth), is_object)
+        }
+        Kind::Tuple(parts) => format!("[{}]", each(parts).join(", ")),
+        Kind::Union(parts) => each(parts).join(" | "),
+        _ => type_name(shape, shapes),
+    }
+}
+
+fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize) -> String {
+    let depth = depth.saturating_sub(1);
+    let member = |name: &str, shape: &Shape| {
+        let mut text = format!("{name} {}", expanded(shape, shapes, depth));
+        limits(shape, shapes, &mut text);
+        if shape.sensitive || shape.resolve(shapes).sensitive {
+            text.push_str(" sensitive");
+        }
+        // In an update, `null` removes a value.
+        if object.merge.is_some() && shape.nullable {
+            text.push_str(" or null");
+        }
+        text
+    };
+    let fields = object.order.iter().filter_map(|name| Some((name, object.fields.get(name)?)));
+    let mut parts: Vec<_> = fields
+        .map(|(name, field)| match field.required {
+            true => member(name, &field.shape),
+            false => member(&format!("{name}?"), &field.shape),
+        })
+        .collect();
+    if let Some(values) = values_of(object, shapes) {
+        parts.push(member("[name]:", values));
+    } else if matches!(object.rest, Rest::Open) {
+        parts.push("…".to_owned());
+    }
+    format!("{{ {} }}", parts.join(", "))
+}
+
+/// The shape of a map's values, if it says more than that there are values.
+fn values_of<'a>(object: &'a ObjectShape, shapes: &Shapes) -> Option<&'a Shape> {
+    let values = match (&object.rest, object.others.as_slice()) {
+        (Rest::Each(each), _) => each,
+        (_, [only]) => only,
+        _ => return None,
+    };
+    Some(values).filter(|values| !matches!(values.resolve(shapes).kind, Kind::Any))
+}
+
+/// Formats a list of items of this form.
+fn listed(item: &str, is_object: bool) -> String {
+    match item.contains([' ', '|']) && !is_object {
+        true => format!("({item})[]"),
+        false => format!("{item}[]"),
+    }
+}
+
+/// Formats the constraints that a parameter's form has no members for: `1..3 items`, `above 0`.
+fn limits(shape: &Shape, shapes: &Shapes, text: &mut String) {
+    let target = shape.resolve(shapes);
+    let pick = |of: fn(&Checks) -> Option<Value>| of(&shape.checks).or_else(|| of(&target.checks));
+    let least = pick(|checks| checks.min_items.map(Value::from));
+    let most = pick(|checks| checks.max_items.map(Value::from));
+    range(least.as_ref(), most.as_ref(), " items", text);
+    for (word, bound) in [
+        ("above", pick(|checks| checks.above.map(bound_value))),
+        ("below", pick(|checks| checks.below.map(bound_value))),
+    ] {
+        if let Some(bound) = bound {
+            let _ = write!(text, " {word} {bound}");
+        }
+    }
+}
+
 /// Formats a parameter: `limit? integer 1..100 = 50: How many at most.`
-fn line(parameter: &Value, text: &mut String) {
-    let member = |name: &str| parameter.get(name).and_then(Value::as_str);
-    text.push_str(member("name").unwrap_or_default());
+fn line(parameter: &Value, fields: Option<&str>, description: Option<&str>, text: &mut String) {
+    text.push_str(parameter.get("name").and_then(Value::as_str).unwrap_or_default());
     if parameter.get("required") != Some(&Value::Bool(true)) {
         text.push('?');
     }
     text.push(' ');
-    form(parameter, text);
+    match fields {
+        Some(fields) => text.push_str(fields),
+        None => form(parameter, text),
+    }
     if parameter.get("sensitive").is_some() {
         text.push_str(" sensitive");
     }
     if let Some(default) = parameter.get("default") {
         let _ = write!(text, " = {default}");
     }
-    if let Some(description) = member("description") {
-        let _ = write!(text, ": {description}");
+    if let Some(description) = description {
+        let lines: Vec<_> = description.lines().map(str::trim).collect();
+        let _ = write!(text, ": {}", lines.join(" "));
     }
 }
 
@@ -47,11 +235,7 @@ fn form(of: &Value, text: &mut String) {
         (Some(items), _) => {
             let mut item = String::new();
             form(items, &mut item);
-            match item.contains([' ', '|']) {
-                true => write!(text, "({item})[]"),
-                false => write!(text, "{item}[]"),
-            }
-            .unwrap_or_default();
+            text.push_str(&listed(&item, false));
         }
         (None, Some(allowed)) => {
             let words: Vec<_> = allowed.iter().map(word).collect();
@@ -86,6 +270,7 @@ fn word(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shape::FieldShape;
     use serde_json::json;
 
     #[test]
@@ -131,8 +316,81 @@ mod tests {
             ),
         ] {
             let mut text = String::new();
-            line(&members, &mut text);
+            line(&members, None, members["description"].as_str(), &mut text);
             assert_eq!(text, expected);
+        }
+    }
+
+    fn field(kind: Kind, required: bool) -> FieldShape {
+        FieldShape { shape: Shape::of(kind), required }
+    }
+
+    fn object(fields: impl IntoIterator<Item = (&'static str, FieldShape)>, rest: Rest) -> Shape {
+        let mut object = ObjectShape { rest, ..ObjectShape::default() };
+        for (name, field) in fields {
+            object.order.push(name.to_owned());
+            object.fields.insert(name.to_owned(), field);
+        }
+        Shape::of(Kind::Object(Box::new(object)))
+    }
+
+    #[test]
+    fn objects_maps_and_unions_show_their_fields() {
+        // REQ-INT-13, REQ-INT-29
+        let tag = |value: &str| {
+            let mut tag = field(Kind::String, true);
+            tag.shape.checks.allowed = vec![value.into()];
+            ("kind", tag)
+        };
+        let door = object([tag("door"), ("floor", field(Kind::Integer, false))], Rest::Closed);
+        let pickup = object([tag("pickup")], Rest::Closed);
+        let union = Shape::of(Kind::Union(vec![door.clone(), pickup]));
+        let numbers = object([], Rest::Each(Box::new(Shape::of(Kind::Integer))));
+        let anything = object([], Rest::Each(Box::default()));
+        let itself = object(
+            [
+                ("name", field(Kind::String, true)),
+                ("next", field(Kind::Named("Node".into()), false)),
+            ],
+            Rest::Closed,
+        );
+        let named = |name: &str| Shape::of(Kind::Named(name.into()));
+        let tree = Shape::of(Kind::Array(Box::new(named("Tree"))));
+        let condition = Shape::of(Kind::Union(vec![
+            Shape::of(Kind::String),
+            Shape::of(Kind::Array(Box::new(named("Condition")))),
+            object([("field", field(Kind::String, true))], Rest::Closed),
+        ]));
+        let shapes = Shapes::from([
+            ("Node".into(), itself),
+            ("Tree".into(), tree),
+            ("Condition".into(), condition),
+        ]);
+        let mut tags = Shape::of(Kind::Array(Box::new(Shape::of(Kind::String))));
+        tags.checks.max_items = Some(3);
+        tags.sensitive = true;
+        let limited = object([("tags", FieldShape { shape: tags, required: true })], Rest::Open);
+        let account = object([("id", field(Kind::String, true))], Rest::Closed);
+        let mixed = Shape::of(Kind::Union(vec![account, Shape::of(Kind::String)]));
+        let mixed = Shape::of(Kind::Array(Box::new(mixed)));
+        let listed = Shape::of(Kind::Array(Box::new(door)));
+        for (shape, depth, expected) in [
+            (&union, 2, "{ kind door, floor? integer } | { kind pickup }"),
+            (&listed, 2, "{ kind door, floor? integer }[]"),
+            (&numbers, 2, "{ [name]: integer }"),
+            (&anything, 2, "object"),
+            (
+                &Shape::of(Kind::Named("Node".into())),
+                2,
+                "{ name string, next? { name string, next? Node } }",
+            ),
+            (&union, 0, "object"),
+            (&limited, 2, "{ tags string[] ..3 items sensitive, … }"),
+            (&mixed, 2, "({ id string } | string)[]"),
+            (&named("Tree"), 3, "array[][][][][][]"),
+            (&named("Condition"), 2, "string | Condition[] | { field string }"),
+        ] {
+            assert_eq!(expanded(shape, &shapes, depth), expected);
         }
     }
 }

@@ -7,8 +7,11 @@ mod example;
 mod further_query;
 mod json_schema;
 mod operations;
+mod parameter_info;
 mod protocol;
 mod protocol_types;
+mod query;
+mod search;
 mod table;
 mod type_details;
 mod types;
@@ -16,8 +19,11 @@ mod types;
 pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
 pub(crate) use example::{repeats_the_table, sample_params};
 pub(crate) use further_query::publish;
-pub(crate) use operations::{details, list_entry, list_entry_in_brief};
+pub(crate) use operations::{
+    description_with_parameters, details, list_entry, list_entry_in_brief, summary_with_parameters,
+};
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
 pub use protocol_types::protocol_types;
+pub(crate) use search::document;
 pub(crate) use table::SPEC;
 pub use types::TypeRegistry;

@@ -3,12 +3,12 @@
 use mcp_aql_protocol::{EndpointPermissions, SemanticCategory};
 use serde::Serialize;
 
-use super::brief::brief;
+use super::brief::{brief, signature};
+use super::parameter_info::{parameter_info, with_notice};
 use crate::execution::Status;
-use crate::operation::{OperationSpec, Parameter, RegisteredOperation};
-use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
+use crate::operation::{OperationSpec, RegisteredOperation};
+use crate::shape::{Members, Shapes};
 use crate::spec::LifecycleSpec;
-use crate::warning::Deprecation;
 
 #[derive(Serialize)]
 struct ListEntry<'a> {
@@ -30,9 +30,27 @@ pub(crate) fn list_entry_in_brief(
     endpoint: &str,
     shapes: &Shapes,
 ) -> String {
-    let parameters = operation.parameters.iter().map(|parameter| parameter_info(parameter, shapes));
-    let text = brief(description(operation), parameters);
-    entry(&operation.spec, endpoint, text)
+    entry(&operation.spec, endpoint, description_with_parameters(operation, shapes))
+}
+
+/// The description of an operation, followed by a line for each parameter.
+pub(crate) fn description_with_parameters(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+) -> String {
+    brief(description(operation), operation, shapes)
+}
+
+/// The summary of an operation with its parameters in one line:
+/// `Create a task. (title string, priority? integer)`. Returns `None` if one line hides the form of a
+/// required parameter.
+pub(crate) fn summary_with_parameters(
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+) -> Option<String> {
+    let summary = with_notice(operation.spec.summary(), operation.spec.deprecated.as_ref());
+    let parameters = signature(operation, shapes)?;
+    Some(if parameters.is_empty() { summary } else { format!("{summary} ({parameters})") })
 }
 
 fn entry(spec: &OperationSpec, endpoint: &str, description: String) -> String {
@@ -177,46 +195,4 @@ fn example_info(operation: &'static str, (description, params): &(String, String
     example.put_some("description", (!description.is_empty()).then(|| description.clone()));
     example.put("request", request);
     example
-}
-
-/// Renders a parameter with all its constraints (REQ-INT-13, REQ-INT-21, REQ-INT-25).
-fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
-    let spec = &parameter.spec;
-    let mut info = Members::new();
-    info.put("name", spec.name);
-    // Reserves the places of these members; `describe` fills the first.
-    info.put("type", "any");
-    info.put("required", spec.required);
-    let mut text = parameter.description().trim().to_owned();
-    // The type of an UPDATE's input lists its own fields.
-    if let Kind::Object(object) = &parameter.shape.kind
-        && object.merge.is_some()
-        && let Some(description) = &parameter.shape.description
-    {
-        text.clone_from(description);
-    }
-    if let Some(further) = further_constraints(&parameter.shape, shapes) {
-        text = format!("{text} {further}").trim_start().to_owned();
-    }
-    let text = with_notice(text, spec.deprecated.as_ref());
-    info.put_some("description", (!text.is_empty()).then_some(text));
-    // A secret is never published, not even as a default.
-    info.put_some("default", parameter.default.clone().filter(|_| !spec.sensitive));
-    describe(&parameter.shape, shapes, &mut info);
-    if let Some(name) = &parameter.type_name {
-        info.put("type", name.as_str());
-    }
-    info.put_some("sensitive", spec.sensitive.then_some(true));
-    info
-}
-
-/// Appends the deprecation notice (REQ-INT-32).
-fn with_notice(mut text: String, deprecation: Option<&Deprecation>) -> String {
-    if let Some(deprecation) = deprecation {
-        if !text.is_empty() {
-            text.push(' ');
-        }
-        text.push_str(&deprecation.notice());
-    }
-    text
 }

@@ -50,6 +50,36 @@ pub struct CompositeDescription {
     pub capabilities: Vec<&'static str>,
     /// The ways to request a smaller reply, as in "a smaller 'first'".
     pub reductions: Vec<&'static str>,
+    /// The short form of the parameters, where operations are listed with theirs.
+    pub brief: BriefParameters,
+}
+
+/// The short form of parameters that several operations have in common.
+#[derive(Debug, Default)]
+pub struct BriefParameters {
+    /// The names of the parameters.
+    pub names: Vec<&'static str>,
+    /// The text in place of the parameters.
+    pub text: String,
+    /// The meanings of parts of the text. Each is shown once for all operations.
+    pub meanings: Vec<&'static str>,
+}
+
+impl BriefParameters {
+    /// Whether the text stands for the parameter with this name.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.names.contains(&name)
+    }
+
+    /// Adds those of a further argument.
+    fn extend(&mut self, other: Self) {
+        self.names.extend(other.names);
+        if !self.text.is_empty() && !other.text.is_empty() {
+            self.text.push_str(", ");
+        }
+        self.text.push_str(&other.text);
+        self.meanings.extend(other.meanings);
+    }
 }
 
 /// Reads a composite argument from the parameters of a call.
@@ -106,8 +136,15 @@ impl Composites {
         let start = all.len();
         all.extend(parameters);
         self.readers.push((start..all.len(), reader));
-        let CompositeDescription { details, computed, note, example, capabilities, reductions } =
-            description;
+        let CompositeDescription {
+            details,
+            computed,
+            note,
+            example,
+            capabilities,
+            reductions,
+            brief,
+        } = description;
         let own = &mut self.description;
         own.details.extend(details);
         own.computed.extend(computed);
@@ -115,6 +152,12 @@ impl Composites {
         own.example = example.or(own.example.take());
         own.capabilities.extend(capabilities);
         own.reductions.extend(reductions);
+        own.brief.extend(brief);
+    }
+
+    /// Whether the parameter at this index belongs to a composite argument.
+    pub(crate) fn contains(&self, place: usize) -> bool {
+        self.readers.iter().any(|(places, _)| places.contains(&place))
     }
 
     /// Reads the composite arguments of a call from its validated arguments, see

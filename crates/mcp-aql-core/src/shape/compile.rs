@@ -262,7 +262,7 @@ fn enum_value(value: &EnumValue) -> Value {
 }
 
 /// A bound as JSON.
-pub(super) fn bound_value(bound: Bound) -> Value {
+pub(crate) fn bound_value(bound: Bound) -> Value {
     match bound {
         Bound::Int(number) => i64::try_from(number)
             .map(Value::from)

@@ -16,6 +16,7 @@ use mcp_aql_protocol::Format;
 use serde_json::Value;
 
 pub use compile::Compiler;
+pub(crate) use compile::bound_value;
 pub use describe::{describe, further_constraints, type_name};
 pub use faults::{Fault, Faults, Path};
 pub(crate) use faults::{FaultKind, Hint};

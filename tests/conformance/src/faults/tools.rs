@@ -77,7 +77,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "tools.description_current",
         neighbours: &[],
         tamper: Tamper::Answer(|request, answer| {
-            rewrite(request, answer, "mcp_aql_create", ", link_beds", "");
+            rewrite(request, answer, "mcp_aql_create", "\n- link_beds:", "\n- create_bed:");
         }),
     },
     Fault {
@@ -85,7 +85,8 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "tools.description_current",
         neighbours: &[],
         tamper: Tamper::Answer(|request, answer| {
-            rewrite(request, answer, "mcp_aql_create", "create_bed,", "create_bed, create_pot,");
+            let (from, to) = ("\n- create_bed", "\n- create_bed, create_pot");
+            rewrite(request, answer, "mcp_aql_create", from, to);
         }),
     },
     Fault {

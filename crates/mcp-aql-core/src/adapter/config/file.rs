@@ -75,6 +75,7 @@ pub(super) struct CoreTables {
     pub(super) tool_prefix: Option<String>,
     pub(super) strict_mode: Option<bool>,
     pub(super) structured_content: Option<bool>,
+    pub(super) description_budget: Option<usize>,
     #[serde(default)]
     pub(super) limits: LimitsTable,
     #[serde(default)]
@@ -114,6 +115,7 @@ pub(super) const KEYS: &[&str] = &[
     "tool_prefix",
     "strict_mode",
     "structured_content",
+    "description_budget",
     "limits",
     "executions",
     "audit_log",

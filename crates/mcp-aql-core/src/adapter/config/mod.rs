@@ -115,6 +115,7 @@ fn apply_project(
     set(&mut settings.profile, file.endpoint_profile);
     set(&mut settings.tool_prefix, file.tool_prefix);
     set(&mut settings.structured_content, file.structured_content);
+    set(&mut settings.description_budget, file.description_budget.map(Some));
     let mut tightening = Tightening::default();
     tightening.replace("strict_mode", &mut settings.strict, file.strict_mode, |new, _| *new);
     tightening.refuse("audit_log", file.audit_log);
@@ -196,6 +197,7 @@ fn apply_file(
     set(&mut settings.tool_prefix, file.tool_prefix);
     set(&mut settings.strict, file.strict_mode);
     set(&mut settings.structured_content, file.structured_content);
+    set(&mut settings.description_budget, file.description_budget.map(Some));
     settings.gate.apply(file.gatekeeper, problems);
     for extension in &mut settings.extensions {
         let applied = extension.apply(&source.text, problems);

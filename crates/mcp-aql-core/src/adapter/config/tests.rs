@@ -148,6 +148,19 @@ fn a_file_in_the_working_directory_makes_stricter_what_it_can() {
 }
 
 #[test]
+fn a_file_sets_the_size_of_descriptions() {
+    let mut settings = Settings { description_budget: Some(100), ..Settings::default() };
+    let mut problems = Vec::new();
+    apply(&mut settings, "tool_prefix = 'a_'", &mut problems);
+    assert_eq!(settings.description_budget, Some(100));
+    apply(&mut settings, "description_budget = 0", &mut problems);
+    assert_eq!(settings.description_budget, Some(0));
+    assert_eq!(project(&mut settings, "description_budget = 900"), Vec::<String>::new());
+    assert_eq!(settings.description_budget, Some(900));
+    assert_eq!(problems, Vec::<String>::new());
+}
+
+#[test]
 fn the_users_file_comes_before_that_of_the_working_directory() {
     // REQ-EPT-10, REQ-GATE-03
     let folder = std::env::temp_dir().join(crate::vocab::new_id("config"));

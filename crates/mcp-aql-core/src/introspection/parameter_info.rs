@@ -1,0 +1,47 @@
+//! Renders a parameter for `introspect`.
+
+use crate::operation::Parameter;
+use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
+use crate::warning::Deprecation;
+
+/// Renders a parameter with all its constraints (REQ-INT-13, REQ-INT-21, REQ-INT-25).
+pub(super) fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members {
+    let spec = &parameter.spec;
+    let mut info = Members::new();
+    info.put("name", spec.name);
+    // Reserves the places of these members; `describe` fills the first.
+    info.put("type", "any");
+    info.put("required", spec.required);
+    let mut text = parameter.description().trim().to_owned();
+    // The type of an UPDATE's input lists its own fields.
+    if let Kind::Object(object) = &parameter.shape.kind
+        && object.merge.is_some()
+        && let Some(description) = &parameter.shape.description
+    {
+        text.clone_from(description);
+    }
+    if let Some(further) = further_constraints(&parameter.shape, shapes) {
+        text = format!("{text} {further}").trim_start().to_owned();
+    }
+    let text = with_notice(text, spec.deprecated.as_ref());
+    info.put_some("description", (!text.is_empty()).then_some(text));
+    // A secret is never published, not even as a default.
+    info.put_some("default", parameter.default.clone().filter(|_| !spec.sensitive));
+    describe(&parameter.shape, shapes, &mut info);
+    if let Some(name) = &parameter.type_name {
+        info.put("type", name.as_str());
+    }
+    info.put_some("sensitive", spec.sensitive.then_some(true));
+    info
+}
+
+/// Appends the deprecation notice (REQ-INT-32).
+pub(super) fn with_notice(mut text: String, deprecation: Option<&Deprecation>) -> String {
+    if let Some(deprecation) = deprecation {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&deprecation.notice());
+    }
+    text
+}
