@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = {
     "tasks": (2, ["--db", "{}/tasks.db"]),
     "notes": (1, []),
+    "orders": (1, []),
     "library": (1, []),
     "rest": (1, []),
     "guard": (1, ["--state", "{}"]),

@@ -84,6 +84,7 @@ const LIMITS: Limits = Limits {
     max_array_elements: 100,
     max_nesting_depth: 8,
     max_batch_operations: 5,
+    result_budget: 1 << 10,
 };
 
 static ADAPTER: LazyLock<Adapter> = LazyLock::new(|| {

@@ -10,9 +10,10 @@
 
 mod support;
 
+use mcp_aql::table::DynamicOperation;
 use mcp_aql::testing::{Client, ListedTool};
-use mcp_aql::{EndpointMode, EndpointProfile, SemanticCategory};
-use serde_json::json;
+use mcp_aql::{Adapter, EndpointMode, EndpointProfile, SemanticCategory};
+use serde_json::{Value, json};
 use support::adapter::builder;
 
 async fn tools(builder: mcp_aql::AdapterBuilder) -> Vec<ListedTool> {
@@ -70,6 +71,23 @@ async fn annotations_follow_the_category() {
         let tool = listed.iter().find(|tool| tool.name == name).unwrap();
         assert_eq!(tool.annotations["readOnlyHint"], read_only, "{name}");
         assert_eq!(tool.annotations["destructiveHint"], destructive, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn every_tool_announces_the_size_of_its_results() {
+    // REQ-INT-30
+    for (budget, characters) in [(None, 65_536), (Some(9_000), 9_000), (Some(1 << 20), 500_000)] {
+        let builder = builder().mode(EndpointMode::All);
+        let builder = match budget {
+            Some(bytes) => builder.result_budget(bytes),
+            None => builder,
+        };
+        let listed = tools(builder).await;
+        assert_eq!(listed.len(), 6);
+        for tool in listed {
+            assert_eq!(tool.meta["anthropic/maxResultSizeChars"], characters, "{}", tool.name);
+        }
     }
 }
 
@@ -196,8 +214,8 @@ async fn a_single_tool_lists_the_categories() {
         "- Update: none",
         "- Delete: delete_notes",
         "- Execute: execute_{export, wait, panic, hold}",
-        "Quick start:\n{ operation: \"introspect\", params: { query: \"operations\" } }",
-        "Introspection lists all operations",
+        "Quick start:\n{ operation: \"introspect\", params: { query: \"operations\", search: \"",
+        "Introspection finds the operations for a task",
     ];
     assert_parts(&listed[0].description, &parts);
 }
@@ -326,5 +344,63 @@ async fn the_server_instructions_explain_how_to_start() {
     assert_eq!(info["serverInfo"]["version"], "1.2.3");
     let instructions = info["instructions"].as_str().unwrap();
     assert_parts(instructions, &["introspect", "a_mcp_aql_read", "Notes are short."]);
+    // All operations are shown, so nothing needs to be found.
+    assert!(!instructions.contains("search"), "{instructions}");
     assert_eq!(info["capabilities"], json!({ "tools": {} }));
+}
+
+/// The first call in a text, as JSON.
+fn call_in(text: &str) -> Value {
+    let (_, call) = text.split_once("{ operation").unwrap();
+    let (call, _) = call.split_once("} }").unwrap();
+    let mut call = format!("{{ operation{call}}} }}");
+    for name in ["operation", "params", "query", "search", "name"] {
+        call = call.replace(&format!("{name}: "), &format!("\"{name}\": "));
+    }
+    serde_json::from_str(&call).unwrap()
+}
+
+/// Operations on many kinds of things.
+fn large_adapter(mode: EndpointMode, kinds: usize) -> Adapter {
+    let mut builder = builder().mode(mode);
+    for kind in 0..kinds {
+        for (verb, category) in [
+            ("create", SemanticCategory::Create),
+            ("get", SemanticCategory::Read),
+            ("delete", SemanticCategory::Delete),
+        ] {
+            let name = format!("{verb}_record_of_kind_{kind}");
+            let description = format!("The operation to {verb} a record of kind {kind}.");
+            let operation = DynamicOperation::new(name, category, description, |_, _| async {
+                Ok(Value::Null)
+            });
+            builder = builder.dynamic_operation(operation);
+        }
+    }
+    builder.without_config().build().unwrap()
+}
+
+#[tokio::test]
+async fn a_large_adapter_keeps_to_the_budget_and_points_at_the_search() {
+    // REQ-MCP-01, REQ-MCP-08
+    for (mode, tokens, tool) in
+        [(EndpointMode::Semantic, 1_500, "mcp_aql_read"), (EndpointMode::Single, 600, "mcp_aql")]
+    {
+        for kinds in [20, 60, 400] {
+            let adapter = large_adapter(mode, kinds);
+            let client = Client::connect(&adapter).await.unwrap();
+            let listed = client.list_tools().await.unwrap();
+            let bytes: usize = listed.iter().map(|tool| tool.description.len() + 300).sum();
+            assert!(bytes <= tokens * 7 / 2, "{mode:?}, {kinds} kinds: {bytes} bytes");
+            let is_cut = listed.iter().any(|tool| tool.description.contains(" more"));
+            assert_eq!(is_cut, kinds > 20, "{mode:?}, {kinds} kinds: {listed:?}");
+            // The call in the instructions works when it is copied.
+            let info = client.server_info();
+            let instructions = info["instructions"].as_str().unwrap();
+            let call = call_in(instructions);
+            let reply = client.call_raw(tool, call.clone()).await.unwrap();
+            let reply = reply["result"]["content"][0]["text"].as_str().unwrap();
+            assert!(reply.contains("\"operations\":[{\"name\":"), "{call}: {reply}");
+        }
+    }
 }

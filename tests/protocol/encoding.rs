@@ -233,6 +233,8 @@ fn limits_keep_to_the_protocols_ranges() {
         (Limits { max_array_elements: 100_001, ..normal }, "max_array_elements"),
         (Limits { max_nesting_depth: 7, ..normal }, "max_nesting_depth"),
         (Limits { max_nesting_depth: 65, ..normal }, "max_nesting_depth"),
+        (Limits { result_budget: (1 << 10) - 1, ..normal }, "result_budget"),
+        (Limits { result_budget: (100 << 20) + 1, ..normal }, "result_budget"),
     ] {
         let error = builder().limits(limits).build().expect_err(name);
         assert!(error.to_string().contains(name), "{error}");
@@ -261,7 +263,7 @@ fn limits_keep_to_the_protocols_ranges() {
 
 #[test]
 fn limits_are_published() {
-    // REQ-ENC-14
+    // REQ-ENC-14, REQ-INT-30
     let list = data(call(&board(), "introspect", json!({ "query": "operations" })));
     let limits = &list["_protocol"]["limits"];
     for (name, value) in [
@@ -270,10 +272,10 @@ fn limits_are_published() {
         ("max_string_length", 1_048_576),
         ("max_array_elements", 10_000),
         ("max_nesting_depth", 32),
+        ("result_budget", 65_536),
     ] {
         assert_eq!(limits[name], value, "{name}");
     }
-    assert_eq!(limits["max_response_nesting_depth"], 120);
     let small = limited(Limits { max_nesting_depth: 16, ..Limits::default() });
     let list = data(call(&small, "introspect", json!({ "query": "operations" })));
     assert_eq!(list["_protocol"]["limits"]["max_nesting_depth"], 16);

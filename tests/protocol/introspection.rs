@@ -594,6 +594,7 @@ fn long_lists_can_be_narrowed_and_paged() {
         [
             "query",
             "name",
+            "search",
             "category",
             "prefix",
             "names",
@@ -604,6 +605,74 @@ fn long_lists_can_be_narrowed_and_paged() {
             "before"
         ]
     );
+}
+
+#[test]
+fn operations_are_found_by_the_words_of_a_task() {
+    // REQ-INT-29
+    let board = board();
+    let found = |params: Value| {
+        let mut query = json!({ "query": "operations" });
+        query.as_object_mut().unwrap().extend(params.as_object().unwrap().clone());
+        introspect(&board, query)
+    };
+    let names_of = |params: Value| -> Vec<String> {
+        let list = data(found(params))["operations"].clone();
+        entry_names(&list).into_iter().map(str::to_owned).collect()
+    };
+    // Names, everyday synonyms, and the words of fields and allowed values.
+    for (searched, expected) in [
+        ("create a task", "create_task"),
+        ("Please remove the second of my tasks!", "delete_task"),
+        ("change the due date of a task", "update_task"),
+        ("which account has this balance", "update_account"),
+    ] {
+        let names = names_of(json!({ "search": searched }));
+        assert!(names.len() <= 5, "{names:?}");
+        assert_eq!(names.first().map(String::as_str), Some(expected), "{searched}: {names:?}");
+    }
+    // The entries are those of a list with parameters, unless the call says otherwise.
+    let entry = |params: Value| data(found(params))["operations"][0].clone();
+    for (parameters, listed) in [(json!(null), true), (json!(true), true), (json!(false), false)] {
+        let one = json!({ "names": ["create_task"], "parameters": listed });
+        let searched = json!({ "search": "create a task", "first": 1, "parameters": parameters });
+        assert_eq!(entry(searched), entry(one), "{parameters}");
+    }
+    let answer = data(found(json!({ "search": "create a task" })));
+    assert_eq!(names(&answer["_protocol"]), ["version"]);
+    // Other selections apply before the number of results.
+    let deleting = names_of(json!({ "search": "create a task", "category": "DELETE", "first": 1 }));
+    assert_eq!(deleting, ["delete_task"]);
+    let listing = names_of(json!({ "search": "create a task", "prefix": "list_", "first": 50 }));
+    assert_eq!(listing, ["list_tasks"]);
+    assert_eq!(names_of(json!({ "search": "create a task", "first": 0 })), [""; 0]);
+    assert!(
+        !names_of(json!({ "search": "list operations", "first": 50 }))
+            .contains(&"introspect".to_owned())
+    );
+    // What a search cannot do is an error with the next step.
+    for (params, expected, part) in [
+        (
+            json!({ "search": "zebra" }),
+            "INTROSPECTION_ERROR",
+            "No operation matches 'zebra'. Search",
+        ),
+        (json!({ "search": "the of" }), "INTROSPECTION_ERROR", "list the operations"),
+        (json!({ "search": "\u{202e}\n" }), "INTROSPECTION_ERROR", "No operation matches"),
+        (json!({ "search": "" }), "VALIDATION_INVALID_VALUE", "'search'"),
+        (json!({ "search": "a task", "first": 51 }), "VALIDATION_INVALID_VALUE", "at most 50"),
+        (json!({ "search": "a task", "names": ["get_task"] }), "INTROSPECTION_ERROR", "'names'"),
+        (json!({ "search": "a task", "last": 2 }), "INTROSPECTION_ERROR", "'last'"),
+        (json!({ "search": "a task", "first": 2, "after": "x" }), "INTROSPECTION_ERROR", "'after'"),
+        (json!({ "search": "a task", "name": "get_task" }), "INTROSPECTION_ERROR", "'search'"),
+    ] {
+        let reply = found(params.clone());
+        assert_eq!(code(&reply), Some(expected), "{params}: {reply}");
+        assert!(message(&reply).contains(part), "{reply}");
+        assert_eq!(reply["error"].get("details"), None, "{reply}");
+    }
+    let reply = introspect(&board, json!({ "query": "types", "search": "a task" }));
+    assert!(message(&reply).contains("'search' is not accepted by query 'types'"), "{reply}");
 }
 
 #[test]

@@ -128,6 +128,7 @@ fn adapter() -> Adapter {
         max_array_elements: 100,
         max_nesting_depth: 8,
         max_batch_operations: 5,
+        result_budget: 64 << 10,
     };
     builder().operation(take_stubborn {}).operation(find_place {}).limits(limits).build().unwrap()
 }

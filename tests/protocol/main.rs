@@ -38,3 +38,4 @@ mod support;
 mod unknown;
 mod update;
 mod warnings;
+mod wrapping;

@@ -294,7 +294,11 @@ fn a_long_text_that_was_made_of_many_is_in_the_reply() {
 #[test]
 fn rows_that_do_not_fit_leave_the_others_in_their_place() {
     // REQ-ENC-09, REQ-PAG-01, REQ-WRN-08
-    let adapter = adapter(Limits { max_response_size: 1 << 20, ..Limits::default() });
+    let adapter = adapter(Limits {
+        max_response_size: 1 << 20,
+        result_budget: 100 << 20,
+        ..Limits::default()
+    });
     // Two are too much on their own, and of the others four fill a reply.
     let bad = [2, 7];
     for index in 0..12_usize {
@@ -362,7 +366,11 @@ fn rows_that_do_not_fit_leave_the_others_in_their_place() {
 
 /// An adapter whose replies have 1 MiB, with notes of these lengths.
 fn with_notes(lengths: &[usize]) -> Adapter {
-    let adapter = adapter(Limits { max_response_size: 1 << 20, ..Limits::default() });
+    let adapter = adapter(Limits {
+        max_response_size: 1 << 20,
+        result_budget: 100 << 20,
+        ..Limits::default()
+    });
     for length in lengths {
         data(call(&adapter, "grow_note", json!({ "length": length, "depth": 0 })));
     }

@@ -74,12 +74,19 @@ impl Wire {
         &self.instructions
     }
 
-    /// Returns the result of `tools/list` as sent.
+    /// Returns the result of `tools/list` as sent, without the `_meta` of the tools: the client's program reads it, and
+    /// no client passes it to a model.
     ///
     /// # Errors
     /// Returns an error if the result is missing.
     pub async fn tools(&mut self) -> Result<String> {
-        self.request("tools/list", json!({})).await
+        let text = self.request("tools/list", json!({})).await?;
+        let mut parts = text.split(r#","_meta":{"#);
+        let mut stripped = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            stripped.push_str(part.split_once('}').map_or(part, |(_, rest)| rest));
+        }
+        Ok(stripped)
     }
 
     /// Returns the text item of an `introspect` call.

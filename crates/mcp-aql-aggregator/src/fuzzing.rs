@@ -2,7 +2,9 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 
-use crate::{items, text};
+use mcp_aql_rank::texts;
+
+use crate::items;
 
 /// The maximum number of items kept of an answer, and the maximum length of each.
 pub const LIMITS: (usize, usize) = (20, 300);
@@ -19,5 +21,5 @@ pub fn items(answer: &str, path: Option<&str>) -> Vec<String> {
 
 /// Returns whether a text contains nothing that cleaning would remove.
 pub fn is_clean(content: &str) -> bool {
-    text::clean(content) == content
+    texts::clean(content) == content
 }

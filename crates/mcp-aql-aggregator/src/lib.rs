@@ -42,8 +42,6 @@ pub mod fuzzing;
 mod items;
 mod names;
 pub mod plain;
-pub mod rank;
-mod text;
 mod upstream;
 mod variables;
 
@@ -54,3 +52,5 @@ pub use engine::{
     Aggregator, AnswerCheck, CallCheck, Percentiles, Query, QueryError, ServerCall, ServerCheck,
     ServerMetrics, ServerState, ServerStatus,
 };
+#[doc(inline)]
+pub use mcp_aql_rank::texts as rank;

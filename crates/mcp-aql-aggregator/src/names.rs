@@ -51,7 +51,7 @@ pub(crate) fn listed<'n>(names: impl Iterator<Item = &'n str>) -> String {
 
 /// Quotes input: shortened and without control characters.
 pub(crate) fn quoted_input(text: &str) -> String {
-    let clean = crate::text::clean(text);
+    let clean = mcp_aql_rank::texts::clean(text);
     let mut shown: String =
         clean.chars().filter(|each| !each.is_control()).take(MAX_INPUT_CHARS).collect();
     if clean.chars().count() > MAX_INPUT_CHARS {

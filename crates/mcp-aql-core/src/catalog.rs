@@ -1,5 +1,7 @@
 //! The operations of an adapter with their descriptions.
 
+use mcp_aql_rank::operations::OperationIndex;
+
 use crate::introspection::{self, Introspection, Source};
 use crate::router::{EndpointMode, Registry};
 use crate::shape::{Members, Shapes};
@@ -64,6 +66,13 @@ impl Source for Catalog {
                 &description.examples,
                 &self.shapes,
             )
+        }))
+    }
+
+    fn search_index(&self) -> OperationIndex {
+        let operations = self.registry.entries.iter().zip(&self.descriptions);
+        OperationIndex::new(operations.map(|(entry, description)| {
+            introspection::document(&entry.operation, &description.examples, &self.shapes)
         }))
     }
 }

@@ -48,7 +48,12 @@ impl SemanticCategory {
     /// Returns the first word of an operation's name and the category that this verb announces, if the
     /// protocol lists the verb (§8.5.1, REQ-CLS-07).
     pub fn of_verb(operation: &str) -> Option<(&str, Self)> {
-        let verb = operation.split('_').next()?;
+        let mut words = operation.split('_');
+        let verb = words.next()?;
+        // A room is not read by `check_in_guest`.
+        if verb == "check" && matches!(words.next(), Some("in" | "out")) {
+            return None;
+        }
         let category = match verb {
             "get" | "list" | "search" | "find" | "count" | "check" | "query" | "fetch" | "show" => {
                 Self::Read
@@ -60,6 +65,16 @@ impl SemanticCategory {
             _ => return None,
         };
         Some((verb, category))
+    }
+
+    /// Returns the category that a name suggests: that of its verb, EXECUTE for the usual commands of a business, and
+    /// otherwise READ.
+    pub fn suggested_for(operation: &str) -> Self {
+        if let Some((_, category)) = Self::of_verb(operation) {
+            return category;
+        }
+        let verb = operation.split('_').next().unwrap_or_default();
+        if COMMANDS.contains(&verb) { Self::Execute } else { Self::Read }
     }
 
     /// The family of the CRUDE profile that contains this category: `create`, `read`, …
@@ -84,6 +99,35 @@ impl SemanticCategory {
         }
     }
 }
+
+/// Verbs of commands that do more than change stored fields. They announce no category, because some mean an UPDATE or a
+/// CREATE in other businesses.
+const COMMANDS: [&str; 24] = [
+    "accept",
+    "approve",
+    "authorize",
+    "capture",
+    "charge",
+    "check",
+    "confirm",
+    "decline",
+    "dispatch",
+    "exchange",
+    "fulfill",
+    "pay",
+    "publish",
+    "refund",
+    "reject",
+    "release",
+    "reopen",
+    "return",
+    "revoke",
+    "settle",
+    "ship",
+    "submit",
+    "transfer",
+    "withdraw",
+];
 
 #[cfg(feature = "serde")]
 impl serde::Serialize for SemanticCategory {
@@ -118,6 +162,24 @@ mod tests {
         // REQ-CLS-07
         assert_eq!(SemanticCategory::of_verb("list_tasks"), Some(("list", SemanticCategory::Read)));
         assert_eq!(SemanticCategory::of_verb("settle_account"), None);
+        assert_eq!(SemanticCategory::of_verb("check_in_guest"), None);
+        assert_eq!(
+            SemanticCategory::of_verb("check_guest"),
+            Some(("check", SemanticCategory::Read))
+        );
+    }
+
+    #[test]
+    fn commands_of_a_business_are_execute() {
+        // REQ-CLS-02, REQ-CLS-04, REQ-CLS-09
+        for command in ["cancel_order", "send_invoice"].iter().copied().chain(COMMANDS) {
+            let name = format!("{command}_in_order");
+            let announced = SemanticCategory::of_verb(&name).map(|(_, category)| category);
+            let execute = SemanticCategory::Execute;
+            assert!(announced.is_none_or(|category| category == execute), "{name}");
+            assert_eq!(SemanticCategory::suggested_for(&name), execute, "{name}");
+        }
+        assert_eq!(SemanticCategory::suggested_for("order_totals"), SemanticCategory::Read);
     }
 
     #[test]

@@ -76,7 +76,7 @@ codes! {
     ConfirmationRequired = "CONFIRMATION_REQUIRED";
     /// The resource exists already.
     ConflictAlreadyExists = "CONFLICT_ALREADY_EXISTS";
-    /// The resource changed since the caller read it.
+    /// The resource changed since the caller read it, or its state does not allow the operation.
     ConflictVersionMismatch = "CONFLICT_VERSION_MISMATCH";
     /// Too many calls.
     RateLimitExceeded = "RATE_LIMIT_EXCEEDED";

@@ -11,10 +11,13 @@ pub const DEFAULT_MAX_PAGE_SIZE: usize = 100;
 /// The largest page that an operation may allow (REQ-PAG-08).
 pub const MAX_PAGE_SIZE: usize = 1_000;
 
+/// The number of bytes after which a page ends by default.
+pub(crate) const DEFAULT_RESULT_BUDGET: usize = 64 << 10;
+
 /// Payload limits of an adapter, published in `_protocol.limits`.
 ///
-/// All but `max_response_size` are enforced on requests; `max_response_size` is the limit of a reply. Data
-/// that was stored within the limits of a request never exceeds the depth and length limits of the
+/// All but `max_response_size` and `result_budget` are enforced on requests. `max_response_size` is the
+/// limit of a reply, and `result_budget` is the size at which its pages end. Data that was stored within the limits of a request never exceeds the depth and length limits of the
 /// replies that return it.
 ///
 /// ```
@@ -40,6 +43,10 @@ pub struct Limits {
     pub max_nesting_depth: usize,
     /// Operations in one batch. Default 100; 1 to 1,000. This one is ours (REQ-BAT-01 names none).
     pub max_batch_operations: usize,
+    /// Bytes of the JSON reply after which a page ends, so that clients do not cut the reply. Results
+    /// that are not pages may be larger. Default 64 KiB; 1 KiB to 100 MiB. This one is ours
+    /// (REQ-INT-30).
+    pub result_budget: usize,
 }
 
 impl Default for Limits {
@@ -51,6 +58,7 @@ impl Default for Limits {
             max_array_elements: 10_000,
             max_nesting_depth: 32,
             max_batch_operations: 100,
+            result_budget: DEFAULT_RESULT_BUDGET,
         }
     }
 }
@@ -68,6 +76,7 @@ impl Limits {
             ("max_array_elements", self.max_array_elements, 100, 100_000),
             ("max_nesting_depth", self.max_nesting_depth, 8, 64),
             ("max_batch_operations", self.max_batch_operations, 1, 1_000),
+            ("result_budget", self.result_budget, 1 << 10, 100 << 20),
         ]
         .into_iter()
         .filter(|(_, value, low, high)| value < low || value > high)

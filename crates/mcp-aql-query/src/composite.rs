@@ -50,6 +50,7 @@ impl CompositeSpec for QueryEntry {
                 example: table.example,
                 capabilities: table.capabilities,
                 reductions,
+                brief: table.brief,
             },
             parameters: table.parameters.into_iter().map(parameter).collect(),
             types: table.types,

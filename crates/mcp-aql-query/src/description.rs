@@ -4,6 +4,7 @@ use mcp_aql_core::constraint::Bound;
 use mcp_aql_core::shape::{Checks, Kind, Members, ObjectShape, Rest, Shape};
 use serde_json::{Value, json};
 
+use super::brief;
 use super::entry::{QueryParameter, QueryTable};
 use super::example;
 use super::field_info::FieldInfo;
@@ -100,6 +101,7 @@ pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
         table.note = Some(format!("Not offered: {}.", missing.join(", ")));
     }
     table.example = example::of(surface);
+    table.brief = brief::of(surface, &table);
     table
 }
 
@@ -126,6 +128,7 @@ fn query_parameter(surface: &QuerySurface<'_>) -> QueryParameter {
 pub(super) fn fields(surface: &QuerySurface<'_>) -> QueryTable {
     let mut table = QueryTable { problems: surface.problems(), ..QueryTable::default() };
     select(surface, "full", &mut table);
+    table.brief = brief::of(surface, &table);
     table
 }
 

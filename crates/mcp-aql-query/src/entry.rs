@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_aql_core::error::OperationError;
-use mcp_aql_core::operation::NestedName;
+use mcp_aql_core::operation::{BriefParameters, NestedName};
 use mcp_aql_core::paging::CursorKey;
 use mcp_aql_core::projection::OpenPaths;
 use mcp_aql_core::shape;
@@ -81,6 +81,8 @@ pub struct QueryTable {
     pub(crate) nested_names: Vec<NestedName>,
     /// Capabilities to list in `_protocol`.
     pub(crate) capabilities: Vec<&'static str>,
+    /// The short form of the parameters.
+    pub(crate) brief: BriefParameters,
     /// Problems to report when the adapter is built.
     pub(crate) problems: Vec<String>,
 }

@@ -18,6 +18,7 @@ extern crate self as mcp_aql;
 mod aggregate;
 mod answer;
 mod applied;
+mod brief;
 mod capabilities;
 mod capture;
 mod collection;

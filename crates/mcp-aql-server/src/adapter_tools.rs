@@ -17,21 +17,27 @@ use super::service::{
     SentArguments, ServerDescription, ToolAnswer, ToolArguments, ToolDefinition, ToolHints,
     ToolService, ToolWork,
 };
-use super::tool_description::{descriptions, instructions};
+use super::tool_description::ToolTexts;
 use super::wire::{BAD_CALL, MalformedCall};
+
+/// The highest number of characters that Claude Code accepts from a tool.
+const MAX_RESULT_CHARS: usize = 500_000;
 
 /// An adapter's tools, each with its endpoint.
 pub(super) struct AdapterTools {
     adapter: Adapter,
     tools: Vec<(Endpoint, ToolDefinition)>,
+    /// The server's instructions for models.
+    instructions: String,
 }
 
 impl AdapterTools {
     /// Builds the tools of the adapter's mode.
     pub(super) fn new(adapter: &Adapter) -> Arc<Self> {
         let schema = input_schema(adapter.settings().batch);
+        let meta = tool_meta(adapter.limits());
         let endpoints = endpoints(adapter);
-        let descriptions = descriptions(adapter, &endpoints);
+        let ToolTexts { descriptions, instructions } = ToolTexts::of(adapter, &endpoints);
         let tools = endpoints.iter().zip(descriptions);
         let tools = tools.map(|((endpoint, name), description)| {
             let tool = ToolDefinition {
@@ -41,10 +47,11 @@ impl AdapterTools {
                 input_schema: schema.clone(),
                 output_schema: None,
                 hints: hints(&categories(adapter, *endpoint)),
+                meta: Some(meta.clone()),
             };
             (*endpoint, tool)
         });
-        Arc::new(Self { adapter: adapter.clone(), tools: tools.collect() })
+        Arc::new(Self { adapter: adapter.clone(), tools: tools.collect(), instructions })
     }
 }
 
@@ -85,7 +92,7 @@ impl ToolService for AdapterTools {
         ServerDescription {
             name: self.adapter.name().to_owned(),
             version: self.adapter.version().to_owned(),
-            instructions: instructions(&self.adapter),
+            instructions: self.instructions.clone(),
         }
     }
 
@@ -176,6 +183,13 @@ fn input_schema(batch: bool) -> Map<String, Value> {
     }
     schema.insert("properties".to_owned(), properties.into());
     schema
+}
+
+/// The members of a tool's `_meta`. Claude Code reads how many characters of a result it should pass on to the model
+/// instead of its own limit, which the default budget exceeds. A reply has at most as many characters as bytes.
+fn tool_meta(limits: &Limits) -> Map<String, Value> {
+    let characters = limits.result_budget.min(MAX_RESULT_CHARS);
+    Map::from_iter([("anthropic/maxResultSizeChars".to_owned(), characters.into())])
 }
 
 /// The hints of a tool with operations of these categories. The riskiest category decides

@@ -7,6 +7,7 @@ mod adapter_tools;
 mod batch_budget;
 mod calls;
 mod connection;
+mod discovery;
 #[cfg(feature = "http")]
 mod http;
 mod mcp_version;
@@ -31,6 +32,7 @@ mod stream;
 pub mod testing;
 mod tool_description;
 mod tool_table;
+mod tool_template;
 mod wire;
 
 #[cfg(feature = "http")]

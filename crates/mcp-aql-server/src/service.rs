@@ -124,6 +124,8 @@ pub struct ToolDefinition {
     pub output_schema: Option<Map<String, Value>>,
     /// The annotations.
     pub hints: ToolHints,
+    /// The members of `_meta`, which clients read that know them.
+    pub meta: Option<Map<String, Value>>,
 }
 
 /// MCP's annotations of a tool. Unset ones are omitted.

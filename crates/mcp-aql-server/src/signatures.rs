@@ -13,6 +13,23 @@ const BYTES_OF_TWO_TOKENS: usize = 7;
 /// The bytes of a tool's name, schema and hints.
 const TOOL_BYTES: usize = 300;
 
+/// The budget of descriptions without a setting, in bytes.
+pub(super) fn default_budget(adapter: &Adapter) -> usize {
+    bytes(match adapter.mode() {
+        EndpointMode::Single => SINGLE_BUDGET,
+        EndpointMode::Semantic | EndpointMode::All => BUDGET,
+    })
+}
+
+fn bytes(tokens: usize) -> usize {
+    tokens.saturating_mul(BYTES_OF_TWO_TOKENS) / 2
+}
+
+/// The estimated size of tools with these descriptions, in bytes.
+pub(super) fn size(descriptions: &[String]) -> usize {
+    descriptions.iter().map(|text| text.len() + TOOL_BYTES).sum()
+}
+
 /// The text of each operation that is described with its parameters, in the order of the registry.
 #[derive(Debug, Default)]
 pub(super) struct Signatures(Vec<Option<String>>);
@@ -21,17 +38,18 @@ impl Signatures {
     /// Selects the most detailed texts that fit into the adapter's budget beside descriptions that
     /// only name the operations.
     pub(super) fn within_budget(adapter: &Adapter, descriptions: &[String]) -> Self {
-        let default = match adapter.mode() {
-            EndpointMode::Single => SINGLE_BUDGET,
-            EndpointMode::Semantic | EndpointMode::All => BUDGET,
-        };
-        let tokens = adapter.settings().description_budget.unwrap_or(default);
-        let taken: usize = descriptions.iter().map(|text| text.len() + TOOL_BYTES).sum();
-        let budget = (tokens.saturating_mul(BYTES_OF_TWO_TOKENS) / 2).saturating_sub(taken);
+        let budget = adapter.settings().description_budget.map(bytes);
+        let budget = budget.unwrap_or_else(|| default_budget(adapter));
+        let budget = budget.saturating_sub(size(descriptions));
         let operations = adapter.registry().entries.iter().map(|entry| &entry.operation);
         let texts = operations.map(|operation| texts(adapter, operation));
         let (short, detailed) = texts.unzip();
         Self(fitting(short, detailed, budget))
+    }
+
+    /// Whether all operations are described with their parameters.
+    pub(super) fn are_complete(&self) -> bool {
+        !self.0.is_empty() && self.0.iter().all(Option::is_some)
     }
 
     /// Whether all operations are only named.

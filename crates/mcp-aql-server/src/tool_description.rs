@@ -10,28 +10,52 @@ use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::operation::{Handler, OperationSpec};
 use mcp_aql_core::router::{Endpoint, EndpointMode, Entry, Family};
 
+use super::discovery::{call_by_name, call_for_operations, instructions, introspect_tool};
 use super::operation_names::{VerbGroups, listed};
-use super::signatures::Signatures;
+use super::signatures::{self, Signatures};
+use super::tool_template::Template;
 
-/// The maximum number of operations that a family's description names. Introspection lists the
-/// others.
-const MAX_NAMED_OPERATIONS: usize = 60;
+/// The maximum numbers of operations that a description names, of which the first is used with which the
+/// descriptions fit into the default budget. A search finds the others.
+const NAME_LIMITS: [usize; 6] = [60, 40, 24, 12, 6, 3];
 /// The maximum number of operations per line of the unified tool's description.
 const MAX_NAMED_PER_CATEGORY: usize = 24;
 /// The maximum length of an example in characters.
 const MAX_EXAMPLE_BYTES: usize = 200;
 
-/// Describes the tools of an adapter, each with its endpoint and name. Operations are described with their
-/// parameters as far as the budget permits.
-pub(super) fn descriptions(adapter: &Adapter, tools: &[(Endpoint, &str)]) -> Vec<String> {
-    let introspect_tool = introspect_tool(adapter);
-    let with = |signatures| {
-        let describer = Describer { adapter, introspect_tool, signatures };
-        tools.iter().map(|(endpoint, tool)| describer.describe(*endpoint, tool)).collect()
-    };
-    let names_only: Vec<_> = with(Signatures::default());
-    let signatures = Signatures::within_budget(adapter, &names_only);
-    if signatures.is_empty() { names_only } else { with(signatures) }
+/// The texts of a server for models.
+pub(super) struct ToolTexts {
+    /// The descriptions of the tools.
+    pub(super) descriptions: Vec<String>,
+    pub(super) instructions: String,
+}
+
+impl ToolTexts {
+    /// Describes the tools of an adapter, each with its endpoint and name. Operations are described with
+    /// their parameters as far as the budget permits.
+    pub(super) fn of(adapter: &Adapter, tools: &[(Endpoint, &str)]) -> Self {
+        let introspect_tool = introspect_tool(adapter);
+        let describe = |signatures: Signatures, most_named| {
+            let describer = Describer { adapter, introspect_tool, most_named, signatures };
+            tools.iter().map(|(endpoint, tool)| describer.describe(*endpoint, tool)).collect()
+        };
+        let mut most_named = 0;
+        let mut names_only: Vec<String> = Vec::new();
+        for limit in NAME_LIMITS {
+            most_named = limit;
+            names_only = describe(Signatures::default(), limit);
+            if signatures::size(&names_only) <= signatures::default_budget(adapter) {
+                break;
+            }
+        }
+        let signatures = Signatures::within_budget(adapter, &names_only);
+        let instructions = instructions(adapter, signatures.are_complete());
+        let descriptions = match signatures.is_empty() {
+            true => names_only,
+            false => describe(signatures, most_named),
+        };
+        Self { descriptions, instructions }
+    }
 }
 
 /// Writes the descriptions of an adapter's tools.
@@ -39,6 +63,8 @@ struct Describer<'a> {
     adapter: &'a Adapter,
     /// The tool that accepts `introspect`.
     introspect_tool: &'a str,
+    /// The maximum number of operations in a list of names.
+    most_named: usize,
     /// The operations that are described with their parameters.
     signatures: Signatures,
 }
@@ -75,7 +101,8 @@ impl Describer<'_> {
             None
         };
         let named = entries().filter(|(place, _)| self.signatures.get(*place).is_none());
-        let named: Vec<_> = named.map(|(_, entry)| &entry.operation.spec).collect();
+        let named: Vec<_> =
+            named.take(self.most_named).map(|(_, entry)| &entry.operation.spec).collect();
         let template = Template::of(crude, family, &specs, &named);
 
         let mut text = template.opening.clone();
@@ -84,10 +111,11 @@ impl Describer<'_> {
             text.push_str(" none.");
         } else if signatures.is_empty() {
             text.push(' ');
-            text.push_str(&listed(&names, MAX_NAMED_OPERATIONS));
+            text.push_str(&listed(&names, self.most_named));
         } else {
             text.push_str(&signatures);
         }
+        self.common_parameters(entries(), &mut text);
         if let Some(statement) = &template.statement {
             let _ = write!(text, "\n\n{statement}");
         }
@@ -106,7 +134,8 @@ impl Describer<'_> {
     /// Explains how to introspect the operations of a tool, the first of which may be an example.
     fn discovery(&self, template: &Template, first: Option<&str>, tool: &str, text: &mut String) {
         let named = first.filter(|_| template.by_name);
-        let _ = write!(text, "\n\n{}\n{}", template.discover, introspect_call(named));
+        let call = named.map_or_else(|| self.call_for_operations(), call_by_name);
+        let _ = write!(text, "\n\n{}\n{call}", template.discover);
         if tool == self.introspect_tool {
             if let Some(first) = first {
                 let _ = write!(text, "\nOne in full: add name: \"{first}\"");
@@ -130,9 +159,21 @@ impl Describer<'_> {
             }
         }
         if !text.is_empty() && !names.is_empty() {
-            let _ = write!(text, "\n- {}", listed(&names, MAX_NAMED_OPERATIONS));
+            let _ = write!(text, "\n- {}", listed(&names, self.most_named));
         }
         text
+    }
+
+    /// Explains the parameters that several operations have in common.
+    fn common_parameters<'e>(
+        &self,
+        entries: impl Iterator<Item = (usize, &'e Entry)>,
+        text: &mut String,
+    ) {
+        let meanings = self.adapter.common_parameters(entries.map(|(_, entry)| &*entry.operation));
+        if !meanings.is_empty() {
+            let _ = write!(text, "\n\nQuery parameters, all optional: {}.", meanings.join("; "));
+        }
     }
 
     /// Describes the unified tool (REQ-EPT-07).
@@ -162,19 +203,25 @@ impl Describer<'_> {
                 text.push_str(" none");
             } else if signatures.is_empty() {
                 text.push(' ');
-                text.push_str(&groups.line(&names, MAX_NAMED_PER_CATEGORY));
+                text.push_str(&groups.line(&names, self.most_named.min(MAX_NAMED_PER_CATEGORY)));
             } else {
                 text.push_str(&signatures.replace('\n', "\n  "));
             }
         }
-        let _ = write!(
-            text,
-            "\n\nQuick start:\n{}\n\n\
-             Introspection lists all operations.",
-            introspect_call(None)
-        );
+        if self.adapter.mode() == EndpointMode::Single {
+            self.common_parameters(self.adapter.registry().entries.iter().enumerate(), &mut text);
+        }
+        let pointer = match self.signatures.are_complete() {
+            true => "Introspection lists all operations.",
+            false => "Introspection finds the operations for a task, with their parameters.",
+        };
+        let _ = write!(text, "\n\nQuick start:\n{}\n\n{pointer}", self.call_for_operations());
         self.batch_hint("", &mut text);
         text
+    }
+
+    fn call_for_operations(&self) -> String {
+        call_for_operations(self.adapter, self.signatures.are_complete())
     }
 
     /// An example call of an operation: its author's first example, or one generated from the
@@ -205,161 +252,6 @@ impl Describer<'_> {
             );
         }
     }
-}
-
-/// The fixed parts of a template.
-struct Template {
-    opening: String,
-    statement: Option<String>,
-    quick_start: &'static str,
-    /// The number of example calls.
-    examples: usize,
-    discover: &'static str,
-    /// Whether the introspect call names an operation.
-    by_name: bool,
-}
-
-impl Template {
-    fn of<'s>(
-        crude: Option<SemanticCategory>,
-        family: &Family,
-        specs: &[(&'s OperationSpec, &Handler)],
-        named: &[&OperationSpec],
-    ) -> Self {
-        const EXAMPLE: &str = "Quick start example:";
-        const EXAMPLES: &str = "Quick start examples:";
-        const PARAMETERS: &str = "Discover required parameters:";
-        const EVERYTHING: &str = "Discover all operations and parameters:";
-        let purpose = family.purpose().to_owned();
-        let with = |statement: &str, quick_start| Self {
-            opening: purpose.clone(),
-            statement: Some(statement.to_owned()),
-            quick_start,
-            examples: 1,
-            discover: PARAMETERS,
-            by_name: true,
-        };
-        match crude {
-            Some(SemanticCategory::Create) => {
-                with("They neither remove nor overwrite any.", EXAMPLES)
-            }
-            Some(SemanticCategory::Read) => Self {
-                examples: 2,
-                discover: EVERYTHING,
-                by_name: false,
-                ..with("They never change stored data.", EXAMPLES)
-            },
-            Some(SemanticCategory::Update) => with("Earlier values may be lost.", EXAMPLE),
-            Some(SemanticCategory::Delete) => with("Use with caution.", EXAMPLES),
-            Some(SemanticCategory::Execute) => {
-                let authors = |(spec, handler): &(&'s OperationSpec, &Handler)| {
-                    matches!(handler, Handler::Function(_)).then_some(*spec)
-                };
-                let things = executable_things(specs.iter().filter_map(authors));
-                let has_commands =
-                    specs.iter().filter_map(authors).any(|it| it.lifecycle.is_none());
-                let statement = execute_statement(named, has_commands);
-                Self { opening: things, ..with(&statement, EXAMPLES) }
-            }
-            None => {
-                let mut opening = purpose;
-                let categories = categories(family, specs);
-                let _ = write!(opening, "\n\nPrimary semantic categories: {categories}");
-                Self {
-                    opening,
-                    statement: None,
-                    quick_start: EXAMPLE,
-                    examples: 1,
-                    discover: EVERYTHING,
-                    by_name: false,
-                }
-            }
-        }
-    }
-}
-
-/// The objects of the EXECUTE operations: `execute_export` yields `export`.
-fn executable_things<'s>(own: impl Iterator<Item = &'s OperationSpec>) -> String {
-    let mut things: Vec<String> = Vec::new();
-    for spec in own {
-        if let Some((_, thing)) = spec.name.split_once('_') {
-            let thing = thing.replace('_', " ");
-            if !things.contains(&thing) && things.len() < 6 {
-                things.push(thing);
-            }
-        }
-    }
-    if things.is_empty() {
-        "Execution lifecycle operations.".to_owned()
-    } else {
-        format!("Execution lifecycle operations for {}.", things.join(", "))
-    }
-}
-
-/// States what EXECUTE operations do, with the summaries of those that are only named.
-fn execute_statement(named: &[&OperationSpec], has_commands: bool) -> String {
-    let mut text = match has_commands {
-        true => "They run commands or manage what runs",
-        false => "They manage what runs, not what is stored",
-    }
-    .to_owned();
-    text.push_str(if named.is_empty() { "." } else { ":" });
-    for spec in named.iter().take(MAX_NAMED_OPERATIONS) {
-        let _ = write!(text, "\n- {}: {}", spec.name, spec.summary());
-    }
-    text.push_str("\n\nIMPORTANT: they may be destructive and are not idempotent.");
-    text
-}
-
-/// The categories of a family's operations, or the declared ones if it is empty.
-fn categories(family: &Family, specs: &[(&OperationSpec, &Handler)]) -> String {
-    let held = |category| specs.iter().any(|(spec, _)| spec.category == category);
-    let names: Vec<_> = SemanticCategory::ALL
-        .into_iter()
-        .filter(|category| match specs.is_empty() {
-            true => family.categories().contains(category),
-            false => held(*category),
-        })
-        .map(SemanticCategory::as_str)
-        .collect();
-    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
-}
-
-fn introspect_call(name: Option<&str>) -> String {
-    match name {
-        Some(name) => format!(
-            r#"{{ operation: "introspect", params: {{ query: "operations", name: "{name}" }} }}"#
-        ),
-        None => r#"{ operation: "introspect", params: { query: "operations" } }"#.to_owned(),
-    }
-}
-
-/// The tool that accepts `introspect` in the adapter's mode.
-pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
-    let registry = adapter.registry();
-    let tool = match adapter.mode() {
-        EndpointMode::Single => registry.tool_names.last(),
-        EndpointMode::Semantic | EndpointMode::All => {
-            let family = registry.get("introspect").map_or(0, |entry| entry.family);
-            registry.tool_names.get(family)
-        }
-    };
-    tool.map_or("", String::as_str)
-}
-
-/// The server's instructions for models, followed by the author's text.
-pub(super) fn instructions(adapter: &Adapter) -> String {
-    let tool = introspect_tool(adapter);
-    let mut text = format!(
-        "Parameters not shown: {} to {tool} with name, or parameters: true and names, prefix or \
-         category. Types: query: \"types\" with name.",
-        introspect_call(None)
-    );
-    if let Some(own) = &adapter.parts().instructions {
-        text.push_str("\n\n");
-        text.push_str(own);
-    }
-    text
 }
 
 /// Formats JSON as the protocol's descriptions do: without quotes around names.

@@ -47,6 +47,8 @@ struct ListedTool<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     output_schema: Option<&'a Map<String, Value>>,
     annotations: Annotations,
+    #[serde(rename = "_meta", skip_serializing_if = "Option::is_none")]
+    meta: Option<&'a Map<String, Value>>,
 }
 
 /// MCP's annotations of a tool.
@@ -92,6 +94,7 @@ impl<'a> ListedTool<'a> {
                 idempotent_hint: idempotent,
                 open_world_hint: open_world,
             },
+            meta: definition.meta.as_ref(),
         }
     }
 }

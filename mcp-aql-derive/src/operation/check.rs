@@ -42,8 +42,7 @@ pub(crate) fn run(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 /// Requires a category (MCP-AQL §8.1).
 fn category(operation: &OperationModel<'_>, errors: &mut Accumulator) {
     let Some(span) = operation.no_category else { return };
-    let guess = SemanticCategory::of_verb(&operation.name.text)
-        .map_or(SemanticCategory::Read, |(_, it)| it);
+    let guess = SemanticCategory::suggested_for(&operation.name.text);
     let others: Vec<_> = SemanticCategory::ALL
         .into_iter()
         .filter(|other| *other != guess)

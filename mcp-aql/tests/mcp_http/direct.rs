@@ -501,6 +501,12 @@ async fn an_id_of_any_size_is_answered_in_whatever_form() {
         let (status, answer) = server.post(headers, &body).await;
         assert_eq!(status, 200, "{body}: {answer}");
         let answered = answer.contains(&format!(r#""id":{id},"result""#));
+        if body.contains("tools/list") {
+            assert!(
+                answer.contains(r#""_meta":{"anthropic/maxResultSizeChars":65536}"#),
+                "{answer}"
+            );
+        }
         assert!(answered && !answer.contains("isError\":true"), "{body}: {answer}");
         // A reply that is fetched again has the same id.
         let mut events = answer.lines().filter_map(|line| line.strip_prefix("id: "));

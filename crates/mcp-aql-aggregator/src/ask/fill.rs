@@ -22,7 +22,7 @@ impl<'q> QueryValues<'q> {
     pub(super) fn new(query: &'q str, limit: usize) -> Self {
         let query = query.trim();
         let mut keywords = Vec::new();
-        for word in crate::text::content_words(query) {
+        for word in mcp_aql_rank::texts::content_words(query) {
             if !word.is_empty() && !keywords.contains(&word) {
                 keywords.push(word);
             }

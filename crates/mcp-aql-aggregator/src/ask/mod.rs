@@ -350,7 +350,9 @@ impl CallPlan {
             let instead = match near {
                 Some(near) => Some(format!("did you mean `{}`?", display_name(near))),
                 None if tools.is_empty() => None,
-                None => Some(format!("the tools are {}", crate::text::clean(&listed(names())))),
+                None => {
+                    Some(format!("the tools are {}", mcp_aql_rank::texts::clean(&listed(names()))))
+                }
             };
             return Err(Problem::NoTool { tool: name(), instead });
         };
@@ -384,7 +386,7 @@ impl CallPlan {
             }
             None => discover::arguments(tool).ok_or_else(|| Problem::NoArguments {
                 tool: name(),
-                takes: crate::text::clean(&listed(schema::properties(tool))).into_owned(),
+                takes: mcp_aql_rank::texts::clean(&listed(schema::properties(tool))).into_owned(),
             })?,
         };
         Ok(Self {
@@ -437,7 +439,7 @@ fn writes(tool: &Tool, template: &CallTemplate) -> Result<(), Problem> {
 
 /// Cleans and shortens a name from a server for display.
 pub(crate) fn display_name(name: &str) -> String {
-    crate::text::clean(name)
+    mcp_aql_rank::texts::clean(name)
         .chars()
         .filter(|each| !each.is_control())
         .take(MAX_NAME_CHARS)

@@ -433,7 +433,7 @@ fn templates_are_filled() {
 
 #[test]
 fn keywords_are_the_content_words_of_a_query() {
-    let words = crate::text::content_words("How is async code written in Rust?");
+    let words = mcp_aql_rank::texts::content_words("How is async code written in Rust?");
     let query = "How is async code written in Rust?";
     assert_eq!(sent(json!({ "q": "{keywords}" }), query), [json!({ "q": words.join(" ") })]);
     assert_eq!(sent(json!({ "q": ["{words}"] }), query), [json!({ "q": words })]);

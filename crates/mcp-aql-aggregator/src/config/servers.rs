@@ -58,7 +58,9 @@ fn check_name(reader: &mut ConfigReader<'_>, at: &ConfigPath<'_>, name: &str) {
         reader.faults.add(at, "a server needs a name");
     } else if name.chars().count() > MAX_NAME_CHARS {
         reader.faults.add(at, format!("the name has more than {MAX_NAME_CHARS} characters"));
-    } else if name.trim() != name || crate::text::clean(name) != name || name.contains(['\n', '\t'])
+    } else if name.trim() != name
+        || mcp_aql_rank::texts::clean(name) != name
+        || name.contains(['\n', '\t'])
     {
         reader.faults.add(
             at,

@@ -10,8 +10,8 @@ use super::{Aggregator, Entry, QueryError, ServerState, ServerStatus, check_quer
 use crate::ask::{NoPlan, Plan, Why};
 use crate::config::Settings;
 use crate::items::split;
-use crate::text::clean;
 use crate::upstream::{Answers, CallAnswer, Failure};
+use mcp_aql_rank::texts::clean;
 
 /// The findings about one server.
 #[derive(Debug, Clone)]

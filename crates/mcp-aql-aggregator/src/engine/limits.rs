@@ -16,7 +16,7 @@ pub(crate) fn check_query(query: &str) -> Result<(), QueryError> {
         let reason = format!("Must have 1 to {MAX_QUERY_CHARS} characters, got {length}");
         return Err(QueryError::invalid("query", reason));
     }
-    if crate::text::clean(query).trim().is_empty() {
+    if mcp_aql_rank::texts::clean(query).trim().is_empty() {
         return Err(QueryError::invalid("query", "Must not be blank".to_owned()));
     }
     Ok(())

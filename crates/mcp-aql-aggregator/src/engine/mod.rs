@@ -19,12 +19,12 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::answer::Answer;
 use crate::config::{Config, How, ServerConfig, Settings};
-use crate::text::clean;
 use crate::upstream::{Answers, Failure, Route, Upstream, VARIABLE};
 pub(crate) use answer_builder::{json_length, shorten};
 pub use check::{AnswerCheck, CallCheck, ServerCheck};
 pub use limits::{MAX_QUERY_CHARS, MAX_RESULTS, MIN_RESULTS};
 pub(crate) use limits::{check_query, check_results, out_of_bounds};
+use mcp_aql_rank::texts::clean;
 pub use state::{Percentiles, ServerCall, ServerMetrics, ServerState, ServerStatus};
 
 /// The minimum time that must be left for a query after it waited for its turn. With less, servers

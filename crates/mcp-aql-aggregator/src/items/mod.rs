@@ -21,7 +21,7 @@ use regex::Regex;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
 
-use crate::text::clean;
+use mcp_aql_rank::texts::clean;
 
 /// The maximum length of an address, in bytes.
 const MAX_URI_BYTES: usize = 2048;

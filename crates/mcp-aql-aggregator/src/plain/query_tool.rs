@@ -103,6 +103,7 @@ impl ToolService for QueryTool {
                 idempotent: Some(true),
                 open_world: Some(true),
             },
+            meta: None,
         }]
     }
 

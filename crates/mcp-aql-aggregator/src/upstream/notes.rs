@@ -35,7 +35,7 @@ impl Notes {
         // Secrets are masked before and after cleaning, because they may contain blanks or be split
         // by invisible characters.
         let hidden = self.secrets.hidden(note);
-        let note = crate::text::clean(&hidden);
+        let note = mcp_aql_rank::texts::clean(&hidden);
         let note = note.split_whitespace().collect::<Vec<_>>().join(" ");
         let note: String = self.secrets.hidden(&note).chars().take(MAX_NOTE_CHARS).collect();
         let mut notes = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use mcp_aql_client::secrets::{Masker, PossibleSecret};
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
 use crate::config::{How, ServerConfig};
-use crate::text::clean;
+use mcp_aql_rank::texts::clean;
 
 /// The values of a server's configuration, which are masked wherever its texts are shown.
 #[derive(Default)]

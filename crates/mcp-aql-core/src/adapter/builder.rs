@@ -135,6 +135,14 @@ impl AdapterBuilder {
         self
     }
 
+    /// Sets the number of bytes after which a page ends, which is the limit `result_budget`: 1 KiB to 100 MiB.
+    /// The next page begins with the entries that are left. Choose it by the client that cuts replies first.
+    /// Default: 64 KiB.
+    pub fn result_budget(mut self, bytes: usize) -> Self {
+        self.settings.limits.result_budget = bytes;
+        self
+    }
+
     /// Sets whether batches (`operations: […]`) are accepted. Default: on.
     pub fn batch(mut self, on: bool) -> Self {
         self.settings.batch = on;

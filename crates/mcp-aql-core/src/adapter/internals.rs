@@ -44,6 +44,20 @@ impl Adapter {
     pub fn summary_with_parameters(&self, operation: &RegisteredOperation) -> Option<String> {
         introspection::summary_with_parameters(operation, &self.inner.pipeline.catalog.shapes)
     }
+
+    /// The meanings of parameters that several operations have in common, each once.
+    pub fn common_parameters<'a>(
+        &self,
+        operations: impl Iterator<Item = &'a RegisteredOperation>,
+    ) -> Vec<&'static str> {
+        let mut found = Vec::new();
+        for meaning in operations.flat_map(|it| &it.composites.description.brief.meanings) {
+            if !found.contains(meaning) {
+                found.push(*meaning);
+            }
+        }
+        found
+    }
 }
 
 #[cfg(test)]

@@ -24,7 +24,7 @@ impl Pipeline {
         scope: CallScope,
     ) -> Reply {
         let limits = &self.settings.limits;
-        let mut batch = BatchReply::new(limits.max_response_size, items.len());
+        let mut batch = BatchReply::new(limits, items.len());
         let mut warnings = Warnings::default();
         let mut items = items.into_iter();
         while let Some(item) = items.next() {
@@ -41,7 +41,7 @@ impl Pipeline {
             let context = Context::of_call(scope.clone(), self.upstream.clone());
             let outcome = match item {
                 Ok(input) => {
-                    let room = ReplyLimits::new(limits).of_item(batch.room());
+                    let room = ReplyLimits::new(limits).of_item(batch.room(), batch.budget());
                     self.call(input, endpoint, &context, room).await
                 }
                 Err(refused) => Err(refused.error),

@@ -75,7 +75,7 @@ impl Pipeline {
             ExecutionCall::Cancel => self.cancel_execution(id, context).await?,
             ExecutionCall::Retry => self.retry_execution(&request, context).await?,
         }
-        self.execution_state(id, limits).await
+        self.execution_state(id, context, limits).await
     }
 
     async fn find_execution(&self, id: &str) -> Result<ExecutionRecord, OperationError> {
@@ -83,9 +83,14 @@ impl Pipeline {
         found.ok_or_else(|| OperationError::not_found("execution", id))
     }
 
-    pub(super) async fn execution_state(&self, id: &str, limits: ReplyLimits) -> Outcome {
+    pub(super) async fn execution_state(
+        &self,
+        id: &str,
+        context: &Context,
+        limits: ReplyLimits,
+    ) -> Outcome {
         let state = ExecutionState::new(id, self.find_execution(id).await?, true);
-        state.write(ReplyWriter::new(&Envelope::Bare, limits))
+        state.write(ReplyWriter::new(&Envelope::Bare, limits).beside(context))
     }
 
     async fn list_executions(

@@ -60,7 +60,7 @@ impl Pipeline {
             }
         };
         self.attend(operation.spec.lifecycle, &id, context).await?;
-        self.execution_state(&id, limits).await
+        self.execution_state(&id, context, limits).await
     }
 
     /// Runs a failed execution again. Returns `false` if a concurrent call has done so first.

@@ -79,6 +79,48 @@ impl OperationError {
             .with_detail("actual_version", actual)
     }
 
+    /// The resource is in a state that does not allow the operation, for example an order that is shipped and cannot
+    /// be cancelled. `possible` are the operations that its state allows, or other remedies.
+    ///
+    /// The code is `CONFLICT_VERSION_MISMATCH`: the caller's picture of the resource is out of date. The registry has no
+    /// code for states, and its other conflict states that a resource exists already.
+    ///
+    /// ```
+    /// use mcp_aql::{ErrorCode, OperationError};
+    ///
+    /// let error = OperationError::wrong_state("order", "shipped", ["return_order"]);
+    /// assert_eq!(error.code(), ErrorCode::ConflictVersionMismatch);
+    /// assert_eq!(
+    ///     error.message(),
+    ///     "The 'order' is in state 'shipped', which does not allow this. Possible: 'return_order'"
+    /// );
+    /// assert_eq!(error.details()["possible"][0], "return_order");
+    /// ```
+    pub fn wrong_state(
+        resource_type: &str,
+        state: impl fmt::Display,
+        possible: impl IntoIterator<Item = impl fmt::Display>,
+    ) -> Self {
+        let (resource_type, state) = (echo(resource_type), echo(&state.to_string()));
+        let possible: Vec<_> =
+            possible.into_iter().map(|remedy| echo(&remedy.to_string())).collect();
+        let next = match possible.as_slice() {
+            [] => "No operation is possible in this state".to_owned(),
+            some => format!("Possible: '{}'", some.join("', '")),
+        };
+        let full = format!(
+            "The '{resource_type}' is in state '{state}', which does not allow this. {next}"
+        );
+        let message = screened(full, || {
+            "The resource is in a state that does not allow this: see 'state' and 'possible' in the details"
+                .to_owned()
+        });
+        Self::new(ErrorCode::ConflictVersionMismatch, message)
+            .with_detail("resource_type", resource_type)
+            .with_detail("state", state)
+            .with_detail("possible", possible)
+    }
+
     /// The caller lacks the permission (`PERMISSION_DENIED`).
     pub fn permission_denied(reason: impl fmt::Display) -> Self {
         let reason = reason.to_string();
@@ -308,6 +350,8 @@ mod tests {
             OperationError::not_found("task", "t-1"),
             OperationError::already_exists("task", "t-1"),
             OperationError::version_mismatch(1, 2),
+            OperationError::wrong_state("order", "shipped", ["return_order"]),
+            OperationError::wrong_state("order", "closed at /src/main.rs:1", [""; 0]),
             OperationError::permission_denied("read only"),
             OperationError::invalid_value("due_date", "must lie in the future"),
             OperationError::invalid_type("title", "string", "number"),

@@ -4,16 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Arc, OnceLock};
 
-use mcp_aql_protocol::ErrorCode;
-use mcp_aql_protocol::{SemanticCategory, nearest_name, probable_operation};
+use mcp_aql_protocol::{ErrorCode, SemanticCategory, nearest_name, probable_operation};
+use mcp_aql_rank::operations::OperationIndex;
 use serde_json::Value;
 
-use super::table::PAGE_SIZES;
+use super::query::IntrospectQuery;
+use super::search;
+use super::table::{PAGE_SIZES, SPEC};
 use crate::argument::Argument;
 use crate::error::OperationError;
-use crate::further_query::{FurtherQueries, FurtherQuery};
+use crate::further_query::FurtherQueries;
 use crate::operation::{Outcome, Payload, SUCCESS};
-use crate::paging::{CURSOR_CONTROLS, CursorKey, PageRequest};
+use crate::paging::{CursorKey, PageRequest};
 use crate::session::Session;
 use crate::shape::Members;
 use crate::text::clean;
@@ -37,6 +39,8 @@ pub struct Introspection {
     pub further: FurtherQueries,
     /// The secret of the cursors of the operations list.
     pub(crate) cursor_key: CursorKey,
+    /// Built at the first search.
+    pub(crate) search: OnceLock<OperationIndex>,
 }
 
 #[derive(Debug)]
@@ -81,84 +85,8 @@ pub(crate) trait Source {
     fn in_brief(&self, index: usize) -> String;
     /// Renders the full entry of an operation.
     fn in_full(&self, name: &str) -> Option<&str>;
-}
-
-/// The parameters of `introspect`.
-#[derive(Default)]
-struct IntrospectQuery<'a> {
-    query: &'a str,
-    name: Option<&'a str>,
-    category: Option<&'a str>,
-    prefix: Option<&'a str>,
-    names: Option<Vec<&'a str>>,
-    parameters: bool,
-    /// The page controls of the call.
-    paging: Vec<&'static str>,
-}
-
-impl<'a> IntrospectQuery<'a> {
-    fn new(arguments: &'a [Argument]) -> Self {
-        let mut question = Self::default();
-        for argument in arguments {
-            let Some(value) = &argument.value else { continue };
-            match argument.name {
-                "query" => question.query = value.as_str().unwrap_or_default(),
-                "name" => question.name = value.as_str(),
-                "category" => question.category = value.as_str(),
-                "prefix" => question.prefix = value.as_str(),
-                name if CURSOR_CONTROLS.contains(&name) && !value.is_null() => {
-                    question.paging.push(name);
-                }
-                "names" => {
-                    let names = value.as_array();
-                    question.names = names.map(|it| it.iter().filter_map(Value::as_str).collect());
-                }
-                "parameters" => question.parameters = value.as_bool().unwrap_or_default(),
-                _ => {}
-            }
-        }
-        question
-    }
-
-    /// The parameters that the query accepts besides `query`. All are accepted where this is `None`.
-    fn accepted(&self, further: Option<&dyn FurtherQuery>) -> Option<&'static [&'static str]> {
-        match (further, self.name, self.query) {
-            (Some(further), ..) if !further.takes_name() => Some(&[]),
-            (Some(_), ..) | (None, Some(_), _) => Some(&["name"]),
-            (None, None, "types") => Some(&["name", "prefix"]),
-            (None, None, _) => None,
-        }
-    }
-
-    /// Rejects a parameter that the query does not accept, as it is never ignored.
-    fn check(&self, further: Option<&dyn FurtherQuery>) -> Result<(), OperationError> {
-        let Some(accepted) = self.accepted(further) else { return Ok(()) };
-        let given = [
-            ("name", self.name.is_some()),
-            ("category", self.category.is_some()),
-            ("prefix", self.prefix.is_some()),
-            ("names", self.names.is_some()),
-            ("parameters", self.parameters),
-        ];
-        let given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
-        let mut given = given.chain(self.paging.iter().copied());
-        let Some(rejected) = given.find(|name| !accepted.contains(name)) else { return Ok(()) };
-        let query = self.query;
-        // `name` selects one entry, and then a list has no other parameters.
-        let (with, accepted) = match (self.name, accepted) {
-            (Some(_), ["name"]) => (" with 'name'", "no other parameter"),
-            (_, []) => ("", "no other parameter"),
-            (_, ["name"]) => ("", "only 'name'"),
-            _ => ("", "only 'name' or 'prefix'"),
-        };
-        Err(OperationError::new(
-            ErrorCode::IntrospectionError,
-            format!(
-                "Parameter '{rejected}' is not accepted by query '{query}'{with}, which accepts \
-                 {accepted}: leave it out"
-            ),
-        ))
-    }
+    /// Builds the index that `search` uses.
+    fn search_index(&self) -> OperationIndex;
 }
 
 impl Introspection {
@@ -196,10 +124,7 @@ impl Introspection {
         session: Option<&Session>,
         source: &impl Source,
     ) -> Result<String, OperationError> {
-        let whole = question.category.is_none()
-            && question.prefix.is_none()
-            && question.names.is_none()
-            && question.paging.is_empty();
+        let whole = question.selects_all();
         let mut data = String::new();
         if whole {
             data.reserve(ENVELOPE_BYTES + self.protocol.len() + self.all_operations.len());
@@ -210,7 +135,7 @@ impl Introspection {
         if let Some(session) = session.filter(|_| whole) {
             let _ = write!(data, r#","session_id":"{}""#, session.id());
         }
-        if whole && !question.parameters {
+        if whole && !question.with_parameters() {
             data.push_str(r#"},"operations":["#);
             data.push_str(&self.all_operations);
         } else {
@@ -219,7 +144,7 @@ impl Introspection {
             data.push_str(r#"},"operations":["#);
             for (index, (place, listed)) in entries.iter().enumerate() {
                 data.push_str(if index == 0 { "" } else { "," });
-                data.push_str(if question.parameters {
+                data.push_str(if question.with_parameters() {
                     listed.in_brief.get_or_init(|| source.in_brief(*place))
                 } else {
                     &listed.entry
@@ -237,21 +162,18 @@ impl Introspection {
         arguments: &[Argument],
         source: &impl Source,
     ) -> Result<OperationsPage<'_>, OperationError> {
+        if let Some(searched) = question.search {
+            let entries = self.search(searched, question, arguments, source)?;
+            return Ok(OperationsPage { entries, info: String::new() });
+        }
         let names = question.names.as_deref();
         for name in names.unwrap_or_default() {
             if !source.has(name) {
                 return Err(self.unknown_operation(name));
             }
         }
-        let prefix = question.prefix.unwrap_or_default();
-        let category = question.category;
-        let wanted = |listed: &ListedOperation| {
-            listed.name.starts_with(prefix)
-                && category.is_none_or(|category| listed.category.as_str() == category)
-                && names.is_none_or(|names| names.contains(&&*listed.name))
-        };
-        let found: Vec<_> =
-            self.operations.iter().enumerate().filter(|(_, listed)| wanted(listed)).collect();
+        let wanted = |(_, listed): &(usize, &ListedOperation)| question.selects(listed);
+        let found: Vec<_> = self.operations.iter().enumerate().filter(wanted).collect();
         if question.paging.is_empty() {
             return Ok(OperationsPage { entries: found, info: String::new() });
         }
@@ -276,6 +198,27 @@ impl Introspection {
         let info = info.total_count(total as u64);
         let info = serde_json::to_string(&info).map_err(OperationError::internal)?;
         Ok(OperationsPage { entries, info: format!(r#","pageInfo":{info}"#) })
+    }
+
+    /// Finds the operations that match a description of a task best.
+    fn search(
+        &self,
+        searched: &str,
+        question: &IntrospectQuery<'_>,
+        arguments: &[Argument],
+        source: &impl Source,
+    ) -> Result<Vec<(usize, &ListedOperation)>, OperationError> {
+        question.check_search()?;
+        let first = search::number_of_results(arguments)?;
+        let index = self.search.get_or_init(|| source.search_index());
+        let is_result = |it: &ListedOperation| &*it.name != SPEC.name && question.selects(it);
+        let selected = |place| self.operations.get(place).is_some_and(is_result);
+        let hits = index.search_among(searched, first, selected);
+        if hits.is_empty() && first > 0 {
+            return Err(search::nothing_found(searched));
+        }
+        let entry = |place| Some((place, self.operations.get(place)?));
+        Ok(hits.iter().filter_map(|hit| entry(hit.operation)).collect())
     }
 
     /// The index of the operation that a cursor names. It is missing if another version of the

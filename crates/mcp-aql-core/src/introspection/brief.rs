@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::Value;
 
 use super::parameter_info::parameter_info;
-use crate::operation::Parameter;
+use crate::operation::{Parameter, RegisteredOperation};
 use crate::shape::{
     Checks, Kind, Members, ObjectShape, Rest, Shape, Shapes, bound_value, describe, type_name,
 };
@@ -18,9 +18,14 @@ const MAX_FORM_BYTES: usize = 600;
 /// Describes an operation and its parameters as text, one line for each parameter. A `?` marks
 /// optional parameters. The text is a shorter form of the full details, which also shows the
 /// fields of objects.
-pub(super) fn brief(description: String, parameters: &[Parameter], shapes: &Shapes) -> String {
+pub(super) fn brief(
+    description: String,
+    operation: &RegisteredOperation,
+    shapes: &Shapes,
+) -> String {
     let mut text = description;
-    for parameter in parameters {
+    let common = &operation.composites.description.brief;
+    for parameter in own_parameters(operation) {
         let info = value_of(&parameter_info(parameter, shapes));
         let fields = fields_of(parameter, shapes);
         let description = match &parameter.shape.kind {
@@ -31,23 +36,39 @@ pub(super) fn brief(description: String, parameters: &[Parameter], shapes: &Shap
         text.push('\n');
         line(&info, fields.as_deref(), description, &mut text);
     }
+    if !common.text.is_empty() {
+        text.push('\n');
+        text.push_str(&common.text);
+    }
     text
+}
+
+/// The parameters that no short form stands for.
+fn own_parameters(operation: &RegisteredOperation) -> impl Iterator<Item = &Parameter> {
+    let common = &operation.composites.description.brief;
+    operation.parameters.iter().filter(|parameter| !common.contains(&parameter.name))
 }
 
 /// Lists the parameters without their descriptions: `title string, priority? integer 1..5`. Returns
 /// `None` if this hides the form of a required parameter.
-pub(super) fn signature(parameters: &[Parameter], shapes: &Shapes) -> Option<String> {
+pub(super) fn signature(operation: &RegisteredOperation, shapes: &Shapes) -> Option<String> {
     let mut text = String::new();
-    for parameter in parameters {
+    for parameter in own_parameters(operation) {
         let fields = fields_of(parameter, shapes);
         let hides_form = fields.is_none() && has_fields(&parameter.shape, shapes, MAX_DEPTH);
-        if parameter.spec.required && (hides_form || parameter.type_name.is_some()) {
+        let is_named = fields.is_none() && parameter.type_name.is_some();
+        if parameter.spec.required && (hides_form || is_named) {
             return None;
         }
         text.push_str(if text.is_empty() { "" } else { ", " });
         let info = value_of(&parameter_info(parameter, shapes));
         line(&info, fields.as_deref(), None, &mut text);
         limits(&parameter.shape, shapes, &mut text);
+    }
+    let common = &operation.composites.description.brief.text;
+    if !common.is_empty() {
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        text.push_str(common);
     }
     Some(text)
 }
@@ -57,9 +78,9 @@ fn value_of(members: &Members) -> Value {
 }
 
 /// The fields of a parameter that is an object or contains objects, expanded as deeply as the
-/// maximum length permits. A parameter whose type was chosen for display keeps it.
+/// maximum length permits.
 fn fields_of(parameter: &Parameter, shapes: &Shapes) -> Option<String> {
-    if parameter.type_name.is_some() || !has_fields(&parameter.shape, shapes, MAX_DEPTH) {
+    if !has_fields(&parameter.shape, shapes, MAX_DEPTH) {
         return None;
     }
     // A greater depth is only tried if the smaller one fits, which bounds the work.

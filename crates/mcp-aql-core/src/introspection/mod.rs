@@ -10,6 +10,8 @@ mod operations;
 mod parameter_info;
 mod protocol;
 mod protocol_types;
+mod query;
+mod search;
 mod table;
 mod type_details;
 mod types;
@@ -22,5 +24,6 @@ pub(crate) use operations::{
 };
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
 pub use protocol_types::protocol_types;
+pub(crate) use search::document;
 pub(crate) use table::SPEC;
 pub use types::TypeRegistry;

@@ -38,7 +38,7 @@ pub(crate) fn description_with_parameters(
     operation: &RegisteredOperation,
     shapes: &Shapes,
 ) -> String {
-    brief(description(operation), &operation.parameters, shapes)
+    brief(description(operation), operation, shapes)
 }
 
 /// The summary of an operation with its parameters in one line:
@@ -49,7 +49,7 @@ pub(crate) fn summary_with_parameters(
     shapes: &Shapes,
 ) -> Option<String> {
     let summary = with_notice(operation.spec.summary(), operation.spec.deprecated.as_ref());
-    let parameters = signature(&operation.parameters, shapes)?;
+    let parameters = signature(operation, shapes)?;
     Some(if parameters.is_empty() { summary } else { format!("{summary} ({parameters})") })
 }
 

@@ -6,7 +6,6 @@ use serde_json::{Map, Value};
 
 use crate::concurrency::Concurrency;
 use crate::router::{EndpointMode, EndpointProfile};
-use crate::vocab::MAX_REPLY_DEPTH;
 
 /// The facts about an adapter that `_protocol` publishes.
 #[derive(Debug)]
@@ -31,20 +30,12 @@ struct ProtocolHead<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     profile: Option<&'a str>,
     capabilities: Map<String, Value>,
-    limits: PublishedLimits<'a>,
+    limits: &'a Limits,
     concurrency: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     supports_etag: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_concurrent_requests: Option<usize>,
-}
-
-/// The configured limits, and the fixed one.
-#[derive(Serialize)]
-struct PublishedLimits<'a> {
-    #[serde(flatten)]
-    limits: &'a Limits,
-    max_response_nesting_depth: usize,
 }
 
 /// Renders `_protocol` for a part of the list, which is kept short. Its closing brace is missing
@@ -77,10 +68,7 @@ pub(crate) fn protocol_head(facts: &ProtocolFacts<'_>) -> String {
         mode: facts.mode.as_str(),
         profile: (!facts.profile.is_crude()).then(|| facts.profile.name()),
         capabilities: capabilities.chain(facts.further.clone()).collect(),
-        limits: PublishedLimits {
-            limits: facts.limits,
-            max_response_nesting_depth: MAX_REPLY_DEPTH,
-        },
+        limits: facts.limits,
         concurrency: facts.concurrency.as_str(),
         supports_etag: facts.etags.then_some(true),
         max_concurrent_requests: facts.max_concurrent_requests,

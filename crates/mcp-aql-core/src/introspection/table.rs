@@ -5,7 +5,7 @@ use mcp_aql_protocol::{MAX_PAGE_SIZE, SemanticCategory};
 use crate::constraint::{Constraint, EnumValue};
 use crate::operation::{ExampleSpec, OperationSpec, ParameterEntry};
 use crate::paging::PageSizes;
-use crate::spec::{DefaultSpec, ParameterSpec};
+use crate::spec::ParameterSpec;
 
 /// The page sizes of the operations list. Without page controls the whole list is returned, so a
 /// page may be as large as the protocol allows.
@@ -29,6 +29,13 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
         "One operation or type in full; null for an unknown name.",
     )),
     ParameterEntry::One(
+        ParameterSpec::optional::<String>(
+            "search",
+            "A task in your own words; the operations for it, best first, with their parameters.",
+        )
+        .constraints(&[Constraint::MinLength(1)]),
+    ),
+    ParameterEntry::One(
         ParameterSpec::optional::<String>("category", "List only this category's operations.")
             .constraints(&[Constraint::Enum(&[
                 EnumValue::Str("CREATE"),
@@ -49,14 +56,13 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     ParameterEntry::One(
         ParameterSpec::optional::<bool>(
             "parameters",
-            "Include each operation's parameters in its description.",
-        )
-        .default(DefaultSpec::Json("false")),
+            "Include each operation's parameters in its description. Default: true with 'search', otherwise false.",
+        ),
     ),
     // Must equal the limit in `PAGE_SIZES`.
     ParameterEntry::One(ParameterSpec::optional::<usize>(
         "first",
-        "Operations on the page, at most 1000; all without it. _protocol.pageInfo describes the page.",
+        "Operations on the page, at most 1000; all without it. _protocol.pageInfo describes the page. With 'search': at most 50, default 5.",
     )),
     ParameterEntry::One(ParameterSpec::optional::<String>(
         "after",
@@ -76,6 +82,10 @@ pub(crate) const SPEC: OperationSpec = OperationSpec::new(
     ExampleSpec {
         description: "One operation in full",
         params: r#"{"query":"operations","name":"introspect"}"#,
+    },
+    ExampleSpec {
+        description: "The operations for a task",
+        params: r#"{"query":"operations","search":"mark a task as done"}"#,
     },
     ExampleSpec {
         description: "All that update, with their parameters",

@@ -135,17 +135,18 @@ impl TypeRegistry {
         };
         let shape = compiler.schema(&schema);
         self.forms_in(&shape, compiler);
+        let serialized = self.serialized(&shape, compiler);
         let shapes = std::mem::take(&mut self.known);
-        let resolved = shape.resolve(&shapes);
+        let resolved = serialized.resolve(&shapes);
         let name = type_name(&shape, &shapes);
         let named = matches!(shape.kind, Kind::Named(_));
-        let auto = match &resolved.kind {
-            Kind::Array(_) => Some("items".to_owned()),
-            Kind::Object(_) if named && !self.is_whole_data(&shape) => Some(snake_case(&name)),
-            Kind::Union(_) if named => Some(snake_case(&name)),
-            _ => None,
+        let auto = self.usual_key(returns, &shape, resolved);
+        let has_usual_kind = match &resolved.kind {
+            Kind::Array(_) => true,
+            Kind::Object(_) | Kind::Union(_) => named,
+            _ => false,
         };
-        let usual = matches!(key, DataKey::Auto) && auto.is_some();
+        let usual = matches!(key, DataKey::Auto) && auto.is_some() && has_usual_kind;
         let key = match key {
             DataKey::Auto => auto,
             DataKey::Named(name) => Some(name.to_owned()),
@@ -176,12 +177,44 @@ impl TypeRegistry {
         (key.map_or(Envelope::Bare, |key| Envelope::Key(Arc::from(key))), returns)
     }
 
-    /// Whether values of this type are the whole `data` of a reply, as those of
-    /// [`Page`](crate::Page) are. The type's schema decides this, not its fields.
-    fn is_whole_data(&self, shape: &Shape) -> bool {
-        let Kind::Named(name) = &shape.kind else { return false };
-        let schema = self.outputs.definitions().get(&**name);
-        schema.is_some_and(|schema| schema.get(DATA_MARK) == Some(&Value::Bool(true)))
+    /// The shape of a result as it is serialized. Introspection describes a type that is also a parameter in the form
+    /// of the parameter, which can be another one.
+    fn serialized(&self, shape: &Shape, compiler: &mut Compiler) -> Shape {
+        let Kind::Named(name) = &shape.kind else { return shape.clone() };
+        match self.outputs.definitions().get(&**name) {
+            Some(schema) if self.known_inputs.contains(name) => compiler.schema(schema),
+            _ => shape.clone(),
+        }
+    }
+
+    /// The key of a result inside `data` unless the operation sets another: `items` for a list, and otherwise the name
+    /// of a type that has fields.
+    fn usual_key(&self, returns: ReturnsSpec, shape: &Shape, resolved: &Shape) -> Option<String> {
+        let name = match &shape.kind {
+            Kind::Named(name) => Some(&**name),
+            _ => None,
+        };
+        match &resolved.kind {
+            Kind::Array(_) => Some("items".to_owned()),
+            Kind::Object(object) => match name {
+                Some(name) => (!self.is_whole_data(name)).then(|| snake_case(name)),
+                // The schema of a struct can also be inline. That of a map lists no fields.
+                None if object.fields.is_empty() || returns.json_schema().is_some() => None,
+                None => Some(snake_case(&returns.name())),
+            },
+            Kind::Union(_) | Kind::Tuple(_) => name.map(snake_case),
+            _ => None,
+        }
+    }
+
+    /// Whether values of the type with this name are the whole `data` of a reply, as those of
+    /// [`Page`](crate::Page) are. The mark contains the name, because a struct that flattens a page inherits it. A
+    /// number follows the name if several types have it.
+    fn is_whole_data(&self, name: &str) -> bool {
+        let schema = self.outputs.definitions().get(name);
+        let mark = schema.and_then(|schema| schema.get(DATA_MARK)).and_then(Value::as_str);
+        let rest = mark.and_then(|mark| name.strip_prefix(mark));
+        rest.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
     }
 
     /// Adds a generated type.

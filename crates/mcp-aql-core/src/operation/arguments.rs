@@ -103,7 +103,7 @@ impl Call {
         let context = &self.context;
         let writer = ReplyWriter::new(&self.envelope, self.limits).beside(context);
         let Some(composites) = self.composites else { return write(writer) };
-        let written = write(writer.with_late_warnings(&composites.late_warnings));
+        let written = write(writer.with_composites(&composites));
         let payload = written.map_err(|error| composites.explain(error))?;
         composites.warnings_of_reply().for_each(|warning| context.warn(warning));
         Ok(payload)

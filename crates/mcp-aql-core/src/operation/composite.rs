@@ -50,6 +50,36 @@ pub struct CompositeDescription {
     pub capabilities: Vec<&'static str>,
     /// The ways to request a smaller reply, as in "a smaller 'first'".
     pub reductions: Vec<&'static str>,
+    /// The short form of the parameters, where operations are listed with theirs.
+    pub brief: BriefParameters,
+}
+
+/// The short form of parameters that several operations have in common.
+#[derive(Debug, Default)]
+pub struct BriefParameters {
+    /// The names of the parameters.
+    pub names: Vec<&'static str>,
+    /// The text in place of the parameters.
+    pub text: String,
+    /// The meanings of parts of the text. Each is shown once for all operations.
+    pub meanings: Vec<&'static str>,
+}
+
+impl BriefParameters {
+    /// Whether the text stands for the parameter with this name.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.names.contains(&name)
+    }
+
+    /// Adds those of a further argument.
+    fn extend(&mut self, other: Self) {
+        self.names.extend(other.names);
+        if !self.text.is_empty() && !other.text.is_empty() {
+            self.text.push_str(", ");
+        }
+        self.text.push_str(&other.text);
+        self.meanings.extend(other.meanings);
+    }
 }
 
 /// Reads a composite argument from the parameters of a call.
@@ -108,7 +138,7 @@ pub struct Composites {
 pub struct CompositeValues {
     /// Each with the number of its parameters.
     values: std::vec::IntoIter<(Box<dyn Any + Send>, usize)>,
-    pub(crate) late_warnings: Vec<Arc<dyn LateWarning>>,
+    late_warnings: Vec<Arc<dyn LateWarning>>,
     reductions: Vec<&'static str>,
 }
 
@@ -124,8 +154,15 @@ impl Composites {
         let start = all.len();
         all.extend(parameters);
         self.readers.push((start..all.len(), reader));
-        let CompositeDescription { details, computed, note, example, capabilities, reductions } =
-            description;
+        let CompositeDescription {
+            details,
+            computed,
+            note,
+            example,
+            capabilities,
+            reductions,
+            brief,
+        } = description;
         let own = &mut self.description;
         own.details.extend(details);
         own.computed.extend(computed);
@@ -133,6 +170,12 @@ impl Composites {
         own.example = example.or(own.example.take());
         own.capabilities.extend(capabilities);
         own.reductions.extend(reductions);
+        own.brief.extend(brief);
+    }
+
+    /// Whether the parameter at this index belongs to a composite argument.
+    pub(crate) fn contains(&self, place: usize) -> bool {
+        self.readers.iter().any(|(places, _)| places.contains(&place))
     }
 
     /// Reads the composite arguments of a call from its validated arguments, see
@@ -176,19 +219,28 @@ impl Composites {
 }
 
 impl CompositeValues {
+    /// The ways to request a smaller result, such as "fewer 'fields'", joined by "or".
+    pub(crate) fn reductions(&self) -> Option<String> {
+        (!self.reductions.is_empty()).then(|| self.reductions.join(" or "))
+    }
+
     /// Adds advice to the error for a result that does not fit in a reply.
     pub(crate) fn explain(&self, error: OperationError) -> OperationError {
         let details = error.details();
         let is_of_reply = error.code() == ErrorCode::ValidationPayloadTooLarge
             && details.contains_key("operation_ran");
-        if !is_of_reply || self.reductions.is_empty() || details.contains_key("fitting_page_size") {
+        if !is_of_reply || details.contains_key("fitting_page_size") {
             return error;
         }
-        let reductions = self.reductions.join(" or ");
+        let Some(reductions) = self.reductions() else { return error };
         error.with_next_step(format_args!("Ask for {reductions}")).with_detail(
             "hint",
             format!("the result does not fit in one reply: ask for {reductions}"),
         )
+    }
+
+    pub(crate) fn has_late_warnings(&self) -> bool {
+        !self.late_warnings.is_empty()
     }
 
     /// The warnings about a reply that was written.

@@ -19,7 +19,9 @@ mod usage;
 
 pub use arguments::Call;
 pub use cancellation::Cancellation;
-pub use composite::{CompositeDescription, CompositeReader, CompositeValue, NestedName};
+pub use composite::{
+    BriefParameters, CompositeDescription, CompositeReader, CompositeValue, NestedName,
+};
 pub use composite::{CompositeSpec, CompositeTable, CompositeValues, Composites};
 pub use context::{CallScope, Context, ProgressSink};
 pub use dynamic::{DynamicOperation, DynamicParameter};

@@ -1,16 +1,15 @@
 //! Writes the result of an operation as the success part of its reply.
 
-use std::sync::Arc;
-
 use mcp_aql_protocol::ErrorCode;
 use serde::Serialize;
 
+use super::composite::CompositeValues;
 use super::{Context, Envelope, Outcome, Payload, QUOTED_SUCCESS, SUCCESS};
 use crate::error::OperationError;
-use crate::paging::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
+use crate::paging::{FitResult, Frame, Measured, PageSpace, fit_page, measure_frame, widest_cut};
 use crate::request::{too_large, write_json};
-use crate::vocab::{ReplyForm, ReplyLimits};
-use crate::warning::{LateWarning, Warning};
+use crate::vocab::{ReplyForm, ReplyLimits, count_escapes};
+use crate::warning::Warning;
 
 /// The place that a result is serialized into: the envelope and the limits of one reply.
 #[derive(Debug, Clone, Copy)]
@@ -19,11 +18,26 @@ pub struct ReplyWriter<'a> {
     limits: ReplyLimits,
     /// The call, whose warnings become part of the reply.
     context: Option<&'a Context>,
-    late_warnings: &'a [Arc<dyn LateWarning>],
+    composites: Option<&'a CompositeValues>,
 }
 
-/// Appends a result to the text, in which this many objects and arrays are open, in this form.
-type ResultWriter<'a> = &'a dyn Fn(&mut Vec<u8>, usize, ReplyForm) -> Result<(), OperationError>;
+/// Appends a result to the text, in which this many objects and arrays are open, within these limits.
+type ResultWriter<'a> = &'a dyn Fn(&mut Vec<u8>, usize, ReplyLimits) -> Result<(), OperationError>;
+
+/// The text of a reply that is larger than the budget.
+struct LargeText {
+    text: Vec<u8>,
+    /// The warning about a page that was cut.
+    cut: Option<Warning>,
+    /// The number of rows that would fit, for a page that only its author can cut.
+    fitting_page_size: Option<usize>,
+}
+
+impl From<Vec<u8>> for LargeText {
+    fn from(text: Vec<u8>) -> Self {
+        Self { text, cut: None, fitting_page_size: None }
+    }
+}
 
 /// serde_json and this module write only UTF-8, so nothing is replaced.
 fn into_string(text: Vec<u8>) -> String {
@@ -37,33 +51,32 @@ fn is_too_large(error: &OperationError) -> bool {
 
 impl<'a> ReplyWriter<'a> {
     pub(crate) fn new(envelope: &'a Envelope, limits: ReplyLimits) -> Self {
-        Self { envelope, limits, context: None, late_warnings: &[] }
+        Self { envelope, limits, context: None, composites: None }
     }
 
-    /// Adds the warning about a cut page to this call, and reserves room for all its warnings.
+    /// Adds the warnings about the size of the result to this call, and reserves room for all its warnings.
     pub(crate) fn beside(self, context: &'a Context) -> Self {
         Self { context: Some(context), ..self }
     }
 
-    /// Reserves room for warnings that depend on the written result.
-    pub(crate) fn with_late_warnings(self, late_warnings: &'a [Arc<dyn LateWarning>]) -> Self {
-        Self { late_warnings, ..self }
+    /// Reserves room for the warnings of composite arguments that depend on the written result.
+    pub(super) fn with_composites(self, composites: &'a CompositeValues) -> Self {
+        Self { composites: Some(composites), ..self }
     }
 
-    /// Serializes the result into the reply.
+    /// Serializes the result into the reply. A result within the budget is serialized once.
     pub(super) fn write<T: Serialize + ?Sized>(self, data: &T) -> Outcome {
-        let write_result = &|text: &mut Vec<u8>, depth, form| {
-            write_json(text, data, depth, self.limits.in_form(form))
-        };
+        let write_result =
+            &|text: &mut Vec<u8>, depth, limits| write_json(text, data, depth, limits);
         match self.limits.form {
             ReplyForm::Quoted if self.has_no_warnings() => self.write_quoted(write_result),
             _ => self.write_plain(write_result),
         }
     }
 
-    /// Writes the reply as a JSON string. If it is not far below the limits, it is written in its plain form again,
-    /// since only that form counts.
+    /// Writes the reply as a JSON string.
     fn write_quoted(self, write_result: ResultWriter<'_>) -> Outcome {
+        let budget = self.limits.budget;
         let mut text = Vec::with_capacity(768);
         text.extend_from_slice(QUOTED_SUCCESS.as_bytes());
         let mut depth = 1;
@@ -73,10 +86,16 @@ impl<'a> ReplyWriter<'a> {
             text.extend_from_slice(br#"\":"#);
             depth += 1;
         }
-        let written = write_result(&mut text, depth, ReplyForm::Quoted);
-        // The closing quotation mark also needs room.
-        if written.is_err() || !self.has_room(text.len() + 1) {
-            return self.write_plain(write_result);
+        // Escapes at most double the length of the plain form, to which the budget applies.
+        let limits = ReplyLimits { bytes: budget.saturating_mul(2), ..self.limits };
+        let written = write_result(&mut text, depth, limits);
+        let is_within = || {
+            // The plain form has no quotation mark at the beginning.
+            let most = budget.saturating_add(1).saturating_sub(self.closing());
+            text.len() <= most || text.len() - count_escapes(&text) <= most
+        };
+        if written.is_err() || !is_within() {
+            return self.write_large(write_result);
         }
         if *self.envelope != Envelope::Bare {
             text.push(b'}');
@@ -87,47 +106,73 @@ impl<'a> ReplyWriter<'a> {
     /// Writes the reply around the result that `write_result` appends. It is separate from
     /// [`write`](Self::write), so that it is compiled once for all types of results.
     fn write_plain(self, write_result: ResultWriter<'_>) -> Outcome {
+        let budget = self.limits.budget;
+        let (mut text, depth) = self.begin();
+        let limits = ReplyLimits { bytes: budget, form: ReplyForm::Plain, ..self.limits };
+        match write_result(&mut text, depth, limits) {
+            Ok(()) if self.fits(text.len(), budget) => Ok(self.finish(text)),
+            Err(error) if !is_too_large(&error) => Err(error),
+            _ => self.write_large(write_result),
+        }
+    }
+
+    /// The text before the result, and the number of objects that are open in it.
+    fn begin(&self) -> (Vec<u8>, usize) {
         // Most results fit into this size, which allocators provide cheaply.
         let mut text = Vec::with_capacity(512);
         text.extend_from_slice(SUCCESS.as_bytes());
-        let mut depth = 1;
-        if let Envelope::Key(key) = self.envelope {
-            // Keys are public names, which need no escapes.
-            text.extend_from_slice(b"{\"");
-            text.extend_from_slice(key.as_bytes());
-            text.extend_from_slice(b"\":");
-            depth += 1;
-        }
-        let begun = text.len();
-        let mut written = write_result(&mut text, depth, ReplyForm::Plain);
-        let fits = match &written {
-            Ok(()) => self.has_room(text.len()),
-            Err(error) => !is_too_large(error),
-        };
-        if !fits {
-            // A page can be cut if it does not fit in the reply.
-            let begin = text.get(..begun).unwrap_or_default().to_vec();
-            match self.fit(&begin, depth, write_result) {
-                Some(Ok((cut, warning))) => {
-                    (text, written) = (cut, Ok(()));
-                    if let Some(context) = self.context {
-                        context.warn(warning);
-                    }
-                }
-                Some(Err(error)) if written.is_err() || self.limits.room == self.limits.bytes => {
-                    written = Err(error);
-                }
-                _ => {}
-            }
-        }
-        written.map_err(|error| match is_too_large(&error) {
-            true => error.with_detail("operation_ran", true),
-            false => error,
-        })?;
+        let Envelope::Key(key) = self.envelope else { return (text, 1) };
+        // Keys are public names, which need no escapes.
+        text.extend_from_slice(b"{\"");
+        text.extend_from_slice(key.as_bytes());
+        text.extend_from_slice(b"\":");
+        (text, 2)
+    }
+
+    fn finish(&self, mut text: Vec<u8>) -> Payload {
         if *self.envelope != Envelope::Bare {
             text.push(b'}');
         }
-        Ok(Payload::new(into_string(text)))
+        Payload::new(into_string(text))
+    }
+
+    /// Writes a result that exceeds the budget. If it contains a page, the page is cut. Any other result is
+    /// written as a whole, with a warning.
+    fn write_large(self, write_result: ResultWriter<'_>) -> Outcome {
+        let (begin, depth) = self.begin();
+        let limits = self.limits.in_form(ReplyForm::Plain);
+        let write = || {
+            let mut text = begin.clone();
+            write_result(&mut text, depth, limits).map(|()| text)
+        };
+        let written = match measure_frame(write) {
+            Measured::Page(frame) => self.fit(frame, write),
+            Measured::Other(written) => written.map(LargeText::from),
+        };
+        let LargeText { text, cut, fitting_page_size } =
+            written.map_err(|error| match is_too_large(&error) {
+                true => error.with_detail("operation_ran", true),
+                false => error,
+            })?;
+        let after = text.len().saturating_add(self.behind(cut.as_slice()));
+        let mut warnings = Vec::from_iter(cut);
+        if after > self.limits.large {
+            warnings.push(self.large(after, fitting_page_size));
+            // The result is worth more than the warning about its size.
+            if text.len().saturating_add(self.behind(&warnings)) > self.limits.room {
+                warnings.pop();
+            }
+        }
+        if let Some(context) = self.context {
+            warnings.into_iter().for_each(|warning| context.warn(warning));
+        }
+        Ok(self.finish(text))
+    }
+
+    /// The warning about a result of this many bytes.
+    fn large(&self, bytes: usize, fitting_page_size: Option<usize>) -> Warning {
+        let reductions = self.composites.and_then(CompositeValues::reductions);
+        Warning::large_result(bytes, self.limits.large, reductions, fitting_page_size)
     }
 
     /// The number of closing braces of the reply.
@@ -135,72 +180,74 @@ impl<'a> ReplyWriter<'a> {
         1 + usize::from(*self.envelope != Envelope::Bare)
     }
 
-    /// The number of bytes after the data: closing braces, and the warnings including the one about a cut
-    /// page.
-    fn behind(&self, cut: Option<&Warning>) -> usize {
+    /// The number of bytes after the data: closing braces, and the warnings including these.
+    fn behind(&self, further: &[Warning]) -> usize {
         let Some(context) = self.context.filter(|_| self.limits.has_warnings) else {
             return self.closing();
         };
         let mut warnings = context.warnings();
-        cut.into_iter().for_each(|warning| warnings.push(warning.clone()));
-        self.late_warnings
-            .iter()
-            .filter_map(|late| late.warning())
-            .for_each(|warning| warnings.push(warning));
+        let late = self.composites.into_iter().flat_map(CompositeValues::warnings_of_reply);
+        further.iter().cloned().chain(late).for_each(|warning| warnings.push(warning));
         self.closing() + warnings.reply_bytes()
     }
 
-    /// Whether a reply whose data has this length has room for the rest.
-    fn has_room(&self, length: usize) -> bool {
-        // Most replies are far below the limit, so their warnings need not be measured.
-        const ALWAYS_ENOUGH: usize = 64 << 10;
-        let is_far =
-            length.saturating_add(ALWAYS_ENOUGH) < self.limits.room && self.has_no_warnings();
-        is_far || length.saturating_add(self.behind(None)) <= self.limits.room
+    /// Whether a reply whose data has this length keeps to this number of bytes.
+    fn fits(&self, length: usize, most: usize) -> bool {
+        let behind = if self.has_no_warnings() { self.closing() } else { self.behind(&[]) };
+        length.saturating_add(behind) <= most
     }
 
     fn has_no_warnings(&self) -> bool {
-        self.late_warnings.is_empty() && self.context.is_none_or(Context::has_no_warnings)
+        let has_late = self.composites.is_some_and(CompositeValues::has_late_warnings);
+        !has_late && self.context.is_none_or(Context::has_no_warnings)
     }
 
-    /// Serializes a result that did not fit again, after `begin` and with its page cut. Returns `None` if
-    /// it contains no page that can be cut.
+    /// Serializes a result again with its page cut, to the budget but at least to one row.
     fn fit(
         &self,
-        begin: &[u8],
-        depth: usize,
-        write_result: ResultWriter<'_>,
-    ) -> Option<Result<(Vec<u8>, Warning), OperationError>> {
+        frame: Frame,
+        write: impl Fn() -> Result<Vec<u8>, OperationError>,
+    ) -> Result<LargeText, OperationError> {
         let limits = self.limits;
-        let write = || {
-            let mut text = begin.to_vec();
-            write_result(&mut text, depth, ReplyForm::Plain).map(|()| text)
-        };
-        let frame = measure_frame(|| write().ok())?;
-        let mut behind = self.behind(Some(&cut_warning(1, 0, 0)));
+        let mut behind = self.behind(&[widest_cut()]);
         loop {
             let around = frame.bytes + behind;
-            let room = PageSpace {
-                bytes: limits.room.checked_sub(around)?,
-                alone: limits.bytes.checked_sub(around)?,
+            let (Some(bytes), Some(alone)) =
+                (limits.room.checked_sub(around), limits.bytes.checked_sub(around))
+            else {
+                return write().map(LargeText::from);
+            };
+            let space = PageSpace {
+                budget: limits.budget.saturating_sub(around),
+                bytes,
+                alone,
                 depth: limits.depth.saturating_sub(frame.depth),
             };
-            match fit_page(room, write) {
-                (Ok(text), Some(FitResult::Cut(warning))) => {
-                    let needed = self.behind(Some(&warning));
+            let (written, fitted) = fit_page(space, &write);
+            match fitted {
+                Some(FitResult::Cut(warning)) => {
+                    let needed = self.behind(std::slice::from_ref(&warning));
                     if needed <= behind {
-                        return Some(Ok((text, warning)));
+                        return Ok(LargeText { cut: Some(warning), ..written?.into() });
                     }
                     behind = needed;
                 }
-                (_, Some(FitResult::TooMany(size))) => {
+                Some(FitResult::Uncut(size)) => {
+                    return Ok(LargeText { fitting_page_size: Some(size), ..written?.into() });
+                }
+                Some(FitResult::TooMany(size))
+                    if written.is_err() || limits.room == limits.bytes =>
+                {
                     let bytes = limits.bytes;
                     let error = too_large("response_size", bytes, bytes.saturating_add(1), "bytes");
                     let error = error.with_next_step(format_args!("Ask for a page of {size}"));
-                    return Some(Err(error.with_detail("fitting_page_size", size)));
+                    return Err(error.with_detail("fitting_page_size", size));
                 }
-                _ => return None,
+                Some(FitResult::TooMany(_)) | None => return written.map(LargeText::from),
             }
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -18,6 +18,8 @@ pub(crate) use list::{PageRequest, PageSizes};
 pub(crate) use page::DATA_MARK;
 pub use page::Page;
 pub use page::RowCursors;
-pub(crate) use page_fit::{FitResult, PageSpace, cut_warning, fit_page, measure_frame};
+pub(crate) use page_fit::{
+    FitResult, Frame, Measured, PageSpace, fit_page, measure_frame, widest_cut,
+};
 pub use page_info::PageInfo;
 pub use query_parts::{Pagination, QueryParts};

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
-use super::page_fit::{self, FitResult, FittedRows, PageForm, PageSpace, RowList, Rows};
+use super::page_fit::{self, CutEnd, FitResult, FittedRows, PageForm, PageSpace, RowList, Rows};
 use super::page_info::PageInfo;
 use super::query_parts::{QueryParts, page_schema, shown};
 
 /// The schema keyword of types whose values are the whole `data` of a reply: [`Page`] and the
-/// relationship graph. It is never published.
+/// relationship graph. Its value is the name of the type. It is never published.
 pub(crate) const DATA_MARK: &str = "x-mcp-aql-data";
 
 /// One page of a collection: `data.items` with `data.pageInfo` beside it.
@@ -91,48 +91,70 @@ impl<T: Serialize> Page<T> {
         page.end()
     }
 
-    /// Writes the entries that fit. If a cursor can lead to the others, the page ends before them.
-    /// Otherwise only entries that can never be displayed are omitted.
+    /// Writes the entries that keep to the budget, but at least one. The page ends before the others, and its
+    /// cursor leads to them. Entries that can never be displayed are omitted.
     fn write_fitting<S: Serializer>(
         &self,
-        mut room: PageSpace,
+        mut space: PageSpace,
         serializer: S,
     ) -> Result<S::Ok, S::Error> {
+        if self.cursors.is_none() {
+            return self.write_without_cursors(space, serializer);
+        }
         let found = self.items.len();
-        let whole = |serializer| self.write(Rows::All, &self.page_info, serializer);
+        let end = if self.is_from_end() { CutEnd::Start } else { CutEnd::End };
         loop {
-            let fit = self.fit(room);
+            let fit = self.fit(space);
             if fit.seen == found && fit.kept.len() < found {
-                fit.report_cut(found);
+                fit.report_cut(found, space, CutEnd::Neither);
                 return self.write(Rows::At(&fit.kept), &self.page_info, serializer);
             }
-            if fit.seen == 0 || fit.seen == found {
-                return whole(serializer);
-            }
-            let Some(info) = self.info_of(&fit) else {
-                let row = |place: usize| self.shown(place);
-                page_fit::report(FitResult::TooMany(page_fit::fitting_size(
-                    (0..found).filter_map(row),
-                    room,
-                )));
-                return whole(serializer);
+            let info = if fit.seen == found { None } else { self.info_of(&fit) };
+            let Some(info) = info else {
+                return self.write(Rows::All, &self.page_info, serializer);
             };
             // The new cursor may be longer than the one it replaces.
             let longer = length(&info).saturating_sub(length(&self.page_info));
             if longer <= fit.left {
-                fit.report_cut(found);
+                fit.report_cut(found, space, end);
                 return self.write(Rows::At(&fit.kept), &info, serializer);
             }
-            room.bytes = room.bytes.saturating_sub(longer - fit.left);
+            let missing = longer - fit.left;
+            space.bytes = space.bytes.saturating_sub(missing);
+            space.budget = space.budget.saturating_sub(missing);
         }
     }
 
-    fn fit(&self, room: PageSpace) -> FittedRows {
+    /// Writes all entries except those that can never be displayed. With fewer entries, numbers of pages would
+    /// change their meaning, and only the author knows other cursors.
+    fn write_without_cursors<S: Serializer>(
+        &self,
+        space: PageSpace,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        let found = self.items.len();
+        let whole = PageSpace { budget: space.bytes, ..space };
+        let fit = self.fit(whole);
+        let size =
+            |space| page_fit::fitting_size((0..found).filter_map(|place| self.shown(place)), space);
+        if fit.seen == found && fit.kept.len() < found {
+            fit.report_cut(found, whole, CutEnd::Neither);
+            return self.write(Rows::At(&fit.kept), &self.page_info, serializer);
+        }
+        if fit.seen == found {
+            page_fit::report(FitResult::Uncut(size(space)));
+        } else if fit.seen > 0 {
+            page_fit::report(FitResult::TooMany(size(whole)));
+        }
+        self.write(Rows::All, &self.page_info, serializer)
+    }
+
+    fn fit(&self, space: PageSpace) -> FittedRows {
         let found = self.items.len();
         let row = |place: usize| self.shown(place).map(|row| (place, row));
         match self.is_from_end() {
-            true => FittedRows::of((0..found).rev().filter_map(row), room),
-            false => FittedRows::of((0..found).filter_map(row), room),
+            true => FittedRows::of((0..found).rev().filter_map(row), space),
+            false => FittedRows::of((0..found).filter_map(row), space),
         }
     }
 
@@ -167,7 +189,7 @@ impl<T: Serialize> Serialize for Page<T> {
             PageForm::Marked(marker) => {
                 self.write(Rows::Marker(&marker), &self.page_info, serializer)
             }
-            PageForm::Fitting(room) => self.write_fitting(room, serializer),
+            PageForm::Fitting(space) => self.write_fitting(space, serializer),
         }
     }
 }
@@ -181,7 +203,7 @@ impl<T: JsonSchema> JsonSchema for Page<T> {
         let items = generator.subschema_for::<T>();
         let info = generator.subschema_for::<PageInfo>();
         let mut page = page_schema(&items, &info);
-        page.insert(DATA_MARK.to_owned(), true.into());
+        page.insert(DATA_MARK.to_owned(), Self::schema_name().into());
         page
     }
 }

@@ -3,6 +3,7 @@
 
 use std::cell::Cell;
 
+use mcp_aql_protocol::MAX_PAGE_SIZE;
 use serde::ser::{Serialize, SerializeSeq as _, Serializer};
 
 use crate::request::{nesting, write_json};
@@ -12,6 +13,8 @@ use crate::warning::Warning;
 /// The space for the rows of a page, including commas.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageSpace {
+    /// The space up to the budget, in bytes. One row may exceed it.
+    pub(crate) budget: usize,
     /// The space in this reply, in bytes.
     pub(crate) bytes: usize,
     /// The space in a reply that contains only the page. A larger row is never displayed.
@@ -25,6 +28,9 @@ pub(crate) struct PageSpace {
 pub(crate) enum FitResult {
     /// Rows are missing, as the warning reports.
     Cut(Warning),
+    /// All rows are there, although they exceed the budget, because no cursor leads to the rest. A page of
+    /// this size would keep to it.
+    Uncut(usize),
     /// The rows do not fit together, and no cursor leads to the rest. A page of this size would fit.
     TooMany(usize),
 }
@@ -64,23 +70,39 @@ impl Drop for Reset {
     }
 }
 
+/// The form of a result.
+pub(crate) enum Measured<E> {
+    /// The result contains a page with this text around its rows.
+    Page(Frame),
+    /// The result contains no rows that could be cut. This is its text.
+    Other(Result<Vec<u8>, E>),
+}
+
 /// Measures the text around the rows of the page in a result. `serialize` serializes the result.
-pub(crate) fn measure_frame(serialize: impl FnOnce() -> Option<Vec<u8>>) -> Option<Frame> {
+pub(crate) fn measure_frame<E>(serialize: impl FnOnce() -> Result<Vec<u8>, E>) -> Measured<E> {
     let _reset = Reset;
-    let marker = new_id("rows");
-    STATE.set(State::Marked(marker.clone()));
-    let text = String::from_utf8(serialize()?).ok()?;
-    let before = text.split_once(&format!("\"{marker}\""))?.0;
-    Some(Frame { bytes: text.len() - marker.len() - 2, depth: nesting(before).0 })
+    let marker = format!("\"{}\"", new_id("rows"));
+    STATE.set(State::Marked(marker.trim_matches('"').to_owned()));
+    match serialize() {
+        Ok(text) => match memchr::memmem::find(&text, marker.as_bytes()) {
+            Some(start) => {
+                let before = text.get(..start).unwrap_or_default();
+                let depth = nesting(&String::from_utf8_lossy(before)).0;
+                Measured::Page(Frame { bytes: text.len() - marker.len(), depth })
+            }
+            None => Measured::Other(Ok(text)),
+        },
+        Err(error) => Measured::Other(Err(error)),
+    }
 }
 
 /// Serializes a result again that did not fit. A page in it is fitted into the space.
 pub(crate) fn fit_page<T>(
-    room: PageSpace,
+    space: PageSpace,
     serialize: impl FnOnce() -> T,
 ) -> (T, Option<FitResult>) {
     let _reset = Reset;
-    STATE.set(State::Fitting(room));
+    STATE.set(State::Fitting(space));
     let written = serialize();
     match STATE.take() {
         State::Done(fitted) => (written, Some(fitted)),
@@ -100,7 +122,7 @@ pub(super) enum PageForm {
 pub(super) fn wanted() -> PageForm {
     match STATE.take() {
         State::Marked(marker) => PageForm::Marked(marker),
-        State::Fitting(room) => PageForm::Fitting(room),
+        State::Fitting(space) => PageForm::Fitting(space),
         other => {
             STATE.set(other);
             PageForm::Whole
@@ -151,12 +173,45 @@ impl<R: Serialize, F: Fn(usize) -> Option<R>> Serialize for RowList<'_, F> {
     }
 }
 
+/// The end of a page at which rows are missing.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum CutEnd {
+    /// The next page has the missing rows.
+    End,
+    /// The previous page has the missing rows.
+    Start,
+    /// The other rows are complete, and no page has the missing ones.
+    Neither,
+}
+
+impl CutEnd {
+    /// How to get at the missing rows.
+    const fn hint(self) -> &'static str {
+        match self {
+            Self::End => "continue with 'first' and with the 'endCursor' as 'after'",
+            Self::Start => "continue with 'last' and with the 'startCursor' as 'before'",
+            Self::Neither => "ask for fewer fields, to see the entries that are too large",
+        }
+    }
+}
+
 /// The warning for a page that had `found` rows, of which `kept` are included. `left_out` rows can
 /// never be displayed.
-pub(crate) fn cut_warning(found: usize, kept: usize, left_out: usize) -> Warning {
+fn cut_warning(
+    (found, kept, left_out): (usize, usize, usize),
+    limit_type: &str,
+    end: CutEnd,
+) -> Warning {
     Warning::truncated("items", found, kept, kept)
-        .detail("limit_type", "response_size")
+        .detail("limit_type", limit_type)
         .detail("left_out", left_out)
+        .detail("hint", end.hint())
+}
+
+/// A warning that is as long as that for any page of a usual size.
+pub(crate) fn widest_cut() -> Warning {
+    let counts = (MAX_PAGE_SIZE, MAX_PAGE_SIZE, MAX_PAGE_SIZE);
+    cut_warning(counts, "response_size", CutEnd::Start)
 }
 
 /// The rows that fit.
@@ -171,40 +226,52 @@ pub(super) struct FittedRows {
 }
 
 impl FittedRows {
-    /// Adds rows in this order while they fit. A row that can never be displayed is omitted.
+    /// Adds rows in this order while they keep to the budget. The first row may exceed it, so that no page is
+    /// empty. A row that can never be displayed is omitted.
     pub(super) fn of<R: Serialize>(
         rows: impl Iterator<Item = (usize, R)>,
-        room: PageSpace,
+        space: PageSpace,
     ) -> Self {
-        let mut fit = Self { left: room.bytes, ..Self::default() };
-        let mut measure = RowMeasure::new(room);
+        let mut fit = Self::default();
+        let mut used = 0_usize;
+        let mut measure = RowMeasure::new(space);
         for (place, row) in rows {
             if let Some(length) = measure.row(&row) {
-                let needed = length + usize::from(!fit.kept.is_empty());
-                let Some(left) = fit.left.checked_sub(needed) else { break };
-                fit.left = left;
+                let (most, comma) = match fit.kept.is_empty() {
+                    true => (space.bytes, 0),
+                    false => (space.budget, 1),
+                };
+                let total = used.saturating_add(length).saturating_add(comma);
+                if total > most {
+                    break;
+                }
+                used = total;
                 fit.kept.push(place);
             }
             fit.seen += 1;
         }
+        let most = if fit.kept.len() > 1 { space.budget } else { space.bytes };
+        fit.left = most.saturating_sub(used);
         fit.kept.sort_unstable();
         fit
     }
 
-    /// Reports that rows are missing from a page of this many.
-    pub(super) fn report_cut(&self, found: usize) {
+    /// Reports that rows are missing at this end of a page of `found` rows.
+    pub(super) fn report_cut(&self, found: usize, space: PageSpace, end: CutEnd) {
         let (kept, left_out) = (self.kept.len(), self.seen.saturating_sub(self.kept.len()));
-        report(FitResult::Cut(cut_warning(found, kept, left_out)));
+        let is_budget = space.budget < space.bytes && self.seen < found;
+        let limit_type = if is_budget { "result_budget" } else { "response_size" };
+        report(FitResult::Cut(cut_warning((found, kept, left_out), limit_type, end)));
     }
 }
 
-/// Returns the largest page size for which any consecutive rows fit.
-pub(super) fn fitting_size<R: Serialize>(rows: impl Iterator<Item = R>, room: PageSpace) -> usize {
-    let mut measure = RowMeasure::new(room);
+/// Returns the largest page size for which any consecutive rows keep to the budget.
+pub(super) fn fitting_size<R: Serialize>(rows: impl Iterator<Item = R>, space: PageSpace) -> usize {
+    let mut measure = RowMeasure::new(space);
     let lengths: Vec<_> =
         rows.map(|row| measure.row(&row).map_or(0, |length| length + 1)).collect();
     // The last row has no comma.
-    let most = room.bytes.saturating_add(1);
+    let most = space.budget.saturating_add(1);
     let (mut size, mut bytes, mut start) = (lengths.len(), 0_usize, 0_usize);
     for (end, length) in lengths.iter().enumerate() {
         bytes = bytes.saturating_add(*length);
@@ -225,8 +292,8 @@ struct RowMeasure {
 }
 
 impl RowMeasure {
-    fn new(room: PageSpace) -> Self {
-        let limits = ReplyLimits::of_part(room.alone.max(room.bytes), room.depth);
+    fn new(space: PageSpace) -> Self {
+        let limits = ReplyLimits::of_part(space.alone.max(space.bytes), space.depth);
         Self { limits, text: Vec::new() }
     }
 
@@ -251,8 +318,8 @@ mod tests {
             bytes in 10_usize..60,
         ) {
             let rows: Vec<_> = lengths.iter().map(|length| "x".repeat(*length)).collect();
-            let room = PageSpace { bytes, alone: bytes, depth: 5 };
-            let size = fitting_size(rows.iter(), room);
+            let space = PageSpace { budget: bytes, bytes, alone: bytes, depth: 5 };
+            let size = fitting_size(rows.iter(), space);
             // With quotation marks and commas; an oversized row takes no space.
             let length = |row: &String| Some(row.len() + 3).filter(|it| it - 1 <= bytes).unwrap_or(0);
             let fits = |size: usize| {

@@ -1,5 +1,6 @@
 //! The reply to a batch.
 
+use mcp_aql_protocol::Limits;
 use serde_json::{Value, json};
 
 use super::Reply;
@@ -16,6 +17,8 @@ pub(crate) struct BatchReply {
     succeeded: usize,
     failed: usize,
     max_size: usize,
+    /// The number of bytes that all pages together should keep to.
+    budget: usize,
     /// The number of remaining items.
     left: usize,
     full: bool,
@@ -27,9 +30,10 @@ const NOT_RUN_BYTES: usize = 640;
 const REST_BYTES: usize = 4_096;
 
 impl BatchReply {
-    pub(crate) fn new(max_size: usize, items: usize) -> Self {
+    pub(crate) fn new(limits: &Limits, items: usize) -> Self {
+        let (max_size, budget) = (limits.max_response_size, limits.result_budget);
         let text = String::from(r#"{"success":true,"data":null,"results":["#);
-        Self { text, succeeded: 0, failed: 0, max_size, left: items, full: false }
+        Self { text, succeeded: 0, failed: 0, max_size, budget, left: items, full: false }
     }
 
     /// Whether the reply has no room for another result. Later items are not run.
@@ -41,6 +45,11 @@ impl BatchReply {
     pub(crate) fn room(&self) -> usize {
         let reserve = self.left.saturating_mul(NOT_RUN_BYTES).saturating_add(REST_BYTES);
         self.max_size.saturating_sub(self.text.len()).saturating_sub(reserve)
+    }
+
+    /// The bytes that the next item should keep to: an equal part of those that are left.
+    pub(crate) fn budget(&self) -> usize {
+        self.budget.saturating_sub(self.text.len()) / self.left.max(1)
     }
 
     /// Adds the result of the next item. A result that does not fit is replaced by an error.
@@ -152,6 +161,10 @@ mod tests {
     use crate::error::OperationError;
     use crate::operation::Payload;
 
+    fn limits(max_response_size: usize) -> Limits {
+        Limits { max_response_size, ..Limits::default() }
+    }
+
     fn success(data: &str) -> Reply {
         Reply::success(Payload::new(format!("{}{data}", crate::operation::SUCCESS)), &[])
     }
@@ -159,7 +172,7 @@ mod tests {
     #[test]
     fn the_reply_has_the_protocols_form() {
         // REQ-BAT-03 to REQ-BAT-05
-        let mut batch = BatchReply::new(1 << 20, 2);
+        let mut batch = BatchReply::new(&limits(1 << 20), 2);
         batch.push("get_task", &success("1"));
         batch.push("a\"b", &Reply::failure(&OperationError::not_found("task", "t")));
         let value: Value = serde_json::from_str(&batch.finish(&[]).text).unwrap();
@@ -177,7 +190,7 @@ mod tests {
     #[test]
     fn a_full_reply_says_what_ran_and_what_did_not() {
         // REQ-ENC-09, REQ-BAT-02
-        let mut batch = BatchReply::new(100_000, 100);
+        let mut batch = BatchReply::new(&limits(100_000), 100);
         batch.push("a", &success("1"));
         batch.push("b", &success(&format!("\"{}\"", "x".repeat(90_000))));
         assert!(batch.is_full());

@@ -1,5 +1,7 @@
 //! The type of an operation's result.
 
+use std::borrow::Cow;
+
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
@@ -9,6 +11,8 @@ use super::schema::SchemaFn;
 #[derive(Debug, Clone, Copy)]
 pub struct ReturnsSpec {
     schema: SchemaFn,
+    /// The name of the type, also of one whose schema has no name.
+    name: fn() -> Cow<'static, str>,
     /// A schema that is known only at run time, instead of the type's.
     json_schema: Option<&'static Value>,
 }
@@ -19,9 +23,19 @@ impl ReturnsSpec {
         self.schema
     }
 
+    /// The name of the type in its `Option`, or of the type.
+    pub(crate) fn name(&self) -> String {
+        let name = (self.name)();
+        name.strip_prefix("Nullable_").unwrap_or(&name).to_owned()
+    }
+
     /// The result is described by this schema and wrapped as [`DataKey`](super::DataKey) says.
     pub(crate) const fn of_data<T: JsonSchema>() -> Self {
-        Self { schema: SchemaGenerator::subschema_for::<T>, json_schema: None }
+        Self {
+            schema: SchemaGenerator::subschema_for::<T>,
+            name: T::schema_name,
+            json_schema: None,
+        }
     }
 
     /// The result has this JSON schema, which is known only at run time.

@@ -5,9 +5,10 @@ mod quote;
 mod reply_limits;
 
 pub use json_type::json_type;
+pub(crate) use quote::count_escapes;
 pub use quote::quote;
 pub use reply_limits::ReplyForm;
-pub(crate) use reply_limits::{MAX_REPLY_DEPTH, ReplyLimits};
+pub(crate) use reply_limits::ReplyLimits;
 
 /// A short random identifier for logs and replies, such as `s-1f0c9a7be2d84c11`.
 pub fn new_id(prefix: &str) -> String {

@@ -13,6 +13,20 @@ pub fn quote(target: &mut Vec<u8>, text: &[u8]) {
     }
 }
 
+/// The number of bytes by which the content of a JSON string is longer than the JSON text in it. Text with line
+/// breaks between its tokens is counted as if it was longer.
+pub(crate) fn count_escapes(quoted: &[u8]) -> usize {
+    let mut bytes = quoted.iter();
+    let mut escapes = 0;
+    while let Some(byte) = bytes.next() {
+        if *byte == b'\\' {
+            escapes += 1;
+            bytes.next();
+        }
+    }
+    escapes
+}
+
 #[cold]
 fn quote_control(target: &mut Vec<u8>, byte: u8) {
     match byte {
@@ -39,6 +53,14 @@ mod tests {
             quote(&mut quoted, text.as_bytes());
             quoted.push(b'"');
             prop_assert_eq!(quoted, serde_json::to_vec(&text).unwrap());
+        }
+
+        #[test]
+        fn escapes_are_counted(text in "[\"\\\\a-cé😀\n]{0,40}") {
+            let json = serde_json::to_vec(&[text]).unwrap();
+            let mut quoted = Vec::new();
+            quote(&mut quoted, &json);
+            prop_assert_eq!(quoted.len() - count_escapes(&quoted), json.len());
         }
     }
 }

@@ -21,6 +21,10 @@ pub(crate) struct ReplyLimits {
     pub(crate) bytes: usize,
     /// The bytes that a page may take, where a batch has other results already.
     pub(crate) room: usize,
+    /// The bytes after which a page ends, although more have room. Never more than `room`.
+    pub(crate) budget: usize,
+    /// The bytes above which a result that was not cut has a warning.
+    pub(crate) large: usize,
     /// Nested objects and arrays, the root included.
     pub(crate) depth: usize,
     /// The warnings of the call are in the same text.
@@ -32,7 +36,9 @@ impl ReplyLimits {
     pub(crate) const fn new(limits: &Limits) -> Self {
         let bytes = limits.max_response_size;
         let form = ReplyForm::Plain;
-        Self { bytes, room: bytes, depth: MAX_REPLY_DEPTH, has_warnings: true, form }
+        let budget = smaller(limits.result_budget, bytes);
+        let depth = MAX_REPLY_DEPTH;
+        Self { bytes, room: bytes, budget, large: budget, depth, has_warnings: true, form }
     }
 
     /// The same limits for a reply in this form.
@@ -42,19 +48,27 @@ impl ReplyLimits {
 
     /// The limits of a value that is part of a reply.
     pub(crate) const fn of_part(bytes: usize, depth: usize) -> Self {
-        Self { bytes, room: bytes, depth, has_warnings: false, form: ReplyForm::Plain }
+        let form = ReplyForm::Plain;
+        let (room, budget, large) = (bytes, bytes, bytes);
+        Self { bytes, room, budget, large, depth, has_warnings: false, form }
     }
 
     /// The limits of a batch's item, whose reply is three levels down in that of the batch. The batch has
-    /// `room` left, and the warnings of all items.
-    pub(crate) const fn of_item(self, room: usize) -> Self {
-        let room = if room < self.room { room } else { self.room };
-        Self { room, depth: self.depth.saturating_sub(3), has_warnings: false, ..self }
+    /// `room` left, of which `budget` is for this item, and the warnings of all items.
+    pub(crate) const fn of_item(self, room: usize, budget: usize) -> Self {
+        let room = smaller(room, self.room);
+        let budget = smaller(smaller(budget, self.budget), room);
+        Self { room, budget, depth: self.depth.saturating_sub(3), has_warnings: false, ..self }
     }
 
     /// The limits of a result that its execution's state holds, with `bytes` of other data.
     pub(crate) const fn of_execution(self, bytes: usize) -> Self {
-        let item = self.of_item(self.bytes);
+        let item = self.of_item(self.bytes, self.bytes);
         Self::of_part(item.bytes.saturating_sub(bytes), item.depth.saturating_sub(1))
     }
+}
+
+/// `Ord::min` is not a constant function.
+const fn smaller(one: usize, other: usize) -> usize {
+    if one < other { one } else { other }
 }

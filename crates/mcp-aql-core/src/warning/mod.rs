@@ -111,6 +111,34 @@ impl Warning {
         .detail("threshold_ms", threshold_ms)
     }
 
+    /// Creates a warning that a result exceeds the result budget, because it is not a page that could be
+    /// shortened. `reductions` are the ways to request a smaller result.
+    pub(crate) fn large_result(
+        bytes: usize,
+        budget: usize,
+        reductions: Option<String>,
+        fitting_page_size: Option<usize>,
+    ) -> Self {
+        let advice = match (fitting_page_size, reductions) {
+            (Some(size), _) => format!("; ask for pages of at most '{size}' entries"),
+            (None, Some(reductions)) => format!("; ask for {reductions}"),
+            (None, None) => String::new(),
+        };
+        let warning = Self::new(
+            "PERFORMANCE_LARGE_RESULT_WARNING",
+            format!(
+                "The result has '{bytes}' bytes, and clients may cut it after '{budget}'{advice}"
+            ),
+        )
+        .severity(Severity::Low)
+        .detail("result_bytes", bytes)
+        .detail("result_budget", budget);
+        match fitting_page_size {
+            Some(size) => warning.detail("fitting_page_size", size),
+            None => warning,
+        }
+    }
+
     /// Creates a warning about the use of something deprecated (REQ-WRN-07). `kind` is `operation`,
     /// `parameter` or `feature`.
     pub(crate) fn deprecated(

@@ -20,7 +20,7 @@ use crate::PageInfo;
 #[schemars(
     description = "What a walk along relationships found.",
     // `DATA_MARK`, which an attribute cannot name.
-    extend("x-mcp-aql-data" = true),
+    extend("x-mcp-aql-data" = "RelationshipGraph"),
 )]
 #[non_exhaustive]
 pub struct RelationshipGraph {

@@ -18,8 +18,8 @@ use rmcp::model::{
     CustomRequest, CustomResult, ErrorCode, Extensions, Implementation, InitializeRequestParams,
     InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
     ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
-    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam,
-    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    ProgressNotificationParam, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::{Peer, RequestContext};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
@@ -275,7 +275,7 @@ impl Notifier for PeerNotifier {
 }
 
 fn tool(definition: ToolDefinition) -> Tool {
-    let ToolDefinition { name, title, description, input_schema, output_schema, hints } =
+    let ToolDefinition { name, title, description, input_schema, output_schema, hints, meta } =
         definition;
     let ToolHints { read_only, destructive, idempotent, open_world } = hints;
     let mut annotations = ToolAnnotations::new();
@@ -287,5 +287,6 @@ fn tool(definition: ToolDefinition) -> Tool {
         Tool::new(name, description, Arc::new(input_schema)).with_annotations(annotations);
     tool.title = title;
     tool.output_schema = output_schema.map(Arc::new);
+    tool.meta = meta.map(MetaObject);
     tool
 }

@@ -92,6 +92,9 @@ pub struct ListedTool {
     /// `readOnlyHint`, `destructiveHint` and so on.
     #[serde(default)]
     pub annotations: Map<String, Value>,
+    /// `_meta`: what only some clients read, such as `anthropic/maxResultSizeChars`.
+    #[serde(rename = "_meta", default)]
+    pub meta: Map<String, Value>,
 }
 
 impl Client {

@@ -27,6 +27,7 @@ const LIMITS: Limits = Limits {
     max_array_elements: 500,
     max_nesting_depth: 24,
     max_batch_operations: 100,
+    result_budget: 64 << 10,
 };
 /// The element type of beds in graphs.
 const TYPE: &str = "bed";

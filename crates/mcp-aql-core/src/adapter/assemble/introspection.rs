@@ -115,5 +115,6 @@ pub(super) fn render(
         types,
         further,
         cursor_key: settings.cursor_key.clone(),
+        search: OnceLock::new(),
     }
 }

@@ -105,6 +105,7 @@ pub(super) struct LimitsTable {
     pub(super) max_array_elements: Option<usize>,
     pub(super) max_nesting_depth: Option<usize>,
     pub(super) max_batch_operations: Option<usize>,
+    pub(super) result_budget: Option<usize>,
 }
 
 /// The keys of [`CoreTables`].

@@ -136,6 +136,7 @@ fn apply_project(
             &mut limits.max_batch_operations,
             given.max_batch_operations,
         ),
+        ("limits.result_budget", &mut limits.result_budget, given.result_budget),
     ] {
         tightening.lower(key, limit, value);
     }
@@ -212,6 +213,7 @@ fn apply_file(
     set(&mut limits.max_array_elements, file.limits.max_array_elements);
     set(&mut limits.max_nesting_depth, file.limits.max_nesting_depth);
     set(&mut limits.max_batch_operations, file.limits.max_batch_operations);
+    set(&mut limits.result_budget, file.limits.result_budget);
     let executions = &mut settings.executions;
     for (option, seconds) in [
         (&mut executions.wait, file.executions.wait_seconds),
@@ -237,6 +239,13 @@ fn apply_environment(
     set_mode(settings, mode, "`MCP_AQL_ENDPOINT_MODE`", problems);
     set(&mut settings.profile, variable("MCP_AQL_ENDPOINT_PROFILE"));
     set(&mut settings.tool_prefix, variable("MCP_AQL_TOOL_PREFIX"));
+    match variable("MCP_AQL_RESULT_BUDGET").map(|bytes| bytes.parse()) {
+        Some(Ok(bytes)) => settings.limits.result_budget = bytes,
+        Some(Err(_)) => {
+            problems.push("`MCP_AQL_RESULT_BUDGET` is not a number of bytes, such as 65536".into());
+        }
+        None => {}
+    }
     for extension in &mut settings.extensions {
         extension.apply_environment(&variable, &mut settings.notices, problems);
     }

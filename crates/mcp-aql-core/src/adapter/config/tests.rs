@@ -21,19 +21,26 @@ fn environment_beats_file_beats_builder() {
     let mut problems = Vec::new();
     apply(
         &mut settings,
-        "tool_prefix = 'file_'\nendpoint_mode = 'single'\n[limits]\nmax_nesting_depth = 16",
+        "tool_prefix = 'file_'\nendpoint_mode = 'single'\n[limits]\nmax_nesting_depth = 16\nresult_budget = 9000",
         &mut problems,
     );
     assert_eq!((settings.tool_prefix.as_str(), settings.mode), ("file_", EndpointMode::Single));
-    assert_eq!(settings.limits.max_nesting_depth, 16);
+    let limits = settings.limits;
+    assert_eq!((limits.max_nesting_depth, limits.result_budget), (16, 9_000));
     let variable = |name: &str| match name {
         "MCP_AQL_TOOL_PREFIX" => Some("env_".to_owned()),
         "MCP_AQL_ENDPOINT_MODE" => Some("all".to_owned()),
+        "MCP_AQL_RESULT_BUDGET" => Some("8000".to_owned()),
         _ => None,
     };
     apply_environment(&mut settings, variable, &mut problems);
     assert_eq!((settings.tool_prefix.as_str(), settings.mode), ("env_", EndpointMode::All));
+    assert_eq!(settings.limits.result_budget, 8_000);
     assert_eq!(problems, Vec::<String>::new());
+    let variable = |name: &str| (name == "MCP_AQL_RESULT_BUDGET").then(|| "64K".to_owned());
+    apply_environment(&mut settings, variable, &mut problems);
+    assert_eq!(problems, ["`MCP_AQL_RESULT_BUDGET` is not a number of bytes, such as 65536"]);
+    assert_eq!(settings.limits.result_budget, 8_000);
 }
 
 /// All settings that a file could loosen, with the keys in the notice.
@@ -46,6 +53,7 @@ const LOOSE: &[(&str, &str)] = &[
     ("[limits]\nmax_array_elements = 99000", "limits.max_array_elements"),
     ("[limits]\nmax_nesting_depth = 99", "limits.max_nesting_depth"),
     ("[limits]\nmax_batch_operations = 999", "limits.max_batch_operations"),
+    ("[limits]\nresult_budget = 99000", "limits.result_budget"),
     ("[executions]\nwait_seconds = 99", "executions.wait_seconds"),
     ("[executions]\ngrace_seconds = 99", "executions.grace_seconds"),
     ("[executions]\nlease_seconds = 99", "executions.lease_seconds"),

@@ -6,8 +6,6 @@ use std::str::Chars;
 use mcp_aql_text::is_ignorable;
 use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
-use super::scripts::uses_joiners;
-
 /// The maximum length of an operating system command in a terminal sequence, in bytes. Text beyond
 /// it is kept.
 const MAX_COMMAND_BYTES: usize = 4_096;
@@ -18,7 +16,13 @@ const MAX_COMMAND_BYTES: usize = 4_096;
 ///
 /// Lines and tabs are kept; every kind of line break becomes `\n`. Joiners are kept between letters
 /// of scripts whose spelling needs them.
-pub(crate) fn clean(text: &str) -> Cow<'_, str> {
+///
+/// ```
+/// use mcp_aql_rank::texts::clean;
+///
+/// assert_eq!(clean("\u{1b}[31mred\u{1b}[0m and\u{200b} blue"), "red and blue");
+/// ```
+pub fn clean(text: &str) -> Cow<'_, str> {
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
         return Cow::Borrowed(text);
     }
@@ -42,6 +46,13 @@ fn is_dropped(c: char) -> bool {
     is_ignorable(c)
         || matches!(c, '\u{fff9}'..='\u{fffb}' | '\u{fdd0}'..='\u{fdef}')
         || u32::from(c) & 0xFFFE == 0xFFFE
+}
+
+/// Returns whether the spelling of a script needs joiners: Arabic and related scripts, and those of
+/// India and its neighbours.
+fn uses_joiners(c: char) -> bool {
+    matches!(u32::from(c), 0x600..=0x7BF | 0x840..=0x8FF | 0x900..=0xDFF | 0x1000..=0x109F
+        | 0x1780..=0x17FF | 0x1800..=0x18AF)
 }
 
 fn strip(text: &str) -> String {

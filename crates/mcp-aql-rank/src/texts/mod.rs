@@ -3,7 +3,7 @@
 //! A query is scored against the given results only. There is no index and no state between calls.
 //!
 //! ```
-//! use mcp_aql_aggregator::rank::{Candidate, RankOptions, rank};
+//! use mcp_aql_rank::texts::{Candidate, RankOptions, rank};
 //!
 //! let texts = ["Cats sleep all day.", "Ships sail by night.", "**CATS** sleep all day."];
 //! let candidates: Vec<_> = texts
@@ -28,6 +28,8 @@ mod sketch;
 #[cfg(test)]
 mod tests;
 mod threads;
+
+pub use crate::text::{clean, content_words};
 
 use document::Pool;
 use query::Terms;

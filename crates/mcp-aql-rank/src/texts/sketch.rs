@@ -1,6 +1,19 @@
 //! A sketch of a text that is similar for texts that share much of their wording.
 
-use crate::text::mix;
+use crate::text::{WordKind, mix};
+
+impl WordKind {
+    /// Returns whether the word counts towards the length of the text, in which each character
+    /// counts about once.
+    pub(crate) fn has_length(self) -> bool {
+        matches!(self, Self::Plain | Self::Part | Self::Pair)
+    }
+
+    /// Returns whether the word is compared to find copies.
+    pub(crate) fn identifies_copies(self) -> bool {
+        matches!(self, Self::Plain | Self::Whole | Self::Pair)
+    }
+}
 
 /// The number of words in a shingle.
 const SHINGLE: usize = 3;

@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 
-use frostem::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
-use crate::text::{Word, WordKind, is_asking_word, is_stop_word, scan};
+use crate::text::{Stemmer, Word, WordKind, is_asking_word, is_stop_word, scan};
 
 /// The index of a query word.
 pub(super) type Term = u16;
@@ -15,9 +14,6 @@ const NONE: Term = Term::MAX;
 
 /// The weight of words that only phrase a question, relative to other words.
 const ASKING: f64 = 0.5;
-
-/// The maximum length of a word that is stemmed, in bytes.
-const MAX_STEMMED_BYTES: usize = 32;
 
 /// A concept of the query: a word, or an identifier together with its parts.
 #[derive(Debug)]
@@ -86,23 +82,12 @@ impl Terms {
         let term = match known.get(&word.key) {
             Some(term) => *term,
             None => {
-                let term = self.stems.get(&stem(self.stemmer, word.text)).copied().unwrap_or(NONE);
+                let term = self.stems.get(&self.stemmer.stem(word.text)).copied().unwrap_or(NONE);
                 known.insert(word.key, term);
                 term
             }
         };
         (term != NONE).then_some(term)
-    }
-}
-
-/// Returns a word in lower case, without `_` and without its English ending.
-fn stem(stemmer: Stemmer, word: &str) -> String {
-    let mut plain = word.to_lowercase();
-    plain.retain(|c| c != '_');
-    if plain.len() <= MAX_STEMMED_BYTES && plain.bytes().all(|byte| byte.is_ascii_lowercase()) {
-        stemmer.stem(&plain).into_owned()
-    } else {
-        plain
     }
 }
 
@@ -124,7 +109,7 @@ impl Builder {
                 neighbours: Vec::new(),
                 by_words: FxHashMap::default(),
                 having: Vec::new(),
-                stemmer: Stemmer::new(Algorithm::English),
+                stemmer: Stemmer::english(),
                 stems: HashMap::new(),
                 exact: FxHashMap::default(),
                 heads: Heads::default(),
@@ -182,7 +167,7 @@ impl Builder {
     fn term(&mut self, word: Word<'_>) -> Option<Term> {
         let next = Term::try_from(self.terms.count).ok().filter(|term| *term != NONE)?;
         let term = if word.kind.has_stem() {
-            let stem = stem(self.terms.stemmer, word.text);
+            let stem = self.terms.stemmer.stem(word.text);
             self.terms.heads.add(&stem);
             *self.terms.stems.entry(stem).or_insert(next)
         } else {
@@ -287,7 +272,7 @@ mod tests {
     fn the_first_two_letters_match_every_ending() {
         let endings =
             ["", "s", "y", "ing", "ed", "ies", "ying", "ly", "e", "es", "ity", "ish", "d"];
-        let stemmer = Stemmer::new(Algorithm::English);
+        let stemmer = Stemmer::english();
         for first in b'a'..=b'z' {
             for second in b'a'..=b'z' {
                 for third in b'a'..=b'z' {
@@ -297,8 +282,8 @@ mod tests {
                             let word: String = letters.iter().take(many).chain(&[]).collect();
                             let word = word + ending;
                             let mut heads = Heads::default();
-                            heads.add(&stem(stemmer, &word));
-                            assert!(heads.has(key_of(&word).1), "{word}: {}", stem(stemmer, &word));
+                            heads.add(&stemmer.stem(&word));
+                            assert!(heads.has(key_of(&word).1), "{word}: {}", stemmer.stem(&word));
                         }
                     }
                 }

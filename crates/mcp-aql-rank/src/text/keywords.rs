@@ -4,12 +4,18 @@ use std::collections::HashSet;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use super::scripts::{CharacterKind, character_kind, has_no_spaces, is_hiragana};
+use super::scripts::has_no_spaces;
 use super::stop::is_stop_word;
 
 /// Returns the distinct content words of a query, as written and in order, or all its words if none
 /// is a content word.
-pub(crate) fn content_words(query: &str) -> Vec<String> {
+///
+/// ```
+/// use mcp_aql_rank::texts::content_words;
+///
+/// assert_eq!(content_words("How do I use React hooks?"), ["use", "React", "hooks"]);
+/// ```
+pub fn content_words(query: &str) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut words = pieces(query);
     words.retain(|word| seen.insert(word.to_lowercase()));
@@ -36,6 +42,28 @@ fn pieces(query: &str) -> Vec<String> {
         joins_at = kind.map(|kind| (end, kind));
     }
     words
+}
+
+/// Returns whether a character is Hiragana, which mostly writes the grammar of a Japanese sentence.
+fn is_hiragana(c: char) -> bool {
+    matches!(u32::from(c), 0x3041..=0x309F)
+}
+
+/// The kinds of characters between which a Japanese sentence alternates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum CharacterKind {
+    Hiragana,
+    Katakana,
+    Otherwise,
+}
+
+/// Returns the kind of a character in a script without spaces.
+fn character_kind(c: char) -> CharacterKind {
+    match u32::from(c) {
+        0x3041..=0x309F => CharacterKind::Hiragana,
+        0x30A1..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => CharacterKind::Katakana,
+        _ => CharacterKind::Otherwise,
+    }
 }
 
 #[cfg(test)]

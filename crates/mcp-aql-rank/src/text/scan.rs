@@ -1,11 +1,5 @@
 //! Splits text into words in one pass, without allocating for plain ASCII.
 
-use unicode_normalization::{UnicodeNormalization as _, is_nfkc};
-use unicode_segmentation::UnicodeSegmentation as _;
-
-use super::fold::fold_into;
-use super::scripts::has_no_spaces;
-
 /// The role of a word in its text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WordKind {
@@ -23,17 +17,6 @@ pub(crate) enum WordKind {
 }
 
 impl WordKind {
-    /// Returns whether the word counts towards the length of the text, in which each character
-    /// counts about once.
-    pub(crate) fn has_length(self) -> bool {
-        matches!(self, Self::Plain | Self::Part | Self::Pair)
-    }
-
-    /// Returns whether the word is compared to find copies.
-    pub(crate) fn identifies_copies(self) -> bool {
-        matches!(self, Self::Plain | Self::Whole | Self::Pair)
-    }
-
     /// Returns whether the word may have an ending.
     pub(crate) fn has_stem(self) -> bool {
         matches!(self, Self::Plain | Self::Part | Self::Whole)
@@ -42,6 +25,7 @@ impl WordKind {
 
 /// A word of a text.
 #[derive(Debug, Clone, Copy)]
+#[cfg_attr(not(feature = "texts"), expect(dead_code, reason = "texts compare keys and heads"))]
 pub(crate) struct Word<'a> {
     /// The word as written if it is ASCII, or else folded. An identifier keeps its `_`.
     pub(crate) text: &'a str,
@@ -134,9 +118,15 @@ fn class(byte: u8) -> Class {
     CLASSES[usize::from(byte)]
 }
 
+/// The rules for text that is not ASCII.
+pub(crate) trait Segmentation {
+    /// Calls `each` with every word of a text that contains no white space.
+    fn scan_wide(chunk: &str, each: &mut impl FnMut(Word<'_>));
+}
+
 /// Calls `each` with every word of a text, in order.
 #[inline]
-pub(crate) fn scan(text: &str, each: &mut impl FnMut(Word<'_>)) {
+pub(crate) fn scan_with<S: Segmentation>(text: &str, each: &mut impl FnMut(Word<'_>)) {
     let mut bytes = text.as_bytes().iter().enumerate();
     let mut current = bytes.next();
     while let Some((start, &first)) = current {
@@ -184,7 +174,7 @@ pub(crate) fn scan(text: &str, each: &mut impl FnMut(Word<'_>)) {
         }
         let Some(chunk) = text.get(start..end) else { continue };
         if wide {
-            scan_wide(chunk, each);
+            S::scan_wide(chunk, each);
         } else if cut {
             scan_identifier(chunk, each);
         } else {
@@ -245,98 +235,4 @@ fn part_length(bytes: &[u8]) -> usize {
         && bytes.get(last + 2) == Some(&b's')
         && bytes.get(last + 3).is_none_or(|byte| class(*byte) == Class::Underscore);
     if plural { last + 3 } else { last + 1 }
-}
-
-/// Scans text that is not entirely ASCII and contains no white space.
-fn scan_wide(chunk: &str, each: &mut impl FnMut(Word<'_>)) {
-    let composed: String;
-    let chunk = if is_nfkc(chunk) {
-        chunk
-    } else {
-        composed = chunk.nfkc().collect();
-        &composed
-    };
-    // Adjacent segments of a script without spaces form one run.
-    let mut run: Option<(usize, usize)> = None;
-    let mut folded = String::new();
-    for (start, segment) in chunk.unicode_word_indices() {
-        let end = start + segment.len();
-        if segment.chars().next().is_some_and(has_no_spaces) {
-            run = match run {
-                Some((begun, until)) if until == start => Some((begun, end)),
-                earlier => {
-                    scan_run(chunk, earlier, each);
-                    Some((start, end))
-                }
-            };
-            continue;
-        }
-        scan_run(chunk, run.take(), each);
-        scan_segment(segment, &mut folded, each);
-    }
-    scan_run(chunk, run, each);
-}
-
-/// Emits the pairs of adjacent characters of a run.
-fn scan_run(chunk: &str, run: Option<(usize, usize)>, each: &mut impl FnMut(Word<'_>)) {
-    let Some(run) = run.and_then(|(start, end)| chunk.get(start..end)) else { return };
-    let mut emit = |text: &str, kind| {
-        let (key, head) = key_of(text);
-        each(Word { text, key, head, kind });
-    };
-    let mut marks = run.char_indices().map(|(at, c)| (at, c.len_utf8())).peekable();
-    let mut alone = true;
-    while let Some((at, length)) = marks.next() {
-        let next = marks.peek().map(|(next, length)| next + length);
-        let Some(sign) = run.get(at..at + length) else { continue };
-        match next.and_then(|end| run.get(at..end)) {
-            Some(pair) => {
-                emit(sign, WordKind::Sign);
-                emit(pair, WordKind::Pair);
-                alone = false;
-            }
-            None if alone => emit(sign, WordKind::Pair),
-            None => emit(sign, WordKind::Sign),
-        }
-    }
-}
-
-/// Scans one segment that Unicode calls a word. Segments such as `don’t` and `snake_case` are split
-/// as in ASCII.
-fn scan_segment(segment: &str, folded: &mut String, each: &mut impl FnMut(Word<'_>)) {
-    let pieces =
-        || segment.split(|c: char| c.is_ascii_punctuation() || matches!(c, '’' | '‘' | '·'));
-    for piece in pieces().filter(|piece| !piece.is_empty() && *piece != "_") {
-        let mut parts = 0;
-        let mut emit = |text: &str, kind, each: &mut dyn FnMut(Word<'_>)| {
-            folded.clear();
-            fold_into(text, folded);
-            if !folded.is_empty() {
-                let (key, head) = key_of(folded);
-                each(Word { text: folded, key, head, kind });
-            }
-        };
-        let mut rest = piece;
-        while let Some((part, others)) = split_at_case(rest) {
-            emit(part, WordKind::Part, each);
-            rest = others;
-            parts += 1;
-        }
-        if parts > 0 {
-            emit(rest, WordKind::Part, each);
-        }
-        emit(piece, if parts > 0 { WordKind::Whole } else { WordKind::Plain }, each);
-    }
-}
-
-/// Splits before the first capital after a small letter.
-fn split_at_case(piece: &str) -> Option<(&str, &str)> {
-    let mut small = false;
-    for (at, c) in piece.char_indices() {
-        if small && c.is_uppercase() {
-            return piece.split_at_checked(at);
-        }
-        small = c.is_lowercase();
-    }
-    None
 }

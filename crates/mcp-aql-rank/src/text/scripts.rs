@@ -12,35 +12,6 @@ pub(crate) fn has_no_spaces(c: char) -> bool {
         | 0xAC00..=0xD7FF | 0xF900..=0xFAFF | 0xFF66..=0xFFDC | 0x1AFF0..=0x1B16F | 0x20000..=0x3FFFF)
 }
 
-/// Returns whether the spelling of a script needs joiners: Arabic and related scripts, and those of
-/// India and its neighbours.
-pub(super) fn uses_joiners(c: char) -> bool {
-    matches!(u32::from(c), 0x600..=0x7BF | 0x840..=0x8FF | 0x900..=0xDFF | 0x1000..=0x109F
-        | 0x1780..=0x17FF | 0x1800..=0x18AF)
-}
-
-/// Returns whether a character is Hiragana, which mostly writes the grammar of a Japanese sentence.
-pub(super) fn is_hiragana(c: char) -> bool {
-    matches!(u32::from(c), 0x3041..=0x309F)
-}
-
-/// The kinds of characters between which a Japanese sentence alternates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CharacterKind {
-    Hiragana,
-    Katakana,
-    Otherwise,
-}
-
-/// Returns the kind of a character in a script without spaces.
-pub(super) fn character_kind(c: char) -> CharacterKind {
-    match u32::from(c) {
-        0x3041..=0x309F => CharacterKind::Hiragana,
-        0x30A1..=0x30FF | 0x31F0..=0x31FF | 0xFF66..=0xFF9F => CharacterKind::Katakana,
-        _ => CharacterKind::Otherwise,
-    }
-}
-
 /// Returns whether writers often omit a mark: accents of Latin and Greek, the dots of ё, vowels of
 /// Arabic and Hebrew. Other marks make a different letter.
 pub(super) fn is_optional_mark(base: char, mark: char) -> bool {

@@ -1,0 +1,127 @@
+//! The parameters of an `introspect` call.
+
+use mcp_aql_protocol::ErrorCode;
+use serde_json::Value;
+
+use super::answer::ListedOperation;
+use crate::argument::Argument;
+use crate::error::OperationError;
+use crate::further_query::FurtherQuery;
+use crate::paging::CURSOR_CONTROLS;
+
+/// The parameters of `introspect`.
+#[derive(Default)]
+pub(super) struct IntrospectQuery<'a> {
+    pub(super) query: &'a str,
+    pub(super) name: Option<&'a str>,
+    /// The words to search for.
+    pub(super) search: Option<&'a str>,
+    category: Option<&'a str>,
+    pub(super) prefix: Option<&'a str>,
+    pub(super) names: Option<Vec<&'a str>>,
+    parameters: Option<bool>,
+    /// The page controls of the call.
+    pub(super) paging: Vec<&'static str>,
+}
+
+impl<'a> IntrospectQuery<'a> {
+    pub(super) fn new(arguments: &'a [Argument]) -> Self {
+        let mut question = Self::default();
+        for argument in arguments {
+            let Some(value) = &argument.value else { continue };
+            match argument.name {
+                "query" => question.query = value.as_str().unwrap_or_default(),
+                "name" => question.name = value.as_str(),
+                "search" => question.search = value.as_str(),
+                "category" => question.category = value.as_str(),
+                "prefix" => question.prefix = value.as_str(),
+                name if CURSOR_CONTROLS.contains(&name) && !value.is_null() => {
+                    question.paging.push(name);
+                }
+                "names" => {
+                    let names = value.as_array();
+                    question.names = names.map(|it| it.iter().filter_map(Value::as_str).collect());
+                }
+                "parameters" => question.parameters = value.as_bool(),
+                _ => {}
+            }
+        }
+        question
+    }
+
+    /// The parameters that the query accepts besides `query`. All are accepted where this is `None`.
+    fn accepted(&self, further: Option<&dyn FurtherQuery>) -> Option<&'static [&'static str]> {
+        match (further, self.name, self.query) {
+            (Some(further), ..) if !further.takes_name() => Some(&[]),
+            (Some(_), ..) | (None, Some(_), _) => Some(&["name"]),
+            (None, None, "types") => Some(&["name", "prefix"]),
+            (None, None, _) => None,
+        }
+    }
+
+    /// Rejects a parameter that the query does not accept, as it is never ignored.
+    pub(super) fn check(&self, further: Option<&dyn FurtherQuery>) -> Result<(), OperationError> {
+        let Some(accepted) = self.accepted(further) else { return Ok(()) };
+        let given = [
+            ("name", self.name.is_some()),
+            ("search", self.search.is_some()),
+            ("category", self.category.is_some()),
+            ("prefix", self.prefix.is_some()),
+            ("names", self.names.is_some()),
+            ("parameters", self.parameters == Some(true)),
+        ];
+        let given = given.into_iter().filter_map(|(name, given)| given.then_some(name));
+        let mut given = given.chain(self.paging.iter().copied());
+        let Some(rejected) = given.find(|name| !accepted.contains(name)) else { return Ok(()) };
+        let query = self.query;
+        // `name` selects one entry, and then a list has no other parameters.
+        let (with, accepted) = match (self.name, accepted) {
+            (Some(_), ["name"]) => (" with 'name'", "no other parameter"),
+            (_, []) => ("", "no other parameter"),
+            (_, ["name"]) => ("", "only 'name'"),
+            _ => ("", "only 'name' or 'prefix'"),
+        };
+        Err(OperationError::new(
+            ErrorCode::IntrospectionError,
+            format!(
+                "Parameter '{rejected}' is not accepted by query '{query}'{with}, which accepts \
+                 {accepted}: leave it out"
+            ),
+        ))
+    }
+    /// Rejects the parameters that a search does not accept.
+    pub(super) fn check_search(&self) -> Result<(), OperationError> {
+        let paging = self.paging.iter().copied().find(|name| *name != "first");
+        let Some(rejected) = paging.or(self.names.is_some().then_some("names")) else {
+            return Ok(());
+        };
+        Err(OperationError::new(
+            ErrorCode::IntrospectionError,
+            format!(
+                "Parameter '{rejected}' is not accepted with 'search', which accepts only 'first', \
+                 'category', 'prefix' and 'parameters': leave it out"
+            ),
+        ))
+    }
+
+    /// Whether the query selects the whole list.
+    pub(super) fn selects_all(&self) -> bool {
+        self.search.is_none()
+            && self.category.is_none()
+            && self.prefix.is_none()
+            && self.names.is_none()
+            && self.paging.is_empty()
+    }
+
+    /// Whether the query selects an operation, apart from pages and searches.
+    pub(super) fn selects(&self, listed: &ListedOperation) -> bool {
+        listed.name.starts_with(self.prefix.unwrap_or_default())
+            && self.category.is_none_or(|category| listed.category.as_str() == category)
+            && self.names.as_deref().is_none_or(|names| names.contains(&&*listed.name))
+    }
+
+    /// Whether the entries include the parameters of their operations: by default, those of a search do.
+    pub(super) fn with_parameters(&self) -> bool {
+        self.parameters.unwrap_or(self.search.is_some())
+    }
+}

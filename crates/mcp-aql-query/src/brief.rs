@@ -1,0 +1,108 @@
+//! The short form of a query's parameters, for lists of operations with their parameters.
+
+use mcp_aql_core::operation::BriefParameters;
+
+use super::entry::QueryTable;
+use super::field_info::FieldInfo;
+use super::options::QueryControl;
+use super::read::{QuerySurface, preset_names};
+use super::value::ValueKind;
+
+/// The parameters that every query has, unless its note says that it lacks them.
+const COMMON: [&str; 9] =
+    ["filter", "sort", "fields", "aggregate", "include_items", "first", "after", "last", "before"];
+
+/// The presets of every resource, which the meaning of `fields` names.
+const STANDARD_PRESETS: [&str; 3] = ["minimal", "standard", "full"];
+
+/// The meanings of the parameters. They name the parameters of all queries and no resource.
+const MEANINGS: [(&str, &str); 9] = [
+    (
+        "filter",
+        "filter { field: value, [values] or { eq|ne|gt|gte|lt|lte|in|nin|contains|starts_with|exists: … } }, \
+         combined by and, or, not",
+    ),
+    ("sort", "sort { field, order: asc|desc } or a list"),
+    ("order", "order asc|desc of a sort that is only a field"),
+    ("fields", "fields minimal|standard|full or a list"),
+    ("preset", "preset, to which fields adds"),
+    (
+        "aggregate",
+        "aggregate { label: { group_by: field, count: true, sum|avg|min|max: field } }, with \
+         include_items: true also rows",
+    ),
+    ("first", "first with after, last with before: pages by cursor"),
+    ("limit", "limit with offset"),
+    ("page", "page with page_size"),
+];
+
+/// The short form of a query's parameters. The text to search for keeps its own line.
+pub(super) fn of(surface: &QuerySurface<'_>, table: &QueryTable) -> BriefParameters {
+    let names: Vec<_> =
+        table.parameters.iter().map(|it| it.name).filter(|name| *name != "query").collect();
+    let is_collection = names.contains(&"first");
+    let others = names.iter().filter(|name| !is_collection || !COMMON.contains(name));
+    let others: Vec<_> = others.map(|name| format!("{name}?")).collect();
+    let mut text = others.join(", ");
+    if is_collection {
+        text.push_str(if text.is_empty() { "" } else { ", " });
+        text.push_str("query parameters");
+        text.push_str(&fields(surface));
+    }
+    let meanings = MEANINGS.iter().filter(|(name, _)| names.contains(name));
+    BriefParameters { meanings: meanings.map(|(_, meaning)| *meaning).collect(), names, text }
+}
+
+/// The fields of the resource that a query accepts, with their types.
+fn fields(surface: &QuerySurface<'_>) -> String {
+    let all = &surface.table.fields;
+    let filtered = surface.has(QueryControl::Filter);
+    let is_listed = |field: &&FieldInfo| match filtered {
+        true => surface.filters(field),
+        false => surface.sorts(field),
+    };
+    let listed: Vec<_> = all.iter().filter(is_listed).map(with_type).collect();
+    let sorted_only =
+        |field: &&FieldInfo| filtered && surface.sorts(field) && !surface.filters(field);
+    let sorted: Vec<_> = all.iter().filter(sorted_only).map(|it| it.path.as_str()).collect();
+    let selected = |field: &&FieldInfo| {
+        field.computed && !surface.filters(field) && surface.selects(&field.path)
+    };
+    let selected = all.iter().filter(selected).map(|it| it.path.as_str());
+    let presets =
+        preset_names(surface.table).into_iter().filter(|it| !STANDARD_PRESETS.contains(it));
+    let selected: Vec<_> = match surface.has(QueryControl::Fields) {
+        true => presets.chain(selected).collect(),
+        false => Vec::new(),
+    };
+    let mut text = String::new();
+    for (label, names) in [
+        (" over ", listed.join(", ")),
+        ("; sort also ", sorted.join(", ")),
+        ("; fields also ", selected.join(", ")),
+    ] {
+        if !names.is_empty() {
+            text.push_str(label);
+            text.push_str(&names);
+        }
+    }
+    text
+}
+
+fn with_type(field: &FieldInfo) -> String {
+    let kind = match field.kind {
+        ValueKind::Boolean => "boolean",
+        ValueKind::Integer => "integer",
+        ValueKind::Number => "number",
+        ValueKind::Text => "string",
+        ValueKind::Choice => &field.choices.join("|"),
+        ValueKind::Date => "date",
+        ValueKind::Instant => "date-time",
+        ValueKind::Json => "any",
+    };
+    match (field.list, field.kind) {
+        (true, ValueKind::Choice) => format!("{} ({kind})[]", field.path),
+        (true, _) => format!("{} {kind}[]", field.path),
+        (false, _) => format!("{} {kind}", field.path),
+    }
+}

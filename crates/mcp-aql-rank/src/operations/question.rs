@@ -1,0 +1,196 @@
+//! Parses a question into concepts.
+
+use std::collections::HashMap;
+
+use crate::text::{Stemmer, Word, WordKind, is_asking_word, scan_simply};
+
+use super::agents::verb_of_agent;
+use super::clauses::{Clauses, begins_clause, ends_clause};
+use super::fields::{beginning, each_stem};
+use super::literals::{Format, Literal, literal};
+use super::synonyms::{is_producing_verb, synonyms};
+use super::vocabulary::{Term, Vocabulary};
+
+/// The maximum length of a question that is read, in bytes.
+const MAX_QUESTION_BYTES: usize = 4_096;
+/// The maximum number of distinct concepts of a question.
+const MAX_CONCEPTS: usize = 128;
+
+/// The weight of a word that only phrases a question.
+const ASKING: f64 = 0.4;
+/// The weight of a number.
+const NUMBER: f64 = 0.5;
+/// The weight of the words within a path or an address.
+const IN_LITERAL: f64 = 0.3;
+/// The weight of `file` or `url` for a path or an address.
+const LITERAL: f64 = 0.5;
+/// The weight of a file's format.
+const FORMAT: f64 = 0.7;
+/// The weight that each repetition of a word adds.
+const REPETITION: f64 = 0.2;
+
+/// The weight of a synonym relative to the word itself.
+const SYNONYM: f64 = 0.4;
+/// The weight of a word that resembles one that no operation contains.
+const SIMILAR: f64 = 0.4;
+/// The weight of two words that are one word in an operation: `web page` for `webpage`.
+const JOINED: f64 = 0.8;
+
+/// A word of a question with its alternatives.
+#[derive(Debug)]
+pub(super) struct Concept {
+    pub(super) weight: f64,
+    /// The stems that express the concept, each with a weight of at most 1.0.
+    pub(super) alternatives: Vec<(Term, f64)>,
+}
+
+/// A question, in terms of a vocabulary.
+#[derive(Debug, Default)]
+pub(super) struct Question {
+    pub(super) concepts: Vec<Concept>,
+    /// The clauses, as indices of concepts.
+    pub(super) clauses: Vec<Vec<usize>>,
+}
+
+impl Question {
+    pub(super) fn of(text: &str, vocabulary: &Vocabulary, stemmer: Stemmer) -> Self {
+        let mut reader = Reader {
+            vocabulary,
+            stemmer,
+            concepts: Vec::new(),
+            clauses: Clauses::default(),
+            by_stem: HashMap::new(),
+            before: None,
+            produces: false,
+        };
+        for word in beginning(text, MAX_QUESTION_BYTES).split_whitespace() {
+            reader.read(word);
+        }
+        Self { concepts: reader.concepts, clauses: reader.clauses.finish() }
+    }
+}
+
+struct Reader<'v> {
+    vocabulary: &'v Vocabulary,
+    stemmer: Stemmer,
+    concepts: Vec<Concept>,
+    clauses: Clauses,
+    by_stem: HashMap<String, usize>,
+    /// The previous concept with its stem.
+    before: Option<(usize, String)>,
+    /// Whether a verb that produces the content of a file came before.
+    produces: bool,
+}
+
+impl Reader<'_> {
+    /// Reads a word without white space.
+    fn read(&mut self, word: &str) {
+        if begins_clause(word) {
+            self.end_clause();
+        }
+        match literal(word) {
+            Some(Literal::File { path, format }) => self.read_file(path, format),
+            Some(Literal::Address(address)) => {
+                self.words(address, IN_LITERAL);
+                self.words("url", LITERAL);
+            }
+            None => self.words(word, 1.0),
+        }
+        if ends_clause(word) {
+            self.end_clause();
+        }
+    }
+
+    fn end_clause(&mut self) {
+        self.clauses.end();
+        self.before = None;
+    }
+
+    /// Reads the path of a file. A question that produces something and names a file also asks for a file of this
+    /// format to be written, in whatever words.
+    fn read_file(&mut self, path: &str, format: Option<Format>) {
+        self.before = None;
+        self.words(path, IN_LITERAL);
+        self.words("file", LITERAL);
+        self.words(format.map_or("", |format| format.word), FORMAT);
+        self.before = None;
+        if std::mem::take(&mut self.produces) {
+            let result =
+                format.filter(|format| !format.is_text).map_or("file", |format| format.word);
+            let concepts = ["write", result].map(|word| {
+                let stem = self.stemmer.stem(word);
+                self.concept(&stem, 1.0)
+            });
+            self.clauses.add_separately(concepts.into_iter().flatten().collect());
+        }
+    }
+
+    fn words(&mut self, text: &str, weight: f64) {
+        let stemmer = self.stemmer;
+        scan_simply(text, &mut |word: Word<'_>| {
+            let asks = word.kind == WordKind::Plain && is_asking_word(&word.text.to_lowercase());
+            let is_number = word.text.bytes().all(|byte| byte.is_ascii_digit());
+            let kind = if asks {
+                ASKING
+            } else if is_number {
+                NUMBER
+            } else {
+                1.0
+            };
+            each_stem(word, stemmer, &mut |stem| self.add(stem, weight * kind));
+        });
+    }
+
+    fn add(&mut self, stem: String, weight: f64) {
+        self.produces |= is_producing_verb(&stem);
+        let Some(place) = self.concept(&stem, weight) else { return };
+        self.clauses.add(place);
+        self.follow(place, stem);
+    }
+
+    /// Returns the index of the concept with a stem, which is added if it is new.
+    fn concept(&mut self, stem: &str, weight: f64) -> Option<usize> {
+        if let Some(place) = self.by_stem.get(stem).copied() {
+            let concept = self.concepts.get_mut(place)?;
+            concept.weight = concept.weight.max(weight) + REPETITION * weight;
+            return Some(place);
+        }
+        if self.concepts.len() >= MAX_CONCEPTS {
+            return None;
+        }
+        let place = self.concepts.len();
+        self.by_stem.insert(stem.to_owned(), place);
+        self.concepts.push(Concept { weight, alternatives: self.alternatives(stem) });
+        Some(place)
+    }
+
+    fn alternatives(&self, stem: &str) -> Vec<(Term, f64)> {
+        let vocabulary = self.vocabulary;
+        let own = vocabulary.find(stem);
+        let mut found: Vec<(Term, f64)> = own.map(|term| (term, 1.0)).into_iter().collect();
+        let agent = verb_of_agent(stem, self.stemmer);
+        let others = synonyms(stem).iter().chain(&agent).filter_map(|other| vocabulary.find(other));
+        let similar = if own.is_none() { vocabulary.similar(stem) } else { Vec::new() };
+        let others = others.map(|term| (term, SYNONYM));
+        for (term, weight) in others.chain(similar.into_iter().map(|term| (term, SIMILAR))) {
+            if !found.iter().any(|(known, _)| *known == term) {
+                found.push((term, weight));
+            }
+        }
+        found
+    }
+
+    /// Records that a concept follows the previous one: operations may write both as one word.
+    fn follow(&mut self, place: usize, stem: String) {
+        let Some((before, other)) = self.before.replace((place, stem.clone())) else { return };
+        let joined = self.stemmer.stem(&format!("{other}{stem}"));
+        let Some(joined) = self.vocabulary.find(&joined) else { return };
+        for place in [before, place] {
+            if let Some(concept) = self.concepts.get_mut(place)
+                && !concept.alternatives.iter().any(|(known, _)| *known == joined)
+            {
+                concept.alternatives.push((joined, JOINED));
+            }
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! Scores operations for a question, and chooses hits that cover its clauses.
+
+use super::index::OperationIndex;
+use super::question::{Concept, Question};
+
+/// The frequency at which a word has half of its maximum score.
+const SATURATION: f64 = 2.0;
+/// The weight of a name that the question contains completely.
+const NAME_COVERAGE: f64 = 2.0;
+/// The weight of the clause that an operation answers best, relative to the whole question.
+const CLAUSE: f64 = 2.0;
+/// The remaining weight of a clause after each hit that answers it.
+const ANSWERED: f64 = 0.5;
+/// The weight of the best operation of a group for the others.
+const BEST_OF_GROUP: f64 = 0.2;
+/// The weight of all that the operations of a group contain of the question.
+const GROUP_COVERAGE: f64 = 0.15;
+/// The number of candidates among which hits are chosen, in addition to four for each hit.
+const CANDIDATES: usize = 64;
+/// Scores are rounded to this part of 1, so that platforms with other logarithms agree.
+const PRECISION: f64 = 10_000.0;
+
+/// An operation that was found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub struct SearchHit {
+    /// The index of the operation, in the order in which the index was built.
+    pub operation: usize,
+    /// The score, which is greater than zero. It is only comparable with those of the same search.
+    pub score: f64,
+}
+
+/// The score of each operation that expresses a concept.
+type ConceptScores = Vec<(usize, f64)>;
+
+/// An operation that may become a hit.
+struct Candidate {
+    operation: usize,
+    /// The score for the whole question and for the group.
+    base: f64,
+    /// The scores for the clauses.
+    clauses: Vec<f64>,
+}
+
+impl OperationIndex {
+    /// Returns at most `first` operations for a question, best first.
+    ///
+    /// Equal scores are in the order of the operations. The result is empty if no operation contains a word of the
+    /// question. Only the first 4 KiB and the first 128 distinct words of a question are read.
+    ///
+    /// ```
+    /// use mcp_aql_rank::operations::{OperationDocument, OperationIndex};
+    ///
+    /// let index = OperationIndex::new(["get_invoice", "send_mail"].map(OperationDocument::new));
+    /// let question = "Look up the bill and send it by mail";
+    /// let found: Vec<_> = index.search(question, 5).iter().map(|hit| hit.operation).collect();
+    /// assert_eq!(found, [1, 0]);
+    /// ```
+    pub fn search(&self, question: &str, first: usize) -> Vec<SearchHit> {
+        self.search_among(question, first, |_| true)
+    }
+
+    /// Like [`search`](Self::search), among the operations with the accepted indices.
+    pub fn search_among(
+        &self,
+        question: &str,
+        first: usize,
+        accepts: impl Fn(usize) -> bool,
+    ) -> Vec<SearchHit> {
+        let question = Question::of(question, &self.vocabulary, self.stemmer);
+        let mut best = vec![0.0; self.len()];
+        let scores: Vec<ConceptScores> =
+            question.concepts.iter().map(|concept| self.scores_of(concept, &mut best)).collect();
+        let everything: Vec<usize> = (0..question.concepts.len()).collect();
+        let mut contained = vec![0.0; self.vocabulary.len()];
+        let mut score =
+            |part: &[usize]| self.score(part, &question.concepts, &scores, &mut contained);
+        let whole = score(&everything);
+        let clauses: Vec<Vec<f64>> = question.clauses.iter().map(|clause| score(clause)).collect();
+        choose(self.candidates(&whole, &clauses, &scores, first, accepts), clauses.len(), first)
+    }
+
+    /// Returns the operations that contain a concept, each scored by the alternative that scores best. `best` is zero
+    /// for each operation before and after.
+    fn scores_of(&self, concept: &Concept, best: &mut [f64]) -> ConceptScores {
+        let mut found = Vec::new();
+        for (term, weight) in &concept.alternatives {
+            let rarity = self.rarity.get(*term).copied().unwrap_or_default();
+            for posting in self.postings.get(*term).into_iter().flatten() {
+                let saturated = posting.frequency / (posting.frequency + SATURATION);
+                let score = concept.weight * weight * rarity * saturated;
+                if let Some(best) = best.get_mut(posting.operation) {
+                    if *best == 0.0 {
+                        found.push(posting.operation);
+                    }
+                    *best = best.max(score);
+                }
+            }
+        }
+        let mut scores = Vec::with_capacity(found.len());
+        for operation in found {
+            // An operation whose score is zero may have been found twice.
+            if let Some(score) =
+                best.get_mut(operation).map(std::mem::take).filter(|score| *score > 0.0)
+            {
+                scores.push((operation, score));
+            }
+        }
+        scores
+    }
+
+    /// Returns the score of each operation for a part of the question. `contained` is zero for each term before and
+    /// after.
+    fn score(
+        &self,
+        part: &[usize],
+        concepts: &[Concept],
+        scores: &[ConceptScores],
+        contained: &mut [f64],
+    ) -> Vec<f64> {
+        let mut sums = vec![0.0; self.len()];
+        for (operation, score) in part.iter().filter_map(|concept| scores.get(*concept)).flatten() {
+            if let Some(sum) = sums.get_mut(*operation) {
+                *sum += score;
+            }
+        }
+        let alternatives = || {
+            part.iter().filter_map(|concept| concepts.get(*concept)).flat_map(|it| &it.alternatives)
+        };
+        for (term, weight) in alternatives() {
+            if let Some(degree) = contained.get_mut(*term) {
+                *degree = degree.max(*weight);
+            }
+        }
+        for (sum, name) in sums.iter_mut().zip(&self.names) {
+            if *sum > 0.0 {
+                *sum *= 1.0 + NAME_COVERAGE * name.coverage(contained);
+            }
+        }
+        for (term, _) in alternatives() {
+            if let Some(degree) = contained.get_mut(*term) {
+                *degree = 0.0;
+            }
+        }
+        sums
+    }
+
+    /// Returns the evidence for each group: its best operation, and the concepts that its operations contain together.
+    fn group_scores(&self, whole: &[f64], scores: &[ConceptScores]) -> Vec<f64> {
+        let mut evidence = vec![0.0; self.group_count];
+        let maxima = |scores: &mut dyn Iterator<Item = (usize, f64)>| {
+            let mut maxima = vec![0.0_f64; self.group_count];
+            for (operation, score) in scores {
+                if let Some(best) =
+                    self.groups.get(operation).and_then(|group| maxima.get_mut(*group))
+                {
+                    *best = best.max(score);
+                }
+            }
+            maxima
+        };
+        let mut add = |weight: f64, maxima: Vec<f64>| {
+            for (sum, best) in evidence.iter_mut().zip(maxima) {
+                *sum += weight * best;
+            }
+        };
+        add(BEST_OF_GROUP, maxima(&mut whole.iter().copied().enumerate()));
+        for concept in scores {
+            add(GROUP_COVERAGE, maxima(&mut concept.iter().copied()));
+        }
+        evidence
+    }
+
+    /// Returns the best operations without regard to each other.
+    fn candidates(
+        &self,
+        whole: &[f64],
+        clauses: &[Vec<f64>],
+        scores: &[ConceptScores],
+        first: usize,
+        accepts: impl Fn(usize) -> bool,
+    ) -> Vec<Candidate> {
+        let groups = self.group_scores(whole, scores);
+        let found = whole.iter().zip(&self.groups).enumerate();
+        let mut found: Vec<Candidate> = found
+            .filter(|(operation, (whole, _))| **whole > 0.0 && accepts(*operation))
+            .map(|(operation, (whole, group))| Candidate {
+                operation,
+                base: whole + groups.get(*group).copied().unwrap_or_default(),
+                clauses: clauses
+                    .iter()
+                    .filter_map(|clause| clause.get(operation).copied())
+                    .collect(),
+            })
+            .collect();
+        let all = vec![1.0; clauses.len()];
+        found.sort_by(|one, other| {
+            let by_score = other.score(&all).0.total_cmp(&one.score(&all).0);
+            by_score.then(one.operation.cmp(&other.operation))
+        });
+        found.truncate(first.saturating_mul(4).saturating_add(CANDIDATES));
+        found
+    }
+}
+
+impl Candidate {
+    /// Returns the score with the remaining weights of the clauses, and the clause that counts most.
+    fn score(&self, remaining: &[f64]) -> (f64, usize) {
+        let mut best = (0.0, 0);
+        for (clause, (score, remaining)) in self.clauses.iter().zip(remaining).enumerate() {
+            if score * remaining > best.0 {
+                best = (score * remaining, clause);
+            }
+        }
+        let score = self.base + CLAUSE * best.0;
+        ((score * PRECISION).round() / PRECISION, best.1)
+    }
+}
+
+/// Chooses hits one after the other. Each reduces the weight of the clause that it answers.
+fn choose(mut candidates: Vec<Candidate>, clause_count: usize, first: usize) -> Vec<SearchHit> {
+    let mut remaining = vec![1.0; clause_count];
+    let mut hits = Vec::new();
+    while hits.len() < first {
+        let mut best: Option<(usize, usize, f64, usize)> = None;
+        for (place, candidate) in candidates.iter().enumerate() {
+            let (score, clause) = candidate.score(&remaining);
+            let is_better = best.is_none_or(|(_, operation, highest, _)| {
+                score > highest || score == highest && candidate.operation < operation
+            });
+            if is_better {
+                best = Some((place, candidate.operation, score, clause));
+            }
+        }
+        let Some((place, operation, score, clause)) = best.filter(|(_, _, score, _)| *score > 0.0)
+        else {
+            break;
+        };
+        candidates.swap_remove(place);
+        if let Some(weight) = remaining.get_mut(clause) {
+            *weight *= ANSWERED;
+        }
+        hits.push(SearchHit { operation, score });
+    }
+    hits
+}

@@ -1,0 +1,108 @@
+//! The stems of all operations.
+
+use std::collections::BTreeMap;
+use std::ops::Bound::{Included, Unbounded};
+
+/// The index of a stem.
+pub(super) type Term = usize;
+
+/// The minimum number of characters of a beginning that two words must share to match.
+const MIN_BEGINNING: usize = 5;
+/// The maximum number of stems that one word may be a beginning of.
+const MAX_COMPLETIONS: usize = 8;
+/// The minimum length of each half of a compound, in bytes.
+const MIN_HALF_BYTES: usize = 3;
+/// The maximum length of a word that is compared with parts of others, in bytes.
+const MAX_COMPARED_BYTES: usize = 40;
+
+/// The stems in alphabetical order, so that searches do not depend on the order of the operations.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Vocabulary {
+    terms: BTreeMap<String, Term>,
+}
+
+impl Vocabulary {
+    /// Returns the index of a stem, which is added if it is new.
+    pub(super) fn intern(&mut self, stem: &str) -> Term {
+        if let Some(term) = self.find(stem) {
+            return term;
+        }
+        let next = self.terms.len();
+        self.terms.insert(stem.to_owned(), next);
+        next
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.terms.len()
+    }
+
+    pub(super) fn find(&self, stem: &str) -> Option<Term> {
+        self.terms.get(stem).copied()
+    }
+
+    /// Returns stems that resemble an unknown word: those that it is a beginning of, and either the halves of a
+    /// compound or the longest beginning.
+    pub(super) fn similar(&self, stem: &str) -> Vec<Term> {
+        if stem.len() > MAX_COMPARED_BYTES {
+            return Vec::new();
+        }
+        let mut found = self.completions(stem);
+        match self.halves(stem) {
+            Some(halves) => found.extend(halves),
+            None => found.extend(self.longest_beginning(stem)),
+        }
+        found
+    }
+
+    fn completions(&self, stem: &str) -> Vec<Term> {
+        if stem.chars().count() < MIN_BEGINNING {
+            return Vec::new();
+        }
+        let following = self.terms.range::<str, _>((Included(stem), Unbounded));
+        let longer = following.take_while(|(other, _)| other.starts_with(stem));
+        longer.take(MAX_COMPLETIONS).map(|(_, term)| *term).collect()
+    }
+
+    fn longest_beginning(&self, stem: &str) -> Option<Term> {
+        let mut ends: Vec<usize> =
+            stem.char_indices().skip(MIN_BEGINNING).map(|(at, _)| at).collect();
+        ends.reverse();
+        ends.into_iter().find_map(|end| self.find(stem.get(..end)?))
+    }
+
+    /// Returns the two stems that a compound such as `webpage` consists of.
+    fn halves(&self, stem: &str) -> Option<[Term; 2]> {
+        let middle = |at: &usize| *at >= MIN_HALF_BYTES && stem.len() - at >= MIN_HALF_BYTES;
+        stem.char_indices().map(|(at, _)| at).filter(middle).find_map(|at| {
+            let (one, other) = stem.split_at_checked(at)?;
+            // The stem of a compound may lack the last letter of its second half: `timezon`.
+            let second = self.find(other).or_else(|| self.find(&format!("{other}e")));
+            Some([self.find(one)?, second?])
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_words_find_their_parts_and_wholes() {
+        let mut vocabulary = Vocabulary::default();
+        for stem in ["web", "page", "crypto", "cryptocurr", "kubernet", "time", "zone"] {
+            vocabulary.intern(stem);
+        }
+        for (stem, expected) in [
+            ("webpage", &["web", "page"][..]),
+            ("timezon", &["time", "zone"]),
+            ("crypt", &["crypto", "cryptocurr"]),
+            ("kubernetesx", &["kubernet"]),
+            ("we", &[]),
+            ("", &[]),
+        ] {
+            let expected: Vec<_> = expected.iter().filter_map(|it| vocabulary.find(it)).collect();
+            assert_eq!(vocabulary.similar(stem), expected, "{stem}");
+        }
+        assert!(vocabulary.similar(&"web".repeat(20)).is_empty());
+    }
+}

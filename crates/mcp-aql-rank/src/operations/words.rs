@@ -1,0 +1,38 @@
+//! The words of a text, for measurements that need the same words as the index.
+
+use crate::text::Stemmer;
+
+use super::fields;
+use super::synonyms::synonyms;
+
+/// The stems of a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Words {
+    /// The stems in the order of the text, without stop words.
+    pub stems: Vec<String>,
+}
+
+impl Words {
+    /// Returns the stems of everyday synonyms of the text's words, without duplicates.
+    pub fn synonyms(&self) -> Vec<String> {
+        let mut found: Vec<String> = Vec::new();
+        for other in self.stems.iter().flat_map(|stem| synonyms(stem)) {
+            if !found.contains(other) {
+                found.push(other.clone());
+            }
+        }
+        found
+    }
+}
+
+/// Returns the stems of a text, as an [`OperationIndex`](super::OperationIndex) reads them.
+///
+/// ```
+/// let words = mcp_aql_rank::operations::words("getUserNames of the folder");
+/// assert_eq!(words.stems, ["get", "user", "name", "folder"]);
+/// assert!(words.synonyms().contains(&"fetch".to_owned()));
+/// ```
+pub fn words(text: &str) -> Words {
+    Words { stems: fields::stems(text, Stemmer::english()) }
+}

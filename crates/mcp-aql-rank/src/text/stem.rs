@@ -1,0 +1,27 @@
+//! The stems of English words.
+
+use frostem::Algorithm;
+
+/// The maximum length of a word that is stemmed, in bytes.
+const MAX_STEMMED_BYTES: usize = 32;
+
+/// The English Snowball stemmer, which leaves words of other alphabets as they are.
+#[derive(Clone, Copy)]
+pub(crate) struct Stemmer(frostem::Stemmer);
+
+impl Stemmer {
+    pub(crate) fn english() -> Self {
+        Self(frostem::Stemmer::new(Algorithm::English))
+    }
+
+    /// Returns a word in lower case, without `_` and without its English ending.
+    pub(crate) fn stem(self, word: &str) -> String {
+        let mut plain = word.to_lowercase();
+        plain.retain(|c| c != '_');
+        if plain.len() <= MAX_STEMMED_BYTES && plain.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            self.0.stem(&plain).into_owned()
+        } else {
+            plain
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! The calls of `introspect` that descriptions and instructions show.
+
+use mcp_aql_core::adapter::Adapter;
+use mcp_aql_core::operation::Handler;
+use mcp_aql_core::router::EndpointMode;
+
+/// An `introspect` call for one operation.
+pub(super) fn call_by_name(name: &str) -> String {
+    format!(r#"{{ operation: "introspect", params: {{ query: "operations", name: "{name}" }} }}"#)
+}
+
+/// An `introspect` call for the list of operations, or for those that fit a task if the descriptions do
+/// not show all operations with their parameters.
+pub(super) fn call_for_operations(adapter: &Adapter, are_all_shown: bool) -> String {
+    match task(adapter).filter(|_| !are_all_shown) {
+        Some(task) => format!(
+            r#"{{ operation: "introspect", params: {{ query: "operations", search: "{task}" }} }}"#
+        ),
+        None => r#"{ operation: "introspect", params: { query: "operations" } }"#.to_owned(),
+    }
+}
+
+/// The words of an operation's name, as an example of a search that has a result.
+fn task(adapter: &Adapter) -> Option<String> {
+    let operations = &adapter.registry().entries;
+    let named =
+        operations.iter().find(|it| !matches!(it.operation.handler, Handler::Introspect))?;
+    Some(named.operation.spec.name.replace('_', " "))
+}
+
+/// The tool that accepts `introspect` in the adapter's mode.
+pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
+    let registry = adapter.registry();
+    let tool = match adapter.mode() {
+        EndpointMode::Single => registry.tool_names.last(),
+        EndpointMode::Semantic | EndpointMode::All => {
+            let family = registry.get("introspect").map_or(0, |entry| entry.family);
+            registry.tool_names.get(family)
+        }
+    };
+    tool.map_or("", String::as_str)
+}
+
+/// The server's instructions for models, followed by the author's text.
+pub(super) fn instructions(adapter: &Adapter, are_all_shown: bool) -> String {
+    let tool = introspect_tool(adapter);
+    let call = call_for_operations(adapter, are_all_shown);
+    let mut text = match are_all_shown {
+        true => format!("Details: {call} to {tool} with name. Types: query: \"types\" with name."),
+        false => format!(
+            "Find operations with their parameters by your task: {call} to {tool}; or with \
+             parameters: true and names, prefix or category. Types: query: \"types\" with name."
+        ),
+    };
+    if let Some(own) = &adapter.parts().instructions {
+        text.push_str("\n\n");
+        text.push_str(own);
+    }
+    text
+}

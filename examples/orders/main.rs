@@ -1,0 +1,15 @@
+//! A shop's orders: commands of a business as operations.
+//!
+//! ```console
+//! $ cargo run --example orders -- call cancel_order '{"order_id":1,"reason":"Ordered twice"}'
+//! ```
+
+mod adapter;
+mod model;
+
+use mcp_aql::prelude::*;
+
+#[tokio::main]
+async fn main() -> mcp_aql::Result<()> {
+    adapter::builder().build()?.run().await
+}
