@@ -215,7 +215,7 @@ async fn a_single_tool_lists_the_categories() {
         "- Delete: delete_notes",
         "- Execute: execute_{export, wait, panic, hold}",
         "Quick start:\n{ operation: \"introspect\", params: { query: \"operations\", search: \"",
-        "Introspection finds the operations for a task",
+        "Introspection finds operations",
     ];
     assert_parts(&listed[0].description, &parts);
 }

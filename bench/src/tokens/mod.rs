@@ -17,7 +17,7 @@ pub use wire::Wire;
 use std::collections::BTreeMap;
 
 use mcp_aql::EndpointMode;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::Result;
 
@@ -91,6 +91,8 @@ struct Texts {
     /// The fields of the inputs of UPDATE operations, by type name.
     inputs: BTreeMap<String, String>,
     task_in_brief: String,
+    /// The searches that find the ten operations of the task.
+    searches: [String; 2],
     all_in_brief: String,
     /// For each prefix: its operations, their list, and the list with parameters.
     narrowed: Vec<(Vec<String>, String, String)>,
@@ -132,6 +134,13 @@ impl Texts {
             let asked = json!({ "query": "operations", "prefix": prefix, "parameters": true });
             narrowed.push((find::operations(&part)?, part, single.introspect(asked).await?));
         }
+        let searches =
+            [single.introspect(search("task")).await?, single.introspect(search("invoice")).await?];
+        let found = searches.iter().map(|text| find::operations(text));
+        let found = found.collect::<Result<Vec<_>>>()?.concat();
+        if let Some(missing) = OF_THE_TASK.iter().find(|name| !found.iter().any(|it| it == *name)) {
+            return Err(format!("no search finds {missing}: {found:?}").into());
+        }
         let task = json!({ "query": "operations", "names": OF_THE_TASK, "parameters": true });
         let all = json!({ "query": "operations", "parameters": true });
         Ok(Self {
@@ -142,6 +151,7 @@ impl Texts {
             details,
             inputs,
             task_in_brief: single.introspect(task).await?,
+            searches,
             all_in_brief: single.introspect(all).await?,
             narrowed,
             peer_tools: peer.tools().await?,
@@ -155,6 +165,11 @@ impl Texts {
             Ok(sum + count(text))
         })
     }
+}
+
+/// A search for the operations on a kind of record.
+fn search(kind: &str) -> Value {
+    json!({ "query": "operations", "search": format!("create, get, list, update and delete an {kind}") })
 }
 
 fn rows(texts: &Texts, count: Count<'_>) -> Result<Vec<Row>> {
@@ -192,6 +207,13 @@ fn rows(texts: &Texts, count: Count<'_>) -> Result<Vec<Row>> {
         ),
         row("details_of_ten", "introspect: ten operations in full", of_the_task, None, None),
         row("brief_of_ten", "introspect: the same ten with parameters: true", in_brief, None, None),
+        row(
+            "task_searched",
+            "whole task: tools, instructions, two searches for those ten",
+            start + texts.searches.iter().map(|text| count(text)).sum::<usize>(),
+            all,
+            Some(1_200),
+        ),
         row(
             "task",
             "whole task: tools, instructions, list, those ten with parameters: true",

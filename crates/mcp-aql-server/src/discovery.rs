@@ -43,13 +43,16 @@ pub(super) fn introspect_tool(adapter: &Adapter) -> &str {
 
 /// The server's instructions for models, followed by the author's text.
 pub(super) fn instructions(adapter: &Adapter, are_all_shown: bool) -> String {
-    let tool = introspect_tool(adapter);
+    let tool = match adapter.mode() {
+        EndpointMode::Single => String::new(),
+        EndpointMode::Semantic | EndpointMode::All => format!(" to {}", introspect_tool(adapter)),
+    };
     let call = call_for_operations(adapter, are_all_shown);
     let mut text = match are_all_shown {
-        true => format!("Details: {call} to {tool} with name. Types: query: \"types\" with name."),
+        true => format!("Details: {call}{tool} with name. Types: query: \"types\" with name."),
         false => format!(
-            "Find operations with their parameters by your task: {call} to {tool}; or with \
-             parameters: true and names, prefix or category. Types: query: \"types\" with name."
+            "Find operations: {call}{tool}, or names, prefix or category with parameters: true. \
+             Types: query: \"types\" with name."
         ),
     };
     if let Some(own) = &adapter.parts().instructions {

@@ -213,7 +213,7 @@ impl Describer<'_> {
         }
         let pointer = match self.signatures.are_complete() {
             true => "Introspection lists all operations.",
-            false => "Introspection finds the operations for a task, with their parameters.",
+            false => "Introspection finds operations.",
         };
         let _ = write!(text, "\n\nQuick start:\n{}\n\n{pointer}", self.call_for_operations());
         self.batch_hint("", &mut text);
