@@ -44,6 +44,7 @@ pub(super) fn all(texts: &Texts) -> Result<Vec<Found>> {
         found("operations in full, with the types of input", &from_details(texts)?),
         found("the list with parameters: true", &from_list(&texts.all_in_brief)?),
         found("discrete tools", &from_tools(&texts.peer_tools)?),
+        found_by_search(texts)?,
     ])
 }
 
@@ -205,9 +206,25 @@ fn text_of<'a>(value: &'a Value, member: &str) -> &'a str {
 
 fn found(read: &'static str, documents: &[Document]) -> Found {
     let index = Index::new(documents);
+    let ranked = SENTENCES.iter().map(|sentence| index.ranked(sentence.says)).collect::<Vec<_>>();
+    count(read, documents, &ranked)
+}
+
+/// Returns the results of `introspect` with the sentences as searches.
+fn found_by_search(texts: &Texts) -> Result<Found> {
+    let replies = texts.searched.iter().map(|reply| from_list(reply));
+    let replies = replies.collect::<Result<Vec<_>>>()?;
+    let names = |reply: &Vec<Document>| reply.iter().map(|it| it.name.clone()).collect();
+    let ranked: Vec<Vec<String>> = replies.iter().map(names).collect();
+    let ranked: Vec<Vec<&str>> =
+        ranked.iter().map(|names| names.iter().map(String::as_str).collect()).collect();
+    Ok(count("the result of search", &replies.concat(), &ranked))
+}
+
+/// Counts the sentences whose operation is among those that were found for it, best first.
+fn count(read: &'static str, documents: &[Document], ranked: &[Vec<&str>]) -> Found {
     let mut found = Found { read, first: 0, in_three: 0, parameters: 0, misses: Vec::new() };
-    for sentence in &SENTENCES {
-        let ranked = index.ranked(sentence.says);
+    for (sentence, ranked) in SENTENCES.iter().zip(ranked) {
         let place = ranked.iter().position(|name| *name == sentence.operation);
         match place {
             Some(0) => found.first += 1,

@@ -93,6 +93,8 @@ struct Texts {
     task_in_brief: String,
     /// The searches that find the ten operations of the task.
     searches: [String; 2],
+    /// The results of each sentence as a search.
+    searched: Vec<String>,
     all_in_brief: String,
     /// For each prefix: its operations, their list, and the list with parameters.
     narrowed: Vec<(Vec<String>, String, String)>,
@@ -136,6 +138,11 @@ impl Texts {
         }
         let searches =
             [single.introspect(search("task")).await?, single.introspect(search("invoice")).await?];
+        let mut searched = Vec::new();
+        for sentence in &SENTENCES {
+            let query = json!({ "query": "operations", "search": sentence.says });
+            searched.push(single.introspect(query).await?);
+        }
         let found = searches.iter().map(|text| find::operations(text));
         let found = found.collect::<Result<Vec<_>>>()?.concat();
         if let Some(missing) = OF_THE_TASK.iter().find(|name| !found.iter().any(|it| it == *name)) {
@@ -152,6 +159,7 @@ impl Texts {
             inputs,
             task_in_brief: single.introspect(task).await?,
             searches,
+            searched,
             all_in_brief: single.introspect(all).await?,
             narrowed,
             peer_tools: peer.tools().await?,
