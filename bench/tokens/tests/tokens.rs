@@ -36,12 +36,15 @@ async fn texts_keep_to_their_limits_and_still_have_the_words() {
         assert!(row.peer.is_none_or(|peer| row.ours * 2 < peer), "{row:?}");
     }
 
-    let [list, full, brief, discrete] = figures.found.as_slice() else {
-        panic!("four ways to read: {:?}", figures.found);
+    let [list, full, brief, discrete, searched] = figures.found.as_slice() else {
+        panic!("five ways to read: {:?}", figures.found);
     };
-    for (found, first, in_three, parameters) in
-        [(list, 28, 35, 0), (full, 32, 35, SENTENCES.len()), (brief, 29, 35, SENTENCES.len())]
-    {
+    for (found, first, in_three, parameters) in [
+        (list, 28, 35, 0),
+        (full, 32, 35, SENTENCES.len()),
+        (brief, 29, 35, SENTENCES.len()),
+        (searched, 26, 37, SENTENCES.len()),
+    ] {
         assert!(found.first >= first, "{found:#?}");
         assert!(found.in_three >= in_three, "{found:#?}");
         assert_eq!(found.parameters, parameters, "{found:#?}");

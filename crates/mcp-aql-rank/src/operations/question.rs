@@ -36,6 +36,14 @@ const SIMILAR: f64 = 0.4;
 /// The weight of two words that are one word in an operation: `web page` for `webpage`.
 const JOINED: f64 = 0.8;
 
+/// The weight of a verb that a question implies.
+const IMPLIED: f64 = 0.5;
+/// The first words of a question that asks for information.
+const INTERROGATIVES: [&str; 9] =
+    ["what", "which", "who", "whose", "where", "when", "how", "is", "are"];
+/// The verbs of operations that return information.
+const INFORMING_VERBS: [&str; 2] = ["get", "list"];
+
 /// A word of a question with its alternatives.
 #[derive(Debug)]
 pub(super) struct Concept {
@@ -63,9 +71,11 @@ impl Question {
             before: None,
             produces: false,
         };
-        for word in beginning(text, MAX_QUESTION_BYTES).split_whitespace() {
+        let text = beginning(text, MAX_QUESTION_BYTES);
+        for word in text.split_whitespace() {
             reader.read(word);
         }
+        reader.read_form(text);
         Self { concepts: reader.concepts, clauses: reader.clauses.finish() }
     }
 }
@@ -98,6 +108,18 @@ impl Reader<'_> {
         }
         if ends_clause(word) {
             self.end_clause();
+        }
+    }
+
+    /// Adds the verbs that the form of a question implies.
+    fn read_form(&mut self, text: &str) {
+        let first = text.split_whitespace().next().unwrap_or_default();
+        let asks = INTERROGATIVES.iter().any(|word| first.eq_ignore_ascii_case(word));
+        for verb in INFORMING_VERBS.iter().filter(|_| asks) {
+            let stem = self.stemmer.stem(verb);
+            if !self.by_stem.contains_key(&stem) {
+                self.concept(&stem, IMPLIED);
+            }
         }
     }
 

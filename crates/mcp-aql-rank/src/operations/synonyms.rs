@@ -7,12 +7,12 @@ use crate::text::Stemmer;
 
 /// Verbs that most names of operations begin with, and the words that people use instead.
 const COMMON_VERBS: &[&str] = &[
-    "create add new make insert register generate build compose open",
+    "create add new make insert register generate build compose open enter record put",
     "get read show fetch retrieve view lookup load display obtain check",
     "list browse enumerate overview all",
     "search find query lookup look seek discover locate",
-    "update change modify edit set adjust correct alter revise",
-    "delete remove cancel drop erase clear discard",
+    "update change modify edit set adjust correct alter revise replace raise lower increase decrease postpone extend rename move put now",
+    "delete remove cancel drop erase clear discard rid throw",
     "execute run start perform launch invoke trigger",
     "send post publish deliver submit share",
     "write save store export append persist output",

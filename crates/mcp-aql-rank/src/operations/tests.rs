@@ -270,3 +270,18 @@ proptest! {
         prop_assert_eq!(scores(other), expected);
     }
 }
+
+#[test]
+fn a_question_for_information_prefers_operations_that_return_it() {
+    let index = OperationIndex::new(
+        ["create_task", "delete_task", "get_task", "list_tasks"].map(OperationDocument::new),
+    );
+    let found = |question: &str| -> Vec<usize> {
+        index.search(question, 2).iter().map(|hit| hit.operation).collect()
+    };
+    let mut informing = found("Which tasks are there?");
+    informing.sort_unstable();
+    assert_eq!(informing, [2, 3]);
+    assert_eq!(found("throw the task away")[0], 1);
+    assert_eq!(found("enter a task")[0], 0);
+}
