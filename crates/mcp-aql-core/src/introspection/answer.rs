@@ -172,7 +172,9 @@ impl Introspection {
                 return Err(self.unknown_operation(name));
             }
         }
-        let wanted = |(_, listed): &(usize, &ListedOperation)| question.selects(listed);
+        let wanted = |(_, listed): &(usize, &ListedOperation)| {
+            question.selects(&listed.name, listed.category)
+        };
         let found: Vec<_> = self.operations.iter().enumerate().filter(wanted).collect();
         if question.paging.is_empty() {
             return Ok(OperationsPage { entries: found, info: String::new() });
@@ -211,7 +213,9 @@ impl Introspection {
         question.check_search()?;
         let first = search::number_of_results(arguments)?;
         let index = self.search.get_or_init(|| source.search_index());
-        let is_result = |it: &ListedOperation| &*it.name != SPEC.name && question.selects(it);
+        let is_result = |it: &ListedOperation| {
+            &*it.name != SPEC.name && question.selects(&it.name, it.category)
+        };
         let selected = |place| self.operations.get(place).is_some_and(is_result);
         let hits = index.search_among(searched, first, selected);
         if hits.is_empty() && first > 0 {

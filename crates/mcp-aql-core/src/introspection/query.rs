@@ -1,9 +1,8 @@
 //! The parameters of an `introspect` call.
 
-use mcp_aql_protocol::ErrorCode;
+use mcp_aql_protocol::{ErrorCode, SemanticCategory};
 use serde_json::Value;
 
-use super::answer::ListedOperation;
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::further_query::FurtherQuery;
@@ -114,10 +113,10 @@ impl<'a> IntrospectQuery<'a> {
     }
 
     /// Whether the query selects an operation, apart from pages and searches.
-    pub(super) fn selects(&self, listed: &ListedOperation) -> bool {
-        listed.name.starts_with(self.prefix.unwrap_or_default())
-            && self.category.is_none_or(|category| listed.category.as_str() == category)
-            && self.names.as_deref().is_none_or(|names| names.contains(&&*listed.name))
+    pub(super) fn selects(&self, name: &str, category: SemanticCategory) -> bool {
+        name.starts_with(self.prefix.unwrap_or_default())
+            && self.category.is_none_or(|wanted| wanted == category.as_str())
+            && self.names.as_deref().is_none_or(|names| names.contains(&name))
     }
 
     /// Whether the entries include the parameters of their operations: by default, those of a search do.
