@@ -57,15 +57,15 @@ fn form(shape: &Shape, shapes: &Shapes, levels: usize) -> String {
     match &target.kind {
         Kind::Any | Kind::Never => "any".to_owned(),
         Kind::Array(_) | Kind::Tuple(_) | Kind::Object(_) if levels == 0 => kind(target, shapes),
-        Kind::Array(items) => format!("[{}]", form(items, shapes, levels)),
+        Kind::Array(items) => format!("[{}]", part(items, shapes, levels)),
         Kind::Tuple(parts) => {
-            let parts: Vec<_> = parts.iter().map(|part| form(part, shapes, levels)).collect();
+            let parts: Vec<_> = parts.iter().map(|it| part(it, shapes, levels)).collect();
             format!("[{}]", parts.join(", "))
         }
         Kind::Object(object) => members(object, shapes, levels - 1),
         Kind::Union(variants) if levels > 0 => {
             let mut forms: Vec<_> =
-                variants.iter().map(|variant| form(variant, shapes, levels)).collect();
+                variants.iter().map(|variant| part(variant, shapes, levels)).collect();
             forms.dedup();
             forms.join(" or ")
         }
@@ -73,18 +73,28 @@ fn form(shape: &Shape, shapes: &Shapes, levels: usize) -> String {
     }
 }
 
+/// Returns the form of a part. The fields of an object are a level. So is the name of another type, because a list or
+/// a union may contain itself without an object.
+fn part(shape: &Shape, shapes: &Shapes, levels: usize) -> String {
+    let is_object = matches!(shape.resolve(shapes).kind, Kind::Object(_));
+    match &shape.kind {
+        Kind::Named(_) if !is_object => form(shape, shapes, levels.saturating_sub(1)),
+        _ => form(shape, shapes, levels),
+    }
+}
+
 fn members(object: &ObjectShape, shapes: &Shapes, levels: usize) -> String {
     let member = |name: &String| {
         let field = object.fields.get(name)?;
         let optional = if field.required || object.merge.is_some() { "" } else { "?" };
-        let form = form(&field.shape, shapes, levels);
+        let form = part(&field.shape, shapes, levels);
         let form = if form == "string" { String::new() } else { format!(": {form}") };
         Some(format!("{name}{optional}{form}"))
     };
     let mut members: Vec<_> = object.order.iter().filter_map(member).collect();
     if let Rest::Each(each) = &object.rest {
         let key = object.keys.first().map_or_else(|| "name".to_owned(), |key| format!("/{key}/"));
-        members.push(format!("[{key}]: {}", form(each, shapes, levels)));
+        members.push(format!("[{key}]: {}", part(each, shapes, levels)));
     }
     if members.is_empty() { "object".to_owned() } else { format!("{{ {} }}", members.join(", ")) }
 }
@@ -173,6 +183,21 @@ mod tests {
         ] {
             assert_eq!(sketched(&schema), expected, "{schema}");
         }
+    }
+
+    #[test]
+    fn the_form_of_a_type_that_contains_itself_ends() {
+        // REQ-ERR-05
+        let named = |name: &str| Shape::of(Kind::Named(name.into()));
+        let list = Shape::of(Kind::Array(Box::new(named("Key"))));
+        let key = Shape::of(Kind::Union(vec![Shape::of(Kind::Integer), list]));
+        let tree = Shape::of(Kind::Array(Box::new(named("Tree"))));
+        let shapes = Shapes::from([("Key".into(), key), ("Tree".into(), tree)]);
+        assert_eq!(
+            sketch(&named("Key"), &shapes),
+            "integer or [integer or [integer or [integer or [integer or array]]]]"
+        );
+        assert_eq!(sketch(&named("Tree"), &shapes), "[[[[array]]]]");
     }
 
     #[test]
