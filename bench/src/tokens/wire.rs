@@ -1,4 +1,4 @@
-//! A client that keeps the received texts.
+//! A client that returns the received texts as they were sent.
 
 use mcp_aql::transport::ServeStream as _;
 use mcp_aql::{Adapter, EndpointMode};
@@ -32,9 +32,17 @@ impl Wire {
             .mode(mode)
             .operations(records::aql::Records::default())
             .build()?;
+        Self::to(adapter).await
+    }
+
+    /// Connects to an adapter.
+    ///
+    /// # Errors
+    /// Returns an error if the adapter does not answer.
+    pub async fn to(adapter: Adapter) -> Result<Self> {
+        let tool = if adapter.mode() == EndpointMode::Single { "mcp_aql" } else { "mcp_aql_read" };
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         tokio::spawn(async move { adapter.serve(theirs).await });
-        let tool = if mode == EndpointMode::Single { "mcp_aql" } else { "mcp_aql_read" };
         Self::shake_hands(ours, tool).await
     }
 
@@ -95,12 +103,22 @@ impl Wire {
     /// Returns an error if the call fails.
     pub async fn introspect(&mut self, params: Value) -> Result<String> {
         let arguments = json!({ "operation": "introspect", "params": params });
-        let call = json!({ "name": self.tool, "arguments": arguments });
-        let result: Value = serde_json::from_str(&self.request("tools/call", call).await?)?;
-        match result.pointer("/content/0/text").and_then(Value::as_str) {
-            Some(text) if text.starts_with(r#"{"success":true"#) => Ok(with_a_fixed_session(text)),
-            _ => Err(format!("introspect {params}: {result}").into()),
+        let text = self.call(self.tool, &arguments).await?;
+        match text.starts_with(r#"{"success":true"#) {
+            true => Ok(with_a_fixed_session(&text)),
+            false => Err(format!("{arguments}: {text}").into()),
         }
+    }
+
+    /// Returns the text item of a call's result.
+    ///
+    /// # Errors
+    /// Returns an error if there is no text item.
+    pub async fn call(&mut self, tool: &str, arguments: &Value) -> Result<String> {
+        let call = json!({ "name": tool, "arguments": arguments });
+        let result: Value = serde_json::from_str(&self.request("tools/call", call).await?)?;
+        let text = result.pointer("/content/0/text").and_then(Value::as_str);
+        text.map(str::to_owned).ok_or_else(|| format!("{arguments}: {result}").into())
     }
 
     async fn request(&mut self, method: &str, params: Value) -> Result<String> {

@@ -11,6 +11,8 @@ use std::process::ExitCode;
 
 use mcp_aql_bench::Result;
 use mcp_aql_bench::tokens::figures;
+use mcp_aql_tokens::{counter, whole_tasks};
+use serde_json::json;
 
 const USAGE: &str = "cargo bench -p mcp-aql-tokens [-- --out DIR]";
 
@@ -30,12 +32,14 @@ async fn main() -> ExitCode {
 
 async fn run() -> Result {
     let folder = folder(std::env::args().skip(1))?;
-    let encoding = tiktoken_rs::o200k_base()?;
-    let figures = figures(&|text| encoding.encode_ordinary(text).len()).await?;
-    write!(std::io::stdout(), "{}", figures.text())?;
+    let count = counter()?;
+    let figures = figures(&count).await?;
+    let tasks = whole_tasks(&count).await?;
+    write!(std::io::stdout(), "{}\nWhole tasks\n\n{}", figures.text(), tasks.table())?;
     if let Some(folder) = folder {
         std::fs::create_dir_all(&folder)?;
-        let text = serde_json::to_string_pretty(&figures.json())?;
+        let result = json!({ "texts": figures.json(), "tasks": tasks.json() });
+        let text = serde_json::to_string_pretty(&result)?;
         std::fs::write(folder.join("tokens.json"), text + "\n")?;
     }
     Ok(())

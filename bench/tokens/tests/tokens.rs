@@ -4,17 +4,14 @@
 
 use std::collections::BTreeSet;
 
+use mcp_aql::EndpointMode::{self, Semantic, Single};
 use mcp_aql_bench::records;
-use mcp_aql_bench::tokens::{Figures, SENTENCES, figures};
-
-async fn counted() -> Figures {
-    let encoding = tiktoken_rs::o200k_base().unwrap();
-    figures(&|text| encoding.encode_ordinary(text).len()).await.unwrap()
-}
+use mcp_aql_bench::tokens::{SENTENCES, figures};
+use mcp_aql_tokens::{counter, transcripts, whole_tasks};
 
 #[tokio::test]
 async fn texts_keep_to_their_limits_and_still_have_the_words() {
-    let figures = counted().await;
+    let figures = figures(&counter().unwrap()).await.unwrap();
     let of = |name: &str| figures.rows.iter().find(|row| row.name == name).unwrap();
 
     for name in [
@@ -75,4 +72,39 @@ fn sentences_cover_all_operations_and_name_none() {
         assert!(!repeated || ["get", "list"].contains(&verb), "\"{}\" says it all", sentence.says);
     }
     assert_eq!((kinds.len(), verbs.len()), (10, 5));
+}
+
+/// The maximum tokens of a list of tools, whatever the number of operations.
+fn most_for_tools(mode: EndpointMode) -> usize {
+    if mode == Single { 600 } else { 1_500 }
+}
+
+#[tokio::test]
+async fn whole_tasks_take_less_than_with_plain_tools() {
+    let tasks = whole_tasks(&counter().unwrap()).await.unwrap();
+    let of = |operations, mode| tasks.find(operations, mode).unwrap();
+
+    for task in &tasks.0 {
+        assert!(task.ours.tools <= most_for_tools(task.mode), "{task:#?}");
+        assert!(task.ours.whole < task.plain.whole, "{task:#?}");
+        assert_eq!(task.ours.failures, 0, "{task:#?}");
+    }
+    let small = of(16, Single);
+    assert!(small.share() <= 0.6, "{small:#?}");
+    assert_eq!(small.ours.calls, small.plain.calls, "{small:#?}");
+    assert!(of(50, Single).ours.whole <= 1_200, "{:#?}", of(50, Single));
+    for mode in [Semantic, Single] {
+        assert!(of(527, mode).ours.whole <= 2_000, "{:#?}", of(527, mode));
+    }
+    let jobs = of(14, Semantic);
+    assert_eq!(jobs.ours.calls, jobs.plain.calls, "{jobs:#?}");
+    assert!(jobs.share() <= 0.6 && jobs.ours.trips <= 2_000, "{jobs:#?}");
+}
+
+#[tokio::test]
+async fn transcripts_are_the_same_in_every_run() {
+    let count = counter().unwrap();
+    let text = transcripts(&count).await.unwrap();
+    assert_eq!(text, transcripts(&count).await.unwrap());
+    assert!(text.contains("## 527 operations"), "{text}");
 }

@@ -101,6 +101,7 @@ fn with_type(field: &FieldInfo) -> String {
         ValueKind::Json => "any",
     };
     match (field.list, field.kind) {
+        (false, ValueKind::Text) => field.path.clone(),
         (true, ValueKind::Choice) => format!("{} ({kind})[]", field.path),
         (true, _) => format!("{} {kind}[]", field.path),
         (false, _) => format!("{} {kind}", field.path),

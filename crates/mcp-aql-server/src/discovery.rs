@@ -4,6 +4,10 @@ use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::operation::Handler;
 use mcp_aql_core::router::EndpointMode;
 
+/// The `introspect` call for the list of operations.
+pub(super) const CALL_FOR_THE_LIST: &str =
+    r#"{ operation: "introspect", params: { query: "operations" } }"#;
+
 /// An `introspect` call for one operation.
 pub(super) fn call_by_name(name: &str) -> String {
     format!(r#"{{ operation: "introspect", params: {{ query: "operations", name: "{name}" }} }}"#)
@@ -16,7 +20,7 @@ pub(super) fn call_for_operations(adapter: &Adapter, are_all_shown: bool) -> Str
         Some(task) => format!(
             r#"{{ operation: "introspect", params: {{ query: "operations", search: "{task}" }} }}"#
         ),
-        None => r#"{ operation: "introspect", params: { query: "operations" } }"#.to_owned(),
+        None => CALL_FOR_THE_LIST.to_owned(),
     }
 }
 

@@ -30,6 +30,7 @@ mod stdio;
 pub mod stop;
 mod stream;
 pub mod testing;
+mod token_estimate;
 mod tool_description;
 mod tool_table;
 mod tool_template;

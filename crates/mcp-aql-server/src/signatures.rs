@@ -4,118 +4,171 @@ use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::operation::{Handler, RegisteredOperation};
 use mcp_aql_core::router::EndpointMode;
 
+use super::token_estimate::estimated_tokens;
+
 /// The budget of the descriptions of several tools, in tokens.
 const BUDGET: usize = 1_500;
 /// The budget of the description of a single tool, in tokens.
 const SINGLE_BUDGET: usize = 600;
-/// The average number of bytes of two tokens in `o200k_base`, measured with tool descriptions.
-const BYTES_OF_TWO_TOKENS: usize = 7;
-/// The bytes of a tool's name, schema and hints.
-const TOOL_BYTES: usize = 300;
+/// The tokens of a tool's name, schema and hints.
+const TOOL_TOKENS: usize = 72;
 
-/// The budget of descriptions without a setting, in bytes.
+/// The budget of descriptions without a setting, in tokens.
 pub(super) fn default_budget(adapter: &Adapter) -> usize {
-    bytes(match adapter.mode() {
+    match adapter.mode() {
         EndpointMode::Single => SINGLE_BUDGET,
         EndpointMode::Semantic | EndpointMode::All => BUDGET,
-    })
+    }
 }
 
-fn bytes(tokens: usize) -> usize {
-    tokens.saturating_mul(BYTES_OF_TWO_TOKENS) / 2
-}
-
-/// The estimated size of tools with these descriptions, in bytes.
+/// The estimated size of tools with these descriptions, in tokens.
 pub(super) fn size(descriptions: &[String]) -> usize {
-    descriptions.iter().map(|text| text.len() + TOOL_BYTES).sum()
+    descriptions.iter().map(|text| estimated_tokens(text) + TOOL_TOKENS).sum()
 }
 
-/// The text of each operation that is described with its parameters, in the order of the registry.
+/// How much of an operation a description shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    Name,
+    /// The parameters in one line.
+    Parameters,
+    /// The summary, and the parameters in one line.
+    Summary,
+    /// The description, and a line with a description for each parameter.
+    Full,
+}
+
+/// The texts of an operation, some of which may be the same.
+#[derive(Debug)]
+struct Texts {
+    parameters: String,
+    summary: String,
+    full: String,
+}
+
+/// The texts of the operations that are described with their parameters, in the order of the registry.
 #[derive(Debug, Default)]
-pub(super) struct Signatures(Vec<Option<String>>);
+pub(super) struct Signatures {
+    texts: Vec<Texts>,
+    details: Vec<Detail>,
+}
 
 impl Signatures {
-    /// Selects the most detailed texts that fit into the adapter's budget beside descriptions that
-    /// only name the operations.
-    pub(super) fn within_budget(adapter: &Adapter, descriptions: &[String]) -> Self {
-        let budget = adapter.settings().description_budget.map(bytes);
+    /// Selects the most detailed texts with which the descriptions fit into the adapter's budget.
+    /// `size_with` returns the size of the descriptions with the selected texts, in tokens.
+    ///
+    /// As many operations as fit get their parameters, the shortest first. Then as many of these as fit get
+    /// their summary, and then their full text, those that grow least first. Nothing is selected if less than
+    /// three quarters of the operations fit, because most tasks then need `introspect` anyway.
+    pub(super) fn within_budget(adapter: &Adapter, size_with: impl Fn(&Self) -> usize) -> Self {
+        let budget = adapter.settings().description_budget;
         let budget = budget.unwrap_or_else(|| default_budget(adapter));
-        let budget = budget.saturating_sub(size(descriptions));
         let operations = adapter.registry().entries.iter().map(|entry| &entry.operation);
-        let texts = operations.map(|operation| texts(adapter, operation));
-        let (short, detailed) = texts.unzip();
-        Self(fitting(short, detailed, budget))
+        let texts = operations.map(|operation| texts(adapter, operation)).collect();
+        Self::fitting(texts, |signatures| size_with(signatures) <= budget)
+    }
+
+    fn fitting(texts: Vec<Texts>, fits: impl Fn(&Self) -> bool) -> Self {
+        let count = texts.len();
+        let mut signatures = Self { details: vec![Detail::Name; count], texts };
+        let shortest_first = signatures.order(|texts| texts.parameters.len());
+        let described = signatures.raise(&shortest_first, Detail::Parameters, &fits);
+        if described * 4 < count * 3 || described == 0 {
+            return Self::default();
+        }
+        for (detail, growth) in [
+            (Detail::Summary, growth_to_summary as fn(&Texts) -> usize),
+            (Detail::Full, growth_to_full),
+        ] {
+            let mut order = signatures.order(growth);
+            order.retain(|place| signatures.get(*place).is_some());
+            signatures.raise(&order, detail, &fits);
+        }
+        signatures
+    }
+
+    /// The places of the operations, in ascending order of a size.
+    fn order(&self, size: impl Fn(&Texts) -> usize) -> Vec<usize> {
+        let mut places: Vec<_> = (0..self.texts.len()).collect();
+        places.sort_by_key(|place| self.texts.get(*place).map(&size));
+        places
+    }
+
+    /// Gives this detail to as many operations as fit, in this order, and returns their number.
+    fn raise(&mut self, order: &[usize], detail: Detail, fits: &impl Fn(&Self) -> bool) -> usize {
+        let before = self.details.clone();
+        let mut fit_with = |count: usize| {
+            self.details.clone_from(&before);
+            for place in order.iter().take(count) {
+                if let Some(known) = self.details.get_mut(*place) {
+                    *known = detail;
+                }
+            }
+            fits(self)
+        };
+        if fit_with(order.len()) {
+            return order.len();
+        }
+        // `low` operations fit, and `high` do not.
+        let (mut low, mut high) = (0, order.len());
+        while high - low > 1 {
+            let middle = low.midpoint(high);
+            if fit_with(middle) { low = middle } else { high = middle }
+        }
+        fit_with(low);
+        low
     }
 
     /// Whether all operations are described with their parameters.
     pub(super) fn are_complete(&self) -> bool {
-        !self.0.is_empty() && self.0.iter().all(Option::is_some)
-    }
-
-    /// Whether all operations are only named.
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        !self.details.is_empty() && self.details.iter().all(|detail| *detail != Detail::Name)
     }
 
     /// The text of the operation at this place of the registry.
     pub(super) fn get(&self, place: usize) -> Option<&str> {
-        self.0.get(place)?.as_deref()
-    }
-}
-
-/// Selects the short text of as many operations as fit, the shortest first, and then replaces as many
-/// as fit by detailed texts, those with the smallest difference first. Nothing is selected if less than
-/// half of the operations fit, because a list of names is easier to read.
-fn fitting(short: Vec<String>, detailed: Vec<String>, budget: usize) -> Vec<Option<String>> {
-    let count = short.len();
-    let sizes = short.iter().map(String::len);
-    let (selected, rest) = smallest(sizes, budget);
-    if selected.iter().filter(|it| **it).count() * 2 < count {
-        return Vec::new();
-    }
-    let growth = short.iter().zip(&detailed).zip(&selected).map(|((short, detailed), selected)| {
-        if *selected { detailed.len().saturating_sub(short.len()) } else { usize::MAX }
-    });
-    let (replaced, _) = smallest(growth, rest);
-    let texts = short.into_iter().zip(detailed).zip(selected.into_iter().zip(replaced));
-    texts
-        .map(|((short, detailed), (selected, replaced))| {
-            selected.then_some(if replaced { detailed } else { short })
-        })
-        .collect()
-}
-
-/// Marks the smallest sizes whose sum is within a budget, and returns the rest of the budget.
-fn smallest(sizes: impl Iterator<Item = usize>, budget: usize) -> (Vec<bool>, usize) {
-    let mut order: Vec<(usize, usize)> =
-        sizes.enumerate().map(|(place, size)| (size, place)).collect();
-    order.sort_unstable();
-    let mut marked = vec![false; order.len()];
-    let mut rest = budget;
-    for (size, place) in order {
-        let Some(left) = rest.checked_sub(size) else { break };
-        rest = left;
-        if let Some(mark) = marked.get_mut(place) {
-            *mark = true;
+        let texts = self.texts.get(place)?;
+        match self.details.get(place)? {
+            Detail::Name => None,
+            Detail::Parameters => Some(&texts.parameters),
+            Detail::Summary => Some(&texts.summary),
+            Detail::Full => Some(&texts.full),
         }
     }
-    (marked, rest)
 }
 
-/// The short and the detailed text of an operation, which may be the same. `introspect` has its summary
-/// only, because the descriptions show its calls.
-fn texts(adapter: &Adapter, operation: &RegisteredOperation) -> (String, String) {
+fn growth_to_summary(texts: &Texts) -> usize {
+    texts.summary.len().saturating_sub(texts.parameters.len())
+}
+
+fn growth_to_full(texts: &Texts) -> usize {
+    texts.full.len().saturating_sub(texts.summary.len())
+}
+
+/// The texts of an operation. `introspect` has its summary only, because the descriptions show its calls.
+fn texts(adapter: &Adapter, operation: &RegisteredOperation) -> Texts {
     let item = |text: &str| {
         let lines: Vec<_> = text.lines().filter(|line| !line.is_empty()).collect();
         format!("\n- {}: {}", operation.spec.name, lines.join("\n  "))
     };
+    let summary = adapter.summary(operation);
     if matches!(operation.handler, Handler::Introspect) {
-        let summary = item(&operation.spec.summary());
-        return (summary.clone(), summary);
+        let summary = item(&summary);
+        return Texts { parameters: summary.clone(), summary: summary.clone(), full: summary };
     }
-    let detailed = item(&adapter.description_with_parameters(operation));
-    let short = adapter.summary_with_parameters(operation);
-    (short.map_or_else(|| detailed.clone(), |short| item(&short)), detailed)
+    let full = item(&adapter.description_with_parameters(operation));
+    let Some(parameters) = adapter.parameters_in_one_line(operation) else {
+        return Texts { parameters: full.clone(), summary: full.clone(), full };
+    };
+    let with_summary = match parameters.is_empty() {
+        true => item(&summary),
+        false => item(&format!("{summary} ({parameters})")),
+    };
+    // The summary of a deprecated operation names its successor.
+    let parameters = match operation.spec.deprecated {
+        Some(_) => with_summary.clone(),
+        None => item(&format!("({parameters})")),
+    };
+    Texts { parameters, summary: with_summary, full }
 }
 
 #[cfg(test)]
@@ -123,20 +176,32 @@ mod tests {
     use super::*;
 
     fn fitted(budget: usize) -> Vec<String> {
-        let texts = |texts: [&str; 3]| texts.map(str::to_owned).to_vec();
-        let fitted = fitting(texts(["a", "bbb", "c"]), texts(["aaaaa", "bbbb", "ccc"]), budget);
-        fitted.into_iter().map(Option::unwrap_or_default).collect()
+        let texts =
+            [("a", "aa", "aaaaa"), ("bbb", "bbb", "bbbb"), ("c", "c", "ccc"), ("d", "d", "d")];
+        let texts = texts.map(|(parameters, summary, full)| Texts {
+            parameters: parameters.into(),
+            summary: summary.into(),
+            full: full.into(),
+        });
+        let fits = |signatures: &Signatures| {
+            let shown = (0..4).filter_map(|place| signatures.get(place));
+            shown.map(str::len).sum::<usize>() <= budget
+        };
+        let fitted = Signatures::fitting(texts.into(), fits);
+        let shown = |place| fitted.get(place).unwrap_or_default().to_owned();
+        (0..4).filter(|_| !fitted.details.is_empty()).map(shown).collect()
     }
 
     #[test]
     fn the_most_operations_are_described_within_the_budget() {
         // REQ-MCP-08
-        assert_eq!(fitted(1), [""; 0]);
-        assert_eq!(fitted(2), ["a", "", "c"]);
-        assert_eq!(fitted(4), ["a", "", "ccc"]);
-        assert_eq!(fitted(5), ["a", "bbb", "c"]);
-        assert_eq!(fitted(6), ["a", "bbbb", "c"]);
-        assert_eq!(fitted(8), ["a", "bbbb", "ccc"]);
-        assert_eq!(fitted(12), ["aaaaa", "bbbb", "ccc"]);
+        assert_eq!(fitted(2), [""; 0]);
+        assert_eq!(fitted(3), ["a", "", "c", "d"]);
+        assert_eq!(fitted(4), ["aa", "", "c", "d"]);
+        assert_eq!(fitted(6), ["a", "bbb", "c", "d"]);
+        assert_eq!(fitted(7), ["aa", "bbb", "c", "d"]);
+        assert_eq!(fitted(8), ["aa", "bbbb", "c", "d"]);
+        assert_eq!(fitted(10), ["aa", "bbbb", "ccc", "d"]);
+        assert_eq!(fitted(13), ["aaaaa", "bbbb", "ccc", "d"]);
     }
 }

@@ -10,14 +10,16 @@ use mcp_aql_core::adapter::Adapter;
 use mcp_aql_core::operation::{Handler, OperationSpec};
 use mcp_aql_core::router::{Endpoint, EndpointMode, Entry, Family};
 
-use super::discovery::{call_by_name, call_for_operations, instructions, introspect_tool};
+use super::discovery::{
+    CALL_FOR_THE_LIST, call_by_name, call_for_operations, instructions, introspect_tool,
+};
 use super::operation_names::{VerbGroups, listed};
 use super::signatures::{self, Signatures};
 use super::tool_template::Template;
 
-/// The maximum numbers of operations that a description names, of which the first is used with which the
-/// descriptions fit into the default budget. A search finds the others.
-const NAME_LIMITS: [usize; 6] = [60, 40, 24, 12, 6, 3];
+/// The maximum numbers of operations that a description names: all, if the descriptions fit into the default
+/// budget, or else a few examples, because the search finds the others. The first number that fits is used.
+const NAME_LIMITS: [usize; 3] = [usize::MAX, 8, 3];
 /// The maximum number of operations per line of the unified tool's description.
 const MAX_NAMED_PER_CATEGORY: usize = 24;
 /// The maximum length of an example in characters.
@@ -35,26 +37,23 @@ impl ToolTexts {
     /// their parameters as far as the budget permits.
     pub(super) fn of(adapter: &Adapter, tools: &[(Endpoint, &str)]) -> Self {
         let introspect_tool = introspect_tool(adapter);
-        let describe = |signatures: Signatures, most_named| {
+        let describe = |signatures: &Signatures, most_named| -> Vec<String> {
             let describer = Describer { adapter, introspect_tool, most_named, signatures };
             tools.iter().map(|(endpoint, tool)| describer.describe(*endpoint, tool)).collect()
         };
-        let mut most_named = 0;
-        let mut names_only: Vec<String> = Vec::new();
-        for limit in NAME_LIMITS {
-            most_named = limit;
-            names_only = describe(Signatures::default(), limit);
-            if signatures::size(&names_only) <= signatures::default_budget(adapter) {
-                break;
-            }
-        }
-        let signatures = Signatures::within_budget(adapter, &names_only);
-        let instructions = instructions(adapter, signatures.are_complete());
-        let descriptions = match signatures.is_empty() {
-            true => names_only,
-            false => describe(signatures, most_named),
+        let names_only = Signatures::default();
+        let fits = |limit: &usize| {
+            signatures::size(&describe(&names_only, *limit)) <= signatures::default_budget(adapter)
         };
-        Self { descriptions, instructions }
+        let [.., least] = NAME_LIMITS;
+        let most_named = NAME_LIMITS.into_iter().find(fits).unwrap_or(least);
+        let size_with =
+            |signatures: &Signatures| signatures::size(&describe(signatures, most_named));
+        let signatures = Signatures::within_budget(adapter, size_with);
+        Self {
+            descriptions: describe(&signatures, most_named),
+            instructions: instructions(adapter, signatures.are_complete()),
+        }
     }
 }
 
@@ -66,7 +65,7 @@ struct Describer<'a> {
     /// The maximum number of operations in a list of names.
     most_named: usize,
     /// The operations that are described with their parameters.
-    signatures: Signatures,
+    signatures: &'a Signatures,
 }
 
 impl Describer<'_> {
@@ -120,7 +119,13 @@ impl Describer<'_> {
             let _ = write!(text, "\n\n{statement}");
         }
         let _ = write!(text, "\n\n{}", template.quick_start);
-        let examples: Vec<_> = own.iter().take(template.examples).collect();
+        let (shown, generated): (Vec<&OperationSpec>, Vec<_>) =
+            own.iter().partition(|spec| !spec.examples.is_empty());
+        let examples = match shown.is_empty() {
+            true => generated.into_iter().take(1).collect(),
+            false => shown,
+        };
+        let examples: Vec<_> = examples.into_iter().take(template.examples).collect();
         for spec in &examples {
             let _ = write!(text, "\n{}", self.example(spec));
         }
@@ -133,8 +138,11 @@ impl Describer<'_> {
 
     /// Explains how to introspect the operations of a tool, the first of which may be an example.
     fn discovery(&self, template: &Template, first: Option<&str>, tool: &str, text: &mut String) {
-        let named = first.filter(|_| template.by_name);
-        let call = named.map_or_else(|| self.call_for_operations(), call_by_name);
+        let call = match first {
+            Some(name) if template.by_name => call_by_name(name),
+            Some(_) => self.call_for_operations(),
+            None => CALL_FOR_THE_LIST.to_owned(),
+        };
         let _ = write!(text, "\n\n{}\n{call}", template.discover);
         if tool == self.introspect_tool {
             if let Some(first) = first {
@@ -152,10 +160,23 @@ impl Describer<'_> {
     /// empty if none fits.
     fn described<'e>(&self, entries: impl Iterator<Item = (usize, &'e Entry)>) -> String {
         let (mut text, mut names) = (String::new(), Vec::new());
+        let mut queries: Vec<(&str, &str)> = Vec::new();
         for (place, entry) in entries {
-            match self.signatures.get(place) {
-                Some(signature) => text.push_str(signature),
-                None => names.push(entry.operation.spec.name),
+            let name = entry.operation.spec.name;
+            let Some(signature) = self.signatures.get(place) else {
+                names.push(name);
+                continue;
+            };
+            let query = self.adapter.query_parameters(&entry.operation);
+            match queries.iter().find(|(said, _)| *said == query && !query.is_empty()) {
+                Some((_, first)) => {
+                    let same = format!("query parameters as {first}");
+                    text.push_str(&signature.replace(query, &same));
+                }
+                None => {
+                    queries.push((query, name));
+                    text.push_str(signature);
+                }
             }
         }
         if !text.is_empty() && !names.is_empty() {

@@ -39,10 +39,20 @@ impl Adapter {
         introspection::description_with_parameters(operation, shapes)
     }
 
-    /// The summary of an operation with all of its parameters in one line, unless this hides the form of a
-    /// required one.
-    pub fn summary_with_parameters(&self, operation: &RegisteredOperation) -> Option<String> {
-        introspection::summary_with_parameters(operation, &self.inner.pipeline.catalog.shapes)
+    /// The first paragraph of an operation's description.
+    pub fn summary(&self, operation: &RegisteredOperation) -> String {
+        introspection::summary(operation)
+    }
+
+    /// The parameters of an operation in one line, `title, priority? integer 1..5`, unless this hides the
+    /// form of a required one. A parameter without a type is a text.
+    pub fn parameters_in_one_line(&self, operation: &RegisteredOperation) -> Option<String> {
+        introspection::signature(operation, &self.inner.pipeline.catalog.shapes)
+    }
+
+    /// The text that stands for the query parameters of an operation in the texts above, or an empty one.
+    pub fn query_parameters<'a>(&self, operation: &'a RegisteredOperation) -> &'a str {
+        &operation.composites.description.brief.text
     }
 
     /// The meanings of parameters that several operations have in common, each once.

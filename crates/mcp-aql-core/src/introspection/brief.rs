@@ -15,6 +15,15 @@ const MAX_DEPTH: usize = 3;
 /// The maximum length of an expanded object in bytes. A longer one is expanded to a smaller depth.
 const MAX_FORM_BYTES: usize = 600;
 
+/// Whether a form names the type `string`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    /// `title string 1..200 long`
+    Lines,
+    /// `title 1..200 long`, in one line with other parameters. A parameter without a type is a text.
+    OneLine,
+}
+
 /// Describes an operation and its parameters as text, one line for each parameter. A `?` marks
 /// optional parameters. The text is a shorter form of the full details, which also shows the
 /// fields of objects.
@@ -27,14 +36,14 @@ pub(super) fn brief(
     let common = &operation.composites.description.brief;
     for parameter in own_parameters(operation) {
         let info = value_of(&parameter_info(parameter, shapes));
-        let fields = fields_of(parameter, shapes);
+        let fields = fields_of(parameter, shapes, Style::Lines);
         let description = match &parameter.shape.kind {
             // The description of an input lists the fields and how to remove them, which the form shows.
             Kind::Object(object) if object.merge.is_some() && fields.is_some() => None,
             _ => info.get("description").and_then(Value::as_str),
         };
         text.push('\n');
-        line(&info, fields.as_deref(), description, &mut text);
+        line(&info, fields.as_deref(), description, Style::Lines, &mut text);
     }
     if !common.text.is_empty() {
         text.push('\n');
@@ -51,10 +60,10 @@ fn own_parameters(operation: &RegisteredOperation) -> impl Iterator<Item = &Para
 
 /// Lists the parameters without their descriptions: `title string, priority? integer 1..5`. Returns
 /// `None` if this hides the form of a required parameter.
-pub(super) fn signature(operation: &RegisteredOperation, shapes: &Shapes) -> Option<String> {
+pub(crate) fn signature(operation: &RegisteredOperation, shapes: &Shapes) -> Option<String> {
     let mut text = String::new();
     for parameter in own_parameters(operation) {
-        let fields = fields_of(parameter, shapes);
+        let fields = fields_of(parameter, shapes, Style::OneLine);
         let hides_form = fields.is_none() && has_fields(&parameter.shape, shapes, MAX_DEPTH);
         let is_named = fields.is_none() && parameter.type_name.is_some();
         if parameter.spec.required && (hides_form || is_named) {
@@ -62,7 +71,7 @@ pub(super) fn signature(operation: &RegisteredOperation, shapes: &Shapes) -> Opt
         }
         text.push_str(if text.is_empty() { "" } else { ", " });
         let info = value_of(&parameter_info(parameter, shapes));
-        line(&info, fields.as_deref(), None, &mut text);
+        line(&info, fields.as_deref(), None, Style::OneLine, &mut text);
         limits(&parameter.shape, shapes, &mut text);
     }
     let common = &operation.composites.description.brief.text;
@@ -79,13 +88,13 @@ fn value_of(members: &Members) -> Value {
 
 /// The fields of a parameter that is an object or contains objects, expanded as deeply as the
 /// maximum length permits.
-fn fields_of(parameter: &Parameter, shapes: &Shapes) -> Option<String> {
+fn fields_of(parameter: &Parameter, shapes: &Shapes, style: Style) -> Option<String> {
     if !has_fields(&parameter.shape, shapes, MAX_DEPTH) {
         return None;
     }
     // A greater depth is only tried if the smaller one fits, which bounds the work.
     (1..=MAX_DEPTH)
-        .map(|depth| expanded(&parameter.shape, shapes, depth))
+        .map(|depth| expanded(&parameter.shape, shapes, depth, style))
         .take_while(|form| form.len() <= MAX_FORM_BYTES)
         .last()
 }
@@ -109,7 +118,7 @@ fn is_shown(object: &ObjectShape, shapes: &Shapes) -> bool {
 
 /// Formats a shape with the fields of its objects: `{ city string, zip? string 5..5 long }`, a
 /// map as `{ [name]: integer }`, the variants of a union separated by ` | `.
-fn expanded(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
+fn expanded(shape: &Shape, shapes: &Shapes, depth: usize, style: Style) -> String {
     let target = shape.resolve(shapes);
     // The fields of an object are a level. So is the name of another type, because a list or a union may
     // contain itself without an object.
@@ -122,17 +131,17 @@ fn expanded(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
         let mut described = Members::new();
         describe(shape, shapes, &mut described);
         let mut text = String::new();
-        form(&value_of(&described), &mut text);
+        form(&value_of(&described), style, &mut text);
         return text;
     }
     let each = |parts: &[Shape]| -> Vec<_> {
-        parts.iter().map(|part| expanded(part, shapes, depth)).collect()
+        parts.iter().map(|part| expanded(part, shapes, depth, Style::Lines)).collect()
     };
     match &target.kind {
-        Kind::Object(object) => object_form(object, shapes, depth),
+        Kind::Object(object) => object_form(object, shapes, depth, style),
         Kind::Array(items) => {
             let is_object = matches!(items.resolve(shapes).kind, Kind::Object(_));
-            listed(&expanded(items, shapes, depth), is_object)
+            listed(&expanded(items, shapes, depth, style), is_object)
         }
         Kind::Tuple(parts) => format!("[{}]", each(parts).join(", ")),
         Kind::Union(parts) => each(parts).join(" | "),
@@ -140,10 +149,11 @@ fn expanded(shape: &Shape, shapes: &Shapes, depth: usize) -> String {
     }
 }
 
-fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize) -> String {
+fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize, style: Style) -> String {
     let depth = depth.saturating_sub(1);
-    let member = |name: &str, shape: &Shape| {
-        let mut text = format!("{name} {}", expanded(shape, shapes, depth));
+    let member = |name: &str, shape: &Shape, style: Style| {
+        let mut text = name.to_owned();
+        push_word(&expanded(shape, shapes, depth, style), &mut text);
         limits(shape, shapes, &mut text);
         if shape.sensitive || shape.resolve(shapes).sensitive {
             text.push_str(" sensitive");
@@ -157,12 +167,12 @@ fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize) -> String {
     let fields = object.order.iter().filter_map(|name| Some((name, object.fields.get(name)?)));
     let mut parts: Vec<_> = fields
         .map(|(name, field)| match field.required {
-            true => member(name, &field.shape),
-            false => member(&format!("{name}?"), &field.shape),
+            true => member(name, &field.shape, style),
+            false => member(&format!("{name}?"), &field.shape, style),
         })
         .collect();
     if let Some(values) = values_of(object, shapes) {
-        parts.push(member("[name]:", values));
+        parts.push(member("[name]:", values, Style::Lines));
     } else if matches!(object.rest, Rest::Open) {
         parts.push("…".to_owned());
     }
@@ -205,15 +215,24 @@ fn limits(shape: &Shape, shapes: &Shapes, text: &mut String) {
 }
 
 /// Formats a parameter: `limit? integer 1..100 = 50: How many at most.`
-fn line(parameter: &Value, fields: Option<&str>, description: Option<&str>, text: &mut String) {
+fn line(
+    parameter: &Value,
+    fields: Option<&str>,
+    description: Option<&str>,
+    style: Style,
+    text: &mut String,
+) {
     text.push_str(parameter.get("name").and_then(Value::as_str).unwrap_or_default());
     if parameter.get("required") != Some(&Value::Bool(true)) {
         text.push('?');
     }
-    text.push(' ');
     match fields {
-        Some(fields) => text.push_str(fields),
-        None => form(parameter, text),
+        Some(fields) => push_word(fields, text),
+        None => {
+            let mut known = String::new();
+            form(parameter, style, &mut known);
+            push_word(&known, text);
+        }
     }
     if parameter.get("sensitive").is_some() {
         text.push_str(" sensitive");
@@ -228,13 +247,13 @@ fn line(parameter: &Value, fields: Option<&str>, description: Option<&str>, text
 }
 
 /// Formats a type with its constraints: `string 1..200 long`, `todo|doing|done`, `integer[]`.
-fn form(of: &Value, text: &mut String) {
+fn form(of: &Value, style: Style, text: &mut String) {
     let kind = of.get("type").and_then(Value::as_str).unwrap_or("any");
     let allowed = of.get("enum").and_then(Value::as_array);
     match (of.get("items"), allowed) {
         (Some(items), _) => {
             let mut item = String::new();
-            form(items, &mut item);
+            form(items, Style::Lines, &mut item);
             text.push_str(&listed(&item, false));
         }
         (None, Some(allowed)) => {
@@ -243,6 +262,7 @@ fn form(of: &Value, text: &mut String) {
             let kind = if strings { String::new() } else { format!("{kind} ") };
             let _ = write!(text, "{kind}{}", words.join("|"));
         }
+        (None, None) if kind == "string" && style == Style::OneLine => {}
         (None, None) => text.push_str(kind),
     }
     range(of.get("minimum"), of.get("maximum"), "", text);
@@ -260,6 +280,14 @@ fn range(low: Option<&Value>, high: Option<&Value>, unit: &str, text: &mut Strin
         let end = |bound: Option<&Value>| bound.map(word).unwrap_or_default();
         let _ = write!(text, " {}..{}{unit}", end(low), end(high));
     }
+}
+
+/// Appends a word after a space, unless it is empty or begins with a space.
+fn push_word(word: &str, text: &mut String) {
+    if !word.is_empty() && !word.starts_with(' ') {
+        text.push(' ');
+    }
+    text.push_str(word);
 }
 
 /// Formats a value; text has no quotes.
@@ -316,7 +344,7 @@ mod tests {
             ),
         ] {
             let mut text = String::new();
-            line(&members, None, members["description"].as_str(), &mut text);
+            line(&members, None, members["description"].as_str(), Style::Lines, &mut text);
             assert_eq!(text, expected);
         }
     }
@@ -390,7 +418,7 @@ mod tests {
             (&named("Tree"), 3, "array[][][][][][]"),
             (&named("Condition"), 2, "string | Condition[] | { field string }"),
         ] {
-            assert_eq!(expanded(shape, &shapes, depth), expected);
+            assert_eq!(expanded(shape, &shapes, depth, Style::Lines), expected);
         }
     }
 }

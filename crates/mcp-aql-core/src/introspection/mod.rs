@@ -17,10 +17,11 @@ mod type_details;
 mod types;
 
 pub(crate) use answer::{Introspection, ListedOperation, ListedType, Source};
+pub(crate) use brief::signature;
 pub(crate) use example::{repeats_the_table, sample_params};
 pub(crate) use further_query::publish;
 pub(crate) use operations::{
-    description_with_parameters, details, list_entry, list_entry_in_brief, summary_with_parameters,
+    description_with_parameters, details, list_entry, list_entry_in_brief, summary,
 };
 pub(crate) use protocol::{ProtocolFacts, protocol_head, protocol_of_part};
 pub use protocol_types::protocol_types;

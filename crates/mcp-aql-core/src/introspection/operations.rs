@@ -3,7 +3,7 @@
 use mcp_aql_protocol::{EndpointPermissions, SemanticCategory};
 use serde::Serialize;
 
-use super::brief::{brief, signature};
+use super::brief::brief;
 use super::parameter_info::{parameter_info, with_notice};
 use crate::execution::Status;
 use crate::operation::{OperationSpec, RegisteredOperation};
@@ -41,16 +41,9 @@ pub(crate) fn description_with_parameters(
     brief(description(operation), operation, shapes)
 }
 
-/// The summary of an operation with its parameters in one line:
-/// `Create a task. (title string, priority? integer)`. Returns `None` if one line hides the form of a
-/// required parameter.
-pub(crate) fn summary_with_parameters(
-    operation: &RegisteredOperation,
-    shapes: &Shapes,
-) -> Option<String> {
-    let summary = with_notice(operation.spec.summary(), operation.spec.deprecated.as_ref());
-    let parameters = signature(operation, shapes)?;
-    Some(if parameters.is_empty() { summary } else { format!("{summary} ({parameters})") })
+/// The summary of an operation.
+pub(crate) fn summary(operation: &RegisteredOperation) -> String {
+    with_notice(operation.spec.summary(), operation.spec.deprecated.as_ref())
 }
 
 fn entry(spec: &OperationSpec, endpoint: &str, description: String) -> String {

@@ -1,0 +1,214 @@
+//! Whole tasks: everything that a model reads and writes, from the list of tools to the last reply.
+
+use std::fmt::Write as _;
+
+use mcp_aql::{Adapter, EndpointMode};
+use mcp_aql_bench::Result;
+use mcp_aql_bench::tokens::{Count, Wire};
+use serde_json::{Value, json};
+
+use crate::conversation::{Conversation, Purpose, Reader, Step, Trip};
+use crate::{back_office, board, desk, plain, scripts};
+
+/// The modes of an adapter that are compared.
+const MODES: [EndpointMode; 2] = [EndpointMode::Semantic, EndpointMode::Single];
+/// The number of operations of the service desk, and of larger adapters.
+pub(crate) const SIZES: [usize; 3] = [16, 50, 527];
+/// The number of operations of `examples/tasks`, without `introspect`.
+const BOARD_SIZE: usize = 14;
+
+/// The tokens of a task, or of several tasks on average.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeTask {
+    /// The task.
+    pub what: &'static str,
+    /// The number of operations.
+    pub operations: usize,
+    /// The adapter's mode.
+    pub mode: EndpointMode,
+    /// The cost with mcp-aql.
+    pub ours: Cost,
+    /// The cost with a plain tool for each operation.
+    pub plain: Cost,
+}
+
+/// The cost of a conversation.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// The tokens of the list of tools.
+    pub tools: usize,
+    /// The tokens of the calls and replies.
+    pub trips: usize,
+    /// The tokens of everything.
+    pub whole: usize,
+    /// The number of calls, without those that repeat a confirmed one.
+    pub calls: usize,
+    /// The number of calls that failed.
+    pub failures: usize,
+}
+
+/// The measured tasks.
+#[derive(Debug, Clone)]
+pub struct WholeTasks(pub Vec<WholeTask>);
+
+/// Measures all tasks.
+///
+/// # Errors
+/// Returns an error if a server sends an unexpected answer.
+pub async fn whole_tasks(count: Count<'_>) -> Result<WholeTasks> {
+    let mut tasks = Vec::new();
+    for mode in MODES {
+        for size in SIZES {
+            tasks.push(at_the_desk(size, mode, count).await?);
+        }
+    }
+    for mode in MODES {
+        tasks.push(on_the_board(mode, count).await?);
+    }
+    Ok(WholeTasks(tasks))
+}
+
+/// Measures the tasks at the service desk, each in a conversation of its own, and returns the average.
+async fn at_the_desk(operations: usize, mode: EndpointMode, count: Count<'_>) -> Result<WholeTask> {
+    let tools = plain_tools(desk_with(operations, mode)?).await?;
+    let scripts = scripts::desk();
+    let (mut ours, mut plain) = (Cost::default(), Cost::default());
+    for script in &scripts {
+        let conversation = conversation(desk_with(operations, mode)?, script).await?;
+        ours.add(Cost::of(&conversation, count));
+        plain.add(Cost::of_plain(&conversation, &tools, count));
+    }
+    let average = |cost: Cost| cost.divided_by(scripts.len());
+    let what = "one task at the service desk";
+    Ok(WholeTask { what, operations, mode, ours: average(ours), plain: average(plain) })
+}
+
+/// Measures the ten jobs on the board, in one conversation.
+async fn on_the_board(mode: EndpointMode, count: Count<'_>) -> Result<WholeTask> {
+    let (adapter, _directory) = board::adapter(mode).await?;
+    let tools = plain_tools(adapter.clone()).await?;
+    conversation(adapter.clone(), &scripts::preparation()).await?;
+    let conversation = conversation(adapter, &scripts::jobs()).await?;
+    Ok(WholeTask {
+        what: "ten jobs on the task board",
+        operations: BOARD_SIZE,
+        mode,
+        ours: Cost::of(&conversation, count),
+        plain: Cost::of_plain(&conversation, &tools, count),
+    })
+}
+
+pub(crate) async fn conversation(adapter: Adapter, script: &[Step]) -> Result<Conversation> {
+    Reader::new(Wire::to(adapter).await?).await?.follow(script).await
+}
+
+/// The service desk with further operations, as many as there shall be in all.
+pub(crate) fn desk_with(operations: usize, mode: EndpointMode) -> Result<Adapter> {
+    let [desk_size, ..] = SIZES;
+    let further = back_office::operations(operations - desk_size);
+    let builder = further.into_iter().fold(desk::builder().mode(mode), |builder, operation| {
+        builder.dynamic_operation(operation)
+    });
+    Ok(builder.build()?)
+}
+
+pub(crate) async fn plain_tools(adapter: Adapter) -> Result<String> {
+    plain::tools(&mut Wire::to(adapter).await?).await
+}
+
+impl Cost {
+    pub(crate) fn of(conversation: &Conversation, count: Count<'_>) -> Self {
+        let counted = |trip: &&Trip| trip.purpose != Purpose::Confirmation;
+        let trips = || conversation.trips.iter().filter(counted);
+        let tools = count(&conversation.tools);
+        let spoken = trips().map(|trip| count(&trip.call) + count(&trip.reply)).sum();
+        Self {
+            tools,
+            trips: spoken,
+            whole: tools + count(&conversation.instructions) + spoken,
+            calls: trips().count(),
+            failures: trips().filter(|trip| trip.has_failed).count(),
+        }
+    }
+
+    pub(crate) fn of_plain(conversation: &Conversation, tools: &str, count: Count<'_>) -> Self {
+        let trips = || conversation.trips.iter().filter_map(|trip| trip.plain.as_ref());
+        let tools = count(tools);
+        let spoken = trips().map(|(call, reply)| count(call) + count(reply)).sum();
+        Self { tools, trips: spoken, whole: tools + spoken, calls: trips().count(), failures: 0 }
+    }
+
+    fn add(&mut self, other: Self) {
+        self.tools += other.tools;
+        self.trips += other.trips;
+        self.whole += other.whole;
+        self.calls += other.calls;
+        self.failures += other.failures;
+    }
+
+    /// The average of this many conversations. Calls and failures are sums.
+    fn divided_by(self, number: usize) -> Self {
+        Self {
+            tools: self.tools / number,
+            trips: self.trips / number,
+            whole: self.whole / number,
+            ..self
+        }
+    }
+}
+
+impl WholeTask {
+    /// The share of the tokens with plain tools.
+    pub fn share(&self) -> f64 {
+        self.ours.whole as f64 / self.plain.whole as f64
+    }
+}
+
+impl WholeTasks {
+    /// The task of this kind, at this size and mode.
+    pub fn find(&self, operations: usize, mode: EndpointMode) -> Option<&WholeTask> {
+        self.0.iter().find(|task| task.operations == operations && task.mode == mode)
+    }
+
+    /// Formats the results as a Markdown table.
+    pub fn table(&self) -> String {
+        let mut text = "| task | operations | mode | `tools/list` | calls and replies | whole | plain tools | \
+                        share | calls, with plain tools |\n|---|---|---|---|---|---|---|---|---|\n"
+            .to_owned();
+        for task in &self.0 {
+            let (ours, plain) = (&task.ours, &task.plain);
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} | {} | {} | {:.2} | {}, {} |",
+                task.what,
+                task.operations,
+                task.mode.as_str(),
+                ours.tools,
+                ours.trips,
+                ours.whole,
+                plain.whole,
+                task.share(),
+                ours.calls,
+                plain.calls,
+            );
+        }
+        text
+    }
+
+    /// Formats the results as JSON.
+    pub fn json(&self) -> Value {
+        let cost = |cost: &Cost| {
+            json!({
+                "tools": cost.tools, "trips": cost.trips, "whole": cost.whole, "calls": cost.calls,
+                "failures": cost.failures,
+            })
+        };
+        let tasks = self.0.iter().map(|task| {
+            json!({
+                "what": task.what, "operations": task.operations, "mode": task.mode.as_str(),
+                "ours": cost(&task.ours), "plain": cost(&task.plain),
+            })
+        });
+        tasks.collect()
+    }
+}
