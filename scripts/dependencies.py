@@ -27,6 +27,7 @@ MAX_ADDED = 29
 
 
 def sources(package):
+    """Returns the source files of a package, and the files of others that it includes as modules."""
     folder = Path(package["manifest_path"]).parent
     # Includes packages of other workspaces.
     inner = [other.parent for other in folder.rglob("Cargo.toml") if other.parent != folder]
@@ -34,6 +35,9 @@ def sources(package):
         nested = any(file.is_relative_to(other) for other in inner)
         if "target" not in file.relative_to(folder).parts and not nested:
             yield file
+            for included in re.findall(r'^#\[path = "(\.\./.+)"\]$', file.read_text(), re.MULTILINE):
+                module = file.parent / included
+                yield from module.parent.glob("*.rs") if module.name == "mod.rs" else [module]
 
 
 def crates(folder):

@@ -211,7 +211,7 @@ class Outputs:
         build = ["cargo", "build", "--quiet"]
         for example in EXAMPLES:
             build += ["--example", example]
-        for command in ["mcp-aql-conformance", "faulty"]:
+        for command in ["mcp-aql-conformance", "faulty", "mcp-aql-tokens"]:
             build += ["--bin", command]
         subprocess.run(build, cwd=ROOT, env=target(), check=True)
         examples = TARGET / "debug" / "examples"

@@ -146,7 +146,6 @@ async fn descriptions_have_the_parts_of_the_crude_templates() {
                 "- get_note: Show a note.\n  note_id integer: Which note.\n",
                 "never change stored data",
                 "Quick start examples:\n{ operation: \"list_notes\" }",
-                "{ operation: \"get_note\", params: { note_id: 1 } }",
                 "Discover all operations and parameters:\n",
                 all,
             ],
@@ -391,7 +390,7 @@ async fn a_large_adapter_keeps_to_the_budget_and_points_at_the_search() {
             let client = Client::connect(&adapter).await.unwrap();
             let listed = client.list_tools().await.unwrap();
             let bytes: usize = listed.iter().map(|tool| tool.description.len() + 300).sum();
-            assert!(bytes <= tokens * 7 / 2, "{mode:?}, {kinds} kinds: {bytes} bytes");
+            assert!(bytes <= tokens * 4, "{mode:?}, {kinds} kinds: {bytes} bytes");
             let is_cut = listed.iter().any(|tool| tool.description.contains(" more"));
             assert_eq!(is_cut, kinds > 20, "{mode:?}, {kinds} kinds: {listed:?}");
             // The call in the instructions works when it is copied.

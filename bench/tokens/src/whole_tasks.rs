@@ -49,7 +49,25 @@ pub struct Cost {
 
 /// The measured tasks.
 #[derive(Debug, Clone)]
-pub struct WholeTasks(pub Vec<WholeTask>);
+pub struct WholeTasks {
+    /// The tasks by size and mode.
+    pub tasks: Vec<WholeTask>,
+    /// The tokens of `list_tasks` in a list with `parameters: true`.
+    pub list_operation: usize,
+    /// The tokens of the details of `list_tasks`.
+    pub list_operation_in_full: usize,
+}
+
+/// A figure beside its goal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Goal {
+    /// The figure.
+    pub what: &'static str,
+    /// The measured value.
+    pub measured: f64,
+    /// The maximum.
+    pub goal: f64,
+}
 
 /// Measures all tasks.
 ///
@@ -65,7 +83,16 @@ pub async fn whole_tasks(count: Count<'_>) -> Result<WholeTasks> {
     for mode in MODES {
         tasks.push(on_the_board(mode, count).await?);
     }
-    Ok(WholeTasks(tasks))
+    let (adapter, _directory) = board::adapter(EndpointMode::Single).await?;
+    let mut wire = Wire::to(adapter).await?;
+    let in_brief = json!({ "query": "operations", "names": ["list_tasks"], "parameters": true });
+    let in_brief: Value = serde_json::from_str(&wire.introspect(in_brief).await?)?;
+    let in_full = json!({ "query": "operations", "name": "list_tasks" });
+    Ok(WholeTasks {
+        tasks,
+        list_operation: count(&in_brief["data"]["operations"].to_string()),
+        list_operation_in_full: count(&wire.introspect(in_full).await?),
+    })
 }
 
 /// Measures the tasks at the service desk, each in a conversation of its own, and returns the average.
@@ -167,15 +194,60 @@ impl WholeTask {
 impl WholeTasks {
     /// The task of this kind, at this size and mode.
     pub fn find(&self, operations: usize, mode: EndpointMode) -> Option<&WholeTask> {
-        self.0.iter().find(|task| task.operations == operations && task.mode == mode)
+        self.tasks.iter().find(|task| task.operations == operations && task.mode == mode)
     }
 
-    /// Formats the results as a Markdown table.
+    /// The figures that have a goal.
+    pub fn goals(&self) -> Vec<Goal> {
+        use EndpointMode::{Semantic, Single};
+        let of = |operations, mode, figure: fn(&WholeTask) -> f64| {
+            self.find(operations, mode).map(figure).unwrap_or(f64::INFINITY)
+        };
+        let whole = |task: &WholeTask| task.ours.whole as f64;
+        let further_calls = |task: &WholeTask| task.ours.calls as f64 - task.plain.calls as f64;
+        let largest_list = |mode| {
+            let tools = self.tasks.iter().filter(|task| task.mode == mode).map(|it| it.ours.tools);
+            tools.max().unwrap_or_default() as f64
+        };
+        let goal = |what, measured, goal| Goal { what, measured, goal };
+        vec![
+            goal(
+                "16 operations, single: share of plain tools",
+                of(16, Single, WholeTask::share),
+                0.6,
+            ),
+            goal("16 operations, single: further calls", of(16, Single, further_calls), 0.0),
+            goal("50 operations, single: whole", of(50, Single, whole), 1_200.0),
+            goal("527 operations, semantic: whole", of(527, Semantic, whole), 2_000.0),
+            goal("527 operations, single: whole", of(527, Single, whole), 2_000.0),
+            goal("the largest `tools/list`, semantic", largest_list(Semantic), 1_500.0),
+            goal("the largest `tools/list`, single", largest_list(Single), 600.0),
+            goal(
+                "ten jobs, semantic: calls",
+                of(BOARD_SIZE, Semantic, |it| it.ours.calls as f64),
+                14.0,
+            ),
+            goal(
+                "ten jobs, semantic: failed calls",
+                of(BOARD_SIZE, Semantic, |it| it.ours.failures as f64),
+                1.0,
+            ),
+            goal(
+                "ten jobs, semantic: calls and replies",
+                of(BOARD_SIZE, Semantic, |it| it.ours.trips as f64),
+                1_500.0,
+            ),
+            goal("`list_tasks` with `parameters: true`", self.list_operation as f64, 200.0),
+            goal("`list_tasks` in full", self.list_operation_in_full as f64, 200.0),
+        ]
+    }
+
+    /// Formats the results as Markdown tables.
     pub fn table(&self) -> String {
         let mut text = "| task | operations | mode | `tools/list` | calls and replies | whole | plain tools | \
                         share | calls, with plain tools |\n|---|---|---|---|---|---|---|---|---|\n"
             .to_owned();
-        for task in &self.0 {
+        for task in &self.tasks {
             let (ours, plain) = (&task.ours, &task.plain);
             let _ = writeln!(
                 text,
@@ -192,6 +264,15 @@ impl WholeTasks {
                 plain.calls,
             );
         }
+        text.push_str("\n| figure | measured | goal |\n|---|---|---|\n");
+        for Goal { what, measured, goal } in self.goals() {
+            let measured_text = match measured.fract() {
+                0.0 => format!("{measured}"),
+                _ => format!("{measured:.2}"),
+            };
+            let missed = if measured > goal { ", missed" } else { "" };
+            let _ = writeln!(text, "| {what} | {measured_text} | {goal}{missed} |");
+        }
         text
     }
 
@@ -203,7 +284,7 @@ impl WholeTasks {
                 "failures": cost.failures,
             })
         };
-        let tasks = self.0.iter().map(|task| {
+        let tasks = self.tasks.iter().map(|task| {
             json!({
                 "what": task.what, "operations": task.operations, "mode": task.mode.as_str(),
                 "ours": cost(&task.ours), "plain": cost(&task.plain),

@@ -11,7 +11,6 @@
 mod client;
 mod configuration;
 mod durability;
-mod figures;
 mod gates;
 #[allow(dead_code, reason = "the other tests use the rest of it")]
 #[path = "../support/mcp.rs"]
