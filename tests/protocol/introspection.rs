@@ -725,6 +725,13 @@ fn lists_can_include_parameters() {
 struct Spot {
     /// Degrees north.
     north: f64,
+    /// Kilometres around it.
+    #[serde(default = "nearby")]
+    radius: u8,
+}
+
+fn nearby() -> u8 {
+    5
 }
 
 /// Go to a place.
@@ -733,7 +740,18 @@ fn execute_trip(
     /// Where to.
     to: Spot,
 ) -> f64 {
-    to.north
+    to.north * f64::from(to.radius)
+}
+
+#[test]
+fn fields_show_their_defaults() {
+    // REQ-INT-13, REQ-INT-18, REQ-INT-25
+    let board = builder().operation(execute_trip {}).build().unwrap();
+    let query = json!({ "query": "operations", "names": ["execute_trip"], "parameters": true });
+    let listed = data(introspect(&board, query));
+    let description = listed["operations"][0]["description"].as_str().unwrap();
+    assert!(description.contains("{ north number, radius? integer 0..255 = 5 }"), "{description}");
+    assert_eq!(type_of(&board, "Spot")["fields"][1]["default"], 5);
 }
 
 #[test]

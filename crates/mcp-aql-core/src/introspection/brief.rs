@@ -14,6 +14,8 @@ use crate::shape::{
 const MAX_DEPTH: usize = 3;
 /// The maximum length of an expanded object in bytes. A longer one is expanded to a smaller depth.
 const MAX_FORM_BYTES: usize = 600;
+/// The maximum length of a field's default in bytes.
+const MAX_DEFAULT_BYTES: usize = 40;
 
 /// Whether a form names the type `string`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,7 +45,7 @@ pub(super) fn brief(
             _ => info.get("description").and_then(Value::as_str),
         };
         text.push('\n');
-        line(&info, fields.as_deref(), description, Style::Lines, &mut text);
+        line(&info, &type_of(&info, fields, Style::Lines), description, &mut text);
     }
     if !common.text.is_empty() {
         text.push('\n');
@@ -71,8 +73,12 @@ pub(crate) fn signature(operation: &RegisteredOperation, shapes: &Shapes) -> Opt
         }
         text.push_str(if text.is_empty() { "" } else { ", " });
         let info = value_of(&parameter_info(parameter, shapes));
-        line(&info, fields.as_deref(), None, Style::OneLine, &mut text);
-        limits(&parameter.shape, shapes, &mut text);
+        let mut kind = type_of(&info, fields, Style::OneLine);
+        limits(&parameter.shape, shapes, &mut kind);
+        line(&info, &kind, None, &mut text);
+        if parameter.spec.deprecated.is_some() {
+            text.push_str(" deprecated");
+        }
     }
     let common = &operation.composites.description.brief.text;
     if !common.is_empty() {
@@ -151,32 +157,40 @@ fn expanded(shape: &Shape, shapes: &Shapes, depth: usize, style: Style) -> Strin
 
 fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize, style: Style) -> String {
     let depth = depth.saturating_sub(1);
-    let member = |name: &str, shape: &Shape, style: Style| {
+    let typed = |name: &str, shape: &Shape, style: Style| {
         let mut text = name.to_owned();
         push_word(&expanded(shape, shapes, depth, style), &mut text);
         limits(shape, shapes, &mut text);
+        text
+    };
+    let member = |name: &String| {
+        let field = object.fields.get(name)?;
+        let shape = &field.shape;
+        let optional = if field.required { "" } else { "?" };
+        let mut text = typed(&format!("{name}{optional}"), shape, style);
         if shape.sensitive || shape.resolve(shapes).sensitive {
             text.push_str(" sensitive");
+        } else if let Some(default) = short_default(field.default.as_ref()) {
+            let _ = write!(text, " = {default}");
         }
         // In an update, `null` removes a value.
         if object.merge.is_some() && shape.nullable {
             text.push_str(" or null");
         }
-        text
+        Some(text)
     };
-    let fields = object.order.iter().filter_map(|name| Some((name, object.fields.get(name)?)));
-    let mut parts: Vec<_> = fields
-        .map(|(name, field)| match field.required {
-            true => member(name, &field.shape, style),
-            false => member(&format!("{name}?"), &field.shape, style),
-        })
-        .collect();
+    let mut parts: Vec<_> = object.order.iter().filter_map(member).collect();
     if let Some(values) = values_of(object, shapes) {
-        parts.push(member("[name]:", values, Style::Lines));
+        parts.push(typed("[name]:", values, Style::Lines));
     } else if matches!(object.rest, Rest::Open) {
         parts.push("…".to_owned());
     }
     format!("{{ {} }}", parts.join(", "))
+}
+
+/// The default of a field as JSON, unless it is long.
+fn short_default(default: Option<&Value>) -> Option<String> {
+    default.map(Value::to_string).filter(|text| text.len() <= MAX_DEFAULT_BYTES)
 }
 
 /// The shape of a map's values, if it says more than that there are values.
@@ -214,26 +228,22 @@ fn limits(shape: &Shape, shapes: &Shapes, text: &mut String) {
     }
 }
 
+/// The type of a parameter: the form of its fields if they are shown, or else its type and constraints.
+fn type_of(parameter: &Value, fields: Option<String>, style: Style) -> String {
+    fields.unwrap_or_else(|| {
+        let mut text = String::new();
+        form(parameter, style, &mut text);
+        text
+    })
+}
+
 /// Formats a parameter: `limit? integer 1..100 = 50: How many at most.`
-fn line(
-    parameter: &Value,
-    fields: Option<&str>,
-    description: Option<&str>,
-    style: Style,
-    text: &mut String,
-) {
+fn line(parameter: &Value, kind: &str, description: Option<&str>, text: &mut String) {
     text.push_str(parameter.get("name").and_then(Value::as_str).unwrap_or_default());
     if parameter.get("required") != Some(&Value::Bool(true)) {
         text.push('?');
     }
-    match fields {
-        Some(fields) => push_word(fields, text),
-        None => {
-            let mut known = String::new();
-            form(parameter, style, &mut known);
-            push_word(&known, text);
-        }
-    }
+    push_word(kind, text);
     if parameter.get("sensitive").is_some() {
         text.push_str(" sensitive");
     }
@@ -344,13 +354,14 @@ mod tests {
             ),
         ] {
             let mut text = String::new();
-            line(&members, None, members["description"].as_str(), Style::Lines, &mut text);
+            let kind = type_of(&members, None, Style::Lines);
+            line(&members, &kind, members["description"].as_str(), &mut text);
             assert_eq!(text, expected);
         }
     }
 
     fn field(kind: Kind, required: bool) -> FieldShape {
-        FieldShape { shape: Shape::of(kind), required }
+        FieldShape { shape: Shape::of(kind), required, default: None }
     }
 
     fn object(fields: impl IntoIterator<Item = (&'static str, FieldShape)>, rest: Rest) -> Shape {
@@ -397,7 +408,16 @@ mod tests {
         let mut tags = Shape::of(Kind::Array(Box::new(Shape::of(Kind::String))));
         tags.checks.max_items = Some(3);
         tags.sensitive = true;
-        let limited = object([("tags", FieldShape { shape: tags, required: true })], Rest::Open);
+        let mut count = field(Kind::Integer, false);
+        count.default = Some(json!(3));
+        let mut secret = field(Kind::String, false);
+        secret.default = Some(json!("x"));
+        secret.shape.sensitive = true;
+        let with_defaults = object([("count", count), ("secret", secret)], Rest::Closed);
+        let limited = object(
+            [("tags", FieldShape { shape: tags, required: true, default: None })],
+            Rest::Open,
+        );
         let account = object([("id", field(Kind::String, true))], Rest::Closed);
         let mixed = Shape::of(Kind::Union(vec![account, Shape::of(Kind::String)]));
         let mixed = Shape::of(Kind::Array(Box::new(mixed)));
@@ -415,6 +435,7 @@ mod tests {
             (&union, 0, "object"),
             (&limited, 2, "{ tags string[] ..3 items sensitive, … }"),
             (&mixed, 2, "({ id string } | string)[]"),
+            (&with_defaults, 2, "{ count? integer = 3, secret? string sensitive }"),
             (&named("Tree"), 3, "array[][][][][][]"),
             (&named("Condition"), 2, "string | Condition[] | { field string }"),
         ] {

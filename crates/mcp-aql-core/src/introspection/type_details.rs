@@ -93,7 +93,12 @@ fn fields_of(object: &ObjectShape, shapes: &Shapes) -> Vec<Members> {
         .iter()
         .filter_map(|name| {
             let field = object.fields.get(name)?;
-            Some(field_info(name, &field.shape, field.required, shapes))
+            let mut info = field_info(name, &field.shape, field.required, shapes);
+            // A secret is never published, not even as a default.
+            let is_secret = field.shape.sensitive || field.shape.resolve(shapes).sensitive;
+            let default = field.default.clone().filter(|_| !is_secret);
+            info.put_some("default", default);
+            Some(info)
         })
         .collect()
 }

@@ -126,7 +126,8 @@ impl Compiler {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             let shape = self.at_depth(property, depth + 1);
-            let field = FieldShape { required: required.contains(&name.as_str()), shape };
+            let default = property.get("default").filter(|value| !value.is_null()).cloned();
+            let field = FieldShape { required: required.contains(&name.as_str()), shape, default };
             object.order.push(name.clone());
             object.fields.insert(name.clone(), field);
         }

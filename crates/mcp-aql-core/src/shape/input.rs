@@ -39,7 +39,7 @@ impl Compiler {
             let shape = self.field(field, schema_of);
             let name = field.parameter.name.to_owned();
             object.order.push(name.clone());
-            object.fields.insert(name, FieldShape { shape, required: false });
+            object.fields.insert(name, FieldShape { shape, required: false, default: None });
         }
         let mut shape = Shape::of(Kind::Object(Box::new(object)));
         shape.description =

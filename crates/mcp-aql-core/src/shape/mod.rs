@@ -123,6 +123,8 @@ pub struct FieldShape {
     pub shape: Shape,
     /// Whether the field must be given.
     pub required: bool,
+    /// The value of an omitted field, unless it is null.
+    pub default: Option<Value>,
 }
 
 /// The accepted members of an object beyond its known fields.

@@ -156,7 +156,8 @@ fn root_shape() -> Shape {
         let mut shape = Shape::of(Kind::String);
         shape.description = Some(description.to_owned());
         object.order.push(name.to_owned());
-        object.fields.insert(name.to_owned(), FieldShape { shape, required: true });
+        let field = FieldShape { shape, required: true, default: None };
+        object.fields.insert(name.to_owned(), field);
     }
     Shape::of(Kind::Object(Box::new(object)))
 }
