@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use mcp_aql_bench::Result;
 use mcp_aql_bench::tokens::Wire;
-use regex::Regex;
+use regex::{Captures, Regex};
 use serde_json::{Value, json};
 
 /// A step of a script: what the user wants, and the calls that do it.
@@ -177,12 +177,16 @@ impl Reader {
         let reply: Value = serde_json::from_str(&text)?;
         let is_pending = reply.pointer("/error/code") == Some(&"CONFIRMATION_REQUIRED".into());
         let data = reply.get("data").map(Value::to_string).unwrap_or_default();
+        let plain = match plain {
+            Some(call) => Some((stable(&call.to_string())?, stable(&data)?)),
+            None => None,
+        };
         self.conversation.trips.push(Trip {
             purpose,
-            call: stable(&json!({ "name": tool, "arguments": arguments }).to_string()),
-            reply: stable(&text),
+            call: stable(&json!({ "name": tool, "arguments": arguments }).to_string())?,
+            reply: stable(&text)?,
             has_failed: reply["success"] != true && !is_pending,
-            plain: plain.map(|call| (stable(&call.to_string()), stable(&data))),
+            plain,
         });
         Ok(reply)
     }
@@ -249,16 +253,27 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| !word.is_empty())
 }
 
-/// Replaces what differs between runs: identifiers, tokens and times.
-fn stable(text: &str) -> String {
-    let replacements = [
-        (r#"s-[0-9a-f]{16}"#, "s-7044b5d21da56edf"),
-        (r#"exec_[0-9a-z]{30,}"#, "exec_ybqkw5g5e77k1pt5wkqfx69adcgfebma321"),
-        (r#"conf_[0-9A-Za-z_-]{43}"#, "conf_cxsnWhqVnaE5F-cPYoLz0tFf-Dz8fdtscMYMV2pp6tM"),
-        (r#"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"#, "2026-05-04T09:30:00Z"),
-    ];
-    replacements.iter().fold(text.to_owned(), |text, (pattern, fixed)| {
-        let pattern = Regex::new(pattern).ok();
-        pattern.map_or(text.clone(), |pattern| pattern.replace_all(&text, *fixed).into_owned())
-    })
+/// Random text in the alphabet of identifiers and cursors.
+const RANDOM: &str = "ybqkW5g5E77k1pt5WkqFx69adcGfeBma321cxsnWhqVnaE5FcPYoLz0tFfDz8fdtscMYMV2pp6tM";
+
+/// What differs between runs, as a pattern with the text before and the random or changing part.
+const CHANGING: [(&str, Option<&str>); 5] = [
+    (r#"(\bs-)([0-9a-f]{16})"#, Some("7044b5d21da56edf")),
+    (r#"(\bexec_)([0-9a-z]{30,})"#, Some("ybqkw5g5e77k1pt5wkqfx69adcgfebma321")),
+    (r#"(\bconf_)([0-9A-Za-z_-]{43})"#, None),
+    (r#"(Cursor":")([0-9A-Za-z_-]+)"#, None),
+    (r#"()(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z)"#, Some("2026-05-04T09:30:12.482913Z")),
+];
+
+/// Replaces what differs between runs by fixed text of the same length.
+fn stable(text: &str) -> Result<String> {
+    let mut text = text.to_owned();
+    for (pattern, fixed) in CHANGING {
+        let replaced = Regex::new(pattern)?.replace_all(&text, |found: &Captures<'_>| {
+            let fixed = fixed.unwrap_or_else(|| RANDOM.get(..found[2].len()).unwrap_or(RANDOM));
+            format!("{}{fixed}", &found[1])
+        });
+        text = replaced.into_owned();
+    }
+    Ok(text)
 }

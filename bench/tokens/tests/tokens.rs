@@ -95,8 +95,10 @@ async fn whole_tasks_take_less_than_with_plain_tools() {
 }
 
 #[tokio::test]
-async fn transcripts_are_the_same_in_every_run() {
+async fn conversations_are_the_same_in_every_run() {
     let count = counter().unwrap();
+    let table = whole_tasks(&count).await.unwrap().table();
+    assert_eq!(table, whole_tasks(&count).await.unwrap().table());
     let text = transcripts(&count).await.unwrap();
     assert_eq!(text, transcripts(&count).await.unwrap());
     assert!(text.contains("## 527 operations"), "{text}");

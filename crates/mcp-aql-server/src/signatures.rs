@@ -13,17 +13,43 @@ const SINGLE_BUDGET: usize = 600;
 /// The tokens of a tool's name, schema and hints.
 const TOOL_TOKENS: usize = 72;
 
-/// The budget of descriptions without a setting, in tokens.
-pub(super) fn default_budget(adapter: &Adapter) -> usize {
-    match adapter.mode() {
-        EndpointMode::Single => SINGLE_BUDGET,
-        EndpointMode::Semantic | EndpointMode::All => BUDGET,
-    }
+/// The maximum length of a description in UTF-16 units, beyond which Claude's clients cut it.
+const MAX_LENGTH: usize = 2_048;
+
+/// The maximum size of the descriptions of an adapter's tools.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Budget {
+    tokens: usize,
+    /// The maximum length of each description.
+    length: usize,
 }
 
-/// The estimated size of tools with these descriptions, in tokens.
-pub(super) fn size(descriptions: &[String]) -> usize {
-    descriptions.iter().map(|text| estimated_tokens(text) + TOOL_TOKENS).sum()
+impl Budget {
+    /// The budget without a setting.
+    pub(super) fn default_of(adapter: &Adapter) -> Self {
+        let tokens = match adapter.mode() {
+            EndpointMode::Single => SINGLE_BUDGET,
+            EndpointMode::Semantic | EndpointMode::All => BUDGET,
+        };
+        Self { tokens, length: MAX_LENGTH }
+    }
+
+    /// The adapter's budget. The author of a larger one knows the clients.
+    fn of(adapter: &Adapter) -> Self {
+        let default = Self::default_of(adapter);
+        match adapter.settings().description_budget {
+            Some(tokens) if tokens > default.tokens => Self { tokens, length: usize::MAX },
+            Some(tokens) => Self { tokens, ..default },
+            None => default,
+        }
+    }
+
+    /// Whether tools with these descriptions fit.
+    pub(super) fn has_room_for(&self, descriptions: &[String]) -> bool {
+        let size = |text: &String| estimated_tokens(text) + TOOL_TOKENS;
+        descriptions.iter().all(|text| text.encode_utf16().count() <= self.length)
+            && descriptions.iter().map(size).sum::<usize>() <= self.tokens
+    }
 }
 
 /// How much of an operation a description shows.
@@ -55,17 +81,19 @@ pub(super) struct Signatures {
 
 impl Signatures {
     /// Selects the most detailed texts with which the descriptions fit into the adapter's budget.
-    /// `size_with` returns the size of the descriptions with the selected texts, in tokens.
+    /// `describe` writes the descriptions with the selected texts.
     ///
     /// As many operations as fit get their parameters, the shortest first. Then as many of these as fit get
     /// their summary, and then their full text, those that grow least first. Nothing is selected if less than
     /// three quarters of the operations fit, because most tasks then need `introspect` anyway.
-    pub(super) fn within_budget(adapter: &Adapter, size_with: impl Fn(&Self) -> usize) -> Self {
-        let budget = adapter.settings().description_budget;
-        let budget = budget.unwrap_or_else(|| default_budget(adapter));
+    pub(super) fn within_budget(
+        adapter: &Adapter,
+        describe: impl Fn(&Self) -> Vec<String>,
+    ) -> Self {
+        let budget = Budget::of(adapter);
         let operations = adapter.registry().entries.iter().map(|entry| &entry.operation);
         let texts = operations.map(|operation| texts(adapter, operation)).collect();
-        Self::fitting(texts, |signatures| size_with(signatures) <= budget)
+        Self::fitting(texts, |signatures| budget.has_room_for(&describe(signatures)))
     }
 
     fn fitting(texts: Vec<Texts>, fits: impl Fn(&Self) -> bool) -> Self {

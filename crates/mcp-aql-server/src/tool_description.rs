@@ -14,7 +14,7 @@ use super::discovery::{
     CALL_FOR_THE_LIST, call_by_name, call_for_operations, instructions, introspect_tool,
 };
 use super::operation_names::{VerbGroups, listed};
-use super::signatures::{self, Signatures};
+use super::signatures::{Budget, Signatures};
 use super::tool_template::Template;
 
 /// The maximum numbers of operations that a description names: all, if the descriptions fit into the default
@@ -41,15 +41,11 @@ impl ToolTexts {
             let describer = Describer { adapter, introspect_tool, most_named, signatures };
             tools.iter().map(|(endpoint, tool)| describer.describe(*endpoint, tool)).collect()
         };
-        let names_only = Signatures::default();
-        let fits = |limit: &usize| {
-            signatures::size(&describe(&names_only, *limit)) <= signatures::default_budget(adapter)
-        };
+        let (names_only, budget) = (Signatures::default(), Budget::default_of(adapter));
+        let fits = |limit: &usize| budget.has_room_for(&describe(&names_only, *limit));
         let [.., least] = NAME_LIMITS;
         let most_named = NAME_LIMITS.into_iter().find(fits).unwrap_or(least);
-        let size_with =
-            |signatures: &Signatures| signatures::size(&describe(signatures, most_named));
-        let signatures = Signatures::within_budget(adapter, size_with);
+        let signatures = Signatures::within_budget(adapter, |it| describe(it, most_named));
         Self {
             descriptions: describe(&signatures, most_named),
             instructions: instructions(adapter, signatures.are_complete()),
