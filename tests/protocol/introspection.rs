@@ -728,6 +728,23 @@ struct Spot {
     /// Kilometres around it.
     #[serde(default = "nearby")]
     radius: u8,
+    /// How to enter.
+    #[serde(default)]
+    door: Door,
+}
+
+/// A door with a code.
+#[derive(serde::Deserialize, serde::Serialize, schemars::JsonSchema)]
+struct Door {
+    /// Opens the door.
+    #[schemars(extend("sensitive" = true))]
+    code: String,
+}
+
+impl Default for Door {
+    fn default() -> Self {
+        Self { code: "hunter2".to_owned() }
+    }
 }
 
 fn nearby() -> u8 {
@@ -740,7 +757,7 @@ fn execute_trip(
     /// Where to.
     to: Spot,
 ) -> f64 {
-    to.north * f64::from(to.radius)
+    to.north * f64::from(to.radius) * if to.door.code.is_empty() { 2.0 } else { 1.0 }
 }
 
 #[test]
@@ -750,8 +767,12 @@ fn fields_show_their_defaults() {
     let query = json!({ "query": "operations", "names": ["execute_trip"], "parameters": true });
     let listed = data(introspect(&board, query));
     let description = listed["operations"][0]["description"].as_str().unwrap();
-    assert!(description.contains("{ north number, radius? integer 0..255 = 5 }"), "{description}");
-    assert_eq!(type_of(&board, "Spot")["fields"][1]["default"], 5);
+    let form = "{ door? { code string sensitive }, north number, radius? integer 0..255 = 5 }";
+    assert!(description.contains(form), "{description}");
+    let spot = type_of(&board, "Spot");
+    assert_eq!(spot["fields"][2]["default"], 5);
+    // A secret is not shown in the default of an object either.
+    assert!(!spot.to_string().contains("hunter2"), "{spot}");
 }
 
 #[test]
