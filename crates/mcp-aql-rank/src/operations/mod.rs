@@ -28,13 +28,16 @@
 //! - Paths, addresses and numbers are arguments. They count as `file` or `url` and little else.
 //! - A clause is also scored alone, and each hit reduces the weight of the clause that it answers.
 
+mod abbreviations;
 mod agents;
 mod clauses;
 mod document;
 mod fields;
 mod index;
+mod kinds;
 mod literals;
 mod names;
+mod nouns;
 mod question;
 mod search;
 mod synonyms;

@@ -8,7 +8,7 @@ use super::agents::verb_of_agent;
 use super::clauses::{Clauses, begins_clause, ends_clause};
 use super::fields::{beginning, each_stem};
 use super::literals::{Format, Literal, literal};
-use super::synonyms::{is_producing_verb, synonyms};
+use super::synonyms::{is_producing_verb, related};
 use super::vocabulary::{Term, Vocabulary};
 
 /// The maximum length of a question that is read, in bytes.
@@ -29,8 +29,8 @@ const FORMAT: f64 = 0.7;
 /// The weight that each repetition of a word adds.
 const REPETITION: f64 = 0.2;
 
-/// The weight of a synonym relative to the word itself.
-const SYNONYM: f64 = 0.4;
+/// The weight of the verb that a noun such as `reader` is formed from.
+const AGENT: f64 = 0.4;
 /// The weight of a word that resembles one that no operation contains.
 const SIMILAR: f64 = 0.4;
 /// The weight of two words that are one word in an operation: `web page` for `webpage`.
@@ -191,9 +191,10 @@ impl Reader<'_> {
         let own = vocabulary.find(stem);
         let mut found: Vec<(Term, f64)> = own.map(|term| (term, 1.0)).into_iter().collect();
         let agent = verb_of_agent(stem, self.stemmer);
-        let others = synonyms(stem).iter().chain(&agent).filter_map(|other| vocabulary.find(other));
+        let others = related(stem).iter().map(|other| (other.stem.as_str(), other.weight));
+        let others = others.chain(agent.as_deref().map(|verb| (verb, AGENT)));
+        let others = others.filter_map(|(other, weight)| Some((vocabulary.find(other)?, weight)));
         let similar = if own.is_none() { vocabulary.similar(stem) } else { Vec::new() };
-        let others = others.map(|term| (term, SYNONYM));
         for (term, weight) in others.chain(similar.into_iter().map(|term| (term, SIMILAR))) {
             if !found.iter().any(|(known, _)| *known == term) {
                 found.push((term, weight));
