@@ -26,6 +26,7 @@
 //! - A name whose words the question contains completely counts more.
 //! - A group whose operations together contain much of the question lifts its operations.
 //! - Paths, addresses and numbers are arguments. They count as `file` or `url` and little else.
+//! - A word that no operation contains stands for the words that it is a part or a misspelling of.
 //! - A clause is also scored alone, and each hit reduces the weight of the clause that it answers.
 
 mod abbreviations;
@@ -40,6 +41,7 @@ mod names;
 mod nouns;
 mod question;
 mod search;
+mod spelling;
 mod synonyms;
 #[cfg(test)]
 mod tests;

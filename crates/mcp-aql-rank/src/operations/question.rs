@@ -20,6 +20,8 @@ const MAX_CONCEPTS: usize = 128;
 const ASKING: f64 = 0.4;
 /// The weight of a number.
 const NUMBER: f64 = 0.5;
+/// Numbers of which the stems are the words themselves.
+const NUMBERS: [&str; 9] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 /// The weight of the words within a path or an address.
 const IN_LITERAL: f64 = 0.3;
 /// The weight of `file` or `url` for a path or an address.
@@ -78,6 +80,12 @@ impl Question {
         reader.read_form(text);
         Self { concepts: reader.concepts, clauses: reader.clauses.finish() }
     }
+}
+
+/// Returns whether a word is a number.
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+        || NUMBERS.iter().any(|number| word.eq_ignore_ascii_case(number))
 }
 
 struct Reader<'v> {
@@ -151,7 +159,7 @@ impl Reader<'_> {
         let stemmer = self.stemmer;
         scan_simply(text, &mut |word: Word<'_>| {
             let asks = word.kind == WordKind::Plain && is_asking_word(&word.text.to_lowercase());
-            let is_number = word.text.bytes().all(|byte| byte.is_ascii_digit());
+            let is_number = is_number(word.text);
             let kind = if asks {
                 ASKING
             } else if is_number {
@@ -194,13 +202,20 @@ impl Reader<'_> {
         let others = related(stem).iter().map(|other| (other.stem.as_str(), other.weight));
         let others = others.chain(agent.as_deref().map(|verb| (verb, AGENT)));
         let others = others.filter_map(|(other, weight)| Some((vocabulary.find(other)?, weight)));
-        let similar = if own.is_none() { vocabulary.similar(stem) } else { Vec::new() };
+        let similar = if own.is_none() { self.similar(stem) } else { Vec::new() };
         for (term, weight) in others.chain(similar.into_iter().map(|term| (term, SIMILAR))) {
             if !found.iter().any(|(known, _)| *known == term) {
                 found.push((term, weight));
             }
         }
         found
+    }
+
+    /// Returns stems that resemble an unknown word. Words that have synonyms are not misspelled.
+    fn similar(&self, stem: &str) -> Vec<Term> {
+        let similar = self.vocabulary.similar(stem);
+        let is_known = !similar.is_empty() || !related(stem).is_empty() || is_number(stem);
+        if is_known { similar } else { self.vocabulary.misspelled(stem) }
     }
 
     /// Records that a concept follows the previous one: operations may write both as one word.
@@ -215,5 +230,19 @@ impl Reader<'_> {
                 concept.alternatives.push((joined, JOINED));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_digits_or_words_that_are_their_own_stems() {
+        let stemmer = Stemmer::english();
+        for number in NUMBERS {
+            assert_eq!(stemmer.stem(number), number);
+        }
+        assert!(is_number("2026") && is_number("Three") && !is_number("tree") && !is_number("x2"));
     }
 }

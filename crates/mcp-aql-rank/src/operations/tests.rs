@@ -285,3 +285,11 @@ fn a_question_for_information_prefers_operations_that_return_it() {
     assert_eq!(found("throw the task away")[0], 1);
     assert_eq!(found("enter a task")[0], 0);
 }
+
+#[test]
+fn misspelled_words_and_numbers_in_words_are_read() {
+    let names = ["open_browser", "calculate", "get_tree"];
+    assert_eq!(found_among(&names, "caculate", 1), [1]);
+    assert_eq!(found_among(&names, "the broswer", 1), [0]);
+    assert_eq!(found_among(&names, "three", 1), []);
+}
