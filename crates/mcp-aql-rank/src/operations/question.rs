@@ -26,6 +26,8 @@ const NUMBERS: [&str; 9] = ["two", "three", "four", "five", "six", "seven", "eig
 const IN_LITERAL: f64 = 0.3;
 /// The weight of `file` or `url` for a path or an address.
 const LITERAL: f64 = 0.5;
+/// The weight of `directory` for a path that may be one.
+const DIRECTORY: f64 = 0.3;
 /// The weight of a file's format.
 const FORMAT: f64 = 0.7;
 /// The weight that each repetition of a word adds.
@@ -111,6 +113,9 @@ impl Reader<'_> {
             Some(Literal::Address(address)) => {
                 self.words(address, IN_LITERAL);
                 self.words("url", LITERAL);
+                if !address.contains('/') {
+                    self.words("domain", LITERAL);
+                }
             }
             None => self.words(word, 1.0),
         }
@@ -136,17 +141,21 @@ impl Reader<'_> {
         self.before = None;
     }
 
-    /// Reads the path of a file. A question that produces something and names a file also asks for a file of this
-    /// format to be written, in whatever words.
+    /// Reads the path of a file or, without a format, perhaps that of a directory. A question that produces something
+    /// and names a file also asks for a file of this format to be written, in whatever words.
     fn read_file(&mut self, path: &str, format: Option<Format>) {
         self.before = None;
         self.words(path, IN_LITERAL);
         self.words("file", LITERAL);
-        self.words(format.map_or("", |format| format.word), FORMAT);
+        match format {
+            Some(format) => self.words(format.word, FORMAT),
+            None => self.words("directory", DIRECTORY),
+        }
         self.before = None;
-        if std::mem::take(&mut self.produces) {
-            let result =
-                format.filter(|format| !format.is_text).map_or("file", |format| format.word);
+        if let Some(format) = format
+            && std::mem::take(&mut self.produces)
+        {
+            let result = if format.is_text { "file" } else { format.word };
             let concepts = ["write", result].map(|word| {
                 let stem = self.stemmer.stem(word);
                 self.concept(&stem, 1.0)

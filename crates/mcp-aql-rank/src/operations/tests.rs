@@ -287,6 +287,21 @@ fn a_question_for_information_prefers_operations_that_return_it() {
 }
 
 #[test]
+fn paths_without_format_may_be_directories() {
+    let names = ["create_directory", "write_file", "list_directory", "read_file"];
+    assert_eq!(found_among(&names, "make /srv/data", 1), [0]);
+    assert_eq!(found_among(&names, "make /srv/data.txt", 1), [1]);
+}
+
+#[test]
+fn hosts_are_domains_and_pages_are_not() {
+    let names = ["fetch_url", "whois_domain"];
+    let found = |question| found_among(&names, question, 2);
+    assert!(found("example.org").contains(&1), "{:?}", found("example.org"));
+    assert_eq!(found("https://example.org/x.html"), [0]);
+}
+
+#[test]
 fn misspelled_words_and_numbers_in_words_are_read() {
     let names = ["open_browser", "calculate", "get_tree"];
     assert_eq!(found_among(&names, "caculate", 1), [1]);
