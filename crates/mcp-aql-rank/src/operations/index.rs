@@ -7,6 +7,7 @@ use crate::text::Stemmer;
 use super::OperationDocument;
 use super::fields::{FIELD_COUNT, FIELD_WEIGHTS, stems_of};
 use super::names::NameTerms;
+use super::synonyms::is_changing_verb;
 use super::vocabulary::{Term, Vocabulary};
 
 /// The maximum influence of the number of groups with a word on its rarity; the rest is the number of operations.
@@ -33,6 +34,8 @@ pub struct OperationIndex {
     /// The rarity of each term.
     pub(super) rarity: Vec<f64>,
     pub(super) names: Vec<NameTerms>,
+    /// Whether each operation changes something, according to the first word of its name.
+    pub(super) changes: Vec<bool>,
     /// The group of each operation.
     pub(super) groups: Vec<usize>,
     pub(super) group_count: usize,
@@ -81,7 +84,20 @@ impl OperationIndex {
                 NameTerms::new(name, terms, label, &rarity)
             })
             .collect();
-        Self { vocabulary, postings, rarity, names, groups, group_count: labels.len(), stemmer }
+        let changes = all
+            .iter()
+            .map(|terms| terms.name.first().is_some_and(|stem| is_changing_verb(stem)))
+            .collect();
+        Self {
+            vocabulary,
+            postings,
+            rarity,
+            names,
+            changes,
+            groups,
+            group_count: labels.len(),
+            stemmer,
+        }
     }
 
     /// Returns the number of operations.

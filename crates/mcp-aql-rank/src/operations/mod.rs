@@ -24,6 +24,7 @@
 //! - Each field of an operation has a weight, and frequencies are saturated over all fields (BM25F).
 //!   Words that occur in few operations, and in few groups of operations, count more.
 //! - A name whose words the question contains completely counts more.
+//! - A question that begins with a word such as `which` seldom needs an operation that changes something.
 //! - A group whose operations together contain much of the question lifts its operations.
 //! - Paths, addresses and numbers are arguments. They count as `file` or `url` and little else.
 //! - A word that no operation contains stands for the words that it is a part or a misspelling of.
@@ -40,6 +41,7 @@ mod literals;
 mod names;
 mod nouns;
 mod question;
+mod question_form;
 mod search;
 mod spelling;
 mod synonyms;

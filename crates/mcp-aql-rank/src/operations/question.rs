@@ -8,6 +8,7 @@ use super::agents::verb_of_agent;
 use super::clauses::{Clauses, begins_clause, ends_clause};
 use super::fields::{beginning, each_stem};
 use super::literals::{Format, Literal, literal};
+use super::question_form::{asks_for_information, implied_nouns};
 use super::synonyms::{is_producing_verb, related};
 use super::vocabulary::{Term, Vocabulary};
 
@@ -40,11 +41,8 @@ const SIMILAR: f64 = 0.4;
 /// The weight of two words that are one word in an operation: `web page` for `webpage`.
 const JOINED: f64 = 0.8;
 
-/// The weight of a verb that a question implies.
+/// The weight of a word that a question implies.
 const IMPLIED: f64 = 0.5;
-/// The first words of a question that asks for information.
-const INTERROGATIVES: [&str; 9] =
-    ["what", "which", "who", "whose", "where", "when", "how", "is", "are"];
 /// The verbs of operations that return information.
 const INFORMING_VERBS: [&str; 2] = ["get", "list"];
 
@@ -62,6 +60,8 @@ pub(super) struct Question {
     pub(super) concepts: Vec<Concept>,
     /// The clauses, as indices of concepts.
     pub(super) clauses: Vec<Vec<usize>>,
+    /// Whether the question asks for information.
+    pub(super) asks: bool,
 }
 
 impl Question {
@@ -79,8 +79,9 @@ impl Question {
         for word in text.split_whitespace() {
             reader.read(word);
         }
-        reader.read_form(text);
-        Self { concepts: reader.concepts, clauses: reader.clauses.finish() }
+        let asks = asks_for_information(text);
+        reader.read_form(text, asks);
+        Self { concepts: reader.concepts, clauses: reader.clauses.finish(), asks }
     }
 }
 
@@ -124,12 +125,11 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the verbs that the form of a question implies.
-    fn read_form(&mut self, text: &str) {
-        let first = text.split_whitespace().next().unwrap_or_default();
-        let asks = INTERROGATIVES.iter().any(|word| first.eq_ignore_ascii_case(word));
-        for verb in INFORMING_VERBS.iter().filter(|_| asks) {
-            let stem = self.stemmer.stem(verb);
+    /// Adds the words that the form of a question implies.
+    fn read_form(&mut self, text: &str, asks: bool) {
+        let verbs = INFORMING_VERBS.iter().filter(|_| asks).copied();
+        for word in verbs.chain(implied_nouns(text)) {
+            let stem = self.stemmer.stem(word);
             if !self.by_stem.contains_key(&stem) {
                 self.concept(&stem, IMPLIED);
             }

@@ -7,6 +7,8 @@ use super::question::{Concept, Question};
 const SATURATION: f64 = 2.0;
 /// The weight of a name that the question contains completely.
 const NAME_COVERAGE: f64 = 2.0;
+/// The weight of an operation that changes something if the question asks for information.
+const CHANGE: f64 = 0.5;
 /// The weight of the clause that an operation answers best, relative to the whole question.
 const CLAUSE: f64 = 2.0;
 /// The remaining weight of a clause after each hit that answers it.
@@ -73,8 +75,7 @@ impl OperationIndex {
             question.concepts.iter().map(|concept| self.scores_of(concept, &mut best)).collect();
         let everything: Vec<usize> = (0..question.concepts.len()).collect();
         let mut contained = vec![0.0; self.vocabulary.len()];
-        let mut score =
-            |part: &[usize]| self.score(part, &question.concepts, &scores, &mut contained);
+        let mut score = |part: &[usize]| self.score(part, &question, &scores, &mut contained);
         let whole = score(&everything);
         let clauses: Vec<Vec<f64>> = question.clauses.iter().map(|clause| score(clause)).collect();
         choose(self.candidates(&whole, &clauses, &scores, first, accepts), clauses.len(), first)
@@ -114,10 +115,11 @@ impl OperationIndex {
     fn score(
         &self,
         part: &[usize],
-        concepts: &[Concept],
+        question: &Question,
         scores: &[ConceptScores],
         contained: &mut [f64],
     ) -> Vec<f64> {
+        let concepts = &question.concepts;
         let mut sums = vec![0.0; self.len()];
         for (operation, score) in part.iter().filter_map(|concept| scores.get(*concept)).flatten() {
             if let Some(sum) = sums.get_mut(*operation) {
@@ -136,6 +138,9 @@ impl OperationIndex {
             if *sum > 0.0 {
                 *sum *= 1.0 + NAME_COVERAGE * name.coverage(contained);
             }
+        }
+        for (sum, _) in sums.iter_mut().zip(&self.changes).filter(|(_, it)| question.asks && **it) {
+            *sum *= CHANGE;
         }
         for (term, _) in alternatives() {
             if let Some(degree) = contained.get_mut(*term) {

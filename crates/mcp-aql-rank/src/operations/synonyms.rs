@@ -65,6 +65,10 @@ const VERBS: &[&str] = &[
 const PRODUCING_VERBS: &str =
     "create export generate make output produce put report save store write";
 
+/// The verbs of operations that change something.
+const CHANGING_VERBS: &str = "add cancel change create delete edit generate insert make modify post remove save send \
+                              set update write";
+
 /// A word that a question may be answered with.
 pub(super) struct Related {
     pub(super) stem: String,
@@ -78,6 +82,7 @@ struct Synonyms {
     common_verbs: HashSet<String>,
     verbs: HashSet<String>,
     producing_verbs: HashSet<String>,
+    changing_verbs: HashSet<String>,
 }
 
 static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| {
@@ -90,6 +95,7 @@ static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| {
         common_verbs,
         verbs,
         producing_verbs: set(&[PRODUCING_VERBS]),
+        changing_verbs: set(&[CHANGING_VERBS]),
     }
 });
 
@@ -151,6 +157,11 @@ pub(super) fn is_producing_verb(stem: &str) -> bool {
     SYNONYMS.producing_verbs.contains(stem)
 }
 
+/// Returns whether a stem is that of a verb of operations that change something.
+pub(super) fn is_changing_verb(stem: &str) -> bool {
+    SYNONYMS.changing_verbs.contains(stem)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,6 +186,14 @@ mod tests {
         assert_eq!((weight("euros", "currency"), weight("currency", "euro")), (KIND, 0.0));
         assert_eq!(weight("dollar", "euro"), 0.0);
         assert!(KINDS.is_sorted_by_key(|(kind, _)| kind), "the next editor looks for a kind");
+    }
+
+    #[test]
+    fn verbs_that_return_something_change_nothing() {
+        for (verb, changes) in [("delete", true), ("sends", true), ("get", false), ("list", false)]
+        {
+            assert_eq!(is_changing_verb(&stems(verb).concat()), changes, "{verb}");
+        }
     }
 
     #[test]

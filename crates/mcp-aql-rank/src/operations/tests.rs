@@ -287,6 +287,25 @@ fn a_question_for_information_prefers_operations_that_return_it() {
 }
 
 #[test]
+fn a_question_for_information_does_not_lead_to_a_change_that_has_more_of_its_words() {
+    let index = OperationIndex::new([
+        OperationDocument::new("create_product").parameter("pieces", "The pieces in the stock"),
+        OperationDocument::new("get_product"),
+    ]);
+    let first = |question| index.search(question, 1).first().map(|hit| hit.operation);
+    assert_eq!(first("How many pieces of the product are in stock?"), Some(1));
+    assert_eq!(first("Put pieces of the product in stock"), Some(0));
+}
+
+#[test]
+fn a_quantity_leads_to_its_noun() {
+    let found =
+        |question| found_among(&["get_file_size", "get_file_age", "read_file"], question, 1);
+    assert_eq!(found("How large is the file?"), [0]);
+    assert_eq!(found("How old is the file?"), [1]);
+}
+
+#[test]
 fn paths_without_format_may_be_directories() {
     let names = ["create_directory", "write_file", "list_directory", "read_file"];
     assert_eq!(found_among(&names, "make /srv/data", 1), [0]);
