@@ -26,6 +26,7 @@
 //! - A name whose words the question contains completely counts more.
 //! - A question that begins with a word such as `which` seldom needs an operation that changes something.
 //! - A group whose operations together contain much of the question lifts its operations.
+//! - Operations that resemble each other lift each other.
 //! - Paths, addresses and numbers are arguments. They count as `file` or `url` and little else.
 //! - A word that no operation contains stands for the words that it is a part or a misspelling of.
 //! - A clause is also scored alone, and each hit reduces the weight of the clause that it answers.
@@ -39,7 +40,9 @@ mod index;
 mod kinds;
 mod literals;
 mod names;
+mod neighbors;
 mod nouns;
+mod posting;
 mod question;
 mod question_form;
 mod search;

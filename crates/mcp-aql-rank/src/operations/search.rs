@@ -3,8 +3,6 @@
 use super::index::OperationIndex;
 use super::question::{Concept, Question};
 
-/// The frequency at which a word has half of its maximum score.
-const SATURATION: f64 = 2.0;
 /// The weight of a name that the question contains completely.
 const NAME_COVERAGE: f64 = 2.0;
 /// The weight of an operation that changes something if the question asks for information.
@@ -17,6 +15,8 @@ const ANSWERED: f64 = 0.5;
 const BEST_OF_GROUP: f64 = 0.2;
 /// The weight of all that the operations of a group contain of the question.
 const GROUP_COVERAGE: f64 = 0.15;
+/// The weight of the mean score of the operations that resemble an operation.
+const NEIGHBORS: f64 = 0.5;
 /// The number of candidates among which hits are chosen, in addition to four for each hit.
 const CANDIDATES: usize = 64;
 /// Scores are rounded to this part of 1, so that platforms with other logarithms agree.
@@ -76,7 +76,7 @@ impl OperationIndex {
         let everything: Vec<usize> = (0..question.concepts.len()).collect();
         let mut contained = vec![0.0; self.vocabulary.len()];
         let mut score = |part: &[usize]| self.score(part, &question, &scores, &mut contained);
-        let whole = score(&everything);
+        let whole = self.with_neighbors(&score(&everything));
         let clauses: Vec<Vec<f64>> = question.clauses.iter().map(|clause| score(clause)).collect();
         choose(self.candidates(&whole, &clauses, &scores, first, accepts), clauses.len(), first)
     }
@@ -88,8 +88,7 @@ impl OperationIndex {
         for (term, weight) in &concept.alternatives {
             let rarity = self.rarity.get(*term).copied().unwrap_or_default();
             for posting in self.postings.get(*term).into_iter().flatten() {
-                let saturated = posting.frequency / (posting.frequency + SATURATION);
-                let score = concept.weight * weight * rarity * saturated;
+                let score = concept.weight * weight * rarity * posting.saturated();
                 if let Some(best) = best.get_mut(posting.operation) {
                     if *best == 0.0 {
                         found.push(posting.operation);
@@ -148,6 +147,12 @@ impl OperationIndex {
             }
         }
         sums
+    }
+
+    /// Adds to the score of each operation that was found a part of the scores of those that resemble it.
+    fn with_neighbors(&self, whole: &[f64]) -> Vec<f64> {
+        let both = whole.iter().zip(self.neighbors.means(whole));
+        both.map(|(own, mean)| if *own > 0.0 { own + NEIGHBORS * mean } else { 0.0 }).collect()
     }
 
     /// Returns the evidence for each group: its best operation, and the concepts that its operations contain together.

@@ -327,3 +327,22 @@ fn misspelled_words_and_numbers_in_words_are_read() {
     assert_eq!(found_among(&names, "the broswer", 1), [0]);
     assert_eq!(found_among(&names, "three", 1), []);
 }
+
+#[test]
+fn operations_that_resemble_each_other_lift_each_other() {
+    let describe = |name, text| OperationDocument::new(name).description(text);
+    let mut all = vec![
+        describe("alpha", "The crossing."),
+        describe("beta", "The crossing. Harbor timetable islands."),
+        describe("gamma", "The ferry. Harbor timetable islands."),
+        describe("delta", "The bridge. Valley mountain tunnel."),
+    ];
+    let is_before = |one, other, all: &[OperationDocument<'static>]| {
+        let hits = OperationIndex::new(all.iter().cloned()).search("ferry crossing", 4);
+        let place = |wanted| hits.iter().position(|hit| hit.operation == wanted);
+        place(one) < place(other)
+    };
+    assert!(is_before(1, 0, &all));
+    all[2] = describe("gamma", "The ferry. Valley mountain tunnel.");
+    assert!(is_before(0, 1, &all));
+}
