@@ -161,6 +161,22 @@ fn a_name_that_the_question_contains_completely_counts_more() {
 }
 
 #[test]
+fn many_words_of_a_question_count_more_than_a_rare_one() {
+    let names = [
+        "zebra",
+        "print_page",
+        "print_photo",
+        "print_label",
+        "move_page",
+        "count_page",
+        "fold_page",
+        "print_mail",
+        "sort_mail",
+    ];
+    assert_eq!(found_among(&names, "print the page with the zebra on it", 1), [1]);
+}
+
+#[test]
 fn two_words_match_one_that_no_synonym_leads_to() {
     assert_eq!(found_among(&["set_timezone", "set_alarm"], "zone", 2), []);
     assert_eq!(found_among(&["set_timezone", "set_alarm"], "my zone: time zone", 2), [0]);
@@ -345,4 +361,17 @@ fn operations_that_resemble_each_other_lift_each_other() {
     assert!(is_before(1, 0, &all));
     all[2] = describe("gamma", "The ferry. Valley mountain tunnel.");
     assert!(is_before(0, 1, &all));
+}
+
+#[test]
+fn another_operation_of_the_same_name_is_a_later_hit() {
+    let of = |group, name| OperationDocument::new(name).group(group, "");
+    let index = OperationIndex::new([
+        of("disk", "write_file"),
+        of("desk", "writeFile"),
+        of("disk", "append_to_file"),
+        of("disk", "format"),
+    ]);
+    let found: Vec<_> = index.search("write a file", 3).iter().map(|hit| hit.operation).collect();
+    assert_eq!(found, [0, 2, 1]);
 }
