@@ -1,4 +1,4 @@
-//! What the form of a question implies, beyond its content words.
+//! Words that the form of a question implies, beyond its content words.
 
 /// The first words of a question that asks for information.
 const INTERROGATIVES: [&str; 9] =

@@ -135,7 +135,7 @@ mod tests {
             ("broswer", &["browser"][..]),
             ("cacul", &["calcul"]),
             ("brwser", &["bowser", "browser"]),
-            ("tre", &[]),
+            ("bro", &[]),
             ("frowser", &[]),
             ("比较计算机器", &[]),
             ("", &[]),
