@@ -7,20 +7,15 @@ use crate::text::Stemmer;
 use super::OperationDocument;
 use super::fields::{FIELD_COUNT, FIELD_WEIGHTS, stems_of};
 use super::names::NameTerms;
+use super::neighbors::Neighbors;
+use super::posting::Posting;
+use super::synonyms::is_changing_verb;
 use super::vocabulary::{Term, Vocabulary};
 
 /// The maximum influence of the number of groups with a word on its rarity; the rest is the number of operations.
 const MAX_GROUP_RARITY: f64 = 0.85;
 /// The number of groups with which they have half of that influence.
 const HALF_INFLUENCE_GROUPS: f64 = 10.0;
-
-/// An operation with a word.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Posting {
-    pub(super) operation: usize,
-    /// The number of occurrences, weighted by field and length.
-    pub(super) frequency: f64,
-}
 
 /// An index of operations, which is built once and searched often.
 ///
@@ -33,6 +28,9 @@ pub struct OperationIndex {
     /// The rarity of each term.
     pub(super) rarity: Vec<f64>,
     pub(super) names: Vec<NameTerms>,
+    pub(super) neighbors: Neighbors,
+    /// Whether each operation changes something, according to the first word of its name.
+    pub(super) changes: Vec<bool>,
     /// The group of each operation.
     pub(super) groups: Vec<usize>,
     pub(super) group_count: usize,
@@ -81,7 +79,23 @@ impl OperationIndex {
                 NameTerms::new(name, terms, label, &rarity)
             })
             .collect();
-        Self { vocabulary, postings, rarity, names, groups, group_count: labels.len(), stemmer }
+        let terms = postings.iter().map(Vec::as_slice).zip(rarity.iter().copied());
+        let neighbors = Neighbors::new(terms, groups.len());
+        let changes = all
+            .iter()
+            .map(|terms| terms.name.first().is_some_and(|stem| is_changing_verb(stem)))
+            .collect();
+        Self {
+            vocabulary,
+            postings,
+            rarity,
+            names,
+            neighbors,
+            changes,
+            groups,
+            group_count: labels.len(),
+            stemmer,
+        }
     }
 
     /// Returns the number of operations.

@@ -23,20 +23,32 @@
 //!
 //! - Each field of an operation has a weight, and frequencies are saturated over all fields (BM25F).
 //!   Words that occur in few operations, and in few groups of operations, count more.
+//! - An operation that contains many words of the question is better than one with few rare ones.
 //! - A name whose words the question contains completely counts more.
+//! - A question that begins with a word such as `which` seldom needs an operation that changes something.
 //! - A group whose operations together contain much of the question lifts its operations.
+//! - Operations that resemble each other lift each other.
 //! - Paths, addresses and numbers are arguments. They count as `file` or `url` and little else.
+//! - A word that no operation contains stands for the words that it is a part or a misspelling of.
 //! - A clause is also scored alone, and each hit reduces the weight of the clause that it answers.
+//!   It also reduces the scores of operations of other groups with the same name.
 
+mod abbreviations;
 mod agents;
 mod clauses;
 mod document;
 mod fields;
 mod index;
+mod kinds;
 mod literals;
 mod names;
+mod neighbors;
+mod nouns;
+mod posting;
 mod question;
+mod question_form;
 mod search;
+mod spelling;
 mod synonyms;
 #[cfg(test)]
 mod tests;

@@ -36,6 +36,12 @@ impl NameTerms {
         Self(found)
     }
 
+    /// Returns whether both names have the same words.
+    pub(super) fn equals(&self, other: &Self) -> bool {
+        self.0.len() == other.0.len()
+            && self.0.iter().all(|(term, _)| other.0.iter().any(|(known, _)| known == term))
+    }
+
     /// Returns the share of the name that a question contains, from 0.0 to 1.0. `contained` has for each term the
     /// degree to which the question contains it.
     pub(super) fn coverage(&self, contained: &[f64]) -> f64 {

@@ -8,7 +8,8 @@ use super::agents::verb_of_agent;
 use super::clauses::{Clauses, begins_clause, ends_clause};
 use super::fields::{beginning, each_stem};
 use super::literals::{Format, Literal, literal};
-use super::synonyms::{is_producing_verb, synonyms};
+use super::question_form::{asks_for_information, implied_nouns};
+use super::synonyms::{is_producing_verb, related};
 use super::vocabulary::{Term, Vocabulary};
 
 /// The maximum length of a question that is read, in bytes.
@@ -20,27 +21,28 @@ const MAX_CONCEPTS: usize = 128;
 const ASKING: f64 = 0.4;
 /// The weight of a number.
 const NUMBER: f64 = 0.5;
+/// Numbers of which the stems are the words themselves.
+const NUMBERS: [&str; 9] = ["two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
 /// The weight of the words within a path or an address.
 const IN_LITERAL: f64 = 0.3;
 /// The weight of `file` or `url` for a path or an address.
 const LITERAL: f64 = 0.5;
+/// The weight of `directory` for a path that may be one.
+const DIRECTORY: f64 = 0.3;
 /// The weight of a file's format.
 const FORMAT: f64 = 0.7;
 /// The weight that each repetition of a word adds.
 const REPETITION: f64 = 0.2;
 
-/// The weight of a synonym relative to the word itself.
-const SYNONYM: f64 = 0.4;
+/// The weight of the verb that a noun such as `reader` is formed from.
+const AGENT: f64 = 0.4;
 /// The weight of a word that resembles one that no operation contains.
 const SIMILAR: f64 = 0.4;
 /// The weight of two words that are one word in an operation: `web page` for `webpage`.
 const JOINED: f64 = 0.8;
 
-/// The weight of a verb that a question implies.
+/// The weight of a word that a question implies.
 const IMPLIED: f64 = 0.5;
-/// The first words of a question that asks for information.
-const INTERROGATIVES: [&str; 9] =
-    ["what", "which", "who", "whose", "where", "when", "how", "is", "are"];
 /// The verbs of operations that return information.
 const INFORMING_VERBS: [&str; 2] = ["get", "list"];
 
@@ -58,6 +60,8 @@ pub(super) struct Question {
     pub(super) concepts: Vec<Concept>,
     /// The clauses, as indices of concepts.
     pub(super) clauses: Vec<Vec<usize>>,
+    /// Whether the question asks for information.
+    pub(super) asks: bool,
 }
 
 impl Question {
@@ -75,9 +79,16 @@ impl Question {
         for word in text.split_whitespace() {
             reader.read(word);
         }
-        reader.read_form(text);
-        Self { concepts: reader.concepts, clauses: reader.clauses.finish() }
+        let asks = asks_for_information(text);
+        reader.read_form(text, asks);
+        Self { concepts: reader.concepts, clauses: reader.clauses.finish(), asks }
     }
+}
+
+/// Returns whether a word is a number.
+fn is_number(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_digit())
+        || NUMBERS.iter().any(|number| word.eq_ignore_ascii_case(number))
 }
 
 struct Reader<'v> {
@@ -103,6 +114,9 @@ impl Reader<'_> {
             Some(Literal::Address(address)) => {
                 self.words(address, IN_LITERAL);
                 self.words("url", LITERAL);
+                if !address.contains('/') {
+                    self.words("domain", LITERAL);
+                }
             }
             None => self.words(word, 1.0),
         }
@@ -111,12 +125,11 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the verbs that the form of a question implies.
-    fn read_form(&mut self, text: &str) {
-        let first = text.split_whitespace().next().unwrap_or_default();
-        let asks = INTERROGATIVES.iter().any(|word| first.eq_ignore_ascii_case(word));
-        for verb in INFORMING_VERBS.iter().filter(|_| asks) {
-            let stem = self.stemmer.stem(verb);
+    /// Adds the words that the form of a question implies.
+    fn read_form(&mut self, text: &str, asks: bool) {
+        let verbs = INFORMING_VERBS.iter().filter(|_| asks).copied();
+        for word in verbs.chain(implied_nouns(text)) {
+            let stem = self.stemmer.stem(word);
             if !self.by_stem.contains_key(&stem) {
                 self.concept(&stem, IMPLIED);
             }
@@ -128,17 +141,21 @@ impl Reader<'_> {
         self.before = None;
     }
 
-    /// Reads the path of a file. A question that produces something and names a file also asks for a file of this
-    /// format to be written, in whatever words.
+    /// Reads the path of a file or, without a format, perhaps that of a directory. A question that produces something
+    /// and names a file also asks for a file of this format to be written, in whatever words.
     fn read_file(&mut self, path: &str, format: Option<Format>) {
         self.before = None;
         self.words(path, IN_LITERAL);
         self.words("file", LITERAL);
-        self.words(format.map_or("", |format| format.word), FORMAT);
+        match format {
+            Some(format) => self.words(format.word, FORMAT),
+            None => self.words("directory", DIRECTORY),
+        }
         self.before = None;
-        if std::mem::take(&mut self.produces) {
-            let result =
-                format.filter(|format| !format.is_text).map_or("file", |format| format.word);
+        if let Some(format) = format
+            && std::mem::take(&mut self.produces)
+        {
+            let result = if format.is_text { "file" } else { format.word };
             let concepts = ["write", result].map(|word| {
                 let stem = self.stemmer.stem(word);
                 self.concept(&stem, 1.0)
@@ -151,7 +168,7 @@ impl Reader<'_> {
         let stemmer = self.stemmer;
         scan_simply(text, &mut |word: Word<'_>| {
             let asks = word.kind == WordKind::Plain && is_asking_word(&word.text.to_lowercase());
-            let is_number = word.text.bytes().all(|byte| byte.is_ascii_digit());
+            let is_number = is_number(word.text);
             let kind = if asks {
                 ASKING
             } else if is_number {
@@ -191,15 +208,23 @@ impl Reader<'_> {
         let own = vocabulary.find(stem);
         let mut found: Vec<(Term, f64)> = own.map(|term| (term, 1.0)).into_iter().collect();
         let agent = verb_of_agent(stem, self.stemmer);
-        let others = synonyms(stem).iter().chain(&agent).filter_map(|other| vocabulary.find(other));
-        let similar = if own.is_none() { vocabulary.similar(stem) } else { Vec::new() };
-        let others = others.map(|term| (term, SYNONYM));
+        let others = related(stem).iter().map(|other| (other.stem.as_str(), other.weight));
+        let others = others.chain(agent.as_deref().map(|verb| (verb, AGENT)));
+        let others = others.filter_map(|(other, weight)| Some((vocabulary.find(other)?, weight)));
+        let similar = if own.is_none() { self.similar(stem) } else { Vec::new() };
         for (term, weight) in others.chain(similar.into_iter().map(|term| (term, SIMILAR))) {
             if !found.iter().any(|(known, _)| *known == term) {
                 found.push((term, weight));
             }
         }
         found
+    }
+
+    /// Returns stems that resemble an unknown word. Words that have synonyms are not misspelled.
+    fn similar(&self, stem: &str) -> Vec<Term> {
+        let similar = self.vocabulary.similar(stem);
+        let is_known = !similar.is_empty() || !related(stem).is_empty() || is_number(stem);
+        if is_known { similar } else { self.vocabulary.misspelled(stem) }
     }
 
     /// Records that a concept follows the previous one: operations may write both as one word.
@@ -214,5 +239,19 @@ impl Reader<'_> {
                 concept.alternatives.push((joined, JOINED));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_digits_or_words_that_are_their_own_stems() {
+        let stemmer = Stemmer::english();
+        for number in NUMBERS {
+            assert_eq!(stemmer.stem(number), number);
+        }
+        assert!(is_number("2026") && is_number("Three") && !is_number("tree") && !is_number("x2"));
     }
 }

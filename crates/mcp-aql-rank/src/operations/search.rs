@@ -1,12 +1,13 @@
 //! Scores operations for a question, and chooses hits that cover its clauses.
 
 use super::index::OperationIndex;
+use super::names::NameTerms;
 use super::question::{Concept, Question};
 
-/// The frequency at which a word has half of its maximum score.
-const SATURATION: f64 = 2.0;
 /// The weight of a name that the question contains completely.
 const NAME_COVERAGE: f64 = 2.0;
+/// The weight of an operation that changes something if the question asks for information.
+const CHANGE: f64 = 0.5;
 /// The weight of the clause that an operation answers best, relative to the whole question.
 const CLAUSE: f64 = 2.0;
 /// The remaining weight of a clause after each hit that answers it.
@@ -15,6 +16,10 @@ const ANSWERED: f64 = 0.5;
 const BEST_OF_GROUP: f64 = 0.2;
 /// The weight of all that the operations of a group contain of the question.
 const GROUP_COVERAGE: f64 = 0.15;
+/// The weight of the mean score of the operations that resemble an operation.
+const NEIGHBORS: f64 = 0.5;
+/// The weight of an operation after each hit with the same name.
+const SAME_NAME: f64 = 0.5;
 /// The number of candidates among which hits are chosen, in addition to four for each hit.
 const CANDIDATES: usize = 64;
 /// Scores are rounded to this part of 1, so that platforms with other logarithms agree.
@@ -34,8 +39,11 @@ pub struct SearchHit {
 type ConceptScores = Vec<(usize, f64)>;
 
 /// An operation that may become a hit.
-struct Candidate {
+struct Candidate<'i> {
     operation: usize,
+    name: &'i NameTerms,
+    /// The weight of all scores.
+    weight: f64,
     /// The score for the whole question and for the group.
     base: f64,
     /// The scores for the clauses.
@@ -73,9 +81,8 @@ impl OperationIndex {
             question.concepts.iter().map(|concept| self.scores_of(concept, &mut best)).collect();
         let everything: Vec<usize> = (0..question.concepts.len()).collect();
         let mut contained = vec![0.0; self.vocabulary.len()];
-        let mut score =
-            |part: &[usize]| self.score(part, &question.concepts, &scores, &mut contained);
-        let whole = score(&everything);
+        let mut score = |part: &[usize]| self.score(part, &question, &scores, &mut contained);
+        let whole = self.with_neighbors(&score(&everything));
         let clauses: Vec<Vec<f64>> = question.clauses.iter().map(|clause| score(clause)).collect();
         choose(self.candidates(&whole, &clauses, &scores, first, accepts), clauses.len(), first)
     }
@@ -87,8 +94,7 @@ impl OperationIndex {
         for (term, weight) in &concept.alternatives {
             let rarity = self.rarity.get(*term).copied().unwrap_or_default();
             for posting in self.postings.get(*term).into_iter().flatten() {
-                let saturated = posting.frequency / (posting.frequency + SATURATION);
-                let score = concept.weight * weight * rarity * saturated;
+                let score = concept.weight * weight * rarity * posting.saturated();
                 if let Some(best) = best.get_mut(posting.operation) {
                     if *best == 0.0 {
                         found.push(posting.operation);
@@ -109,15 +115,16 @@ impl OperationIndex {
         scores
     }
 
-    /// Returns the score of each operation for a part of the question. `contained` is zero for each term before and
-    /// after.
+    /// Returns the score of each operation for a part of the question. An operation with many of the part's concepts
+    /// is better than one that scores as much with few. `contained` is zero for each term before and after.
     fn score(
         &self,
         part: &[usize],
-        concepts: &[Concept],
+        question: &Question,
         scores: &[ConceptScores],
         contained: &mut [f64],
     ) -> Vec<f64> {
+        let concepts = &question.concepts;
         let mut sums = vec![0.0; self.len()];
         for (operation, score) in part.iter().filter_map(|concept| scores.get(*concept)).flatten() {
             if let Some(sum) = sums.get_mut(*operation) {
@@ -132,10 +139,14 @@ impl OperationIndex {
                 *degree = degree.max(*weight);
             }
         }
-        for (sum, name) in sums.iter_mut().zip(&self.names) {
+        let shares = self.shares(part, concepts, scores);
+        for ((sum, name), share) in sums.iter_mut().zip(&self.names).zip(shares) {
             if *sum > 0.0 {
-                *sum *= 1.0 + NAME_COVERAGE * name.coverage(contained);
+                *sum *= (1.0 + NAME_COVERAGE * name.coverage(contained)) * share.sqrt();
             }
+        }
+        for (sum, _) in sums.iter_mut().zip(&self.changes).filter(|(_, it)| question.asks && **it) {
+            *sum *= CHANGE;
         }
         for (term, _) in alternatives() {
             if let Some(degree) = contained.get_mut(*term) {
@@ -143,6 +154,32 @@ impl OperationIndex {
             }
         }
         sums
+    }
+
+    /// Returns the share of a part's concepts that each operation contains, from 0.0 to 1.0.
+    fn shares(&self, part: &[usize], concepts: &[Concept], scores: &[ConceptScores]) -> Vec<f64> {
+        let mut shares = vec![0.0; self.len()];
+        let mut total = 0.0;
+        let of_part =
+            || part.iter().filter_map(|place| concepts.get(*place).zip(scores.get(*place)));
+        for (concept, scores) in of_part() {
+            total += concept.weight;
+            for (operation, _) in scores {
+                if let Some(share) = shares.get_mut(*operation) {
+                    *share += concept.weight;
+                }
+            }
+        }
+        for share in &mut shares {
+            *share /= f64::max(total, f64::MIN_POSITIVE);
+        }
+        shares
+    }
+
+    /// Adds to the score of each operation that was found a part of the scores of those that resemble it.
+    fn with_neighbors(&self, whole: &[f64]) -> Vec<f64> {
+        let both = whole.iter().zip(self.neighbors.means(whole));
+        both.map(|(own, mean)| if *own > 0.0 { own + NEIGHBORS * mean } else { 0.0 }).collect()
     }
 
     /// Returns the evidence for each group: its best operation, and the concepts that its operations contain together.
@@ -179,13 +216,15 @@ impl OperationIndex {
         scores: &[ConceptScores],
         first: usize,
         accepts: impl Fn(usize) -> bool,
-    ) -> Vec<Candidate> {
+    ) -> Vec<Candidate<'_>> {
         let groups = self.group_scores(whole, scores);
-        let found = whole.iter().zip(&self.groups).enumerate();
-        let mut found: Vec<Candidate> = found
+        let found = whole.iter().zip(self.groups.iter().zip(&self.names)).enumerate();
+        let mut found: Vec<Candidate<'_>> = found
             .filter(|(operation, (whole, _))| **whole > 0.0 && accepts(*operation))
-            .map(|(operation, (whole, group))| Candidate {
+            .map(|(operation, (whole, (group, name)))| Candidate {
                 operation,
+                name,
+                weight: 1.0,
                 base: whole + groups.get(*group).copied().unwrap_or_default(),
                 clauses: clauses
                     .iter()
@@ -203,7 +242,7 @@ impl OperationIndex {
     }
 }
 
-impl Candidate {
+impl Candidate<'_> {
     /// Returns the score with the remaining weights of the clauses, and the clause that counts most.
     fn score(&self, remaining: &[f64]) -> (f64, usize) {
         let mut best = (0.0, 0);
@@ -212,13 +251,14 @@ impl Candidate {
                 best = (score * remaining, clause);
             }
         }
-        let score = self.base + CLAUSE * best.0;
+        let score = self.weight * (self.base + CLAUSE * best.0);
         ((score * PRECISION).round() / PRECISION, best.1)
     }
 }
 
-/// Chooses hits one after the other. Each reduces the weight of the clause that it answers.
-fn choose(mut candidates: Vec<Candidate>, clause_count: usize, first: usize) -> Vec<SearchHit> {
+/// Chooses hits one after the other. Each reduces the weight of the clause that it answers, and the scores of operations
+/// with the same name.
+fn choose(mut candidates: Vec<Candidate<'_>>, clause_count: usize, first: usize) -> Vec<SearchHit> {
     let mut remaining = vec![1.0; clause_count];
     let mut hits = Vec::new();
     while hits.len() < first {
@@ -236,7 +276,10 @@ fn choose(mut candidates: Vec<Candidate>, clause_count: usize, first: usize) -> 
         else {
             break;
         };
-        candidates.swap_remove(place);
+        let hit = candidates.swap_remove(place);
+        for candidate in candidates.iter_mut().filter(|it| it.name.equals(hit.name)) {
+            candidate.weight *= SAME_NAME;
+        }
         if let Some(weight) = remaining.get_mut(clause) {
             *weight *= ANSWERED;
         }

@@ -5,6 +5,17 @@ use std::sync::LazyLock;
 
 use crate::text::Stemmer;
 
+use super::abbreviations::ABBREVIATIONS;
+use super::kinds::KINDS;
+use super::nouns::NOUNS;
+
+/// The weight of a synonym relative to the word itself.
+const SYNONYM: f64 = 0.4;
+/// The weight of the kind of thing that a word is an instance of.
+const KIND: f64 = 0.4;
+/// The weight of a word for its abbreviation, and the reverse.
+const ABBREVIATION: f64 = 0.8;
+
 /// Verbs that most names of operations begin with, and the words that people use instead.
 const COMMON_VERBS: &[&str] = &[
     "create add new make insert register generate build compose open enter record put",
@@ -50,137 +61,85 @@ const VERBS: &[&str] = &[
     "copy duplicate clone",
 ];
 
-/// Nouns and adjectives of computing and business.
-const NOUNS: &[&str] = &[
-    "picture image photo photograph png jpg jpeg",
-    "document doc file text",
-    "word docx doc",
-    "excel xlsx xls spreadsheet worksheet workbook sheet",
-    "powerpoint pptx ppt presentation slide slides deck",
-    "markdown md",
-    "folder directory",
-    "website page url web site webpage link internet html",
-    "browser web",
-    "price money cost fee quote",
-    "customer client",
-    "user person people member account",
-    "employee staff worker",
-    "mail email message",
-    "error failure bug issue",
-    "task todo ticket reminder",
-    "meeting appointment event",
-    "trend trending hot popular top",
-    "rank ranking top best chart",
-    "news headline headlines",
-    "stock share equity ticker",
-    "finance financial economic economy business",
-    "crypto cryptocurrency bitcoin btc coin ethereum",
-    "paper article publication preprint study literature research",
-    "repository repo git",
-    "place location address",
-    "coordinate coordinates geocode latitude longitude",
-    "route direction directions path way navigation",
-    "train railway rail",
-    "time clock today now",
-    "date day",
-    "random chance",
-    "disease illness condition",
-    "area region district neighborhood",
-    "invoice bill",
-    "payment pay",
-    "contract agreement",
-    "note memo",
-    "chat conversation message",
-    "calendar schedule",
-    "job vacancy position",
-    "car vehicle",
-    "house home property apartment",
-    "school university education",
-    "phone telephone mobile",
-    "log journal",
-    "cpu processor",
-    "supplier vendor",
-    "stock inventory",
-    "salary wage pay",
-    "holiday vacation leave absence",
-    "delivery shipment parcel package",
-    "discount coupon voucher",
-    "team group",
-    "role permission access",
-    "deadline due",
-    "label tag category",
-    "backup snapshot",
-    "release version deployment",
-    "server host machine",
-    "medicine drug medication",
-    "doctor physician",
-    "restaurant cafe",
-    "subscription plan",
-    "hotel accommodation",
-    "security vulnerability",
-    "size length bytes",
-    "review rating opinion",
-    "flight plane airline",
-    "dish recipe meal food cook cooking",
-    "weather forecast temperature",
-    "currency exchange money",
-    "chart graph diagram plot",
-    "flowchart diagram",
-    "audio sound music song",
-    "video movie film clip",
-    "comment remark reply",
-    "story post",
-    "package library dependency",
-    "dataset data",
-    "table grid",
-    "info information details detail",
-    "history historical past",
-    "shop shopping store product goods",
-    "company firm corporation business",
-    "database db sql",
-    "password secret credential",
-    "number figure statistic statistics",
-    "wikipedia wiki",
-];
-
 /// The verbs that produce something that can be written to a file.
 const PRODUCING_VERBS: &str =
     "create export generate make output produce put report save store write";
 
+/// The verbs of operations that change something.
+const CHANGING_VERBS: &str = "add cancel change create delete edit generate insert make modify post remove save send \
+                              set update write";
+
+/// A word that a question may be answered with.
+pub(super) struct Related {
+    pub(super) stem: String,
+    /// The weight relative to the word itself.
+    pub(super) weight: f64,
+}
+
 /// The tables by stems.
 struct Synonyms {
-    alternatives: HashMap<String, Vec<String>>,
+    related: HashMap<String, Vec<Related>>,
     common_verbs: HashSet<String>,
     verbs: HashSet<String>,
     producing_verbs: HashSet<String>,
+    changing_verbs: HashSet<String>,
 }
 
 static SYNONYMS: LazyLock<Synonyms> = LazyLock::new(|| {
-    let stemmer = Stemmer::english();
-    let stems =
-        |row: &str| -> Vec<String> { row.split(' ').map(|word| stemmer.stem(word)).collect() };
     let set =
         |rows: &[&str]| -> HashSet<String> { rows.iter().flat_map(|row| stems(row)).collect() };
-    let mut alternatives: HashMap<String, Vec<String>> = HashMap::new();
+    let common_verbs = set(COMMON_VERBS);
+    let verbs = common_verbs.iter().cloned().chain(set(VERBS)).collect();
+    Synonyms {
+        related: related_stems(),
+        common_verbs,
+        verbs,
+        producing_verbs: set(&[PRODUCING_VERBS]),
+        changing_verbs: set(&[CHANGING_VERBS]),
+    }
+});
+
+fn stems(row: &str) -> Vec<String> {
+    let stemmer = Stemmer::english();
+    row.split(' ').map(|word| stemmer.stem(word)).collect()
+}
+
+/// Returns the related words of each stem. The first table with a pair of words decides its weight.
+fn related_stems() -> HashMap<String, Vec<Related>> {
+    let mut related: HashMap<String, Vec<Related>> = HashMap::new();
+    let mut relate = |stem: &str, other: &str, weight: f64| {
+        let others = related.entry(stem.to_owned()).or_default();
+        if other != stem && !others.iter().any(|known| known.stem == other) {
+            others.push(Related { stem: other.to_owned(), weight });
+        }
+    };
+    for (short, long) in ABBREVIATIONS {
+        for (short, long) in stems(short).iter().zip(&stems(long)) {
+            relate(short, long, ABBREVIATION);
+            relate(long, short, ABBREVIATION);
+        }
+    }
     for row in COMMON_VERBS.iter().chain(VERBS).chain(NOUNS) {
         let row = stems(row);
         for stem in &row {
-            let others = alternatives.entry(stem.clone()).or_default();
             for other in &row {
-                if other != stem && !others.contains(other) {
-                    others.push(other.clone());
-                }
+                relate(stem, other, SYNONYM);
             }
         }
     }
-    let common_verbs = set(COMMON_VERBS);
-    let verbs = common_verbs.iter().cloned().chain(set(VERBS)).collect();
-    Synonyms { alternatives, common_verbs, verbs, producing_verbs: set(&[PRODUCING_VERBS]) }
-});
+    for (kind, instances) in KINDS {
+        for kind in stems(kind) {
+            for instance in stems(instances) {
+                relate(&instance, &kind, KIND);
+            }
+        }
+    }
+    related
+}
 
-/// Returns the stems of words that mean about the same as the word with a stem.
-pub(super) fn synonyms(stem: &str) -> &'static [String] {
-    SYNONYMS.alternatives.get(stem).map_or(&[], Vec::as_slice)
+/// Returns the words that mean about the same as the word with a stem, or the kind of thing that it names.
+pub(super) fn related(stem: &str) -> &'static [Related] {
+    SYNONYMS.related.get(stem).map_or(&[], Vec::as_slice)
 }
 
 /// Returns whether a stem is that of a verb that most names begin with.
@@ -198,13 +157,47 @@ pub(super) fn is_producing_verb(stem: &str) -> bool {
     SYNONYMS.producing_verbs.contains(stem)
 }
 
+/// Returns whether a stem is that of a verb of operations that change something.
+pub(super) fn is_changing_verb(stem: &str) -> bool {
+    SYNONYMS.changing_verbs.contains(stem)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Returns the weight of a word for another, 0.0 if they are not related.
+    fn weight(of: &str, other: &str) -> f64 {
+        let (of, other) = (stems(of).concat(), stems(other).concat());
+        related(&of).iter().find(|known| known.stem == other).map_or(0.0, |known| known.weight)
+    }
+
+    #[test]
+    fn abbreviations_count_more_than_synonyms_in_both_directions() {
+        for (short, long) in [("repo", "repositories"), ("img", "images"), ("deps", "dependency")] {
+            assert_eq!((weight(short, long), weight(long, short)), (ABBREVIATION, ABBREVIATION));
+        }
+        assert!(ABBREVIATIONS.is_sorted(), "the next editor looks for a word");
+        assert!(ABBREVIATIONS.iter().all(|(short, long)| !format!("{short}{long}").contains(' ')));
+    }
+
+    #[test]
+    fn an_instance_leads_to_its_kind_and_not_to_other_instances() {
+        assert_eq!((weight("euros", "currency"), weight("currency", "euro")), (KIND, 0.0));
+        assert_eq!(weight("dollar", "euro"), 0.0);
+        assert!(KINDS.is_sorted_by_key(|(kind, _)| kind), "the next editor looks for a kind");
+    }
+
+    #[test]
+    fn verbs_that_return_something_change_nothing() {
+        for (verb, changes) in [("delete", true), ("sends", true), ("get", false), ("list", false)]
+        {
+            assert_eq!(is_changing_verb(&stems(verb).concat()), changes, "{verb}");
+        }
+    }
+
     #[test]
     fn synonyms_are_mutual_and_each_row_is_one_word_each() {
-        let stemmer = Stemmer::english();
         for (one, other) in [
             ("create", "register"),
             ("delete", "cancelled"),
@@ -213,17 +206,18 @@ mod tests {
             ("folder", "directories"),
             ("customer", "clients"),
         ] {
-            let (one, other) = (stemmer.stem(one), stemmer.stem(other));
-            assert!(synonyms(&one).contains(&other), "{one} {other}");
-            assert!(synonyms(&other).contains(&one), "{other} {one}");
+            assert_eq!(
+                (weight(one, other), weight(other, one)),
+                (SYNONYM, SYNONYM),
+                "{one} {other}"
+            );
         }
         for row in COMMON_VERBS.iter().chain(VERBS).chain(NOUNS) {
             let words: Vec<_> = row.split(' ').collect();
             assert!(words.len() > 1 && words.iter().all(|word| !word.is_empty()), "{row}");
         }
-        let delete = stemmer.stem("delete");
-        assert!(synonyms("ferry").is_empty() && !synonyms(&delete).contains(&delete));
-        assert!(is_producing_verb(&stemmer.stem("saved")) && !is_producing_verb("read"));
+        assert!(related("ferry").is_empty() && weight("delete", "delete") == 0.0);
+        assert!(is_producing_verb(&stems("saved").concat()) && !is_producing_verb("read"));
         assert!(is_verb("merg") && !is_common_verb("merg") && is_common_verb("creat"));
     }
 }

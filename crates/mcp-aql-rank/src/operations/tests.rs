@@ -161,6 +161,22 @@ fn a_name_that_the_question_contains_completely_counts_more() {
 }
 
 #[test]
+fn many_words_of_a_question_count_more_than_a_rare_one() {
+    let names = [
+        "zebra",
+        "print_page",
+        "print_photo",
+        "print_label",
+        "move_page",
+        "count_page",
+        "fold_page",
+        "print_mail",
+        "sort_mail",
+    ];
+    assert_eq!(found_among(&names, "print the page with the zebra on it", 1), [1]);
+}
+
+#[test]
 fn two_words_match_one_that_no_synonym_leads_to() {
     assert_eq!(found_among(&["set_timezone", "set_alarm"], "zone", 2), []);
     assert_eq!(found_among(&["set_timezone", "set_alarm"], "my zone: time zone", 2), [0]);
@@ -284,4 +300,78 @@ fn a_question_for_information_prefers_operations_that_return_it() {
     assert_eq!(informing, [2, 3]);
     assert_eq!(found("throw the task away")[0], 1);
     assert_eq!(found("enter a task")[0], 0);
+}
+
+#[test]
+fn a_question_for_information_does_not_lead_to_a_change_that_has_more_of_its_words() {
+    let index = OperationIndex::new([
+        OperationDocument::new("create_product").parameter("pieces", "The pieces in the stock"),
+        OperationDocument::new("get_product"),
+    ]);
+    let first = |question| index.search(question, 1).first().map(|hit| hit.operation);
+    assert_eq!(first("How many pieces of the product are in stock?"), Some(1));
+    assert_eq!(first("Put pieces of the product in stock"), Some(0));
+}
+
+#[test]
+fn a_quantity_leads_to_its_noun() {
+    let found =
+        |question| found_among(&["get_file_size", "get_file_age", "read_file"], question, 1);
+    assert_eq!(found("How large is the file?"), [0]);
+    assert_eq!(found("How old is the file?"), [1]);
+}
+
+#[test]
+fn paths_without_format_may_be_directories() {
+    let names = ["create_directory", "write_file", "list_directory", "read_file"];
+    assert_eq!(found_among(&names, "make /srv/data", 1), [0]);
+    assert_eq!(found_among(&names, "make /srv/data.txt", 1), [1]);
+}
+
+#[test]
+fn hosts_are_domains_and_pages_are_not() {
+    let names = ["fetch_url", "whois_domain"];
+    let found = |question| found_among(&names, question, 2);
+    assert!(found("example.org").contains(&1), "{:?}", found("example.org"));
+    assert_eq!(found("https://example.org/x.html"), [0]);
+}
+
+#[test]
+fn misspelled_words_and_numbers_in_words_are_read() {
+    let names = ["open_browser", "calculate", "get_tree"];
+    assert_eq!(found_among(&names, "caculate", 1), [1]);
+    assert_eq!(found_among(&names, "the broswer", 1), [0]);
+    assert_eq!(found_among(&names, "three", 1), []);
+}
+
+#[test]
+fn operations_that_resemble_each_other_lift_each_other() {
+    let describe = |name, text| OperationDocument::new(name).description(text);
+    let mut all = vec![
+        describe("alpha", "The crossing."),
+        describe("beta", "The crossing. Harbor timetable islands."),
+        describe("gamma", "The ferry. Harbor timetable islands."),
+        describe("delta", "The bridge. Valley mountain tunnel."),
+    ];
+    let is_before = |one, other, all: &[OperationDocument<'static>]| {
+        let hits = OperationIndex::new(all.iter().cloned()).search("ferry crossing", 4);
+        let place = |wanted| hits.iter().position(|hit| hit.operation == wanted);
+        place(one) < place(other)
+    };
+    assert!(is_before(1, 0, &all));
+    all[2] = describe("gamma", "The ferry. Valley mountain tunnel.");
+    assert!(is_before(0, 1, &all));
+}
+
+#[test]
+fn another_operation_of_the_same_name_is_a_later_hit() {
+    let of = |group, name| OperationDocument::new(name).group(group, "");
+    let index = OperationIndex::new([
+        of("disk", "write_file"),
+        of("desk", "writeFile"),
+        of("disk", "append_to_file"),
+        of("disk", "format"),
+    ]);
+    let found: Vec<_> = index.search("write a file", 3).iter().map(|hit| hit.operation).collect();
+    assert_eq!(found, [0, 2, 1]);
 }

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound::{Included, Unbounded};
 
+use super::spelling::is_misspelling;
+
 /// The index of a stem.
 pub(super) type Term = usize;
 
@@ -10,6 +12,10 @@ pub(super) type Term = usize;
 const MIN_BEGINNING: usize = 5;
 /// The maximum number of stems that one word may be a beginning of.
 const MAX_COMPLETIONS: usize = 8;
+/// The minimum length of a word that may be misspelled, in bytes.
+const MIN_MISSPELLED_BYTES: usize = 5;
+/// The maximum number of stems that one word may be a misspelling of.
+const MAX_CORRECTIONS: usize = 4;
 /// The minimum length of each half of a compound, in bytes.
 const MIN_HALF_BYTES: usize = 3;
 /// The maximum length of a word that is compared with parts of others, in bytes.
@@ -52,6 +58,19 @@ impl Vocabulary {
             None => found.extend(self.longest_beginning(stem)),
         }
         found
+    }
+
+    /// Returns stems that an unknown word of English letters may be a misspelling of. They begin with the same letter.
+    pub(super) fn misspelled(&self, stem: &str) -> Vec<Term> {
+        let first = stem.get(..1).filter(|_| stem.bytes().all(|byte| byte.is_ascii_lowercase()));
+        let lengths = MIN_MISSPELLED_BYTES..=MAX_COMPARED_BYTES;
+        let Some(first) = first.filter(|_| lengths.contains(&stem.len())) else {
+            return Vec::new();
+        };
+        let following = self.terms.range::<str, _>((Included(first), Unbounded));
+        let others = following.take_while(|(other, _)| other.starts_with(first));
+        let correct = others.filter(|(other, _)| is_misspelling(stem.as_bytes(), other.as_bytes()));
+        correct.map(|(_, term)| *term).take(MAX_CORRECTIONS).collect()
     }
 
     fn completions(&self, stem: &str) -> Vec<Term> {
@@ -104,5 +123,25 @@ mod tests {
             assert_eq!(vocabulary.similar(stem), expected, "{stem}");
         }
         assert!(vocabulary.similar(&"web".repeat(20)).is_empty());
+    }
+
+    #[test]
+    fn misspelled_words_find_the_correct_ones() {
+        let mut vocabulary = Vocabulary::default();
+        for stem in ["browser", "calcul", "tree", "bowser", "比较计算机"] {
+            vocabulary.intern(stem);
+        }
+        for (stem, expected) in [
+            ("broswer", &["browser"][..]),
+            ("cacul", &["calcul"]),
+            ("brwser", &["bowser", "browser"]),
+            ("bro", &[]),
+            ("frowser", &[]),
+            ("比较计算机器", &[]),
+            ("", &[]),
+        ] {
+            let expected: Vec<_> = expected.iter().filter_map(|it| vocabulary.find(it)).collect();
+            assert_eq!(vocabulary.misspelled(stem), expected, "{stem}");
+        }
     }
 }

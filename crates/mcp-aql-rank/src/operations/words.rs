@@ -3,7 +3,7 @@
 use crate::text::Stemmer;
 
 use super::fields;
-use super::synonyms::synonyms;
+use super::synonyms::related;
 
 /// The stems of a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,9 +17,9 @@ impl Words {
     /// Returns the stems of everyday synonyms of the text's words, without duplicates.
     pub fn synonyms(&self) -> Vec<String> {
         let mut found: Vec<String> = Vec::new();
-        for other in self.stems.iter().flat_map(|stem| synonyms(stem)) {
-            if !found.contains(other) {
-                found.push(other.clone());
+        for other in self.stems.iter().flat_map(|stem| related(stem)) {
+            if !found.contains(&other.stem) {
+                found.push(other.stem.clone());
             }
         }
         found
