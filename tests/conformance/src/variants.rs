@@ -127,4 +127,59 @@ pub const VARIANTS: &[Variant] = &[
             }
         }),
     },
+    Variant {
+        name: "valid-names-in-the-message-alone",
+        check: "parameters.misspelt_name",
+        tamper: Tamper::Body(|_, body| {
+            let details = body.pointer_mut("/error/details").and_then(Value::as_object_mut);
+            let Some(names) =
+                details.and_then(|details| details.insert("valid_params".to_owned(), json!([])))
+            else {
+                return;
+            };
+            let names = names.as_array().cloned().unwrap_or_default();
+            let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+            if let Some(Value::String(message)) = body.pointer_mut("/error/message") {
+                message.push_str(". It accepts ");
+                message.push_str(&names.join(" and "));
+            }
+        }),
+    },
+    Variant {
+        name: "allowed-values-in-the-details-alone",
+        check: "parameters.allowed_values",
+        tamper: Tamper::Body(|_, body| {
+            let details = body.pointer("/error/details").unwrap_or(&Value::Null);
+            let expected = details["expected"].as_str().unwrap_or_default();
+            if let Some(values) = expected.strip_prefix("must be one of: ") {
+                let values: Vec<_> = values.split(", ").collect();
+                let name = details["param_name"].as_str().unwrap_or_default();
+                *body = json!({ "success": false, "error": {
+                    "code": "VALIDATION_INVALID_VALUE",
+                    "message": format!("The value of '{name}' is not among the choices"),
+                    "details": { "param_name": name, "choices": values },
+                } });
+            }
+        }),
+    },
+    Variant {
+        name: "types-in-other-words",
+        check: "parameters.expected_type",
+        tamper: Tamper::Body(|_, body| {
+            let details = body.pointer("/error/details").unwrap_or(&Value::Null);
+            let word = match details["expected_type"].as_str() {
+                Some("integer") => "whole number",
+                Some("array") => "list",
+                Some("object") => "map",
+                _ => return,
+            };
+            let name = details["param_name"].as_str().unwrap_or_default();
+            let actual = details["actual_type"].as_str().unwrap_or_default();
+            *body = json!({ "success": false, "error": {
+                "code": "VALIDATION_INVALID_TYPE",
+                "message": format!("Parameter '{name}' expected '{word}', got '{actual}'"),
+                "details": { "param_name": name, "expected_type": word, "actual_type": actual },
+            } });
+        }),
+    },
 ];
