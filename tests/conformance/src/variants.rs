@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Tamper;
-use crate::faults::{arguments_of, calls, succeeds};
+use crate::faults::{arguments_of, calls, entry, succeeds};
 
 /// One variant.
 #[derive(Debug)]
@@ -180,6 +180,35 @@ pub const VARIANTS: &[Variant] = &[
                 "message": format!("Parameter '{name}' expected '{word}', got '{actual}'"),
                 "details": { "param_name": name, "expected_type": word, "actual_type": actual },
             } });
+        }),
+    },
+    Variant {
+        // The names are data that other calls change.
+        name: "a-text-that-names-stored-items",
+        check: "parameters.unlisted_values",
+        tamper: Tamper::Body(|arguments, body| {
+            let place = arguments.pointer("/params/place");
+            if calls(arguments, "get_forecast")
+                && place.is_some_and(|place| place == "conformance_probe")
+            {
+                *body = json!({ "success": false, "error": {
+                    "code": "VALIDATION_INVALID_VALUE",
+                    "message": "Parameter 'place' is not the name of a bed",
+                    "details": { "param_name": "place", "beds": ["Bed 00 left", "Bed 07 right"] },
+                } });
+            }
+        }),
+    },
+    Variant {
+        name: "members-of-an-object-in-an-example-alone",
+        check: "introspection.object_members",
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(input) = calls(arguments, "introspect")
+                .then(|| entry(body.pointer_mut("/data/operation/parameters"), "input"))
+                .flatten()
+            {
+                input["description"] = json!("The changes.");
+            }
         }),
     },
 ];

@@ -347,6 +347,21 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "values-only-in-the-failure",
+        "parameters.unlisted_values",
+        Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_forecast")
+                && arguments["params"]["place"] == "conformance_probe"
+            {
+                *body = failure(
+                    "VALIDATION_INVALID_VALUE",
+                    "Parameter 'place' must be one of: home, office",
+                    json!({ "param_name": "place" }),
+                );
+            }
+        }),
+    ),
+    fault(
         "maximum-itself-refused",
         "parameters.boundaries",
         Tamper::Body(|arguments, body| {

@@ -8,6 +8,7 @@ mod names;
 mod places;
 mod rejected;
 mod repair;
+mod unlisted_values;
 
 use serde_json::{Map, Value, json};
 
@@ -81,6 +82,9 @@ pub(super) const CHECKS: &[Check] = checks![
         "`details.expected_type` is a type that the parameter accepts";
     Should 1 "parameters.json_text" => Changes(repair::json_text), ["REQ-ERR-05"],
         "The failure of an object that is sent as JSON text names the parameter and its type";
+    Should 1 "parameters.unlisted_values" => Changes(unlisted_values::unlisted_values),
+        ["REQ-INT-21", "REQ-ERR-05"],
+        "A text parameter that accepts only certain values documents them";
     Must 1 "parameters.boundaries" => Changes(accepted::boundaries), ["REQ-INT-20"],
         "Values at the bounds of their constraints are accepted";
     // Operations with configured parameters may act on items of other checks.
