@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::Tamper;
-use crate::faults::{arguments_of, calls, succeeds};
+use crate::faults::{arguments_of, calls, entry, succeeds};
 
 /// One variant.
 #[derive(Debug)]
@@ -124,6 +124,90 @@ pub const VARIANTS: &[Variant] = &[
                         "actual_type": "array",
                     },
                 } });
+            }
+        }),
+    },
+    Variant {
+        name: "valid-names-in-the-message-alone",
+        check: "parameters.misspelt_name",
+        tamper: Tamper::Body(|_, body| {
+            let details = body.pointer_mut("/error/details").and_then(Value::as_object_mut);
+            let Some(names) =
+                details.and_then(|details| details.insert("valid_params".to_owned(), json!([])))
+            else {
+                return;
+            };
+            let names = names.as_array().cloned().unwrap_or_default();
+            let names: Vec<_> = names.iter().filter_map(Value::as_str).collect();
+            if let Some(Value::String(message)) = body.pointer_mut("/error/message") {
+                message.push_str(". It accepts ");
+                message.push_str(&names.join(" and "));
+            }
+        }),
+    },
+    Variant {
+        name: "allowed-values-in-the-details-alone",
+        check: "parameters.allowed_values",
+        tamper: Tamper::Body(|_, body| {
+            let details = body.pointer("/error/details").unwrap_or(&Value::Null);
+            let expected = details["expected"].as_str().unwrap_or_default();
+            if let Some(values) = expected.strip_prefix("must be one of: ") {
+                let values: Vec<_> = values.split(", ").collect();
+                let name = details["param_name"].as_str().unwrap_or_default();
+                *body = json!({ "success": false, "error": {
+                    "code": "VALIDATION_INVALID_VALUE",
+                    "message": format!("The value of '{name}' is not among the choices"),
+                    "details": { "param_name": name, "choices": values },
+                } });
+            }
+        }),
+    },
+    Variant {
+        name: "types-in-other-words",
+        check: "parameters.expected_type",
+        tamper: Tamper::Body(|_, body| {
+            let details = body.pointer("/error/details").unwrap_or(&Value::Null);
+            let word = match details["expected_type"].as_str() {
+                Some("integer") => "whole number",
+                Some("array") => "list",
+                Some("object") => "map",
+                _ => return,
+            };
+            let name = details["param_name"].as_str().unwrap_or_default();
+            let actual = details["actual_type"].as_str().unwrap_or_default();
+            *body = json!({ "success": false, "error": {
+                "code": "VALIDATION_INVALID_TYPE",
+                "message": format!("Parameter '{name}' expected '{word}', got '{actual}'"),
+                "details": { "param_name": name, "expected_type": word, "actual_type": actual },
+            } });
+        }),
+    },
+    Variant {
+        // The names are data that other calls change.
+        name: "a-text-that-names-stored-items",
+        check: "parameters.unlisted_values",
+        tamper: Tamper::Body(|arguments, body| {
+            let place = arguments.pointer("/params/place");
+            if calls(arguments, "get_forecast")
+                && place.is_some_and(|place| place == "conformance_probe")
+            {
+                *body = json!({ "success": false, "error": {
+                    "code": "VALIDATION_INVALID_VALUE",
+                    "message": "Parameter 'place' is not the name of a bed",
+                    "details": { "param_name": "place", "beds": ["Bed 00 left", "Bed 07 right"] },
+                } });
+            }
+        }),
+    },
+    Variant {
+        name: "members-of-an-object-in-an-example-alone",
+        check: "introspection.object_members",
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(input) = calls(arguments, "introspect")
+                .then(|| entry(body.pointer_mut("/data/operation/parameters"), "input"))
+                .flatten()
+            {
+                input["description"] = json!("The changes.");
             }
         }),
     },

@@ -19,6 +19,7 @@ mod modes;
 mod pagination;
 mod parameters;
 mod quotas;
+mod refusals;
 mod relationships;
 mod robustness;
 mod routing;

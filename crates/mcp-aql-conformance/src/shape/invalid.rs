@@ -42,7 +42,7 @@ pub(crate) struct InvalidValue {
 }
 
 /// The name of the JSON type of a value.
-const fn type_of(value: &Value) -> &'static str {
+pub(super) const fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "boolean",
@@ -115,11 +115,6 @@ impl<'a> Shape<'a> {
 
     /// Values of other JSON types, and the text of a valid number or boolean, which is still a text.
     fn wrong_types(self, kinds: &[Kind<'_>], add: &mut impl FnMut(Fault, Value)) {
-        let takes = |value: &Value| {
-            kinds.iter().any(|kind| kind.takes_type_of(value))
-                // The type of an enumeration follows from its values.
-                || self.words().into_iter().flatten().any(|word| type_of(word) == type_of(value))
-        };
         let written = kinds
             .iter()
             .filter(|kind| matches!(kind, Kind::Whole | Kind::Number | Kind::Flag))
@@ -133,7 +128,7 @@ impl<'a> Shape<'a> {
             json!({ "conformance": 1 }),
         ];
         for value in others.into_iter().chain(written.map(|value| json!(value.to_string()))) {
-            if !takes(&value) {
+            if !self.takes_type_of(&value) {
                 add(Fault::Type, value);
             }
         }
@@ -208,7 +203,7 @@ impl<'a> Shape<'a> {
 
 impl Kind<'_> {
     /// Whether a value has the JSON type, apart from other faults.
-    fn takes_type_of(&self, value: &Value) -> bool {
+    pub(super) fn takes_type_of(&self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),
             Self::Whole => value.as_f64().is_some_and(|number| number.fract() == 0.0),

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use crate::adapter::{Adapter, Parameter, Type};
 
+use self::invalid::type_of;
 pub(crate) use self::invalid::{Fault, InvalidValue, hits_nothing};
 
 /// The maximum depth of nested types.
@@ -179,6 +180,14 @@ impl<'a> Shape<'a> {
             "union" => Some(Kind::Members(self.members(name))),
             _ => None,
         }
+    }
+
+    /// Whether the type accepts values of this JSON type, apart from constraints.
+    pub(crate) fn takes_type_of(self, value: &Value) -> bool {
+        let words = self.words().into_iter().flatten();
+        self.kinds().iter().any(|kind| kind.takes_type_of(value))
+            // The type of an enumeration follows from its values.
+            || words.into_iter().any(|word| type_of(word) == type_of(value))
     }
 
     /// Whether the value certainly contains no named members.

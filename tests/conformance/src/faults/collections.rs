@@ -174,6 +174,7 @@ pub(super) const FAULTS: &[Fault] = &[
         check: "collections.query_shape",
         neighbours: &[
             "parameters.documented_accepted",
+            "parameters.misspelt_name",
             "parameters.shared_agree",
             "parameters.wrong_type",
         ],

@@ -300,6 +300,39 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     },
     Fault {
+        name: "parameter-of-a-type-that-is-not-listed",
+        check: "introspection.type_names",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(details) = details_in(arguments, body, "get_forecast") {
+                for parameter in details["parameters"].as_array_mut().into_iter().flatten() {
+                    if parameter["name"] == "altitude" {
+                        parameter["type"] = json!("metres");
+                    }
+                }
+            }
+        }),
+    },
+    Fault {
+        name: "object-without-members",
+        check: "introspection.object_members",
+        // The failure of a missing `input` explains its form in other words.
+        neighbours: &["parameters.missing_description"],
+        tamper: Tamper::Body(|arguments, body| {
+            if let Some(details) = details_in(arguments, body, "update_bed") {
+                for example in details["examples"].as_array_mut().into_iter().flatten() {
+                    example["request"]["params"]["input"] = json!({});
+                }
+                for parameter in details["parameters"].as_array_mut().into_iter().flatten() {
+                    if parameter["name"] == "input" {
+                        parameter["type"] = json!("object");
+                        parameter["description"] = json!("The changes.");
+                    }
+                }
+            }
+        }),
+    },
+    Fault {
         name: "no-types-of-the-protocol",
         check: "introspection.standard_types",
         neighbours: &[],

@@ -269,6 +269,99 @@ pub(super) const FAULTS: &[Fault] = &[
         }),
     ),
     fault(
+        "valid-names-not-listed",
+        "parameters.misspelt_name",
+        Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_forecast")
+                && let Some([Value::String(name)]) = body
+                    .pointer("/error/details/unknown_params")
+                    .and_then(Value::as_array)
+                    .map(Vec::as_slice)
+            {
+                *body = unknown("get_forecast", name);
+            }
+        }),
+    ),
+    fault(
+        "allowed-values-not-listed",
+        "parameters.allowed_values",
+        Tamper::Body(|_, body| {
+            if body["error"]["code"] == "VALIDATION_INVALID_VALUE"
+                && body["error"]["details"]["param_name"] == "unit"
+            {
+                *body = failure(
+                    "VALIDATION_INVALID_VALUE",
+                    "Parameter 'unit' has none of the allowed values",
+                    json!({ "param_name": "unit" }),
+                );
+            }
+        }),
+    ),
+    fault(
+        "another-type-expected",
+        "parameters.expected_type",
+        Tamper::Body(|_, body| {
+            let details = &body["error"]["details"];
+            if details["param_name"] == "days" && details["expected_type"] == "integer" {
+                let actual = details["actual_type"].as_str().unwrap_or_default();
+                *body = failure(
+                    "VALIDATION_INVALID_TYPE",
+                    &format!("Parameter 'days' expected 'array', got '{actual}'"),
+                    json!({ "param_name": "days", "expected_type": "array", "actual_type": actual }),
+                );
+            }
+        }),
+    ),
+    fault(
+        "json-text-not-explained",
+        "parameters.json_text",
+        Tamper::Body(|arguments, body| {
+            let is_text =
+                |points: &Value| points.as_str().is_some_and(|text| text.starts_with('['));
+            if calls(arguments, "get_forecast")
+                && arguments["params"].get("points").is_some_and(is_text)
+            {
+                *body = failure(
+                    "VALIDATION_INVALID_VALUE",
+                    "Parameter 'points' has another form than documented",
+                    json!({ "param_name": "points" }),
+                );
+            }
+        }),
+    ),
+    fault(
+        "params-as-json-text-not-explained",
+        "parameters.json_text",
+        Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_bed") && arguments["params"].is_string() {
+                let is_json =
+                    arguments["params"].as_str().is_some_and(|text| text.starts_with('{'));
+                if is_json {
+                    *body = failure(
+                        "VALIDATION_MISSING_PARAM",
+                        "Missing required parameter 'bed_id'. Expected: string (The bed)",
+                        json!({ "param_name": "bed_id" }),
+                    );
+                }
+            }
+        }),
+    ),
+    fault(
+        "values-only-in-the-failure",
+        "parameters.unlisted_values",
+        Tamper::Body(|arguments, body| {
+            if calls(arguments, "get_forecast")
+                && arguments["params"]["place"] == "conformance_probe"
+            {
+                *body = failure(
+                    "VALIDATION_INVALID_VALUE",
+                    "Parameter 'place' must be one of: home, office",
+                    json!({ "param_name": "place" }),
+                );
+            }
+        }),
+    ),
+    fault(
         "maximum-itself-refused",
         "parameters.boundaries",
         Tamper::Body(|arguments, body| {

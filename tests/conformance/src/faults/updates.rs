@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::parameters::failure;
 use super::shadow::{Behind, Forgetful, Mindful};
 use super::{Fault, Tamper, asks_for, calls, entry, fails_with, input_of, params_of, succeeds};
 
@@ -49,6 +50,57 @@ pub(super) const FAULTS: &[Fault] = &[
                 && params.get("input").is_some_and(|input| !input.is_object())
             {
                 params.insert("input".to_owned(), json!({}));
+            }
+        }),
+    },
+    Fault {
+        name: "flat-fields-not-explained",
+        check: "updates.flat_explained",
+        neighbours: &[],
+        tamper: Tamper::Body(|arguments, body| {
+            if calls(arguments, "update_bed")
+                && fails_with(body, "VALIDATION_MISSING_PARAM")
+                && arguments["params"].get("name").is_some()
+            {
+                *body = failure(
+                    "VALIDATION_UNKNOWN_PARAM",
+                    "Unknown parameter(s) for operation 'update_bed': 'name'",
+                    json!({
+                        "operation": "update_bed",
+                        "unknown_params": ["name"],
+                        "valid_params": ["bed_id", "if_match"],
+                    }),
+                );
+            }
+        }),
+    },
+    Fault {
+        name: "valid-fields-not-listed",
+        check: "updates.field_explained",
+        neighbours: &[],
+        tamper: Tamper::Body(|_, body| {
+            if fails_with(body, "VALIDATION_UNKNOWN_FIELD") {
+                let name = body["error"]["details"]["unknown_fields"][0].clone();
+                let name = name.as_str().unwrap_or_default();
+                *body = failure(
+                    "VALIDATION_UNKNOWN_FIELD",
+                    &format!("Unknown field(s) for operation 'update_bed': '{name}'"),
+                    json!({ "operation": "update_bed", "unknown_fields": [name] }),
+                );
+            }
+        }),
+    },
+    Fault {
+        name: "allowed-values-of-a-field-not-listed",
+        check: "updates.field_explained",
+        neighbours: &[],
+        tamper: Tamper::Body(|_, body| {
+            if body["error"]["details"]["param_name"] == "input.crop" {
+                *body = failure(
+                    "VALIDATION_INVALID_VALUE",
+                    "Parameter 'input.crop' has none of the allowed values",
+                    json!({ "param_name": "input.crop" }),
+                );
             }
         }),
     },

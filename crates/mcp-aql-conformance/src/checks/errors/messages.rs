@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::{errors, text};
 use crate::call::Exchange;
 use crate::cases::{Cases, Finding};
+use crate::checks::refusals::has_word;
 use crate::checks::shapes::subject;
 use crate::run::Run;
 
@@ -114,16 +115,6 @@ const SLOTS: [(&str, &[&str]); 6] = [
     ("TOKEN_SCOPE_MISMATCH", &["token_operation", "requested_operation"]),
 ];
 
-/// Whether a message contains these words, not as a part of longer words.
-fn has_word(message: &str, words: &str) -> bool {
-    let is_part = |letter: Option<char>| letter.is_some_and(|it| it.is_alphanumeric() || it == '_');
-    message.match_indices(words).any(|(at, _)| {
-        let (before, rest) = message.split_at(at);
-        let after = rest.strip_prefix(words).and_then(|after| after.chars().next());
-        !is_part(before.chars().next_back()) && !is_part(after)
-    })
-}
-
 pub(super) fn quoted(_: &Run, exchange: &Exchange, cases: &Cases) {
     for (_, error) in errors(exchange) {
         let (code, message) = (text(error, "code"), text(error, "message"));
@@ -174,21 +165,5 @@ pub(super) fn names_parameter(_: &Run, exchange: &Exchange, cases: &Cases) {
                 "name the parameter and the expected value: models read the message before they try again",
             )
         });
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn matches_whole_words_only() {
-        for (message, words) in [("id is missing", "id"), ("no such 'x'", "x"), ("a b, c", "b, c")]
-        {
-            assert!(has_word(message, words), "{message}");
-        }
-        for (message, words) in [("Invalid", "id"), ("an execution", "x"), ("bed_id", "id")] {
-            assert!(!has_word(message, words), "{message}");
-        }
     }
 }

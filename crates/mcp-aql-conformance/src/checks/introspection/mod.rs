@@ -3,6 +3,7 @@
 mod answers;
 mod content;
 mod forms;
+mod signatures;
 mod unlisted;
 
 use super::{Check, checks};
@@ -71,6 +72,12 @@ pub(super) const CHECKS: &[Check] = checks![
         "`introspect` returns the same replies again, also in another session";
     Must 1 "introspection.types_resolve" => Learned(content::types_resolve), ["REQ-INT-22"],
         "All referenced types are listed";
+    Should 1 "introspection.type_names" => Learned(signatures::type_names),
+        ["REQ-INT-21", "REQ-INT-22"],
+        "Every named type is a type of JSON or in the list of types";
+    Should 1 "introspection.object_members" => Learned(signatures::object_members),
+        ["REQ-INT-21", "REQ-INT-25"],
+        "The members of a required object are in a listed type, a description or an example";
     Should 1 "introspection.standard_types" => Learned(content::standard_types), ["REQ-INT-23"],
         "The list of types includes those of the protocol itself";
     Should 1 "introspection.examples" => Learned(content::examples), ["REQ-INT-25"],

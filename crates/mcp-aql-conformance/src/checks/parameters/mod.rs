@@ -7,6 +7,8 @@ mod missing;
 mod names;
 mod places;
 mod rejected;
+mod repair;
+mod unlisted_values;
 
 use serde_json::{Map, Value, json};
 
@@ -70,6 +72,19 @@ pub(super) const CHECKS: &[Check] = checks![
     Should 1 "parameters.details_names" => Changes(rejected::details_names),
         ["REQ-ERR-05", "REQ-ERR-07"],
         "`details.param_name` of a rejected value names its parameter";
+    Should 1 "parameters.misspelt_name" => Changes(repair::misspelt_name),
+        ["REQ-ERR-05", "REQ-UNK-02"],
+        "The failure of a misspelt parameter contains the right name";
+    Should 1 "parameters.allowed_values" => Changes(repair::allowed_values), ["REQ-ERR-05"],
+        "The failure of a value outside an `enum` lists the allowed values";
+    Should 1 "parameters.expected_type" => Changes(repair::expected_type),
+        ["REQ-ERR-05", "REQ-INT-20"],
+        "`details.expected_type` is a type that the parameter accepts";
+    Should 1 "parameters.json_text" => Changes(repair::json_text), ["REQ-ERR-05"],
+        "The failure of an object that is sent as JSON text names the parameter and its type";
+    Should 1 "parameters.unlisted_values" => Changes(unlisted_values::unlisted_values),
+        ["REQ-INT-21", "REQ-ERR-05"],
+        "A text parameter that accepts only certain values documents them";
     Must 1 "parameters.boundaries" => Changes(accepted::boundaries), ["REQ-INT-20"],
         "Values at the bounds of their constraints are accepted";
     // Operations with configured parameters may act on items of other checks.

@@ -162,7 +162,7 @@ pub(super) async fn unknown_field(run: &Run, cases: &Cases) {
 }
 
 /// Invalid values of a field, one for each fault.
-fn wrongs(field: crate::items::Field<'_>) -> Vec<(Fault, Value)> {
+pub(super) fn wrongs(field: crate::items::Field<'_>) -> Vec<(Fault, Value)> {
     let mut faults = BTreeSet::new();
     field
         .shape

@@ -4,6 +4,7 @@ mod input;
 mod merge;
 mod nulls;
 mod objects;
+mod repair;
 mod rules;
 
 use serde_json::{Value, json};
@@ -31,6 +32,12 @@ pub(super) const CHECKS: &[Check] = checks![
         "An unknown field inside `input` is rejected with VALIDATION_UNKNOWN_FIELD";
     Must 2 "updates.values_checked" => Changes(input::values_checked), ["REQ-UPD-04"],
         "Values inside `input` are validated like those of parameters";
+    Should 2 "updates.flat_explained" => Changes(repair::flat_explained),
+        ["REQ-ERR-05", "REQ-UPD-01", "REQ-UPD-02"],
+        "The failure of an UPDATE with fields beside `input` names `input`";
+    Should 2 "updates.field_explained" => Changes(repair::field_explained),
+        ["REQ-ERR-05", "REQ-UPD-04", "REQ-UPD-05"],
+        "The failure of a wrong field inside `input` names the field and what is expected";
     Must 2 "updates.nothing_on_failure" => Changes(input::nothing_on_failure),
         ["REQ-UPD-04", "REQ-RQ-06"],
         "A rejected UPDATE changes nothing";

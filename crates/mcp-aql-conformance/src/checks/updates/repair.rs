@@ -1,0 +1,108 @@
+//! Checks that the refusal of a mistaken `input` lets the caller send the right call next.
+
+use serde_json::{Value, json};
+
+use super::input::wrongs;
+use super::{Subject, only, subjects};
+use crate::cases::{Cases, Finding};
+use crate::checks::refusals::{Refusal, misspelt};
+use crate::items::Field;
+use crate::run::Run;
+use crate::shape::Fault;
+
+/// The maximum number of fields of each resource that are misspelt.
+const MAX_MISSPELT_FIELDS: usize = 3;
+
+pub(super) async fn flat_explained(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let Some((name, value, _)) = subject.change(run, cases).await else { continue };
+        // Other checks report operations without `input`, and those that accept fields beside it.
+        if subject.update.parameter("input").is_none() || subject.update.parameter(name).is_some() {
+            continue;
+        }
+        let flat = [vec![(name, value.clone())], vec![(name, value), ("input", json!({}))]];
+        for params in flat {
+            let Some(exchange) = subject.call(run, params, cases).await else { continue };
+            let Some(refusal) = Refusal::of(&exchange) else { continue };
+            cases.expect(refusal.mentions("input"), || {
+                Finding::of(
+                    &exchange,
+                    subject.field(name),
+                    format!("`input` in the message or in the details, because `{name}` belongs inside it"),
+                    "say that changed fields are sent inside `input`: models often send them beside the identifier",
+                )
+            });
+        }
+    }
+}
+
+/// Misspells fields that the operation accepts.
+async fn misspell(run: &Run, subject: &Subject<'_>, fields: &[Field<'_>], cases: &Cases) {
+    let Some(now) = run.stored(&subject.thing, cases).await else { return };
+    let is_field = |name: &str| fields.iter().any(|field| field.name == name);
+    let wrong = fields.iter().filter_map(|field| {
+        let wrong = misspelt(field.name).filter(|wrong| !is_field(wrong))?;
+        let value = field.other(now.get(field.name).unwrap_or(&Value::Null))?;
+        Some((field.name, wrong, value))
+    });
+    for (name, wrong, value) in wrong.take(MAX_MISSPELT_FIELDS) {
+        // The documented fields may include some that no update may change.
+        let input = only(name, value.clone());
+        let Some(control) = subject.call(run, [("input", input)], cases).await else { continue };
+        if !control.succeeded() {
+            continue;
+        }
+        let input = only(&wrong, value);
+        let Some(exchange) = subject.call(run, [("input", input)], cases).await else { continue };
+        let refusal = Refusal::of(&exchange).filter(|refusal| refusal.mentions(&wrong));
+        let Some(refusal) = refusal else { continue };
+        cases.expect(refusal.mentions(name), || {
+            Finding::of(
+                &exchange,
+                subject.field(name),
+                format!("`{name}` in the message or in the details, because `{wrong}` is a misspelling of it"),
+                "list the valid fields in the details, or suggest the most similar one in the message",
+            )
+        });
+    }
+}
+
+pub(super) async fn field_explained(run: &Run, cases: &Cases) {
+    for subject in subjects(run, cases).await {
+        let fields = subject.thing.resource.changeable(run);
+        for field in &fields {
+            for (fault, value) in wrongs(*field) {
+                let input = only(field.name, value);
+                let Some(exchange) = subject.call(run, [("input", input)], cases).await else {
+                    continue;
+                };
+                // The check `updates.values_checked` reports values that are accepted.
+                let Some(refusal) = Refusal::of(&exchange) else { continue };
+                // The documented fields may include some that no update may change.
+                let is_unknown = refusal.failure.code.contains("UNKNOWN");
+                let words = field.shape.words().filter(|_| fault == Fault::Word && !is_unknown);
+                let says =
+                    refusal.mentions(field.name) && words.is_none_or(|words| refusal.lists(words));
+                cases.expect(says, || {
+                    let expected = match words {
+                        Some(words) => format!("`{}` and its allowed values: {}", field.name, Value::from(words)),
+                        None => format!("`{}` in the message or in the details", field.name),
+                    };
+                    Finding::of(
+                        &exchange,
+                        subject.field(field.name),
+                        expected,
+                        "name the field inside `input` and the expected value, as for other parameters",
+                    )
+                });
+            }
+        }
+        misspell(run, &subject, &fields, cases).await;
+        if fields.is_empty() {
+            cases.skip_without(format!(
+                "a field of `{}` with a known type: document the fields in a type that `input` names",
+                subject.update.name
+            ));
+        }
+    }
+}
