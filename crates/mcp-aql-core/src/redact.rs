@@ -26,6 +26,15 @@ pub(crate) fn masked(parameter: &Parameter, value: &Value, shapes: &Shapes) -> V
     if parameter.spec.sensitive { MASK.into() } else { mask(value, &parameter.shape, shapes) }
 }
 
+/// Returns a value that anyone may see: `None` if a part of it is sensitive.
+pub(crate) fn without_secrets<'v>(
+    value: &'v Value,
+    shape: &Shape,
+    shapes: &Shapes,
+) -> Option<&'v Value> {
+    (mask(value, shape, shapes) == *value).then_some(value)
+}
+
 const MASK: &str = "[redacted]";
 
 fn mask(value: &Value, shape: &Shape, shapes: &Shapes) -> Value {

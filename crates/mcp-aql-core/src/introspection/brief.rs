@@ -6,8 +6,10 @@ use serde_json::Value;
 
 use super::parameter_info::parameter_info;
 use crate::operation::{Parameter, RegisteredOperation};
+use crate::redact::without_secrets;
 use crate::shape::{
-    Checks, Kind, Members, ObjectShape, Rest, Shape, Shapes, bound_value, describe, type_name,
+    Checks, FieldShape, Kind, Members, ObjectShape, Rest, Shape, Shapes, bound_value, describe,
+    type_name,
 };
 
 /// The maximum depth to which objects are expanded.
@@ -170,7 +172,8 @@ fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize, style: Style
         let mut text = typed(&format!("{name}{optional}"), shape, style);
         if shape.sensitive || shape.resolve(shapes).sensitive {
             text.push_str(" sensitive");
-        } else if let Some(default) = short_default(field.default.as_ref()) {
+        }
+        if let Some(default) = short_default(field, shapes) {
             let _ = write!(text, " = {default}");
         }
         // In an update, `null` removes a value.
@@ -188,9 +191,10 @@ fn object_form(object: &ObjectShape, shapes: &Shapes, depth: usize, style: Style
     format!("{{ {} }}", parts.join(", "))
 }
 
-/// The default of a field as JSON, unless it is long.
-fn short_default(default: Option<&Value>) -> Option<String> {
-    default.map(Value::to_string).filter(|text| text.len() <= MAX_DEFAULT_BYTES)
+/// The default of a field as JSON, unless it is long or contains a secret.
+fn short_default(field: &FieldShape, shapes: &Shapes) -> Option<String> {
+    let default = without_secrets(field.default.as_ref()?, &field.shape, shapes)?;
+    Some(default.to_string()).filter(|text| text.len() <= MAX_DEFAULT_BYTES)
 }
 
 /// The shape of a map's values, if it says more than that there are values.
@@ -308,7 +312,6 @@ fn word(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::FieldShape;
     use serde_json::json;
 
     #[test]

@@ -1,6 +1,7 @@
 //! Renders a parameter for `introspect`.
 
 use crate::operation::Parameter;
+use crate::redact::without_secrets;
 use crate::shape::{Kind, Members, Shapes, describe, further_constraints};
 use crate::warning::Deprecation;
 
@@ -25,8 +26,9 @@ pub(super) fn parameter_info(parameter: &Parameter, shapes: &Shapes) -> Members 
     }
     let text = with_notice(text, spec.deprecated.as_ref());
     info.put_some("description", (!text.is_empty()).then_some(text));
-    // A secret is never published, not even as a default.
-    info.put_some("default", parameter.default.clone().filter(|_| !spec.sensitive));
+    let default = parameter.default.as_ref().filter(|_| !spec.sensitive);
+    let default = default.and_then(|it| without_secrets(it, &parameter.shape, shapes));
+    info.put_some("default", default.cloned());
     describe(&parameter.shape, shapes, &mut info);
     if let Some(name) = &parameter.type_name {
         info.put("type", name.as_str());

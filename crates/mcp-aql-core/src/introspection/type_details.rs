@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::redact::without_secrets;
 use crate::shape::{
     Kind, Members, ObjectShape, Rest, Shape, Shapes, describe, further_constraints, type_name,
 };
@@ -94,10 +95,9 @@ fn fields_of(object: &ObjectShape, shapes: &Shapes) -> Vec<Members> {
         .filter_map(|name| {
             let field = object.fields.get(name)?;
             let mut info = field_info(name, &field.shape, field.required, shapes);
-            // A secret is never published, not even as a default.
-            let is_secret = field.shape.sensitive || field.shape.resolve(shapes).sensitive;
-            let default = field.default.clone().filter(|_| !is_secret);
-            info.put_some("default", default);
+            let default = field.default.as_ref();
+            let default = default.and_then(|it| without_secrets(it, &field.shape, shapes));
+            info.put_some("default", default.cloned());
             Some(info)
         })
         .collect()

@@ -126,8 +126,7 @@ impl Compiler {
         let properties = schema.get("properties").and_then(Value::as_object);
         for (name, property) in properties.into_iter().flatten() {
             let shape = self.at_depth(property, depth + 1);
-            // The default of an object may contain a secret.
-            let default = property.get("default").filter(|value| is_plain(value)).cloned();
+            let default = property.get("default").filter(|value| !value.is_null()).cloned();
             let field = FieldShape { required: required.contains(&name.as_str()), shape, default };
             object.order.push(name.clone());
             object.fields.insert(name.clone(), field);
@@ -295,12 +294,4 @@ fn integer_range(format: &str) -> Option<(i128, i128)> {
         "uint64" => (0, u64::MAX.into()),
         _ => return None,
     })
-}
-/// Whether a value is neither null nor contains an object.
-fn is_plain(value: &Value) -> bool {
-    match value {
-        Value::Null | Value::Object(_) => false,
-        Value::Array(items) => items.iter().all(is_plain),
-        _ => true,
-    }
 }
