@@ -8,9 +8,12 @@ use super::options::QueryControl;
 use super::read::{QuerySurface, preset_names};
 use super::value::ValueKind;
 
-/// The parameters that every query has, unless its note says that it lacks them.
+/// The parameters that every query has, unless its text says that it lacks them.
 const COMMON: [&str; 9] =
     ["filter", "sort", "fields", "aggregate", "include_items", "first", "after", "last", "before"];
+
+/// The parts of a query that an operation may lack, each the name of a parameter.
+const PARTS: [&str; 4] = ["filter", "sort", "fields", "aggregate"];
 
 /// The presets of every resource, which the meaning of `fields` names.
 const STANDARD_PRESETS: [&str; 3] = ["minimal", "standard", "full"];
@@ -47,6 +50,11 @@ pub(super) fn of(surface: &QuerySurface<'_>, table: &QueryTable) -> BriefParamet
     if is_collection {
         text.push_str(if text.is_empty() { "" } else { ", " });
         text.push_str("query parameters");
+        let lacking: Vec<_> = PARTS.into_iter().filter(|part| !names.contains(part)).collect();
+        if !lacking.is_empty() {
+            text.push_str(" without ");
+            text.push_str(&lacking.join(", "));
+        }
         text.push_str(&fields(surface));
     }
     let meanings = MEANINGS.iter().filter(|(name, _)| names.contains(name));

@@ -38,7 +38,7 @@ pub(crate) fn description_with_parameters(
     operation: &RegisteredOperation,
     shapes: &Shapes,
 ) -> String {
-    brief(description(operation), operation, shapes)
+    brief(own_description(operation), operation, shapes)
 }
 
 /// The summary of an operation.
@@ -152,6 +152,17 @@ pub(crate) fn details(
 
 /// The full description of an operation.
 fn description(operation: &RegisteredOperation) -> String {
+    let mut text = own_description(operation);
+    if let Some(note) = &operation.composites.description.note {
+        text.push_str("\n\n");
+        text.push_str(note);
+    }
+    text
+}
+
+/// The description of an operation without the note about its query parameters, which the short form of
+/// these replaces.
+fn own_description(operation: &RegisteredOperation) -> String {
     let spec = &operation.spec;
     let mut text = with_notice(spec.description.trim().to_owned(), spec.deprecated.as_ref());
     if let Some(rationale) = spec.rationale {
@@ -170,10 +181,6 @@ fn description(operation: &RegisteredOperation) -> String {
         // A new paragraph takes more tokens than a sentence, but is safe after text of any form.
         let one_paragraph = text.ends_with(['.', '!', '?']) && !text.contains('\n');
         text.push_str(if one_paragraph { " " } else { "\n\n" });
-        text.push_str(note);
-    }
-    if let Some(note) = &operation.composites.description.note {
-        text.push_str("\n\n");
         text.push_str(note);
     }
     text
