@@ -192,9 +192,10 @@ fn texts(adapter: &Adapter, operation: &RegisteredOperation) -> Texts {
         false => item(&format!("{summary} ({parameters})")),
     };
     // The summary of a deprecated operation names its successor.
-    let parameters = match operation.spec.deprecated {
-        Some(_) => with_summary.clone(),
-        None => item(&format!("({parameters})")),
+    let needs_summary = parameters.is_empty() || operation.spec.deprecated.is_some();
+    let parameters = match needs_summary {
+        true => with_summary.clone(),
+        false => item(&format!("({parameters})")),
     };
     Texts { parameters, summary: with_summary, full }
 }

@@ -3,7 +3,7 @@
 /// The length of the longest word that is usually one token.
 const MAX_WORD: usize = 11;
 
-/// What a run of characters has in common.
+/// The common property of a run of characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Letters,
@@ -16,7 +16,7 @@ enum Kind {
 
 /// Estimates the number of tokens of a text that is sent as a JSON string, for encodings such as
 /// `o200k_base`: a word with the space before it is a token, and so are three digits, two marks, a line end
-/// and one or two characters of other scripts. The benchmark of tokens compares the estimate with the count.
+/// and one or two characters of other scripts.
 pub(super) fn estimated_tokens(text: &str) -> usize {
     let mut characters = text.chars().peekable();
     let mut halves = 0;

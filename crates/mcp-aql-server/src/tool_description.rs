@@ -164,11 +164,10 @@ impl Describer<'_> {
                 continue;
             };
             let query = self.adapter.query_parameters(&entry.operation);
-            match queries.iter().find(|(said, _)| *said == query && !query.is_empty()) {
-                Some((_, first)) => {
-                    let same = format!("query parameters as {first}");
-                    text.push_str(&signature.replace(query, &same));
-                }
+            let before = queries.iter().find(|(said, _)| *said == query);
+            let same = before.map(|(_, first)| format!("query parameters as {first}"));
+            match same.filter(|same| same.len() < query.len()) {
+                Some(same) => text.push_str(&signature.replace(query, &same)),
                 None => {
                     queries.push((query, name));
                     text.push_str(signature);
