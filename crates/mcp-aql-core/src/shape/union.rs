@@ -299,6 +299,9 @@ fn push_unknown(
     names.sort_unstable();
     names.dedup();
     for (name, value) in fields.iter().filter(|(name, _)| !names.contains(&name.as_str())) {
+        if faults.is_full() {
+            return;
+        }
         let is_known = |name: &String| names.contains(&name.as_str());
         let is_around =
             value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(is_known));

@@ -162,7 +162,7 @@ impl QueryFaults {
         let (known_names, expected) = if valid.is_empty() {
             (format!("no {what} is offered"), format!("no {what}"))
         } else {
-            (format!("one of: {list}"), format!("a {what} that is known"))
+            (format!("one of: {list}"), known(what))
         };
         self.push(QueryFault {
             message: format!("Parameter '{param}' has unknown {what} '{name}'"),
@@ -196,7 +196,7 @@ impl QueryFaults {
                  '{path}' belongs beside '{param}', not inside"
             ),
             choice: None,
-            kind: FaultKind::Value(format!("a {what} that is known"), Vec::new()),
+            kind: FaultKind::Value(known(what), Vec::new()),
             param,
         });
     }
@@ -301,4 +301,10 @@ fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
         _ if expected == "boolean" => Some("Send true or false"),
         _ => None,
     }
+}
+
+/// The expectation of a known name: `an operator that is known`.
+fn known(what: &str) -> String {
+    let article = if what.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {what} that is known")
 }
