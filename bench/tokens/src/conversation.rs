@@ -36,7 +36,7 @@ pub(crate) struct Trip {
     pub(crate) purpose: Purpose,
     pub(crate) call: String,
     pub(crate) reply: String,
-    /// Whether the call failed. A request for confirmation is no failure.
+    /// Whether the call failed. A request for confirmation does not count.
     pub(crate) has_failed: bool,
     /// The call of the plain tool for the same operation, and its reply.
     pub(crate) plain: Option<(String, String)>,
@@ -256,7 +256,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 /// Random text in the alphabet of identifiers and cursors.
 const RANDOM: &str = "ybqkW5g5E77k1pt5WkqFx69adcGfeBma321cxsnWhqVnaE5FcPYoLz0tFfDz8fdtscMYMV2pp6tM";
 
-/// What differs between runs, as a pattern with the text before and the random or changing part.
+/// Patterns of text that differs between runs, each with the part before it and the changing part.
 const CHANGING: [(&str, Option<&str>); 5] = [
     (r#"(\bs-)([0-9a-f]{16})"#, Some("7044b5d21da56edf")),
     (r#"(\bexec_)([0-9a-z]{30,})"#, Some("ybqkw5g5e77k1pt5wkqfx69adcgfebma321")),
@@ -265,7 +265,7 @@ const CHANGING: [(&str, Option<&str>); 5] = [
     (r#"()(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z)"#, Some("2026-05-04T09:30:12.482913Z")),
 ];
 
-/// Replaces what differs between runs by fixed text of the same length.
+/// Replaces text that differs between runs by fixed text of the same length.
 fn stable(text: &str) -> Result<String> {
     let mut text = text.to_owned();
     for (pattern, fixed) in CHANGING {

@@ -23,7 +23,7 @@ struct Address {
 /// The data of a customer that the desk may change.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
 struct Customer {
-    /// Where the customer lives.
+    /// Home address.
     address: Address,
     /// Email address.
     #[param(max_length = 200)]
@@ -33,7 +33,7 @@ struct Customer {
 /// The data of an order that the desk may change until the order is shipped.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, UpdateInput)]
 struct Order {
-    /// Where the order goes.
+    /// Delivery address.
     address: Address,
     /// The payment method of the customer that pays.
     payment_id: String,
@@ -217,7 +217,7 @@ fn replace_items(
 /// Hand the customer over to a person, if no operation can help.
 #[operation(category = "EXECUTE", danger(level = "reversible", reasons = ["The person can hand back"]))]
 fn transfer_customer(
-    /// What the customer wants.
+    /// Summary of the request.
     #[param(min_length = 1, max_length = 1000)]
     summary: String,
 ) -> Value {
