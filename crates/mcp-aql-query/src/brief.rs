@@ -65,13 +65,13 @@ pub(super) fn of(surface: &QuerySurface<'_>, table: &QueryTable) -> BriefParamet
 fn fields(surface: &QuerySurface<'_>) -> String {
     let all = &surface.table.fields;
     let filtered = surface.has(QueryControl::Filter);
+    let sorts = |field: &FieldInfo| surface.has(QueryControl::Sort) && surface.sorts(field);
     let is_listed = |field: &&FieldInfo| match filtered {
         true => surface.filters(field),
-        false => surface.sorts(field),
+        false => sorts(field),
     };
     let listed: Vec<_> = all.iter().filter(is_listed).map(with_type).collect();
-    let sorted_only =
-        |field: &&FieldInfo| filtered && surface.sorts(field) && !surface.filters(field);
+    let sorted_only = |field: &&FieldInfo| filtered && sorts(field) && !surface.filters(field);
     let sorted: Vec<_> = all.iter().filter(sorted_only).map(|it| it.path.as_str()).collect();
     let selected = |field: &&FieldInfo| {
         field.computed && !surface.filters(field) && surface.selects(&field.path)

@@ -420,6 +420,11 @@ fn disabled_controls_are_published_and_rejected() {
         "{description}"
     );
     assert_eq!(entry_names(&details["parameters"]), ["first", "after", "last", "before"]);
+    let query = json!({ "query": "operations", "names": ["list_bare"], "parameters": true });
+    let listed = introspect(&adapter, query);
+    let brief = listed["operations"][0]["description"].as_str().unwrap();
+    let parameters = "query parameters without filter, sort, fields, aggregate";
+    assert!(brief.ends_with(parameters) && !brief.contains("Not offered"), "{brief}");
     for name in ["query", "filter", "sort", "fields", "aggregate", "include_items"] {
         let reply = call(&adapter, "list_bare", json!({ name: {} }));
         assert_eq!(code(&reply), Some("VALIDATION_UNKNOWN_PARAM"), "{name}");
