@@ -22,7 +22,7 @@ const COMMON_VERBS: &[&str] = &[
     "get read show fetch retrieve view lookup load display obtain check",
     "list browse enumerate overview all",
     "search find query lookup look seek discover locate",
-    "update change modify edit set adjust correct alter revise replace raise lower increase decrease postpone extend rename move put now",
+    "update change modify edit set adjust correct alter revise replace raise lower increase decrease postpone extend rename move put now mark finish complete close reopen",
     "delete remove cancel drop erase clear discard rid throw",
     "execute run start perform launch invoke trigger",
     "send post publish deliver submit share",
@@ -32,7 +32,10 @@ const COMMON_VERBS: &[&str] = &[
 /// Further verbs. Some nouns are among them because people write `the summary` for `summarize`.
 const VERBS: &[&str] = &[
     "rename move relocate transfer",
-    "stop end terminate kill halt abort",
+    "stop end terminate kill halt abort cancel void",
+    "lend borrow loan checkout",
+    "return bring",
+    "ship dispatch deliver send",
     "calculate compute evaluate solve count",
     "convert transform translate turn",
     "merge combine join concatenate unite",

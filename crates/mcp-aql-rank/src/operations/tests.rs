@@ -375,3 +375,26 @@ fn another_operation_of_the_same_name_is_a_later_hit() {
     let found: Vec<_> = index.search("write a file", 3).iter().map(|hit| hit.operation).collect();
     assert_eq!(found, [0, 2, 1]);
 }
+
+#[test]
+fn everyday_verbs_lead_to_the_change_that_is_meant() {
+    for question in ["finish a task", "close the task", "reopen task 7", "complete this task"] {
+        assert_eq!(found(question, 1), ["update_task"], "{question}");
+    }
+    let desk = ["create_order", "update_order", "cancel_order", "ship_order", "list_orders"];
+    for (question, expected) in
+        [("stop an order", 2), ("void order 7", 2), ("dispatch a parcel", 3)]
+    {
+        assert_eq!(found_among(&desk, question, 1), [expected], "{question}");
+    }
+    let shelf = ["create_book", "lend_book", "return_book", "delete_book", "find_books"];
+    for (question, expected) in [("borrow a book", 1), ("bring a book back", 2)] {
+        assert_eq!(found_among(&shelf, question, 1), [expected], "{question}");
+    }
+}
+
+#[test]
+fn done_is_a_word_of_a_name() {
+    // "done" is a common status, although it has little content in a sentence.
+    assert_eq!(found_among(&["delete_task", "list_done_tasks"], "done", 2), [1]);
+}
