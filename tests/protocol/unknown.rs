@@ -62,6 +62,13 @@ fn names_that_other_apis_use_lead_to_the_own_ones() {
     assert!(message(&reply).contains("Did you mean 'task_id' for 'id'?"), "{}", message(&reply));
     let reply = call(&board, "add_task", json!({ "title": "a" }));
     assert_eq!(details(&reply)["suggestion"], "create_task");
+    // Another verb is another operation, which a search may find.
+    let reply = call(&board, "complete_task", json!({ "task_id": "t-1" }));
+    assert_eq!(
+        message(&reply),
+        "Unknown operation: 'complete_task'. Call introspect to list the operations, or to find \
+         one: { query: 'operations', search: 'complete task' }"
+    );
 }
 
 #[test]
@@ -94,6 +101,17 @@ fn names_at_the_wrong_level_say_where_they_belong() {
             json!({ "task": { "title": "a" } }),
             "Send the members of 'task' in place of it",
         ),
+        // A path as other APIs write it.
+        (
+            "create_task",
+            json!({ "title": "a", "metadata.author": "ada" }),
+            "Send 'metadata.author' as { metadata: { author } }",
+        ),
+        (
+            "update_task",
+            json!({ "task_id": "t-1", "input": { "metadata.author": "ada" } }),
+            "Send 'metadata.author' as { metadata: { author } }",
+        ),
     ] {
         let reply = call(&board, operation, params.clone());
         assert!(message(&reply).contains(said), "{params}: {}", message(&reply));
@@ -118,6 +136,12 @@ fn unions_and_keys_say_what_they_accept() {
             json!({ "figure": "round" }),
             "Send { kind: 'circle', radius: number } or { kind: 'square'",
         ),
+        (
+            json!({ "figure": { "kind": "circle", "radius": 1, "side": 1 } }),
+            "Unknown parameter(s) for operation 'echo_values': 'figure.side'. Valid parameters",
+        ),
+        (json!({ "counts": [{ "op": "add" }] }), "got 'array'. Send { "),
+        (json!({ "words": { "add": ["a"] } }), "Send [string]"),
         (json!({ "key": [] }), "Send integer or string"),
         (json!({ "words": "a" }), "Send a list: [string]"),
         (

@@ -30,7 +30,7 @@ pub use limits::{
 };
 pub use names::{
     RESERVED_OPERATIONS, RESERVED_PARAMETERS, is_public_name, is_text_name, nearest_name,
-    probable_operation, probable_parameter, search_operation, snake_case,
+    path_parts, probable_operation, probable_parameter, search_operation, snake_case,
 };
 pub use trust::TrustLevel;
 

@@ -65,7 +65,7 @@ pub fn nearest_name<'a>(
 }
 
 /// Names that other APIs use for the same parameter.
-const SYNONYMS: [&[&str]; 9] = [
+const SYNONYMS: [&[&str]; 11] = [
     &["first", "limit", "page_size", "per_page", "count", "max_results", "size", "top"],
     &["after", "cursor", "page_token", "next_token", "next_page", "end_cursor"],
     &["before", "start_cursor", "previous_page"],
@@ -75,6 +75,8 @@ const SYNONYMS: [&[&str]; 9] = [
     &["fields", "select", "columns", "include"],
     &["input", "changes", "patch", "update", "updates", "data", "set"],
     &["if_match", "version", "etag", "expected_version"],
+    &["last"],
+    &["aggregate", "aggregates", "aggregation", "aggregations", "group_by"],
 ];
 
 /// Returns the parameter that a caller probably means by an unknown name: the most similar one, or else the only one that
@@ -101,11 +103,17 @@ pub fn probable_parameter<'a>(
         false => Cow::Owned(snake_case(name)),
     };
     let same = candidates.clone().into_iter().find(|candidate| *candidate == snake);
-    if let Some(near) = same.or_else(|| nearest_name(name, candidates.clone())) {
+    let group = SYNONYMS.iter().find(|group| group.contains(&&*snake));
+    // A control that this list lacks is not a misspelling of another one.
+    let is_control = group.and_then(|group| group.first()).is_some_and(|first| *first == snake);
+    let nearest = || {
+        let near = nearest_name(name, candidates.clone()).filter(|_| !is_control)?;
+        (!is_other_identifier(name, near, candidates.clone())).then_some(near)
+    };
+    if let Some(near) = same.or_else(nearest) {
         return Some(near);
     }
     let name = snake;
-    let group = SYNONYMS.iter().find(|group| group.contains(&&*name));
     let is_meant = |candidate: &&str| match &*name {
         "id" => candidate.ends_with("_id"),
         _ => group.is_some_and(|group| group.contains(candidate)),
@@ -123,6 +131,22 @@ pub fn probable_parameter<'a>(
     only(&is_meant).or_else(|| only(&is_one_typo))
 }
 
+/// Whether a name may mean another identifier than the most similar one: `to_id` is as far from `task_id` as from
+/// `target_id`.
+fn is_other_identifier<'a>(
+    name: &str,
+    near: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> bool {
+    let is_identifier = |name: &&str| name.ends_with("_id");
+    is_identifier(&name)
+        && strsim::osa_distance(name, near) > MAX_TYPOS
+        && candidates.into_iter().filter(is_identifier).nth(1).is_some()
+}
+
+/// The maximum number of typing errors in a name.
+const MAX_TYPOS: usize = 2;
+
 /// The minimum length of a name of which another one is a typing error.
 const MIN_TYPO_BYTES: usize = 3;
 
@@ -138,30 +162,75 @@ const VERBS: [&[&str]; 7] = [
 ];
 
 /// Returns the operation that a caller probably means by an unknown name: the only one with a verb of the same purpose and
-/// the same object, or else the most similar one.
+/// the same object, or else the most similar one whose words are the same but for typing errors and words that one
+/// of them omits.
 ///
 /// ```
 /// use mcp_aql_protocol::probable_operation;
 ///
-/// let known = ["create_order", "modify_order", "list_orders"];
+/// let known = ["create_order", "modify_order", "list_orders", "export_orders"];
 /// assert_eq!(probable_operation("update_order", known), Some("modify_order"));
 /// assert_eq!(probable_operation("list_order", known), Some("list_orders"));
+/// assert_eq!(probable_operation("orders.list", known), Some("list_orders"));
+/// assert_eq!(probable_operation("export", known), Some("export_orders"));
+/// assert_eq!(probable_operation("complete_order", known), None);
 /// ```
 pub fn probable_operation<'a>(
     name: &str,
     known: impl IntoIterator<Item = &'a str> + Clone,
 ) -> Option<&'a str> {
-    let parts = |name: &str| {
-        let (verb, object) = name.split_once('_')?;
-        let group = VERBS.iter().position(|verbs| verbs.contains(&verb))?;
-        Some((group, object.trim_end_matches('s').to_owned()))
-    };
-    let wanted = parts(name);
-    let mut same = known.clone().into_iter().filter(|one| wanted.is_some() && parts(one) == wanted);
-    match (same.next(), same.next()) {
-        (Some(only), None) => Some(only),
-        _ => nearest_name(name, known),
+    if name.len() > MAX_COMPARED_BYTES {
+        return None;
     }
+    let name = snake_case(name);
+    let sent = words(&name);
+    let has = |one: &str, match_all: &dyn Fn(&[&str]) -> bool| match_all(&words(one));
+    let only = |match_all: &dyn Fn(&[&str]) -> bool| {
+        let mut found = known.clone().into_iter().filter(|one| has(one, match_all));
+        found.next().filter(|_| found.next().is_none())
+    };
+    let nearest = |match_all: &dyn Fn(&[&str]) -> bool| {
+        let found = known.clone().into_iter().filter(|one| has(one, match_all));
+        found.max_by(|left, right| {
+            let similarity = |one: &str| strsim::jaro_winkler(&name, one);
+            similarity(left).total_cmp(&similarity(right))
+        })
+    };
+    let all_in = |these: &[&str], those: &[&str]| {
+        these.iter().all(|word| those.iter().any(|other| is_same_word(word, other)))
+    };
+    only(&|words| is_same_command(&sent, words))
+        .or_else(|| nearest(&|words| !words.is_empty() && all_in(words, &sent)))
+        .or_else(|| only(&|words| !sent.is_empty() && all_in(&sent, words)))
+}
+
+/// The words of a name in snake_case, without the `s` of the plural.
+fn words(name: &str) -> Vec<&str> {
+    let words = name.split('_').filter(|word| !word.is_empty());
+    words.map(|word| word.strip_suffix('s').filter(|one| one.len() > 1).unwrap_or(word)).collect()
+}
+
+/// Whether the first words have the same purpose and the others are the same.
+fn is_same_command(left: &[&str], right: &[&str]) -> bool {
+    match (left, right) {
+        ([left, rest @ ..], [right, other @ ..]) => {
+            purpose(left).is_some() && purpose(left) == purpose(right) && rest == other
+        }
+        _ => false,
+    }
+}
+
+/// The group of verbs that has this one.
+fn purpose(verb: &str) -> Option<usize> {
+    VERBS.iter().position(|verbs| verbs.contains(&verb))
+}
+
+/// Whether two words differ in typing errors only.
+fn is_same_word(left: &str, right: &str) -> bool {
+    let errors = left.len().max(right.len()) / MIN_TYPO_BYTES;
+    // `set` is not a misspelling of `get`.
+    let are_verbs = purpose(left).is_some() && purpose(right).is_some();
+    left == right || !are_verbs && strsim::osa_distance(left, right) <= errors.min(MAX_TYPOS)
 }
 
 /// Returns the operation that searches what `name` lists: the only one whose name has a verb of searching
@@ -202,6 +271,22 @@ pub fn search_operation<'a>(
 /// ```
 pub fn is_text_name(name: &str) -> bool {
     SYNONYMS.iter().any(|group| group.contains(&"query") && group.contains(&name))
+}
+
+/// Returns the parts of a name that is a path, as other APIs write the place of a member: `place.floor` or
+/// `priority__gt`.
+///
+/// ```
+/// use mcp_aql_protocol::path_parts;
+///
+/// assert_eq!(path_parts("place.floor"), Some(vec!["place", "floor"]));
+/// assert_eq!(path_parts("priority__gt"), Some(vec!["priority", "gt"]));
+/// assert_eq!(path_parts("due_date"), None);
+/// ```
+pub fn path_parts(name: &str) -> Option<Vec<&str>> {
+    let parts: Vec<_> = name.split('.').flat_map(|part| part.split("__")).collect();
+    let is_path = parts.len() > 1 && parts.iter().all(|part| !part.is_empty());
+    is_path.then_some(parts)
 }
 
 /// Returns a name in snake_case.
@@ -294,6 +379,9 @@ mod tests {
         assert_eq!(probable_parameter("id", ["task_id", "target_id"]), None);
         assert_eq!(probable_parameter("data", ["task_id", "input"]), Some("input"));
         assert_eq!(probable_parameter("limit", ["first", "page_size"]), None);
+        assert_eq!(probable_parameter("filter", ["after", "first"]), None, "another control");
+        assert_eq!(probable_parameter("to_id", ["task_id", "target_id"]), None);
+        assert_eq!(probable_parameter("tsak_id", ["task_id", "target_id"]), Some("task_id"));
         assert_eq!(probable_parameter("izp", ["zip", "city"]), Some("zip"));
         assert_eq!(probable_parameter("xd", ["id"]), None);
         assert_eq!(probable_parameter(&"x".repeat(100), list), None);
@@ -310,7 +398,17 @@ mod tests {
             ("delete_item", Some("remove_item")),
             ("browse_orders", Some("list_orders")),
             ("modify_the_order", Some("modify_order")),
+            ("creat_ordr", Some("create_order")),
+            ("gt_order", Some("get_order")),
+            ("set_item", None),
+            ("orders.list", Some("list_orders")),
+            ("ModifyOrder", Some("modify_order")),
+            ("modify", Some("modify_order")),
+            ("order", None),
+            ("complete_order", None),
+            ("remove_order", None),
             ("ping", None),
+            ("", None),
         ] {
             assert_eq!(probable_operation(name, known), expected, "{name}");
         }

@@ -11,7 +11,9 @@ use super::field_info::FieldInfo;
 use super::options::{QueryControl, QueryOptions, TextSearch};
 use mcp_aql_core::operation::NestedName;
 
-use super::read::{QuerySurface, filter_form, noun, operators, preset_names, sort_form};
+use super::read::{
+    AGGREGATE_KEYS, QuerySurface, filter_form, noun, operators, preset_names, sort_form,
+};
 use super::value::ValueKind;
 
 /// An optional parameter.
@@ -139,6 +141,7 @@ fn nested_filter_names(surface: &QuerySurface<'_>) -> Vec<NestedName> {
         name: name.to_owned(),
         parameter: "filter",
         member: path.to_owned(),
+        value: None,
     };
     let groups = ["and", "or", "not"];
     let mut names: Vec<_> = paths.iter().chain(&groups).map(|path| name(path, path)).collect();
@@ -249,8 +252,12 @@ fn sort(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     for (name, member) in
         [("field", "field"), ("order", "order"), ("direction", "order"), ("sort_order", "order")]
     {
-        let member = member.to_owned();
-        table.nested_names.push(NestedName { name: name.to_owned(), parameter: "sort", member });
+        table.nested_names.push(NestedName {
+            name: name.to_owned(),
+            parameter: "sort",
+            member: member.to_owned(),
+            value: None,
+        });
     }
     table.offer("sort", shape, format!(
         "Such as {{\"field\": \"{first}\", \"order\": \"desc\"}}, or a list of them. Fields: {listed}. Missing values come last. Default: {default}.{short}"
@@ -333,6 +340,13 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     let groups = of(&|field| field.group);
     let numbers = of(&|field| field.numeric);
     let dates = of(&|field| field.supports_min_max() && !field.numeric);
+    for name in AGGREGATE_KEYS {
+        // Other APIs name the size of a page `count`.
+        let value = (name == "count").then(|| Value::Bool(true));
+        let member = name.to_owned();
+        let parameter = "aggregate.total";
+        table.nested_names.push(NestedName { name: name.to_owned(), parameter, member, value });
+    }
     let mut functions = vec!["count"];
     if !groups.is_empty() {
         functions.push("group_by");
@@ -343,13 +357,14 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     if !numbers.is_empty() || !dates.is_empty() {
         functions.extend(["min", "max"]);
     }
-    let shown = match groups.first() {
-        Some(group) => format!(
-            "{{\"by_{0}\": {{\"group_by\": \"{0}\", \"count\": true}}}}",
-            group.replace('.', "_")
-        ),
-        None => "{\"total\": {\"count\": true}}".to_owned(),
+    let (label, group) = match groups.first() {
+        Some(group) => (format!("by_{}", group.replace('.', "_")), Some(group)),
+        None => ("total".to_owned(), None),
     };
+    let text = group.map(|group| format!("\"group_by\": \"{group}\", ")).unwrap_or_default();
+    let shown = format!("{{\"{label}\": {{{text}\"count\": true}}}}");
+    let text = group.map(|group| format!("group_by: '{group}', ")).unwrap_or_default();
+    let form = format!("{{ {label}: {{ {text}count: true }} }}");
     let also = if dates.is_empty() {
         String::new()
     } else {
@@ -357,10 +372,7 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     };
     table.offer(
         "aggregate",
-        open_object().with_form(shown.replace("\"group_by\"", "group_by").replace(
-            "\"count\"",
-            "count",
-        ).replace('"', "'")),
+        open_object().with_form(form),
         format!("Summaries of all matching rows, by your own labels, such as {shown}; functions: {}.{also}",
         functions.join(", ")),
     );

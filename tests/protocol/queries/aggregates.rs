@@ -387,3 +387,28 @@ fn too_many_groups_are_refused() {
     assert_eq!(details(&reply)["param_name"], "aggregate.days");
     assert_eq!(details(&reply)["limit"], 10_000);
 }
+
+#[test]
+fn functions_at_the_wrong_level_are_shown_under_a_label() {
+    // REQ-AGG-02, REQ-ERR-05
+    for (params, said) in [
+        (
+            json!({ "aggregate": { "sum": "rank", "group_by": "kind" } }),
+            "Send { result: { group_by: 'kind', sum: 'rank' } }",
+        ),
+        (
+            json!({ "aggregate": { "group_by": "kind" } }),
+            "Send { result: { group_by: 'kind', count: true } }",
+        ),
+        (
+            json!({ "count": true, "group_by": "kind" }),
+            "belong inside 'aggregate.total': { aggregate: { total: { count, group_by } } }",
+        ),
+        // A number is the size of a page.
+        (json!({ "count": 3 }), "operation 'list_plants': 'count'. Valid parameters: "),
+    ] {
+        let reply = list(params.clone());
+        let message = message(&reply);
+        assert!(message.contains(said), "{params}: {message}");
+    }
+}

@@ -53,6 +53,14 @@ fn keys_operators_and_values_of_a_filter_are_checked() {
             "filter",
             &["'visits.by', which cannot be filtered by"],
         ),
+        (json!({ "rank__gt": 1 }), VALUE, "filter", &["Send 'rank__gt' as { rank: { gt } }"]),
+        (
+            json!({ "bed.zone__contains": "n" }),
+            VALUE,
+            "filter",
+            &["Send 'bed.zone__contains' as { 'bed.zone': { contains } }"],
+        ),
+        (json!({ "rank": ">= 1" }), TYPE, "filter.rank", &["Send { gte: integer }"]),
         (json!({ "AND": [] }), VALUE, "filter", &["unknown key 'AND'"]),
         (
             json!({ "rank": { "gtt": 1 } }),

@@ -24,8 +24,8 @@ pub(super) fn number_of_results(arguments: &[Argument]) -> Result<usize, Operati
     let Some(first) = first.and_then(|it| it.value.as_ref()?.as_u64()) else {
         return Ok(DEFAULT_RESULTS);
     };
-    let number = usize::try_from(first).ok().filter(|number| *number <= MAX_RESULTS);
-    let expected = format!("must be at most {MAX_RESULTS} with 'search'");
+    let number = usize::try_from(first).ok().filter(|number| (1..=MAX_RESULTS).contains(number));
+    let expected = format!("must be 1 to {MAX_RESULTS} with 'search'");
     number.ok_or_else(|| OperationError::invalid_value("first", &expected))
 }
 

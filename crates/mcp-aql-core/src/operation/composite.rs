@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use mcp_aql_protocol::ErrorCode;
+use serde_json::Value;
 
 use super::Parameter;
 use crate::argument::Argument;
@@ -112,6 +113,15 @@ pub struct NestedName {
     pub parameter: &'static str,
     /// The member of the parameter.
     pub member: String,
+    /// The only value with which callers mean the member, if other values mean something else.
+    pub value: Option<Value>,
+}
+
+impl NestedName {
+    /// Whether a caller means the member by the name with this value.
+    pub(crate) fn accepts(&self, value: &Value) -> bool {
+        self.value.as_ref().is_none_or(|only| only == value)
+    }
 }
 
 /// A composite argument that was read.

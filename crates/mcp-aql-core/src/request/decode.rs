@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::json_reader::Arguments;
 use super::limits::{Findings, check_request};
 use crate::error::OperationError;
+use crate::text::parsed_json;
 use crate::vocab::json_type;
 
 /// A decoded request.
@@ -220,6 +221,8 @@ fn fault_of(members: &Members) -> Option<OperationError> {
     }
     let params = members.params.as_ref().filter(|params| !params.is_object())?;
     let error = OperationError::invalid_type("params", "object", json_type(params));
+    let is_json = params.as_str().and_then(parsed_json).is_some_and(|value| value.is_object());
+    let error = if is_json { error.with_next_step("Send it as JSON, not as text") } else { error };
     Some(error.with_detail("operation", members.name()))
 }
 

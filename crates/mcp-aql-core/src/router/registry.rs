@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use mcp_aql_protocol::{ErrorCode, is_text_name, probable_operation, search_operation};
+use mcp_aql_protocol::{ErrorCode, is_text_name, probable_operation, search_operation, snake_case};
 
 use super::EndpointProfile;
 use crate::error::OperationError;
@@ -108,14 +108,21 @@ impl Registry {
 
     /// `NOT_FOUND_OPERATION`, which directs the client to introspection (REQ-ERR-10).
     fn unknown(&self, name: &str) -> OperationError {
+        let near = probable_operation(name, self.entries.iter().map(|it| &*it.operation.name));
+        let words = snake_case(name).replace('_', " ");
         let name = clean(name);
-        let lower = name.to_ascii_lowercase().replace('-', "_");
-        let near = probable_operation(&lower, self.entries.iter().map(|it| &*it.operation.name));
-        let hint = near.map(|near| format!(". Did you mean '{near}'?")).unwrap_or_default();
+        let step = match near {
+            Some(near) => format!("Did you mean '{near}'? Call introspect to list the operations"),
+            None if words.trim().is_empty() => "Call introspect to list the operations".to_owned(),
+            None => format!(
+                "Call introspect to list the operations, or to find one: \
+                 {{ query: 'operations', search: '{}' }}",
+                clean(&words)
+            ),
+        };
         let mut error = OperationError::new(
             ErrorCode::NotFoundOperation,
-            format!("Unknown operation: '{name}'{hint} Call introspect to list the operations")
-                .replacen("' Call", "'. Call", 1),
+            format!("Unknown operation: '{name}'. {step}"),
         )
         .with_detail("operation", name);
         if let Some(near) = near {

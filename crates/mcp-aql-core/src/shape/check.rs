@@ -1,6 +1,6 @@
 //! Checks values against shapes.
 
-use mcp_aql_protocol::{nearest_name, probable_parameter, snake_case};
+use mcp_aql_protocol::{nearest_name, path_parts, probable_parameter, snake_case};
 use serde_json::{Map, Value};
 
 use super::faults::{FaultKind, Faults, Hint, Path};
@@ -256,6 +256,8 @@ fn unknown_field(
         Hint::Identifier
     } else if is_around(object, value) {
         Hint::Around
+    } else if let Some(parts) = path_of_field(object, name, shapes) {
+        Hint::Path(parts)
     } else if let Some(place) = only_place(object, name, shapes) {
         Hint::Inside(place)
     } else {
@@ -267,6 +269,19 @@ fn unknown_field(
     };
     let valid = names().map(|name| Path::Field(&path, name).to_string()).collect();
     FaultKind::Unknown { name: name.to_owned(), valid, hint }
+}
+
+/// The parts of a name that is the path of a field inside an object, such as `place.floor`.
+fn path_of_field(object: &ObjectShape, name: &str, shapes: &Shapes) -> Option<Vec<String>> {
+    let parts: Vec<_> = path_parts(name)?.into_iter().map(str::to_owned).collect();
+    let (last, around) = parts.split_last()?;
+    let inner = around.iter().try_fold(object, |object, part| {
+        match &object.fields.get(part)?.shape.resolve(shapes).kind {
+            Kind::Object(inner) => Some(&**inner),
+            _ => None,
+        }
+    })?;
+    inner.fields.contains_key(last).then_some(parts)
 }
 
 /// The field that is probably meant: the one whose name differs only in its case, or a similar one.

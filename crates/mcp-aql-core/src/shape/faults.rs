@@ -49,6 +49,8 @@ pub(crate) enum Hint {
     Inside(String),
     /// The value has fields of the object around it.
     Around,
+    /// The name is the path of a field, such as `place.floor`: the path's parts.
+    Path(Vec<String>),
 }
 
 /// The path from a parameter to a value inside it. It is only formatted for a fault.

@@ -1,13 +1,11 @@
 //! The next step after a value of the wrong type.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::faults::Faults;
 use super::sketch::{rule, sketch};
 use super::{Kind, Path, Rest, Shape, Shapes, type_name};
-
-/// The maximum length of a text that is parsed as JSON to explain a fault, in bytes.
-const MAX_PARSED_BYTES: usize = 64 << 10;
+use crate::text::parsed_json;
 
 /// Returns how to send a value that has the wrong type. The text never repeats the value, which may
 /// be a secret.
@@ -68,7 +66,9 @@ fn change_of_value(
             Some("Send a whole number")
         }
         Value::Array(values) => match values.as_slice() {
-            [only] if accepts(only) => Some("Send one value, not a list"),
+            [only] if Faults::accepts(shape, only, path, shapes) => {
+                Some("Send one value, not a list")
+            }
             [_, ..] if matches!(path, Path::Item(..)) && values.iter().all(accepts) => {
                 Some("Send its items directly in the list around it")
             }
@@ -77,10 +77,20 @@ fn change_of_value(
         Value::Object(members) => {
             let mut values = members.values();
             let only = values.next().filter(|_| values.next().is_none());
-            only.is_some_and(accepts).then_some("Send the value alone, without an object")
+            let accepts = |value: &&Value| {
+                is_replacement(members) && Faults::accepts(shape, value, path, shapes)
+            };
+            only.filter(accepts).map(|_| "Send the value alone, without an object")
         }
         _ => None,
     }
+}
+
+/// Whether an object holds a value for the whole, not what to add to it or to remove from it.
+fn is_replacement(members: &Map<String, Value>) -> bool {
+    const CHANGES: [&str; 9] =
+        ["add", "append", "insert", "prepend", "pull", "push", "remove", "delete", "addToSet"];
+    members.keys().all(|name| !CHANGES.contains(&name.trim_start_matches('$')))
 }
 
 /// Whether a value has the required fields of an object.
@@ -98,13 +108,7 @@ fn has_required(shape: &Shape, value: &Value, shapes: &Shapes) -> bool {
 
 /// Whether a text is the JSON of a value of the right type.
 fn is_json_of(text: &str, accepts: impl Fn(&Value) -> bool) -> bool {
-    parsed(text).is_some_and(|value| !value.is_null() && accepts(&value))
-}
-
-/// Parses a text that may be JSON.
-pub(super) fn parsed(text: &str) -> Option<Value> {
-    let is_short = text.len() <= MAX_PARSED_BYTES;
-    is_short.then(|| serde_json::from_str(text).ok()).flatten()
+    parsed_json(text).is_some_and(|value| !value.is_null() && accepts(&value))
 }
 
 #[cfg(test)]
@@ -131,6 +135,10 @@ mod tests {
                 Some("Send the value alone, without an object"),
             ),
             (&json!({"type": "string"}), json!([]), None),
+            (&words, json!({"items": ["a"]}), Some("Send the value alone, without an object")),
+            (&words, json!({"add": ["a"]}), Some("Send [string]")),
+            (&object, json!([{"op": "add", "path": "/x"}]), Some("Send { x?: integer }")),
+            (&object, json!([{"x": 1}]), Some("Send one value, not a list")),
             (&json!({"enum": ["a", "b"]}), json!([]), Some("Send a string, one of: a, b")),
             (&json!({"type": "integer"}), json!(1.5), Some("Send a whole number")),
             (&json!({"type": "integer"}), json!("7"), Some("Send it as JSON, not as text")),

@@ -7,8 +7,8 @@ use serde_json::{Map, Value};
 
 use super::faults::{FaultKind, Faults, Hint, Path};
 use super::sketch::sketch;
-use super::type_hint::parsed;
 use super::{Kind, ObjectShape, Rest, Shape, Shapes, type_name};
+use crate::text::parsed_json;
 
 impl Shape {
     /// A value fits if one variant accepts it. If the value's tag names a variant, only that variant
@@ -134,7 +134,8 @@ fn text_in_place_of_object(
     path: Path<'_>,
     shapes: &Shapes,
 ) -> Option<FaultKind> {
-    if let Some(variant) = parsed(text).and_then(|value| accepting(variants, &value, path, shapes))
+    if let Some(variant) =
+        parsed_json(text).and_then(|value| accepting(variants, &value, path, shapes))
     {
         return Some(FaultKind::Type {
             expected: type_name(variant, shapes),

@@ -4,6 +4,7 @@ mod internals;
 
 pub use internals::leaks_internals;
 pub(crate) use internals::screened;
+use serde_json::Value;
 
 /// Returns a name that a client sent in a form that is safe to repeat in a message: at most 64
 /// characters, all of them letters, digits, spaces or signs that names contain.
@@ -18,7 +19,7 @@ pub fn clean(name: &str) -> String {
         name.chars().map(|each| if is_kept(each) { each } else { '?' }).collect()
     };
     // Operators of other APIs, and names of several words, are repeated as they were sent.
-    let words = replaced("_-.[]…$=<>!+@#%&*~ ");
+    let words = replaced("_-.,[]…$=<>!+@#%&*~ ");
     // Conformance runners take `at` before a word for a stack frame.
     if !leaks_internals(&words) && words.split(' ').all(|word| word != "at") {
         return words;
@@ -40,6 +41,15 @@ pub(crate) fn shorten(name: &str) -> String {
         text.push('…');
     }
     text
+}
+
+/// The maximum length of a text that is parsed as JSON to explain a fault, in bytes.
+const MAX_PARSED_BYTES: usize = 64 << 10;
+
+/// Parses a text that may be JSON, to explain why it is refused as text. Long texts are not parsed.
+pub fn parsed_json(text: &str) -> Option<Value> {
+    let is_short = text.len() <= MAX_PARSED_BYTES;
+    is_short.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 /// Whether two texts are equal, for constants.

@@ -1,6 +1,6 @@
 //! The places where unknown names belong: what a caller probably means by them.
 
-use mcp_aql_protocol::{is_text_name, nearest_name, probable_parameter};
+use mcp_aql_protocol::{is_text_name, nearest_name, path_parts, probable_parameter};
 use serde_json::Value;
 
 use super::camel_case;
@@ -32,6 +32,8 @@ pub(super) enum Meaning {
     Beside(String),
     /// An object around members that belong in its place.
     Around,
+    /// The path of a member, which is sent as objects: `{ place: { floor } }`.
+    Path(String),
     /// The text to search for, which a parameter of another operation accepts.
     Search { operation: String, parameter: String },
 }
@@ -117,6 +119,15 @@ impl RefusedCall<'_> {
         if let Some(same) = valid().find(|valid| is_camel_case_of(name, valid)) {
             return Some(Meaning::Name(same.to_owned()));
         }
+        let nested = self.nested_names();
+        let inside = |name: &str| nested.iter().find(|it| it.name == name && it.accepts(value));
+        if let Some([first, rest @ ..]) = path_parts(name).as_deref() {
+            let around = inside(first).map(|it| format!("{}.{}", it.parameter, it.member));
+            let first = valid().find(|valid| valid == first).map(str::to_owned).or(around);
+            if let Some(first) = first {
+                return Some(Meaning::Path(path_form(&first, rest)));
+            }
+        }
         let is_known = |name: &String| valid().any(|valid| valid == name);
         if value.as_object().is_some_and(|it| !it.is_empty() && it.keys().all(is_known)) {
             return Some(Meaning::Around);
@@ -124,9 +135,8 @@ impl RefusedCall<'_> {
         if let Some(path) = self.only_place(name) {
             return Some(Meaning::Inside { path, member: name.to_owned() });
         }
-        let nested = self.nested_names();
         let inside = |name: &str| {
-            let found = nested.iter().find(|nested| nested.name == name)?;
+            let found = inside(name)?;
             Some(Meaning::Inside { path: found.parameter.to_owned(), member: found.member.clone() })
         };
         if let Some(meaning) = inside(name) {
@@ -187,11 +197,16 @@ impl RefusedCall<'_> {
             let parameter = self.operation.parameters.iter().find(|it| &*it.name == root)?;
             let near = only(places(&parameter.shape, root, name, self.shapes));
             let path = near.or_else(|| self.only_place(name))?;
+            // Another variant of a union may have the field at the same place.
+            if path == without_indices(container) {
+                return None;
+            }
             Some(Meaning::Inside { path, member: name.clone() })
         };
         let meaning = match hint {
             Hint::Identifier => Some(Meaning::Beside(root.to_owned())),
             Hint::Around => Some(Meaning::Around),
+            Hint::Path(parts) => Some(Meaning::Path(path_form("", parts))),
             Hint::Inside(inner) => {
                 let path = format!("{container}.{inner}");
                 Some(Meaning::Inside { path, member: name.clone() })
@@ -208,6 +223,17 @@ impl RefusedCall<'_> {
         let path = path.strip_prefix("input.").filter(|_| takes_input).unwrap_or(path);
         clean(path)
     }
+}
+
+/// `items[0].place` → `items[].place`
+fn without_indices(path: &str) -> String {
+    let mut parts = path.split('[');
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        text.push('[');
+        text.push_str(part.trim_start_matches(|each: char| each.is_ascii_digit()));
+    }
+    text
 }
 
 /// The only element of a list.
@@ -248,6 +274,7 @@ pub(super) fn sentences(names: &[UnknownName], mention: Mention) -> Vec<String> 
                 format!("'{shown}' belongs beside '{around}', not inside")
             }
             (Some(Meaning::Around), _) => format!("Send the members of '{shown}' in place of it"),
+            (Some(Meaning::Path(form)), _) => format!("Send '{shown}' as {form}"),
             (Some(Meaning::Search { operation, parameter }), _) => {
                 format!("To search, call '{operation}' with '{parameter}' for '{shown}'")
             }
@@ -278,13 +305,27 @@ fn inside(path: &str, names: &[UnknownName]) -> String {
         }
     }
     let verb = if shown.len() == 1 { "belongs" } else { "belong" };
-    let mut form = format!("{{ {} }}", members.join(", "));
-    for part in path.rsplit('.') {
+    let value = path.trim_end_matches("[]");
+    format!("{} {verb} inside '{value}': {}", shown.join(", "), form(path, &members.join(", ")))
+}
+
+/// The form of the value whose path consists of a known path and further parts.
+fn path_form(path: &str, parts: &[impl AsRef<str>]) -> String {
+    let parts: Vec<_> = parts.iter().map(|part| clean(part.as_ref())).collect();
+    match parts.split_last() {
+        Some((last, around)) => form(&[&[path.to_owned()], around].concat().join("."), last),
+        None => form("", path),
+    }
+}
+
+/// The form of members inside the value at a path: `{ input: { items: [{ sku }] } }`.
+fn form(path: &str, members: &str) -> String {
+    let mut form = format!("{{ {members} }}");
+    for part in path.rsplit('.').filter(|part| !part.is_empty()) {
         form = match part.split_once('[') {
             Some((name, _)) => format!("{{ {name}: [{form}] }}"),
             None => format!("{{ {part}: {form} }}"),
         };
     }
-    let value = path.trim_end_matches("[]");
-    format!("{} {verb} inside '{value}': {form}", shown.join(", "))
+    form
 }

@@ -34,8 +34,8 @@ pub(super) fn read(
         return Vec::new();
     }
     if is_expression(value) && labels.values().all(|value| !value.is_object()) {
-        let what = "has functions in place of labels. Send { total: { count: true } }";
-        faults.refuse("aggregate", what, "an object: label to expression");
+        let what = format!("has functions in place of labels. Send {}", labelled(labels));
+        faults.refuse("aggregate", &what, "an object: label to expression");
         return Vec::new();
     }
     if let Some(label) = only_label(labels) {
@@ -53,6 +53,22 @@ pub(super) fn read(
         }
     }
     labels.iter().filter_map(|(label, value)| one(surface, label, value, faults)).collect()
+}
+
+/// The form of functions that were sent without a label: `{ result: { sum: 'total' } }`.
+fn labelled(functions: &Map<String, Value>) -> String {
+    let mut members: Vec<_> = functions
+        .iter()
+        .map(|(name, value)| match value {
+            Value::Bool(value) => format!("{name}: {value}"),
+            Value::String(field) => format!("{name}: '{}'", clean(field)),
+            _ => name.clone(),
+        })
+        .collect();
+    if functions.keys().all(|name| name == "group_by") {
+        members.push("count: true".to_owned());
+    }
+    format!("{{ result: {{ {} }} }}", members.join(", "))
 }
 
 /// The only label with an expression.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::paging::Contradiction;
-use mcp_aql_core::text::clean;
+use mcp_aql_core::text::{clean, parsed_json};
 use mcp_aql_core::vocab::json_type;
 
 /// A fault of a query.
@@ -48,9 +48,6 @@ pub(super) const PARAMETERS: [&str; 9] =
 
 /// The keys of a filter that combine conditions.
 pub(super) const GROUPS: [&str; 3] = ["and", "or", "not"];
-
-/// The maximum length of a text that is parsed as JSON to explain a fault, in bytes.
-const MAX_PARSED_BYTES: usize = 64 << 10;
 
 /// The maximum number of reported faults, which bounds the size of the reply.
 const MAX_FAULTS: usize = 20;
@@ -259,10 +256,7 @@ impl QueryFaults {
 
 /// Whether a text is the JSON of an object or a list.
 pub(super) fn is_json_text(text: &str) -> bool {
-    text.len() <= MAX_PARSED_BYTES
-        && text.starts_with(['{', '['])
-        && serde_json::from_str(text)
-            .is_ok_and(|value: Value| value.is_object() || value.is_array())
+    parsed_json(text).is_some_and(|value| value.is_object() || value.is_array())
 }
 
 /// The next step after a value of the wrong type, whose expected type is the first word of a text.
@@ -278,7 +272,7 @@ fn type_hint(expected: &str, value: &Value) -> Option<&'static str> {
     };
     match value {
         Value::String(text)
-            if is_json_text(text) || serde_json::from_str(text).is_ok_and(|value| fits(&value)) =>
+            if is_json_text(text) || parsed_json(text).is_some_and(|value| fits(&value)) =>
         {
             Some("Send it as JSON, not as text")
         }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::condition::{Condition, all, condition, not};
 use super::faults::PARAMETERS;
-use super::filter_hints::{around, has_keys_of, operator_of};
+use super::filter_hints::{around, comparison, has_keys_of, operator_of, operator_path};
 use super::form::filter_form;
 use super::operand::{Day, noun};
 use super::{QueryFaults, QuerySurface};
@@ -190,6 +190,11 @@ impl FilterParser<'_> {
             Value::Array(_) => {
                 self.operator(field, "in", path, value, faults).map(|test| test.on(place))
             }
+            Value::String(text) if comparison(field, text).is_some() => {
+                let form = comparison(field, text);
+                faults.wrong_form(path, noun(field.kind), value, form.as_deref());
+                None
+            }
             value => {
                 let operator = if field.list { "contains" } else { "eq" };
                 self.operator(field, operator, path, value, faults).map(|test| test.on(place))
@@ -221,7 +226,9 @@ impl FilterParser<'_> {
             }
             None => {
                 let is_list = value.as_array().is_some_and(|it| it.iter().all(Value::is_object));
+                let path_form = operator_path(self.surface, key);
                 let meaning = match key.chars().next() {
+                    _ if path_form.is_some() => path_form,
                     _ if value.is_object() && probable_parameter(key, ["not"]).is_some() => {
                         Some("Did you mean 'not'?".to_owned())
                     }

@@ -1,7 +1,14 @@
-//! What callers probably mean by names that a filter does not have.
+//! Hints for keys, operators and values of a filter that are written as in other APIs.
 
 use mcp_aql_core::text::clean;
+use mcp_aql_protocol::path_parts;
 use serde_json::Value;
+
+use super::QuerySurface;
+use super::filter::operators;
+use super::operand::noun;
+use crate::field_info::FieldInfo;
+use crate::value::ValueKind;
 
 /// Whether a value is an object that has one level too many: its members belong in its place.
 pub(super) fn has_keys_of(value: &Value, valid: &[&str]) -> bool {
@@ -27,6 +34,28 @@ const OTHER_OPERATORS: [(&str, &[&str]); 9] = [
     ("nin", &["not_in", "none_of"]),
     ("contains", &["like", "ilike", "includes", "has", "matches", "eq", "equals", "="]),
 ];
+
+/// The hint for a key that is the path of an operator: `priority__gt`.
+pub(super) fn operator_path(surface: &QuerySurface<'_>, key: &str) -> Option<String> {
+    let parts = path_parts(key)?;
+    let (operator, field) = parts.split_last()?;
+    let field = field.join(".");
+    let info = surface.table.fields.iter().find(|it| it.path == field && surface.filters(it))?;
+    let operator = operator_of(operator, operators(info))?;
+    let field = if field.contains('.') { format!("'{field}'") } else { field };
+    Some(format!("Send '{}' as {{ {field}: {{ {operator} }} }}", clean(key)))
+}
+
+/// The form of a comparison that is written as a text: `>100`. A field of texts can have such a value.
+pub(super) fn comparison(field: &FieldInfo, text: &str) -> Option<String> {
+    if matches!(field.kind, ValueKind::Text | ValueKind::Choice) {
+        return None;
+    }
+    let text = text.trim();
+    let operand = text.trim_start_matches(['<', '>', '=', '!']);
+    let operator = operator_of(text.strip_suffix(operand)?, operators(field))?;
+    Some(format!("{{ {operator}: {} }}", noun(field.kind)))
+}
 
 /// The operator that another API's name probably means.
 pub(super) fn operator_of(name: &str, valid: &[&'static str]) -> Option<&'static str> {

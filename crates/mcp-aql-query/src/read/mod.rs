@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+pub(crate) use aggregate::KEYS as AGGREGATE_KEYS;
 pub(crate) use faults::QueryFaults;
 pub(crate) use fields::{ResultKind, default_preset, preset_names, read_fields};
 pub(crate) use filter::operators;
