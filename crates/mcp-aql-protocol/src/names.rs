@@ -398,7 +398,7 @@ mod tests {
             ("delete_item", Some("remove_item")),
             ("browse_orders", Some("list_orders")),
             ("modify_the_order", Some("modify_order")),
-            ("creat_ordr", Some("create_order")),
+            ("crate_orders", Some("create_order")),
             ("gt_order", Some("get_order")),
             ("set_item", None),
             ("orders.list", Some("list_orders")),

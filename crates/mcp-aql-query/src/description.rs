@@ -8,12 +8,10 @@ use super::brief;
 use super::entry::{QueryParameter, QueryTable};
 use super::example;
 use super::field_info::FieldInfo;
+use super::nested_names;
 use super::options::{QueryControl, QueryOptions, TextSearch};
-use mcp_aql_core::operation::NestedName;
 
-use super::read::{
-    AGGREGATE_KEYS, QuerySurface, filter_form, noun, operators, preset_names, sort_form,
-};
+use super::read::{QuerySurface, filter_form, noun, operators, preset_names, sort_form};
 use super::value::ValueKind;
 
 /// An optional parameter.
@@ -77,7 +75,7 @@ pub(super) fn collection(surface: &QuerySurface<'_>) -> QueryTable {
                 filter_description(surface),
             )
         });
-        table.nested_names.extend(nested_filter_names(surface));
+        table.nested_names.extend(nested_names::of_filter(surface));
         table.types.push((format!("{name}Filter"), filter_type(surface)));
     } else {
         missing.push("filter");
@@ -132,27 +130,6 @@ pub(super) fn fields(surface: &QuerySurface<'_>) -> QueryTable {
     select(surface, "full", &mut table);
     table.brief = brief::of(surface, &table);
     table
-}
-
-/// The names that callers send beside `filter` although they are keys of it.
-fn nested_filter_names(surface: &QuerySurface<'_>) -> Vec<NestedName> {
-    let paths = surface.paths(|field| surface.filters(field));
-    let name = |name: &str, path: &str| NestedName {
-        name: name.to_owned(),
-        parameter: "filter",
-        member: path.to_owned(),
-        value: None,
-    };
-    let groups = ["and", "or", "not"];
-    let mut names: Vec<_> = paths.iter().chain(&groups).map(|path| name(path, path)).collect();
-    for path in &paths {
-        let Some((_, last)) = path.rsplit_once('.') else { continue };
-        let is_unique = |path: &&&str| path.rsplit('.').next() == Some(last);
-        if paths.iter().filter(is_unique).count() == 1 {
-            names.push(name(last, path));
-        }
-    }
-    names
 }
 
 fn filter_description(surface: &QuerySurface<'_>) -> String {
@@ -249,16 +226,7 @@ fn sort(surface: &QuerySurface<'_>, table: &mut QueryTable) {
         short = " Or a field alone, with 'order'.";
     }
     let shape = shape.with_form(form.clone());
-    for (name, member) in
-        [("field", "field"), ("order", "order"), ("direction", "order"), ("sort_order", "order")]
-    {
-        table.nested_names.push(NestedName {
-            name: name.to_owned(),
-            parameter: "sort",
-            member: member.to_owned(),
-            value: None,
-        });
-    }
+    table.nested_names.extend(nested_names::of_sort());
     table.offer("sort", shape, format!(
         "Such as {{\"field\": \"{first}\", \"order\": \"desc\"}}, or a list of them. Fields: {listed}. Missing values come last. Default: {default}.{short}"
     ));
@@ -340,13 +308,7 @@ fn aggregate(surface: &QuerySurface<'_>, table: &mut QueryTable) {
     let groups = of(&|field| field.group);
     let numbers = of(&|field| field.numeric);
     let dates = of(&|field| field.supports_min_max() && !field.numeric);
-    for name in AGGREGATE_KEYS {
-        // Other APIs name the size of a page `count`.
-        let value = (name == "count").then(|| Value::Bool(true));
-        let member = name.to_owned();
-        let parameter = "aggregate.total";
-        table.nested_names.push(NestedName { name: name.to_owned(), parameter, member, value });
-    }
+    table.nested_names.extend(nested_names::of_aggregate());
     let mut functions = vec!["count"];
     if !groups.is_empty() {
         functions.push("group_by");

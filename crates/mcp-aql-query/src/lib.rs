@@ -35,6 +35,7 @@ mod memory;
 mod model;
 mod model_builder;
 mod nested;
+mod nested_names;
 mod options;
 pub mod plan;
 mod probe;

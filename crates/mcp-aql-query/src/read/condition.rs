@@ -6,10 +6,26 @@ use super::QueryFaults;
 use super::operand::{self, Day, noun};
 use crate::field_info::FieldInfo;
 use crate::plan::{Filter, Test};
-use crate::value::Scalar;
+use crate::value::{Scalar, ValueKind};
 
 /// The maximum number of values in a list.
 pub(crate) const MAX_VALUES: usize = 1_000;
+
+/// The operators of a field, by the kind of its values.
+pub(crate) fn operators(field: &FieldInfo) -> &'static [&'static str] {
+    if field.list {
+        return &["contains", "in", "nin", "exists"];
+    }
+    match field.kind {
+        ValueKind::Boolean => &["eq", "ne", "exists"],
+        ValueKind::Integer | ValueKind::Number | ValueKind::Date | ValueKind::Instant => {
+            &["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists"]
+        }
+        ValueKind::Text => &["eq", "ne", "in", "nin", "contains", "starts_with", "exists"],
+        ValueKind::Choice => &["eq", "ne", "in", "nin", "exists"],
+        ValueKind::Json => &[],
+    }
+}
 
 pub(super) fn all(mut parts: Vec<Filter>) -> Filter {
     match parts.pop() {

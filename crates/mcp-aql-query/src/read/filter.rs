@@ -4,7 +4,7 @@ use mcp_aql_core::text::clean;
 use mcp_aql_protocol::probable_parameter;
 use serde_json::{Map, Value};
 
-use super::condition::{Condition, all, condition, not};
+use super::condition::{Condition, all, condition, not, operators};
 use super::faults::PARAMETERS;
 use super::filter_hints::{around, comparison, has_keys_of, operator_of, operator_path};
 use super::form::filter_form;
@@ -12,7 +12,6 @@ use super::operand::{Day, noun};
 use super::{QueryFaults, QuerySurface};
 use crate::field_info::FieldInfo;
 use crate::plan::Filter;
-use crate::value::ValueKind;
 
 /// The maximum nesting depth of groups.
 pub(crate) const MAX_DEPTH: usize = 8;
@@ -20,22 +19,6 @@ pub(crate) const MAX_DEPTH: usize = 8;
 const MAX_GROUPS: usize = 2 * MAX_CONDITIONS;
 /// The maximum number of conditions in a filter.
 pub(crate) const MAX_CONDITIONS: usize = 100;
-
-/// The operators of a field, by the kind of its values.
-pub(crate) fn operators(field: &FieldInfo) -> &'static [&'static str] {
-    if field.list {
-        return &["contains", "in", "nin", "exists"];
-    }
-    match field.kind {
-        ValueKind::Boolean => &["eq", "ne", "exists"],
-        ValueKind::Integer | ValueKind::Number | ValueKind::Date | ValueKind::Instant => {
-            &["eq", "ne", "gt", "gte", "lt", "lte", "in", "nin", "exists"]
-        }
-        ValueKind::Text => &["eq", "ne", "in", "nin", "contains", "starts_with", "exists"],
-        ValueKind::Choice => &["eq", "ne", "in", "nin", "exists"],
-        ValueKind::Json => &[],
-    }
-}
 
 /// Parses `filter`.
 pub(super) fn read(
@@ -168,28 +151,7 @@ impl FilterParser<'_> {
                 }
                 Some(all(parts))
             }
-            // An empty list is ambiguous: callers mean "any value", but it would match none.
-            Value::Array(list) if list.is_empty() => {
-                faults.refuse(
-                    path,
-                    "is an empty list: leave it out, give values, or {'exists': false} for rows without any",
-                    "one value or more",
-                );
-                None
-            }
-            // Operators, or a value, in a list of their own.
-            Value::Array(list)
-                if list.len() == 1
-                    && (list.iter().all(Value::is_object) || !operators(field).contains(&"in")) =>
-            {
-                let is_object = list.iter().all(Value::is_object);
-                let expected = if is_object { "object" } else { noun(field.kind) };
-                faults.wrong_type(path, expected, value);
-                None
-            }
-            Value::Array(_) => {
-                self.operator(field, "in", path, value, faults).map(|test| test.on(place))
-            }
+            Value::Array(list) => self.list(field, place, (path, value), list, faults),
             Value::String(text) if comparison(field, text).is_some() => {
                 let form = comparison(field, text);
                 faults.wrong_form(path, noun(field.kind), value, form.as_deref());
@@ -200,6 +162,34 @@ impl FilterParser<'_> {
                 self.operator(field, operator, path, value, faults).map(|test| test.on(place))
             }
         }
+    }
+
+    /// Parses a list of values, any of which the field must have.
+    fn list(
+        &mut self,
+        field: &FieldInfo,
+        place: usize,
+        (path, value): (&str, &Value),
+        list: &[Value],
+        faults: &mut QueryFaults,
+    ) -> Option<Filter> {
+        // An empty list is ambiguous: callers mean "any value", but it would match none.
+        if list.is_empty() {
+            faults.refuse(
+                path,
+                "is an empty list: leave it out, give values, or {'exists': false} for rows without any",
+                "one value or more",
+            );
+            return None;
+        }
+        // Operators, or a value, in a list of their own.
+        let is_object = list.iter().all(Value::is_object);
+        if list.len() == 1 && (is_object || !operators(field).contains(&"in")) {
+            let expected = if is_object { "object" } else { noun(field.kind) };
+            faults.wrong_type(path, expected, value);
+            return None;
+        }
+        self.operator(field, "in", path, value, faults).map(|test| test.on(place))
     }
 
     /// Records the fault of a key that is not a field which can be filtered by.

@@ -5,7 +5,7 @@ use mcp_aql_protocol::path_parts;
 use serde_json::Value;
 
 use super::QuerySurface;
-use super::filter::operators;
+use super::condition::operators;
 use super::operand::noun;
 use crate::field_info::FieldInfo;
 use crate::value::ValueKind;
