@@ -33,6 +33,7 @@ fn compile_errors() {
     cases.compile_fail("ui/param_group/*.rs");
     cases.compile_fail("ui/operation_error/*.rs");
     cases.compile_fail("ui/several/*.rs");
+    cases.compile_fail("ui/create_input/*.rs");
     cases.compile_fail("ui/update_input/*.rs");
     cases.compile_fail("ui/update_input/rustc/*.rs");
     cases.compile_fail("ui/resource/*.rs");

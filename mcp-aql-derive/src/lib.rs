@@ -1,6 +1,8 @@
 //! The procedural macros of `mcp-aql`. Use them through that crate, whose re-exports carry their documentation.
 
 mod computed_fields;
+mod create_input;
+mod input;
 mod operation;
 mod operation_error;
 mod param_group;
@@ -39,6 +41,12 @@ pub fn operation_error(item: TokenStream) -> TokenStream {
 #[proc_macro_derive(UpdateInput, attributes(update_input, resource, param))]
 pub fn derive_update_input(item: TokenStream) -> TokenStream {
     update_input::expand(item.into()).into()
+}
+
+#[allow(missing_docs)]
+#[proc_macro_derive(CreateInput, attributes(create_input, update_input, resource, param))]
+pub fn derive_create_input(item: TokenStream) -> TokenStream {
+    create_input::expand(item.into()).into()
 }
 
 #[allow(missing_docs)]

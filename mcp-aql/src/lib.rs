@@ -60,7 +60,8 @@ pub use mcp_aql_core::{
     EndpointMode, EndpointProfile, Error, ErrorCode, ExecutionContext, ExecutionOptions, IfMatch,
     Limits, OperationError, OperationResult, Operations, OrInternal, Page, ParamGroup, Policy,
     Result, SemanticCategory, Session, Severity, State, TimeSource, Trust, TrustLevel, Update,
-    UpdateInput, Warning, audit, constraint, encoding, operations, protocol, table, update,
+    UpdateInput, Warning, audit, constraint, encoding, operations, protocol, resource, table,
+    update,
 };
 #[cfg(feature = "http")]
 #[doc(inline)]

@@ -23,6 +23,7 @@ pub use schemars::JsonSchema;
 pub use crate::missing_feature::*;
 pub use crate::query::PageInfo;
 pub use crate::query::RelationshipGraph;
+pub use crate::resource::{Create, CreateInput};
 pub use crate::{
     Adapter, CollectionQuery, Context, ErrorCode, ExecutionContext, Fields, IfMatch,
     OperationError, OrInternal, Page, ParamGroup, RelationshipQuery, Resource, Session, Severity,

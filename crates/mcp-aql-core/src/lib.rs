@@ -26,6 +26,7 @@ mod catalog;
 pub mod clock;
 mod concurrency;
 pub mod constraint;
+
 pub mod encoding;
 pub mod error;
 pub mod execution;
@@ -52,6 +53,9 @@ pub mod macros {
     #[doc = include_str!("macro_docs/operation_error.md")]
     pub use mcp_aql_derive::OperationError;
 
+    #[doc = include_str!("macro_docs/create_input.md")]
+    pub use mcp_aql_derive::CreateInput;
+
     #[doc = include_str!("macro_docs/update_input.md")]
     pub use mcp_aql_derive::UpdateInput;
 }
@@ -61,6 +65,7 @@ pub mod paging;
 pub mod projection;
 mod redact;
 pub mod request;
+pub mod resource;
 pub mod response;
 pub mod router;
 pub mod services;

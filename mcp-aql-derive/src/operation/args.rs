@@ -93,6 +93,14 @@ fn read_one<'a>(argument: &'a PatType, errors: &mut Accumulator) -> Option<Argum
         };
         return Some(Argument::Input(Input { ty: resource, name, span, update }));
     }
+    if let Some(bare) = create(ty, errors) {
+        no_options(
+            &argument.attrs,
+            "the fields of a `Create` carry their own `#[param(…)]`",
+            errors,
+        );
+        return Some(Argument::Group(bare));
+    }
     if let Some(query) = Query::read(argument, ty, errors) {
         return Some(Argument::Query(Box::new(query)));
     }
@@ -138,8 +146,8 @@ fn parameter<'a>(
 /// Returns a type that the macro knows, without a reference around it and without an `Option` around a `State`.
 /// Both wrappers are reported as errors.
 fn owned<'a>(ty: &'a Type, errors: &mut Accumulator) -> &'a Type {
-    const KNOWN: [&str; 6] =
-        ["State", "Update", "IfMatch", "CollectionQuery", "Fields", "RelationshipQuery"];
+    const KNOWN: [&str; 7] =
+        ["State", "Create", "Update", "IfMatch", "CollectionQuery", "Fields", "RelationshipQuery"];
     let (bare, known) = match ty {
         Type::Reference(reference) => (ty::peel(&reference.elem), &KNOWN[..]),
         _ => (inside(ty, "Option").map_or(ty, ty::peel), &KNOWN[..1]),
@@ -209,6 +217,22 @@ fn if_match(ty: &Type, attr: &ParamAttr, errors: &mut Accumulator) {
             ),
         ));
     }
+}
+
+/// Returns `Create<T>`. An `Option` around it is reported as an error.
+fn create<'a>(ty: &'a Type, errors: &mut Accumulator) -> Option<&'a Type> {
+    let bare = inside(ty, "Option").unwrap_or(ty);
+    inside(bare, "Create")?;
+    if !std::ptr::eq(bare, ty) {
+        let written = ty::text(bare).unwrap_or_else(|| "Create<…>".to_owned());
+        errors.push(fault(
+            ty.span(),
+            format_args!(
+                "a `Create` cannot be an `Option`: write `{written}`, and `Option` on its fields"
+            ),
+        ));
+    }
+    Some(bare)
 }
 
 /// Returns `T` of `Update<T>` and the span of `Update`. An `Option` around it is reported as an error.

@@ -9,10 +9,11 @@ use crate::support::options::is_called;
 use crate::support::ty::last_segment;
 
 /// The names of the types that are not parameters, or stand for several.
-const KNOWN: [&str; 8] = [
+const KNOWN: [&str; 9] = [
     "State",
     "Context",
     "ExecutionContext",
+    "Create",
     "Update",
     "IfMatch",
     "CollectionQuery",

@@ -15,13 +15,22 @@ use crate::support::variant_ident;
 impl Parameter<'_> {
     /// Generates `required::<T, fn(T)>("name", "Description.")` with its builder calls.
     pub(crate) fn spec(&self, runtime: &RuntimePath) -> TokenStream {
+        self.spec_with(self.default.as_ref(), runtime)
+    }
+
+    /// Like [`spec`](Self::spec), with this default.
+    pub(crate) fn spec_with(
+        &self,
+        default: Option<&DefaultValue>,
+        runtime: &RuntimePath,
+    ) -> TokenStream {
         let Self { ty, name, .. } = self;
         let name = &name.text;
         // With this span, rustc reports errors about the function type at the parameter's type.
         let function = quote_spanned!(ty.span()=> fn(#ty));
         let description = &self.doc;
         let constructor = if self.optional { quote!(optional) } else { quote!(required) };
-        let default = self.default.as_ref().map(|default| {
+        let default = default.map(|default| {
             let default = self.default_spec(default, runtime);
             quote!(.default(#default))
         });

@@ -9,4 +9,5 @@ mod model;
 
 pub(crate) use attr::ParamAttr;
 pub(crate) use check::{check, constraints, replacement};
+pub(crate) use constraints::DefaultValue;
 pub(crate) use model::Parameter;

@@ -5,18 +5,20 @@ use proc_macro2::Span;
 use syn::ext::IdentExt as _;
 use syn::meta::ParseNestedMeta;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Ident, LitStr};
+use syn::{Attribute, ExprPath, Ident, LitStr, Token};
 
 use super::{Name, fault, names};
 
 /// The serde options of a struct or of a field.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct SerdeAttr {
     pub(crate) rename: Option<LitStr>,
     pub(crate) rename_all: Option<LitStr>,
     pub(crate) skip: bool,
     pub(crate) skip_deserializing: bool,
     pub(crate) skip_serializing: bool,
+    /// `default`, and the path of the function that it names.
+    pub(crate) default: Option<Option<ExprPath>>,
     /// Whether the field may be missing in the JSON form (`skip_serializing_if`).
     pub(crate) omitted: bool,
     /// The span of names that differ between reading and writing.
@@ -51,6 +53,11 @@ impl SerdeAttr {
             "skip_serializing_if" => {
                 self.omitted = true;
                 skip_value(meta)?;
+            }
+            "default" => {
+                let path =
+                    meta.input.peek(Token![=]).then(|| meta.value()?.parse::<LitStr>()?.parse());
+                self.default = Some(path.transpose()?);
             }
             "flatten" => self.flatten = Some(meta.path.span()),
             "transparent" | "with" => {

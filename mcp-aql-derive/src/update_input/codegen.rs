@@ -5,17 +5,17 @@ use quote::{quote, quote_spanned};
 use syn::spanned::Spanned as _;
 use syn::{DeriveInput, Generics, parse_quote};
 
-use super::model::{FieldRole, UpdateFieldModel, UpdateModel};
-use super::shape::mentions;
+use crate::input::{FieldRole, InputField, InputModel, mentions};
 use crate::support::runtime_path::RuntimePath;
 
 /// Generates the implementation for a resource without errors.
-pub(super) fn update_input(resource: &UpdateModel<'_>, runtime: &RuntimePath) -> TokenStream {
+pub(super) fn update_input(resource: &InputModel<'_>, runtime: &RuntimePath) -> TokenStream {
     let ident = resource.ident;
-    let fields = resource.updatable().map(|it| field(it, runtime));
-    let count = resource.updatable().count();
+    let fields = resource.settable().map(|it| field(it, runtime));
+    let count = resource.settable().count();
     let identifiers = names(resource, FieldRole::Identifier, &quote!(identifiers));
     let read_only = names(resource, FieldRole::ReadOnly, &quote!(read_only));
+    let defaults = defaults(resource, runtime);
     let generics = bounded_generics(resource, runtime);
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let (_, type_generics, _) = resource.generics.split_for_impl();
@@ -32,6 +32,7 @@ pub(super) fn update_input(resource: &UpdateModel<'_>, runtime: &RuntimePath) ->
                     #runtime::update::InputSpec::of::<Self>(&#runtime::update::field_specs::<Self, #count>())
                         #identifiers #read_only;
             }
+            #defaults
         };
     }
 }
@@ -57,7 +58,7 @@ pub(super) fn inert(input: &DeriveInput, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-fn field(field: &UpdateFieldModel<'_>, runtime: &RuntimePath) -> TokenStream {
+fn field(field: &InputField<'_>, runtime: &RuntimePath) -> TokenStream {
     let (ident, ty, parameter) = (field.ident, field.ty, &field.parameter);
     let name = &parameter.name.text;
     let description = &parameter.doc;
@@ -78,13 +79,27 @@ fn field(field: &UpdateFieldModel<'_>, runtime: &RuntimePath) -> TokenStream {
     }
 }
 
-fn names(resource: &UpdateModel<'_>, role: FieldRole, setter: &TokenStream) -> Option<TokenStream> {
+fn names(resource: &InputModel<'_>, role: FieldRole, setter: &TokenStream) -> Option<TokenStream> {
     let names: Vec<_> = resource.names(role).collect();
     (!names.is_empty()).then(|| quote!(.#setter(&[#(#names),*])))
 }
 
+/// Generates the assertion that a default of a field has an effect: it applies to new resources only.
+fn defaults(resource: &InputModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
+    let mut ident = resource.ident.clone();
+    let span = resource.settable().find_map(|field| field.parameter.key("default"))?;
+    // rustc reports that the resource has no `CreateInput` where the default is written.
+    ident.set_span(span);
+    Some(quote_spanned! {span=>
+        const _: fn() = || {
+            fn default_of_a_new_resource<T: #runtime::resource::CreateInput>() {}
+            default_of_a_new_resource::<#ident>();
+        };
+    })
+}
+
 /// Returns the resource's generics, with a rule bound for each field type that depends on them.
-fn bounded_generics(resource: &UpdateModel<'_>, runtime: &RuntimePath) -> Generics {
+fn bounded_generics(resource: &InputModel<'_>, runtime: &RuntimePath) -> Generics {
     let mut generics = resource.generics.clone();
     if generics.params.is_empty() {
         return generics;
@@ -94,7 +109,7 @@ fn bounded_generics(resource: &UpdateModel<'_>, runtime: &RuntimePath) -> Generi
     predicates.push(parse_quote!(Self: #runtime::__private::schemars::JsonSchema));
     predicates
         .extend(parameters.iter().map(|it| -> syn::WherePredicate { parse_quote!(#it: 'static) }));
-    for field in resource.updatable().filter(|it| mentions(it.ty, resource.generics)) {
+    for field in resource.settable().filter(|it| mentions(it.ty, resource.generics)) {
         let ty = field.ty;
         let rule = field.rule.tokens(&quote!(#runtime::update::rule), ty.span());
         predicates.push(parse_quote!(#rule: #runtime::update::rule::Rule<#ty>));

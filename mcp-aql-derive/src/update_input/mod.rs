@@ -1,18 +1,15 @@
 //! Expands `#[derive(UpdateInput)]`: parses the attributes, models and checks the resource, and generates its tables.
 
-mod attr;
 mod check;
 mod codegen;
-mod model;
-mod shape;
 
 use darling::Error;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::DeriveInput;
 
+use crate::input::{InputDerive, InputModel, container};
 use crate::support::runtime_path::RuntimePath;
-use model::UpdateModel;
 
 /// Expands the derive. Errors are returned together with an empty implementation, which prevents follow-up errors.
 pub(crate) fn expand(item: TokenStream) -> TokenStream {
@@ -21,8 +18,9 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         Err(error) => return error.into_compile_error(),
     };
     let mut errors = Error::accumulator();
-    let runtime = RuntimePath::new(attr::container(&input.attrs, &mut errors).as_ref());
-    let model = UpdateModel::read(&input, &mut errors);
+    let runtime =
+        RuntimePath::new(container(InputDerive::Update, &input.attrs, &mut errors).as_ref());
+    let model = InputModel::read(&input, &mut errors);
     if let Some(model) = &model {
         check::run(model, &mut errors);
     }

@@ -48,6 +48,29 @@ impl Compiler {
         name
     }
 
+    /// Lets [`overlay_resources`](Self::overlay_resources) apply the constraints of a resource and of those
+    /// inside it, although no operation updates them.
+    pub(crate) fn add_resource(
+        &mut self,
+        spec: &InputSpec,
+        schema_of: &mut dyn FnMut(SchemaFn) -> Value,
+    ) {
+        let name: Arc<str> = resource_name(&schema_of(spec.schema)).into();
+        if self.resources.iter().any(|(known, _)| *known == name) {
+            return;
+        }
+        self.resources.push((name, *spec));
+        for field in spec.fields {
+            let mut merge = field.merge;
+            while let Merge::Keys(element) = merge {
+                merge = element.merge;
+            }
+            if let Merge::Fields(nested) = merge {
+                self.add_resource(&nested(), schema_of);
+            }
+        }
+    }
+
     /// Applies the constraints of resources to the shapes of their types, so that a field is checked and
     /// described in the same way wherever its type occurs. A type that is flattened into another one is
     /// only visible through its fields. If all of them are present, its sensitive fields are treated as

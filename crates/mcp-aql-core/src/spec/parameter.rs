@@ -4,6 +4,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::InputSpec;
 use super::schema::SchemaFn;
 use super::unused::Unused;
 use crate::constraint::Constraint;
@@ -41,6 +42,8 @@ pub struct ParameterSpec {
     pub deprecated: Option<Deprecation>,
     /// The type's JSON schema.
     pub schema: SchemaFn,
+    /// The fields of the resource that the values contain, whose constraints apply to them.
+    pub(crate) resource: Option<fn() -> InputSpec>,
     /// A schema that is known only at run time, instead of the type's.
     pub(crate) json_schema: Option<&'static Value>,
     /// Whether the type itself accepts a value, which may be stricter than its schema.
@@ -64,6 +67,7 @@ impl ParameterSpec {
             refuses_null: false,
             deprecated: None,
             schema: SchemaGenerator::subschema_for::<T>,
+            resource: None,
             json_schema: None,
             accepts: accepts::<T>,
         }
@@ -80,6 +84,14 @@ impl ParameterSpec {
     #[must_use]
     pub(crate) const fn json_schema(mut self, schema: &'static Value) -> Self {
         self.json_schema = Some(schema);
+        self
+    }
+
+    /// Applies the constraints of a resource to the values, which are of its type or contain it.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn resource(mut self, resource: Option<fn() -> InputSpec>) -> Self {
+        self.resource = resource;
         self
     }
 

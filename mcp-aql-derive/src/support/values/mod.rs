@@ -24,6 +24,10 @@ pub(crate) struct Flag;
 #[derive(Debug, Clone)]
 pub(crate) struct CratePath(pub(crate) Path);
 
+/// An expression.
+#[derive(Clone)]
+pub(crate) struct Expression(pub(crate) Expr);
+
 /// Returns the option's name as written.
 fn key(meta: &Meta) -> String {
     meta.path().segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default()
@@ -110,6 +114,13 @@ impl FromMeta for Flag {
                 ))
             }
         }
+    }
+}
+
+impl FromMeta for Expression {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        const FORM: Form = Form { what: "an expression", example: "…" };
+        FORM.value(meta).cloned().map(Self)
     }
 }
 

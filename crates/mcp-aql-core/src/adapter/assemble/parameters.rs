@@ -69,6 +69,9 @@ fn parameter(
     let mut shape = compiler.schema(&schema);
     compiler.constrain(&mut shape, spec.constraints);
     shape.sensitive = spec.sensitive;
+    if let Some(resource) = spec.resource {
+        compiler.add_resource(&resource(), &mut |schema| types.input(schema));
+    }
     Parameter {
         name: Arc::from(spec.name),
         spec: *spec,

@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 
 use serde_json::{Map, Value};
 
+use crate::spec::InputSpec;
 use crate::update::UpdateInput;
 
 pub(super) const REPLACE: u8 = 0;
@@ -32,6 +33,8 @@ pub struct Probe<V>(PhantomData<V>);
 pub trait Fallback {
     /// The number of [`Replace`](super::Replace).
     const RULE: u8 = REPLACE;
+    /// The fields of a resource with constraints of its own.
+    const INPUT: Option<fn() -> InputSpec> = None;
 }
 
 impl<V> Fallback for Probe<V> {}
@@ -39,6 +42,8 @@ impl<V> Fallback for Probe<V> {}
 impl<V: UpdateInput> Probe<V> {
     /// The number of [`Nested`](super::Nested).
     pub const RULE: u8 = NESTED;
+    /// The fields of the resource.
+    pub const INPUT: Option<fn() -> InputSpec> = Some(|| V::INPUT);
 }
 
 impl Probe<Value> {

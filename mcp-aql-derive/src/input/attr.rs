@@ -1,15 +1,16 @@
-//! Parses the options of `#[update_input(…)]`, and the marks `id` and `read_only` of `#[resource(…)]`.
+//! Parses the options of `#[update_input(…)]` and `#[create_input(…)]`, and the marks `id` and `read_only` of
+//! `#[resource(…)]`.
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Path};
+use syn::{Attribute, Expr, Path};
 
 use crate::resource::attr as resource;
 use crate::support::options::{Grammar, Hint, Options, is_called};
-use crate::support::values::{CratePath, Flag};
+use crate::support::values::{CratePath, Expression, Flag};
 
-const CONTAINER: Grammar = Grammar {
+const UPDATE_CONTAINER: Grammar = Grammar {
     attribute: "update_input",
     known: &["crate"],
     repeatable: &[],
@@ -18,6 +19,18 @@ const CONTAINER: Grammar = Grammar {
     hint: |name| match name {
         "replace" => Hint::belongs("a field", "write it above one"),
         _ => None,
+    },
+};
+
+const CREATE_CONTAINER: Grammar = Grammar {
+    attribute: "create_input",
+    known: &["crate"],
+    repeatable: &[],
+    bare: false,
+    text: None,
+    hint: |name| match name {
+        "value" => Hint::belongs("a field", "write it above one"),
+        _ => Hint::new("write options of a parameter above its field, `#[param(…)]`"),
     },
 };
 
@@ -33,9 +46,45 @@ const FIELD: Grammar = Grammar {
     },
 };
 
+const CREATE_FIELD: Grammar = Grammar {
+    attribute: "create_input",
+    known: &["value"],
+    repeatable: &[],
+    bare: false,
+    text: None,
+    hint: |name| match name {
+        "crate" => Hint::belongs("the struct", "write `#[create_input(crate = …)]` above it"),
+        "default" => Hint::new("write `#[param(default = …)]`"),
+        _ => None,
+    },
+};
+
+/// Returns the value of a field that callers do not set, and the span of its option.
+pub(crate) fn value(attributes: &[Attribute], errors: &mut Accumulator) -> Option<(Expr, Span)> {
+    let mut options = Options::of(attributes, "create_input", &CREATE_FIELD, errors);
+    let span = options.span_of("value")?;
+    let value = options.take::<Expression>("value", errors)?;
+    Some((value.into_inner().0, span))
+}
+
+/// The derive whose options are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InputDerive {
+    Create,
+    Update,
+}
+
 /// Returns the path of the runtime from the options above the struct.
-pub(super) fn container(attributes: &[Attribute], errors: &mut Accumulator) -> Option<Path> {
-    let mut options = Options::of(attributes, "update_input", &CONTAINER, errors);
+pub(crate) fn container(
+    derive: InputDerive,
+    attributes: &[Attribute],
+    errors: &mut Accumulator,
+) -> Option<Path> {
+    let (name, grammar) = match derive {
+        InputDerive::Create => ("create_input", &CREATE_CONTAINER),
+        InputDerive::Update => ("update_input", &UPDATE_CONTAINER),
+    };
+    let mut options = Options::of(attributes, name, grammar, errors);
     // `#[derive(Resource)]` interprets these options. If both derives are present, rustc prints the identical errors about
     // unknown options once.
     Options::of(attributes, "resource", &resource::CONTAINER, errors);
@@ -44,18 +93,18 @@ pub(super) fn container(attributes: &[Attribute], errors: &mut Accumulator) -> O
 
 /// The spans of the marks of a field.
 #[derive(Debug)]
-pub(super) struct UpdateMarks {
-    pub(super) replace: Option<Span>,
+pub(crate) struct InputMarks {
+    pub(crate) replace: Option<Span>,
     /// The spans of `#[update_input]` and `#[resource]` themselves.
-    pub(super) attributes: [Option<Span>; 2],
-    pub(super) id: Option<Span>,
-    pub(super) read_only: Option<Span>,
+    pub(crate) attributes: [Option<Span>; 2],
+    pub(crate) id: Option<Span>,
+    pub(crate) read_only: Option<Span>,
     /// Whether a mark is misspelt or rejected, so that its absence proves nothing.
-    pub(super) unclear: bool,
+    pub(crate) unclear: bool,
 }
 
-impl UpdateMarks {
-    pub(super) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+impl InputMarks {
+    pub(crate) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
         let mut options = Options::of(attributes, "update_input", &FIELD, errors);
         let mut marks = Options::of(attributes, "resource", &resource::FIELD, errors);
         let mut mark = |options: &mut Options, name| {

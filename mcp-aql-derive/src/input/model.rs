@@ -1,44 +1,46 @@
-//! Models an updatable resource and its fields.
+//! Models a resource and the fields that callers set.
 
 use darling::error::Accumulator;
 use proc_macro2::Span;
 use syn::spanned::Spanned as _;
-use syn::{Data, DataStruct, DeriveInput, Field, Fields, Generics, Ident, Type};
+use syn::{Attribute, Data, DataStruct, DeriveInput, Field, Fields, Generics, Ident, Type};
 
-use super::attr::UpdateMarks;
-use super::shape::RuleTree;
+use super::attr::InputMarks;
+use super::rule_tree::RuleTree;
 use crate::parameter::{ParamAttr, Parameter};
 use crate::support::doc::Doc;
 use crate::support::options::is_called;
 use crate::support::serde_attr::{SerdeAttr, wire_name};
 use crate::support::{fault, shape};
 
-/// A resource whose fields may change.
-pub(super) struct UpdateModel<'a> {
-    pub(super) ident: &'a Ident,
-    pub(super) generics: &'a Generics,
-    pub(super) serde: SerdeAttr,
-    pub(super) fields: Vec<UpdateFieldModel<'a>>,
+/// A resource whose fields callers set.
+pub(crate) struct InputModel<'a> {
+    pub(crate) ident: &'a Ident,
+    pub(crate) generics: &'a Generics,
+    pub(crate) serde: SerdeAttr,
+    pub(crate) fields: Vec<InputField<'a>>,
 }
 
 /// A field of a resource.
-pub(super) struct UpdateFieldModel<'a> {
-    pub(super) ident: &'a Ident,
-    pub(super) ty: &'a Type,
-    pub(super) role: FieldRole,
-    pub(super) rule: RuleTree<'a>,
+pub(crate) struct InputField<'a> {
+    pub(crate) ident: &'a Ident,
+    pub(crate) ty: &'a Type,
+    pub(crate) attributes: &'a [Attribute],
+    pub(crate) role: FieldRole,
+    pub(crate) rule: RuleTree<'a>,
     /// The field as a parameter: its JSON name, description and constraints.
-    pub(super) parameter: Parameter<'a>,
+    pub(crate) parameter: Parameter<'a>,
     /// The span of `#[param(…)]`.
-    pub(super) has_param: Option<Span>,
-    pub(super) marks: UpdateMarks,
-    pub(super) serde: SerdeAttr,
+    pub(crate) has_param: Option<Span>,
+    pub(crate) marks: InputMarks,
+    pub(crate) serde: SerdeAttr,
 }
 
-/// The role of a field in updates.
+/// The role of a field when callers create or change the resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum FieldRole {
-    Updatable,
+pub(crate) enum FieldRole {
+    /// Callers set it.
+    Settable,
     Identifier,
     ReadOnly,
     /// Not in the JSON form.
@@ -47,28 +49,28 @@ pub(super) enum FieldRole {
     Unclear,
 }
 
-impl<'a> UpdateModel<'a> {
+impl<'a> InputModel<'a> {
     /// Reads the resource. Returns `None` for a type without named fields.
-    pub(super) fn read(input: &'a DeriveInput, errors: &mut Accumulator) -> Option<Self> {
+    pub(crate) fn read(input: &'a DeriveInput, errors: &mut Accumulator) -> Option<Self> {
         let fields = errors.handle(named_fields(input))?;
         let serde = SerdeAttr::read(&input.attrs);
         let fields = fields
-            .filter_map(|field| UpdateFieldModel::read(field, &input.generics, &serde, errors))
+            .filter_map(|field| InputField::read(field, &input.generics, &serde, errors))
             .collect();
         Some(Self { ident: &input.ident, generics: &input.generics, serde, fields })
     }
 
-    pub(super) fn updatable(&self) -> impl Iterator<Item = &UpdateFieldModel<'a>> {
-        self.fields.iter().filter(|field| field.role == FieldRole::Updatable)
+    pub(crate) fn settable(&self) -> impl Iterator<Item = &InputField<'a>> {
+        self.fields.iter().filter(|field| field.role == FieldRole::Settable)
     }
 
-    pub(super) fn names(&self, role: FieldRole) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self, role: FieldRole) -> impl Iterator<Item = &str> {
         let fields = self.fields.iter().filter(move |field| field.role == role);
         fields.map(|field| field.parameter.name.text.as_str())
     }
 }
 
-impl<'a> UpdateFieldModel<'a> {
+impl<'a> InputField<'a> {
     fn read(
         field: &'a Field,
         generics: &Generics,
@@ -76,7 +78,7 @@ impl<'a> UpdateFieldModel<'a> {
         errors: &mut Accumulator,
     ) -> Option<Self> {
         let ident = field.ident.as_ref()?;
-        let marks = UpdateMarks::read(&field.attrs, errors);
+        let marks = InputMarks::read(&field.attrs, errors);
         let param = ParamAttr::read(&field.attrs, errors);
         let serde = SerdeAttr::read(&field.attrs);
         let role = if serde.skip {
@@ -88,13 +90,14 @@ impl<'a> UpdateFieldModel<'a> {
         } else if marks.unclear {
             FieldRole::Unclear
         } else {
-            FieldRole::Updatable
+            FieldRole::Settable
         };
         let mut parameter = Parameter::new(param, Doc::of(&field.attrs), ident, &field.ty);
         parameter.name = wire_name(ident, &serde, container);
         Some(Self {
             ident,
             ty: &field.ty,
+            attributes: &field.attrs,
             role,
             rule: RuleTree::of(&field.ty, generics, marks.replace.is_some()),
             parameter,
@@ -115,9 +118,7 @@ fn named_fields(input: &DeriveInput) -> darling::Result<impl Iterator<Item = &Fi
         Data::Struct(DataStruct { fields: Fields::Named(fields), .. }) => {
             return Ok(fields.named.iter());
         }
-        Data::Enum(_) => {
-            "leave the derive out, a field of this type is replaced as a whole".to_owned()
-        }
+        Data::Enum(_) => "leave the derive out, a field of this type is set as a whole".to_owned(),
         _ => format!(
             "write `struct {ident} {{ … }}`, or leave the derive out if the type is a single value"
         ),

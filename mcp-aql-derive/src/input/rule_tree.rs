@@ -8,7 +8,7 @@ use crate::support::ty;
 
 /// The merge rule of a field, as far as the written type determines it.
 #[derive(Debug)]
-pub(super) enum RuleTree<'a> {
+pub(crate) enum RuleTree<'a> {
     /// A type whose rule the runtime determines.
     Leaf(&'a Type),
     /// A type that is always replaced as a whole.
@@ -21,7 +21,7 @@ pub(super) enum RuleTree<'a> {
 impl<'a> RuleTree<'a> {
     /// Returns the rule of `ty`. A type that depends on the resource's generics is replaced, because its rule cannot be
     /// determined.
-    pub(super) fn of(ty: &'a Type, generics: &Generics, replace: bool) -> Self {
+    pub(crate) fn of(ty: &'a Type, generics: &Generics, replace: bool) -> Self {
         let inner = |ty| Box::new(Self::of(ty, generics, replace));
         if let Some(ty) = ty::inside(ty, "Option") {
             Self::Opt(inner(ty))
@@ -37,7 +37,7 @@ impl<'a> RuleTree<'a> {
     }
 
     /// Generates the rule as a type, with all tokens at `span`.
-    pub(super) fn tokens(&self, rule: &TokenStream, span: Span) -> TokenStream {
+    pub(crate) fn tokens(&self, rule: &TokenStream, span: Span) -> TokenStream {
         match self {
             Self::Leaf(ty) => quote_spanned!(span=> #rule::Leaf<{ #rule::Probe::<#ty>::RULE }>),
             Self::Whole => quote_spanned!(span=> #rule::Replace),
@@ -65,7 +65,7 @@ fn values_of_map(ty: &Type) -> Option<&Type> {
 }
 
 /// Reports whether a type names one of the generics.
-pub(super) fn mentions(ty: &Type, generics: &Generics) -> bool {
+pub(crate) fn mentions(ty: &Type, generics: &Generics) -> bool {
     fn any(tokens: TokenStream, found: &dyn Fn(&proc_macro2::Ident) -> bool) -> bool {
         tokens.into_iter().any(|token| match token {
             TokenTree::Ident(ident) => found(&ident),

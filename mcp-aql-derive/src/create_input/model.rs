@@ -1,0 +1,96 @@
+//! Models a resource that callers create.
+
+use darling::error::Accumulator;
+use proc_macro2::Span;
+use quote::quote_spanned;
+use syn::spanned::Spanned as _;
+use syn::{Expr, Ident, Type};
+
+use crate::input::{self, FieldRole, InputField, InputModel};
+use crate::parameter::DefaultValue;
+use crate::support::ty;
+
+/// A resource that callers create.
+pub(super) struct CreateModel<'a> {
+    pub(super) resource: &'a InputModel<'a>,
+    pub(super) fields: Vec<CreateField<'a>>,
+}
+
+/// A field with the source of its value in a new resource.
+pub(super) struct CreateField<'a> {
+    pub(super) field: &'a InputField<'a>,
+    pub(super) source: Source,
+}
+
+/// The source of a field's value.
+pub(super) enum Source {
+    /// A parameter of the call, whose default may come from serde.
+    Parameter(Option<DefaultValue>),
+    /// An expression that the author wrote.
+    Value(Expr, Span),
+    /// The author's code, through `Rest`.
+    Rest,
+}
+
+impl<'a> CreateModel<'a> {
+    pub(super) fn of(resource: &'a InputModel<'a>, errors: &mut Accumulator) -> Self {
+        let fields = resource.fields.iter().map(|field| CreateField {
+            field,
+            source: match input::value(field.attributes, errors) {
+                Some((value, span)) => Source::Value(value, span),
+                None if field.role == FieldRole::Settable => {
+                    Source::Parameter(default_of_serde(field))
+                }
+                None => Source::Rest,
+            },
+        });
+        Self { resource, fields: fields.collect() }
+    }
+
+    /// Returns the fields that are parameters.
+    pub(super) fn parameters(&self) -> impl Iterator<Item = &CreateField<'a>> {
+        self.fields.iter().filter(|it| matches!(it.source, Source::Parameter(_)))
+    }
+
+    /// Returns the fields whose values the author's code gives.
+    pub(super) fn rest(&self) -> impl Iterator<Item = &'a InputField<'a>> {
+        self.fields.iter().filter(|it| matches!(it.source, Source::Rest)).map(|it| it.field)
+    }
+}
+
+impl<'a> CreateField<'a> {
+    pub(super) fn ident(&self) -> &'a Ident {
+        self.field.ident
+    }
+
+    /// Returns the type in the field's options, lists and maps, which may be a resource.
+    pub(super) fn innermost(&self) -> &'a Type {
+        let mut inner = ty::peel(self.field.ty);
+        loop {
+            let single = ["Option", "Box", "Vec"].iter().find_map(|name| ty::inside(inner, name));
+            let value = || {
+                let map = ty::last_segment(inner)?;
+                let is_map = map.ident == "BTreeMap" || map.ident == "HashMap";
+                ty::nth_type(map, 1).filter(|_| is_map)
+            };
+            match single.or_else(value) {
+                Some(next) => inner = ty::peel(next),
+                None => return inner,
+            }
+        }
+    }
+}
+
+/// Returns the default that `#[serde(default)]` sets, unless `#[param(default = …)]` does.
+fn default_of_serde(field: &InputField<'_>) -> Option<DefaultValue> {
+    let default = field.serde.default.as_ref()?;
+    if field.parameter.default.is_some() || field.parameter.optional {
+        return None;
+    }
+    let ty = field.ty;
+    let tokens = match default {
+        Some(path) => quote_spanned!(path.span()=> #path()),
+        None => quote_spanned!(ty.span()=> <#ty as ::core::default::Default>::default()),
+    };
+    syn::parse2(tokens).ok().map(DefaultValue::Expr)
+}
