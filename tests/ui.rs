@@ -36,6 +36,7 @@ fn compile_errors() {
     cases.compile_fail("ui/create_input/*.rs");
     cases.compile_fail("ui/update_input/*.rs");
     cases.compile_fail("ui/update_input/rustc/*.rs");
+    cases.compile_fail("ui/ready_operations/*.rs");
     cases.compile_fail("ui/resource/*.rs");
     cases.compile_fail("ui/resource/rustc/*.rs");
     cases.compile_fail("ui/computed_fields/*.rs");

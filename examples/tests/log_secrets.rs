@@ -66,10 +66,12 @@ fn calls() -> Vec<Value> {
         progress,
         call("create", "add_note", &json!({ "title": 7, "pin": PIN })),
         call("read", "add_note", &note),
+        call("update", "update_note", &json!({ "note_id": 1, "input": { "pin": PIN } })),
         call("update", "update_note", &json!({ "note_id": 1, "pin": PIN, "input": {} })),
         call("read", "get_note", &json!({ "note_id": 1, "pin": PIN })),
         call("delete", "delete_note", &planted),
         call("delete", "delete_note", &json!({ "note_id": 1, "pin": PIN })),
+        call("delete", "delete_note", &json!({ "note_id": 1 })),
     ]
 }
 
@@ -85,7 +87,7 @@ fn token(answer: &str) -> Option<String> {
 
 /// Returns the call that uses a token.
 fn confirmed(token: &str) -> Value {
-    let params = json!({ "note_id": 1, "pin": PIN, "confirmation_token": token });
+    let params = json!({ "note_id": 1, "confirmation_token": token });
     call("delete", "delete_note", &params)
 }
 

@@ -60,8 +60,7 @@ pub use mcp_aql_core::{
     EndpointMode, EndpointProfile, Error, ErrorCode, ExecutionContext, ExecutionOptions, IfMatch,
     Limits, OperationError, OperationResult, Operations, OrInternal, Page, ParamGroup, Policy,
     Result, SemanticCategory, Session, Severity, State, TimeSource, Trust, TrustLevel, Update,
-    UpdateInput, Warning, audit, constraint, encoding, operations, protocol, resource, table,
-    update,
+    UpdateInput, Warning, audit, constraint, encoding, operations, protocol, table, update,
 };
 #[cfg(feature = "http")]
 #[doc(inline)]
@@ -124,6 +123,18 @@ pub mod query {
     #[cfg(not(feature = "query"))]
     #[doc(hidden)]
     pub use crate::missing_feature::RelationshipGraph;
+}
+
+/// The inputs of resources, and resources with ready operations.
+///
+/// Everything except [`Create`](resource::Create) and [`CreateInput`](resource::CreateInput) requires the feature
+/// `query`.
+pub mod resource {
+    #[doc(inline)]
+    pub use mcp_aql_core::resource::*;
+    #[cfg(feature = "query")]
+    #[doc(inline)]
+    pub use mcp_aql_query::records::*;
 }
 
 /// The state of adapters and where it is kept.

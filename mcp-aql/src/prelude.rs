@@ -23,6 +23,8 @@ pub use schemars::JsonSchema;
 pub use crate::missing_feature::*;
 pub use crate::query::PageInfo;
 pub use crate::query::RelationshipGraph;
+#[cfg(feature = "query")]
+pub use crate::resource::WithResources;
 pub use crate::resource::{Create, CreateInput};
 pub use crate::{
     Adapter, CollectionQuery, Context, ErrorCode, ExecutionContext, Fields, IfMatch,

@@ -14,7 +14,7 @@ use super::description;
 use super::entry::{QueryArgument, QueryParams, QueryTable};
 use super::memory::{self, Row};
 use super::options::QueryOptions;
-use super::plan::Plan;
+use super::plan::{Filter, Plan};
 use super::read::{QuerySurface, read_plan};
 use super::resource::{IdentifiedResource, Resource};
 use super::value::Scalar;
@@ -99,6 +99,14 @@ impl<T: Resource> CollectionQuery<T> {
         T: IdentifiedResource,
     {
         super::read::read_map::<Self>(options, params, key)
+    }
+
+    /// Adds a condition that the request does not contain. It is not reported as applied.
+    pub(crate) fn add_condition(&mut self, condition: Filter) {
+        self.plan.filter = Some(match self.plan.filter.take() {
+            Some(filter) => Filter::All(vec![condition, filter]),
+            None => condition,
+        });
     }
 
     /// The parsed query, for a custom executor.

@@ -40,6 +40,7 @@ mod options;
 pub mod plan;
 mod probe;
 mod read;
+pub mod records;
 mod relationships;
 mod resource;
 mod resource_spec;

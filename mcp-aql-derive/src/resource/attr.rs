@@ -8,6 +8,7 @@ use proc_macro2::Span;
 use syn::{Attribute, Ident, Path};
 
 use super::lists::{DefaultSort, Presets, Relationships};
+use super::operations::ReadyOperations;
 use crate::support::fault;
 use crate::support::options::{Grammar, Hint, Options, is_called};
 use crate::support::values::{CratePath, Flag};
@@ -15,7 +16,15 @@ use crate::support::values::{CratePath, Flag};
 /// The options above a struct.
 pub(crate) const CONTAINER: Grammar = Grammar {
     attribute: "resource",
-    known: &["presets", "default_sort", "relationships", "crate"],
+    known: &[
+        "presets",
+        "default_sort",
+        "relationships",
+        "operations",
+        "singular",
+        "plural",
+        "crate",
+    ],
     repeatable: &[],
     bare: false,
     text: None,
@@ -35,6 +44,9 @@ pub(crate) const FIELD: Grammar = Grammar {
     text: None,
     hint: |name| match name {
         "crate" => Hint::belongs("the struct", "write `#[resource(crate = …)]` above it"),
+        "operations" | "singular" | "plural" => {
+            Hint::belongs("the struct", "write `#[resource(operations, …)]` above it")
+        }
         "presets" | "default_sort" | "relationships" => {
             Hint::belongs("the struct", format!("write `#[resource({name}(…))]` above it"))
         }
@@ -50,17 +62,23 @@ pub(super) struct ResourceAttr {
     pub(super) presets: Presets,
     pub(super) default_sort: DefaultSort,
     pub(super) relationships: Relationships,
+    pub(super) operations: Option<ReadyOperations>,
     pub(super) runtime: Option<Path>,
 }
 
 impl ResourceAttr {
-    pub(super) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+    pub(super) fn read(
+        attributes: &[Attribute],
+        resource: &Ident,
+        errors: &mut Accumulator,
+    ) -> Self {
         let mut options = Options::of(attributes, "resource", &CONTAINER, errors);
         let runtime = options.take::<CratePath>("crate", errors).map(|it| it.into_inner().0);
         Self {
             presets: inner(options.take("presets", errors)),
             default_sort: inner(options.take("default_sort", errors)),
             relationships: inner(options.take("relationships", errors)),
+            operations: ReadyOperations::read(&mut options, resource, errors),
             runtime,
         }
     }

@@ -7,6 +7,7 @@ use syn::{DeriveInput, Ident, Type};
 use super::columns;
 use super::lists::FieldPath;
 use super::model::{FieldModel, ResourceModel};
+use super::record;
 use crate::support::runtime_path::RuntimePath;
 use crate::support::ty::inside;
 
@@ -34,6 +35,7 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
         .on_the_wire()
         .any(|field| field.column.marks.id.is_some())
         .then(|| identified(ident, runtime));
+    let record = record::record(resource, runtime);
     quote! {
         #[allow(deprecated)]
         const _: () = {
@@ -52,6 +54,7 @@ pub(super) fn resource(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> T
                 }
             }
             #identified
+            #record
             #(const _: () = #assertions;)*
         };
     }

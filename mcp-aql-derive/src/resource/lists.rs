@@ -150,7 +150,7 @@ impl FromMeta for Relationships {
 }
 
 /// Parses the entries of `key(…)`. An error in one of them hides none of the others.
-fn list<T>(
+pub(super) fn list<T>(
     meta: &Meta,
     example: &str,
     entry: impl Fn(ParseStream<'_>) -> syn::Result<T>,

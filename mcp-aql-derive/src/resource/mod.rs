@@ -6,6 +6,8 @@ mod codegen;
 pub(crate) mod columns;
 mod lists;
 mod model;
+mod operations;
+mod record;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;

@@ -7,6 +7,7 @@ use syn::{Data, DataStruct, DeriveInput, Field, Fields, Generics, Ident, Path, T
 use super::attr::{self, Marks, ResourceAttr};
 use super::columns::ColumnModel;
 use super::lists::{DefaultSort, Presets, Relationships};
+use super::operations::ReadyOperations;
 use crate::support::doc::Doc;
 use crate::support::serde_attr::{SerdeAttr, wire_name};
 use crate::support::{fault, shape, ty};
@@ -20,6 +21,7 @@ pub(super) struct ResourceModel<'a> {
     pub(super) presets: Presets,
     pub(super) default_sort: DefaultSort,
     pub(super) relationships: Relationships,
+    pub(super) operations: Option<ReadyOperations>,
     pub(super) runtime: Option<Path>,
 }
 
@@ -38,7 +40,7 @@ pub(super) struct FieldModel<'a> {
 impl<'a> ResourceModel<'a> {
     /// Reads the resource. A type without named fields is an error and has none.
     pub(super) fn read(input: &'a DeriveInput, errors: &mut Accumulator) -> Self {
-        let attr = ResourceAttr::read(&input.attrs, errors);
+        let attr = ResourceAttr::read(&input.attrs, &input.ident, errors);
         let serde = SerdeAttr::read(&input.attrs);
         let fields = match &input.data {
             Data::Struct(DataStruct { fields: Fields::Named(fields), .. }) => {
@@ -65,6 +67,7 @@ impl<'a> ResourceModel<'a> {
             presets: attr.presets,
             default_sort: attr.default_sort,
             relationships: attr.relationships,
+            operations: attr.operations,
             runtime: attr.runtime,
         }
     }
@@ -72,6 +75,21 @@ impl<'a> ResourceModel<'a> {
     /// Returns the fields of the JSON form.
     pub(super) fn on_the_wire(&self) -> impl Iterator<Item = &FieldModel<'a>> {
         self.fields.iter().filter(|field| !field.hidden)
+    }
+
+    /// Returns the field that identifies the resource.
+    pub(super) fn identifier(&self) -> Option<&FieldModel<'a>> {
+        self.on_the_wire().find(|field| field.column.marks.id.is_some())
+    }
+
+    /// Returns the field with the version of the resource (MCP-AQL §9.3.2).
+    pub(super) fn version(&self) -> Option<&FieldModel<'a>> {
+        self.field("_version").or_else(|| self.field("_etag"))
+    }
+
+    /// Reports whether a query may search the resource for a text.
+    pub(super) fn is_searchable(&self) -> bool {
+        self.on_the_wire().any(|field| field.column.marks.search.is_some())
     }
 
     pub(super) fn field(&self, name: &str) -> Option<&FieldModel<'a>> {

@@ -24,6 +24,16 @@ pub(crate) fn to_snake_case(name: &str) -> String {
     if snake.is_empty() { "a_name".to_owned() } else { snake.to_owned() }
 }
 
+/// Returns the plural of an English noun: `order`, `box`, `category` become `orders`, `boxes`, `categories`.
+pub(crate) fn plural_of(singular: &str) -> String {
+    let before_y = singular.strip_suffix('y').filter(|it| !it.ends_with(['a', 'e', 'i', 'o', 'u']));
+    if let Some(stem) = before_y {
+        return format!("{stem}ies");
+    }
+    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| singular.ends_with(end));
+    format!("{singular}{}", if hisses { "es" } else { "s" })
+}
+
 /// Returns the advice for an unknown name: the nearest candidate, or a list of all.
 pub(crate) fn suggestion<'a>(
     name: &str,
@@ -71,6 +81,21 @@ mod tests {
         ] {
             assert_eq!(is_public_name(name), valid, "{name}");
             assert_eq!(to_snake_case(name), proposal, "{name}");
+        }
+    }
+
+    #[test]
+    fn plurals_follow_the_rules_of_english() {
+        for (singular, plural) in [
+            ("order", "orders"),
+            ("order_item", "order_items"),
+            ("category", "categories"),
+            ("key", "keys"),
+            ("box", "boxes"),
+            ("branch", "branches"),
+            ("address", "addresses"),
+        ] {
+            assert_eq!(plural_of(singular), plural);
         }
     }
 

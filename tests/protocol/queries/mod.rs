@@ -11,4 +11,5 @@ mod introspection;
 mod naive;
 mod pages;
 mod properties;
+mod row_filters;
 mod sorts;

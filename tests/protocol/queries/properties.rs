@@ -82,7 +82,7 @@ fn one() -> impl Strategy<Value = Plant> {
 }
 
 /// Generates rows with numbers in any order.
-fn rows(most: usize) -> impl Strategy<Value = Vec<Plant>> {
+pub(super) fn rows(most: usize) -> impl Strategy<Value = Vec<Plant>> {
     vec(one(), 0..most).prop_map(number).prop_shuffle()
 }
 
@@ -181,7 +181,7 @@ fn object(members: Vec<(String, Value)>) -> Value {
     Value::Object(members.into_iter().collect())
 }
 
-fn filter() -> impl Strategy<Value = Value> {
+pub(super) fn filter() -> impl Strategy<Value = Value> {
     vec(condition(), 0..3).prop_map(object).prop_recursive(3, 12, 3, |inner| {
         let group = prop_oneof![
             (select(vec!["and", "or"]), vec(inner.clone(), 1..3))
@@ -199,21 +199,21 @@ fn paths(wanted: impl Fn(&Field) -> bool) -> Vec<&'static str> {
     FIELDS.iter().filter(|field| wanted(field)).map(|field| field.path).collect()
 }
 
-type Keys = Vec<(&'static str, bool)>;
+pub(super) type Keys = Vec<(&'static str, bool)>;
 
-fn sort() -> impl Strategy<Value = Keys> {
+pub(super) fn sort() -> impl Strategy<Value = Keys> {
     let paths = subsequence(paths(|field| field.sort), 0..4).prop_shuffle();
     (paths, vec(any::<bool>(), 4)).prop_map(|(paths, down)| paths.into_iter().zip(down).collect())
 }
 
-fn sort_param(keys: &Keys) -> Value {
+pub(super) fn sort_param(keys: &Keys) -> Value {
     let keys = keys
         .iter()
         .map(|(path, down)| json!({ "field": path, "order": if *down { "desc" } else { "asc" } }));
     keys.collect()
 }
 
-fn expression() -> impl Strategy<Value = Map<String, Value>> {
+pub(super) fn expression() -> impl Strategy<Value = Map<String, Value>> {
     let numeric = || select(paths(|field| field.numeric)).prop_map(Value::from);
     let ordered = || {
         select(paths(|field| {

@@ -1,5 +1,6 @@
 //! The builder of adapters.
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +18,9 @@ use crate::concurrency::Concurrency;
 use crate::execution::ExecutionOptions;
 use crate::extension::Extension;
 use crate::gatekeeper::{self, Policy, Trust};
-use crate::operation::{DynamicOperation, Handler, Operation, OperationSpec, Operations, StateMap};
+use crate::operation::{
+    DynamicOperation, Handler, Operation, OperationEntry, OperationSpec, Operations, StateMap,
+};
 use crate::router::{EndpointMode, EndpointProfile};
 use crate::spec::SharedState;
 use crate::store::Store;
@@ -34,6 +37,8 @@ pub struct AdapterBuilder {
     version: String,
     instructions: Option<String>,
     operations: Vec<(OperationSpec, Handler)>,
+    /// The operations that others of the same name replace.
+    ready_operations: Vec<(OperationSpec, Handler)>,
     states: StateMap,
     /// Problems that were found before `build`.
     problems: Vec<String>,
@@ -51,6 +56,7 @@ impl AdapterBuilder {
             version: "0.0.0".to_owned(),
             instructions: None,
             operations: Vec::new(),
+            ready_operations: Vec::new(),
             states: StateMap::default(),
             problems: Vec::new(),
             profiles: vec![EndpointProfile::crude()],
@@ -94,6 +100,21 @@ impl AdapterBuilder {
     /// Adds an operation that is known only at run time.
     pub fn dynamic_operation(mut self, operation: DynamicOperation) -> Self {
         self.operations.push(operation.into_parts(&mut self.problems));
+        self
+    }
+
+    /// Adds operations that a crate of this workspace provides. An operation that is added in another way under the
+    /// same name replaces one of them.
+    #[doc(hidden)]
+    pub fn ready_operations<S: Send + Sync + 'static>(
+        mut self,
+        receiver: S,
+        entries: &[OperationEntry<S>],
+    ) -> Self {
+        let receiver = Arc::new(receiver);
+        let handler =
+            |entry: &OperationEntry<S>| (entry.spec, Handler::of(Arc::clone(&receiver), entry));
+        self.ready_operations.extend(entries.iter().map(handler));
         self
     }
 
@@ -334,7 +355,10 @@ impl AdapterBuilder {
     /// # Errors
     /// All problems at once: names that clash, unknown families, missing state, limits outside of
     /// their ranges, a bad prefix, invalid examples, a faulty configuration.
-    pub fn build(self) -> Result<Adapter, BuildError> {
+    pub fn build(mut self) -> Result<Adapter, BuildError> {
+        let own: HashSet<_> = self.operations.iter().map(|(spec, _)| spec.name).collect();
+        self.ready_operations.retain(|(spec, _)| !own.contains(spec.name));
+        self.operations.append(&mut self.ready_operations);
         let parts = Arc::new(Parts {
             name: self.name,
             version: self.version,

@@ -128,7 +128,10 @@ impl<T> Matcher<T> for NotMatcher<T> {
     }
 }
 
-fn matcher<T: Resource>(filter: &Filter, model: &'static Model<T>) -> Box<dyn Matcher<T>> {
+pub(super) fn matcher<T: Resource>(
+    filter: &Filter,
+    model: &'static Model<T>,
+) -> Box<dyn Matcher<T>> {
     let parts = |parts: &[Filter]| parts.iter().map(|part| matcher(part, model)).collect();
     match filter {
         Filter::All(each) => Box::new(GroupMatcher { parts: parts(each), all: true }),

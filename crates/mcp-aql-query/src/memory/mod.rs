@@ -10,7 +10,7 @@ use std::borrow::Borrow;
 use mcp_aql_core::error::OperationError;
 
 use super::model::Model;
-use super::plan::Plan;
+use super::plan::{Filter, Plan};
 use super::resource::Resource;
 use super::value::Scalar;
 use conditions::Conditions;
@@ -70,6 +70,11 @@ pub(crate) fn run<T: Resource, R: Borrow<T>>(
     rows: impl IntoIterator<Item = R>,
 ) -> Result<Found<R>, OperationError> {
     run_by(plan, Conditions::of(plan, model), model, rows)
+}
+
+/// Whether a row satisfies a condition.
+pub(crate) fn matches<T: Resource>(filter: &Filter, model: &'static Model<T>, row: &T) -> bool {
+    conditions::matcher(filter, model).matches(row)
 }
 
 /// Executes a plan like [`run`], on rows that were already found for the plan's text, the best

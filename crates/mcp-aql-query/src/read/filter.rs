@@ -1,5 +1,6 @@
 //! Parses `filter`.
 
+use mcp_aql_core::error::OperationError;
 use mcp_aql_core::text::clean;
 use mcp_aql_protocol::probable_parameter;
 use serde_json::{Map, Value};
@@ -36,6 +37,16 @@ pub(super) fn read(
         );
     }
     parts.filter(|parts| !parts.is_empty()).map(all)
+}
+
+/// Parses a condition that the author writes.
+pub(crate) fn read_condition(
+    surface: &QuerySurface<'_>,
+    value: &Value,
+) -> Result<Option<Filter>, OperationError> {
+    let mut faults = QueryFaults::default();
+    let filter = read(surface, value, &mut faults);
+    faults.into_error().map_or(Ok(filter), Err)
 }
 
 struct FilterParser<'a> {

@@ -21,6 +21,7 @@ pub(crate) use aggregate::KEYS as AGGREGATE_KEYS;
 pub(crate) use condition::operators;
 pub(crate) use faults::QueryFaults;
 pub(crate) use fields::{ResultKind, default_preset, preset_names, read_fields};
+pub(crate) use filter::read_condition;
 pub(crate) use form::{filter_form, sort_form};
 pub(crate) use map::read_map;
 pub(crate) use operand::noun;

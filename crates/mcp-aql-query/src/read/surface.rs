@@ -12,6 +12,8 @@ pub(crate) struct QuerySurface<'a> {
     pub(crate) table: &'a ResourceSchema,
     pub(crate) options: &'a QueryOptions,
     capabilities: &'a Capabilities,
+    /// Whether the author writes the condition, which may name every field.
+    of_author: bool,
 }
 
 impl<'a> QuerySurface<'a> {
@@ -20,7 +22,16 @@ impl<'a> QuerySurface<'a> {
         options: &'a QueryOptions,
         capabilities: &'a Capabilities,
     ) -> Self {
-        Self { table, options, capabilities }
+        Self { table, options, capabilities, of_author: false }
+    }
+
+    /// The capabilities for a condition that the author writes.
+    pub(crate) fn of_author(
+        table: &'a ResourceSchema,
+        options: &'a QueryOptions,
+        capabilities: &'a Capabilities,
+    ) -> Self {
+        Self { of_author: true, ..Self::new(table, options, capabilities) }
     }
 
     /// Problems to report when the adapter is built.
@@ -76,7 +87,7 @@ impl<'a> QuerySurface<'a> {
     }
 
     pub(crate) fn filters(&self, field: &FieldInfo) -> bool {
-        field.filter && self.capabilities.can_filter(&field.path)
+        (field.filter || self.of_author) && self.capabilities.can_filter(&field.path)
     }
 
     pub(crate) fn sorts(&self, field: &FieldInfo) -> bool {

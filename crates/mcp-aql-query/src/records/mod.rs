@@ -1,0 +1,81 @@
+//! Resources with ready operations: a store keeps the rows, and the type says everything else.
+//!
+//! | part | job |
+//! |---|---|
+//! | [`Record`] | the names of the operations, the identifier and the version of a resource |
+//! | [`ResourceStore`] | the store of the rows |
+//! | [`MemoryStore`] | a store in memory |
+//! | [`ResourceRules`], [`RowFilter`] | rules of one's own, and the rows that exist for a caller |
+//! | [`ReadyOperations`], [`Ready`] | the operations of a resource over a store |
+//! | [`WithResources`] | adds them to an adapter |
+
+mod memory_store;
+mod names;
+mod new_id;
+pub mod ready;
+mod row_filter;
+mod rules;
+mod store;
+mod version;
+
+pub use memory_store::MemoryStore;
+pub use names::{OperationName, RecordNames};
+pub use new_id::NewId;
+pub use ready::{CreatedById, Ready, ReadyOperations, WithResources};
+pub use row_filter::RowFilter;
+pub use rules::{ResourceRules, Ruled};
+pub use store::ResourceStore;
+pub use version::{NoVersion, Version};
+
+use std::fmt::Display;
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::ParamGroup;
+use mcp_aql_core::spec::{ParameterSpec, ParameterType};
+use serde::Serialize;
+
+use crate::resource::IdentifiedResource;
+
+/// A resource with ready operations. `#[resource(operations)]` above a type with `#[derive(Resource)]` implements
+/// it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no ready operations",
+    label = "has no ready operations",
+    note = "write `#[resource(operations)]` above `{Self}`, or choose some with `#[resource(operations(create, get, list))]`"
+)]
+pub trait Record: IdentifiedResource + Serialize + Clone {
+    /// The type of the identifier.
+    type Id: RecordId;
+
+    /// The parameter `if_match`: [`IfMatch<V>`](mcp_aql_core::IfMatch) for a resource with a field `_version` or
+    /// `_etag`, [`NoVersion`] for others.
+    type IfMatch: ParamGroup + Send + Sync;
+
+    /// The names of the resource and of its operations.
+    const NAMES: RecordNames;
+
+    /// The parameter with the identifier.
+    const ID: ParameterSpec;
+
+    /// Returns the identifier.
+    fn id(&self) -> &Self::Id;
+
+    /// Compares the version with the one that a caller expects.
+    ///
+    /// # Errors
+    /// `CONFLICT_VERSION_MISMATCH` if they differ.
+    fn check_version(&self, expected: &Self::IfMatch) -> Result<(), OperationError>;
+
+    /// Sets the version of a resource that has changed.
+    fn advance_version(&mut self);
+}
+
+/// A type of an identifier.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot identify a resource with ready operations",
+    note = "an identifier implements `Clone`, `Ord`, `Display`, `Deserialize` and `JsonSchema`"
+)]
+pub trait RecordId: ParameterType + Clone + Ord + Display + Send + Sync + 'static {}
+
+#[diagnostic::do_not_recommend]
+impl<T: ParameterType + Clone + Ord + Display + Send + Sync + 'static> RecordId for T {}

@@ -1,0 +1,36 @@
+//! Identifiers of new records.
+
+/// An identifier that a store can make for a new record from a number.
+///
+/// | type | identifier number 7 of an `order` |
+/// |---|---|
+/// | `u32`, `u64`, `i32`, `i64` | 7 |
+/// | `String` | `order-7` |
+#[diagnostic::on_unimplemented(
+    message = "a store cannot number records by `{Self}`",
+    label = "not made from a number",
+    note = "implement `NewId` for `{Self}`, or identify the resource by a number or a `String`"
+)]
+pub trait NewId: Sized {
+    /// Makes an identifier of the resource with this name. `number` is above 0, and each record of a store gets
+    /// another one.
+    fn from_number(singular: &str, number: u64) -> Self;
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl NewId for $number {
+            fn from_number(_singular: &str, number: u64) -> Self {
+                Self::try_from(number).unwrap_or(Self::MAX)
+            }
+        }
+    )*};
+}
+
+numbers!(u32, u64, i32, i64);
+
+impl NewId for String {
+    fn from_number(singular: &str, number: u64) -> Self {
+        format!("{singular}-{number}")
+    }
+}

@@ -1,0 +1,248 @@
+//! The ready operations of a resource.
+
+use std::fmt;
+
+use mcp_aql_core::adapter::AdapterBuilder;
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::{
+    Call, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry,
+};
+use mcp_aql_core::paging::Page;
+use mcp_aql_core::resource::{Create, CreateInput};
+use mcp_aql_core::spec::{DangerSpec, ReturnsSpec};
+use mcp_aql_core::update::UpdateInput;
+use mcp_aql_protocol::SemanticCategory;
+
+use super::{Record, ResourceStore};
+use crate::collection::CollectionQuery;
+use crate::entry::QueryEntry;
+use crate::options::{QueryOptions, TextSearch};
+use crate::single::Fields;
+
+/// A store with the ready operations of its resource.
+pub struct Ready<S> {
+    store: S,
+}
+
+impl<S> fmt::Debug for Ready<S> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Ready").finish_non_exhaustive()
+    }
+}
+
+/// The ready operations of a resource over a store. `#[resource(operations)]` above a type with
+/// `#[derive(Resource)]` implements it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no ready operations",
+    label = "has no ready operations",
+    note = "write `#[resource(operations)]` above `{Self}`, or choose some with `#[resource(operations(create, get, list))]`"
+)]
+pub trait ReadyOperations<S: ResourceStore<Resource = Self>>: Record {
+    /// The operations.
+    const OPERATIONS: &'static [OperationEntry<Ready<S>>];
+}
+
+/// Adds ready operations to an adapter.
+pub trait WithResources {
+    /// Adds the ready operations of the resource in a store: those that `#[resource(operations)]` above the
+    /// resource names. An operation that is added in another way under the same name replaces the ready one.
+    #[must_use]
+    fn resource<S: ResourceStore>(self, store: S) -> Self
+    where
+        S::Resource: ReadyOperations<S>;
+}
+
+impl WithResources for AdapterBuilder {
+    fn resource<S: ResourceStore>(self, store: S) -> Self
+    where
+        S::Resource: ReadyOperations<S>,
+    {
+        self.ready_operations(Ready { store }, S::Resource::OPERATIONS)
+    }
+}
+
+/// The resource of a store.
+type Resource<S> = <S as ResourceStore>::Resource;
+
+/// The record, or the error that there is none with this identifier.
+fn found<R: Record>(record: Option<R>, id: &R::Id) -> Result<R, OperationError> {
+    record.ok_or_else(|| OperationError::not_found(R::NAMES.singular, id))
+}
+
+impl<S: ResourceStore> Ready<S> {
+    const ID: ParameterEntry = ParameterEntry::One(Resource::<S>::ID);
+
+    const ROW: ReturnsSpec = ReturnsSpec::of::<Resource<S>, _>();
+    const ROWS: ReturnsSpec = ReturnsSpec::of::<Page<S::Row>, _>();
+
+    const GET: OperationEntry<Self> = OperationEntry::new(
+        OperationSpec::new(
+            Resource::<S>::NAMES.get.name,
+            SemanticCategory::Read,
+            Resource::<S>::NAMES.get.description,
+        )
+        .parameters(&[
+            Self::ID,
+            ParameterEntry::Composite(&QueryEntry::of::<Fields<Resource<S>>>(QueryOptions::new())),
+        ])
+        .returns(Self::ROW),
+        |ready, mut call| {
+            Box::pin(async move {
+                let id = call.param()?;
+                let fields = call.composite::<Fields<Resource<S>>>()?;
+                let record = found(ready.store.get(&call.context(), &id).await?, &id)?;
+                call.reply(fields.of(record))
+            })
+        },
+    );
+
+    const LIST: OperationEntry<Self> = OperationEntry::new(
+        OperationSpec::new(
+            Resource::<S>::NAMES.list.name,
+            SemanticCategory::Read,
+            Resource::<S>::NAMES.list.description,
+        )
+        .parameters(&[ParameterEntry::Composite(&QueryEntry::of::<CollectionQuery<Resource<S>>>(
+            QueryOptions::new(),
+        ))])
+        .returns(Self::ROWS),
+        |ready, call| Box::pin(ready.select(call)),
+    );
+
+    const SEARCH: OperationEntry<Self> = OperationEntry::new(
+        OperationSpec::new(
+            Resource::<S>::NAMES.search.name,
+            SemanticCategory::Read,
+            Resource::<S>::NAMES.search.description,
+        )
+        .parameters(&[ParameterEntry::Composite(&QueryEntry::of::<CollectionQuery<Resource<S>>>(
+            QueryOptions::new().text(TextSearch::Required),
+        ))])
+        .returns(Self::ROWS),
+        |ready, call| Box::pin(ready.select(call)),
+    );
+
+    const DELETE: OperationEntry<Self> = OperationEntry::new(
+        OperationSpec::new(
+            Resource::<S>::NAMES.delete.name,
+            SemanticCategory::Delete,
+            Resource::<S>::NAMES.delete.description,
+        )
+        .parameters(&[
+            Self::ID,
+            ParameterEntry::Group(<Resource<S> as Record>::IfMatch::PARAMETERS),
+        ])
+        .returns(Self::ROW)
+        .danger(DangerSpec::UNDECLARED.confirmation_message(Resource::<S>::NAMES.delete_question)),
+        |ready, mut call| {
+            Box::pin(async move {
+                let id = call.param()?;
+                let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
+                let context = call.context();
+                let check = |record: &Resource<S>| record.check_version(&if_match);
+                let deleted = ready.store.delete(&context, &id, check).await?;
+                call.reply(found(deleted, &id))
+            })
+        },
+    );
+
+    async fn select(&self, mut call: Call) -> Outcome {
+        let query = call.composite::<CollectionQuery<Resource<S>>>()?;
+        let page = self.store.select(&call.context(), &query).await;
+        call.reply(page)
+    }
+}
+
+/// A resource that a ready operation can create: its callers set every field except the identifier.
+#[diagnostic::on_unimplemented(
+    message = "a ready operation cannot create a `{Self}`",
+    label = "cannot be created by a ready operation",
+    note = "write `#[derive(CreateInput)]` above `{Self}`",
+    note = "give each field that callers do not set a value, except the identifier: `#[create_input(value = …)]`; or choose the operations without `create` and write that one"
+)]
+pub trait CreatedById: CreateInput<Rest = <Self as Record>::Id> + Record {}
+
+#[diagnostic::do_not_recommend]
+impl<R: Record + CreateInput<Rest = <R as Record>::Id>> CreatedById for R {}
+
+/// The operation that creates a record and returns it.
+pub const fn create<R: CreatedById, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
+    Ready::<S>::CREATE
+}
+
+/// The operation that changes fields of a record and returns it.
+pub const fn update<R: Record + UpdateInput, S: ResourceStore<Resource = R>>()
+-> OperationEntry<Ready<S>> {
+    Ready::<S>::UPDATE
+}
+
+/// The operation that gets one record, with selected fields.
+pub const fn get<R: Record, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
+    Ready::<S>::GET
+}
+
+/// The operation that lists records.
+pub const fn list<R: Record, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
+    Ready::<S>::LIST
+}
+
+/// The operation that searches the records.
+pub const fn search<R: Record, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
+    Ready::<S>::SEARCH
+}
+
+/// The operation that deletes a record and returns it.
+pub const fn delete<R: Record, S: ResourceStore<Resource = R>>() -> OperationEntry<Ready<S>> {
+    Ready::<S>::DELETE
+}
+
+impl<S: ResourceStore<Resource: CreatedById>> Ready<S> {
+    const CREATE: OperationEntry<Self> = OperationEntry::new(
+        OperationSpec::new(
+            Resource::<S>::NAMES.create.name,
+            SemanticCategory::Create,
+            Resource::<S>::NAMES.create.description,
+        )
+        .parameters(&[ParameterEntry::Group(<Resource<S> as CreateInput>::PARAMETERS)])
+        .returns(Self::ROW),
+        |ready, mut call| {
+            Box::pin(async move {
+                let input = call.group::<Create<Resource<S>>>()?;
+                let make = |id| Ok(input.into_resource(id));
+                let created = ready.store.insert(&call.context(), make).await;
+                call.reply(created)
+            })
+        },
+    );
+}
+
+impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
+    const UPDATE: OperationEntry<Self> = OperationEntry::new(
+        OperationSpec::new(
+            Resource::<S>::NAMES.update.name,
+            SemanticCategory::Update,
+            Resource::<S>::NAMES.update.description,
+        )
+        .parameters(&[
+            Self::ID,
+            ParameterEntry::Group(<Resource<S> as Record>::IfMatch::PARAMETERS),
+            ParameterEntry::Input(<Resource<S> as UpdateInput>::INPUT),
+        ])
+        .returns(Self::ROW),
+        |ready, mut call| {
+            Box::pin(async move {
+                let id = call.param()?;
+                let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
+                let input = call.input::<Resource<S>>()?;
+                let change = |record: &mut Resource<S>| {
+                    record.check_version(&if_match)?;
+                    input.merge_into(record);
+                    record.advance_version();
+                    Ok(())
+                };
+                let changed = ready.store.update(&call.context(), &id, change).await?;
+                call.reply(found(changed, &id))
+            })
+        },
+    );
+}

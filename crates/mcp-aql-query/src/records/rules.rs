@@ -1,0 +1,224 @@
+//! Rules that the ready operations of a resource keep to.
+
+use std::fmt;
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::Context;
+use mcp_aql_core::paging::Page;
+
+use super::{Record, ResourceStore, RowFilter};
+use crate::collection::CollectionQuery;
+
+/// Rules of your own for a resource. Every method has a default, which allows everything.
+///
+/// The functions run inside the store's transaction: nothing changes if one of them returns an error, and no other
+/// call can change the record meanwhile. They cannot wait, so that they cannot hold up the store.
+///
+/// ```
+/// use mcp_aql::prelude::*;
+/// use mcp_aql::resource::{MemoryStore, ResourceRules, ResourceStore as _};
+/// use serde::{Deserialize, Serialize};
+/// use serde_json::json;
+///
+/// /// An order.
+/// #[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+/// #[resource(operations)]
+/// struct Order {
+///     /// Number of the order.
+///     #[resource(id)]
+///     order_id: u32,
+///     /// What is ordered.
+///     article: String,
+///     /// Whether the order has left the house.
+///     #[resource(read_only, filter)]
+///     #[create_input(value = false)]
+///     sent: bool,
+/// }
+///
+/// struct OrderRules;
+///
+/// impl ResourceRules for OrderRules {
+///     type Resource = Order;
+///
+///     fn before_update(
+///         &self,
+///         _context: &Context,
+///         old: &Order,
+///         _new: &mut Order,
+///     ) -> Result<(), OperationError> {
+///         if old.sent {
+///             return Err(OperationError::wrong_state("order", "sent", ["return_order"]));
+///         }
+///         Ok(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> mcp_aql::Result<()> {
+/// let orders = MemoryStore::from_iter([Order { order_id: 1, article: "Tea".into(), sent: true }]);
+/// let adapter = Adapter::builder("shop").resource(orders.with_rules(OrderRules)).build()?;
+/// let change = json!({ "order_id": 1, "input": { "article": "Coffee" } });
+/// let refused = adapter.call("update_order", change).await;
+/// assert_eq!(
+///     refused.error().unwrap().message,
+///     "The 'order' is in state 'sent', which does not allow this. Possible: 'return_order'"
+/// );
+/// # Ok(()) }
+/// ```
+pub trait ResourceRules: Send + Sync + 'static {
+    /// The resource.
+    type Resource: Record;
+
+    /// Returns the rows that exist for the caller. Others cannot be read, changed, counted or aggregated, and a call
+    /// that names one is answered as if it did not exist. The default is all rows.
+    fn visible(&self, context: &Context) -> RowFilter<Self::Resource> {
+        let _ = context;
+        RowFilter::all()
+    }
+
+    /// Completes or refuses a new record.
+    ///
+    /// # Errors
+    /// The reason why the record is refused.
+    fn before_create(
+        &self,
+        context: &Context,
+        new: &mut Self::Resource,
+    ) -> Result<(), OperationError> {
+        let _ = (context, new);
+        Ok(())
+    }
+
+    /// Completes or refuses a change. `new` has the changes already.
+    ///
+    /// # Errors
+    /// The reason why the change is refused.
+    fn before_update(
+        &self,
+        context: &Context,
+        old: &Self::Resource,
+        new: &mut Self::Resource,
+    ) -> Result<(), OperationError> {
+        let _ = (context, old, new);
+        Ok(())
+    }
+
+    /// Refuses a deletion.
+    ///
+    /// # Errors
+    /// The reason why the deletion is refused.
+    fn before_delete(&self, context: &Context, old: &Self::Resource) -> Result<(), OperationError> {
+        let _ = (context, old);
+        Ok(())
+    }
+}
+
+/// A store whose calls keep to rules: [`ResourceStore::with_rules`].
+pub struct Ruled<S, H> {
+    store: S,
+    rules: H,
+}
+
+impl<S, H> Ruled<S, H> {
+    pub(super) const fn new(store: S, rules: H) -> Self {
+        Self { store, rules }
+    }
+}
+
+impl<S, H> fmt::Debug for Ruled<S, H> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Ruled").finish_non_exhaustive()
+    }
+}
+
+/// Refuses a record that its own caller could not see.
+fn stays_visible<R: Record>(rows: &RowFilter<R>, record: &R) -> Result<(), OperationError> {
+    if rows.matches(record)? {
+        return Ok(());
+    }
+    let singular = R::NAMES.singular;
+    Err(OperationError::permission_denied(format!("the {singular} would belong to another caller")))
+}
+
+/// Refuses a record that does not exist for the caller.
+fn exists<R: Record>(rows: &RowFilter<R>, record: &R) -> Result<(), OperationError> {
+    if rows.matches(record)? {
+        return Ok(());
+    }
+    Err(OperationError::not_found(R::NAMES.singular, record.id()))
+}
+
+impl<S, H> ResourceStore for Ruled<S, H>
+where
+    S: ResourceStore,
+    H: ResourceRules<Resource = S::Resource>,
+{
+    type Resource = S::Resource;
+    type Row = S::Row;
+
+    async fn insert(
+        &self,
+        context: &Context,
+        make: impl FnOnce(<S::Resource as Record>::Id) -> Result<S::Resource, OperationError> + Send,
+    ) -> Result<S::Resource, OperationError> {
+        let rows = self.rules.visible(context);
+        let ruled = |id| {
+            let mut record = make(id)?;
+            self.rules.before_create(context, &mut record)?;
+            stays_visible(&rows, &record)?;
+            Ok(record)
+        };
+        self.store.insert(context, ruled).await
+    }
+
+    async fn get(
+        &self,
+        context: &Context,
+        id: &<S::Resource as Record>::Id,
+    ) -> Result<Option<S::Resource>, OperationError> {
+        let rows = self.rules.visible(context);
+        let Some(record) = self.store.get(context, id).await? else { return Ok(None) };
+        Ok(rows.matches(&record)?.then_some(record))
+    }
+
+    async fn select(
+        &self,
+        context: &Context,
+        query: &CollectionQuery<S::Resource>,
+    ) -> Result<Page<S::Row>, OperationError> {
+        let restricted = query.restricted(&self.rules.visible(context))?;
+        self.store.select(context, &restricted).await
+    }
+
+    async fn update(
+        &self,
+        context: &Context,
+        id: &<S::Resource as Record>::Id,
+        change: impl FnOnce(&mut S::Resource) -> Result<(), OperationError> + Send,
+    ) -> Result<Option<S::Resource>, OperationError> {
+        let rows = self.rules.visible(context);
+        let ruled = |record: &mut S::Resource| {
+            exists(&rows, record)?;
+            let old = record.clone();
+            change(record)?;
+            self.rules.before_update(context, &old, record)?;
+            stays_visible(&rows, record)
+        };
+        self.store.update(context, id, ruled).await
+    }
+
+    async fn delete(
+        &self,
+        context: &Context,
+        id: &<S::Resource as Record>::Id,
+        check: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
+    ) -> Result<Option<S::Resource>, OperationError> {
+        let rows = self.rules.visible(context);
+        let ruled = |record: &S::Resource| {
+            exists(&rows, record)?;
+            check(record)?;
+            self.rules.before_delete(context, record)
+        };
+        self.store.delete(context, id, ruled).await
+    }
+}

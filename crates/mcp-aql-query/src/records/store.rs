@@ -1,0 +1,93 @@
+//! The stores of records.
+
+use std::future::Future;
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::Context;
+use mcp_aql_core::paging::Page;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Record, ResourceRules, Ruled};
+use crate::collection::CollectionQuery;
+
+/// A store of records, which ready operations use.
+///
+/// Each method is atomic: a store calls `make`, `change` and `check` while no other call can change the record, and
+/// it changes nothing if they fail. They are called at most once.
+///
+/// `context` is the one of the call. A store may use it to restrict which records exist for the caller.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a store of a resource",
+    label = "not a store",
+    note = "pass a store such as `MemoryStore::<Order>::new()`, or implement `ResourceStore` for `{Self}`"
+)]
+pub trait ResourceStore: Send + Sync + 'static {
+    /// The resource.
+    type Resource: Record;
+
+    /// The type of the rows on a page, which looks like the resource to callers. It is the resource itself, unless
+    /// the store loads the selected fields only.
+    type Row: Serialize + JsonSchema + Send;
+
+    /// Adds a record and returns it. `make` makes it for a new identifier.
+    ///
+    /// # Errors
+    /// The error of `make`, or one of the store.
+    fn insert(
+        &self,
+        context: &Context,
+        make: impl FnOnce(<Self::Resource as Record>::Id) -> Result<Self::Resource, OperationError>
+        + Send,
+    ) -> impl Future<Output = Result<Self::Resource, OperationError>> + Send;
+
+    /// Returns a record, if it exists.
+    ///
+    /// # Errors
+    /// An error of the store.
+    fn get(
+        &self,
+        context: &Context,
+        id: &<Self::Resource as Record>::Id,
+    ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
+
+    /// Answers a query.
+    ///
+    /// # Errors
+    /// An error of the query or of the store.
+    fn select(
+        &self,
+        context: &Context,
+        query: &CollectionQuery<Self::Resource>,
+    ) -> impl Future<Output = Result<Page<Self::Row>, OperationError>> + Send;
+
+    /// Changes a record and returns it, if it exists.
+    ///
+    /// # Errors
+    /// The error of `change`, or one of the store.
+    fn update(
+        &self,
+        context: &Context,
+        id: &<Self::Resource as Record>::Id,
+        change: impl FnOnce(&mut Self::Resource) -> Result<(), OperationError> + Send,
+    ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
+
+    /// Deletes a record and returns it, if it exists.
+    ///
+    /// # Errors
+    /// The error of `check`, or one of the store.
+    fn delete(
+        &self,
+        context: &Context,
+        id: &<Self::Resource as Record>::Id,
+        check: impl FnOnce(&Self::Resource) -> Result<(), OperationError> + Send,
+    ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
+
+    /// Adds rules, which every call keeps to.
+    fn with_rules<H: ResourceRules<Resource = Self::Resource>>(self, rules: H) -> Ruled<Self, H>
+    where
+        Self: Sized,
+    {
+        Ruled::new(self, rules)
+    }
+}

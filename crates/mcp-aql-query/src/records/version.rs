@@ -1,0 +1,51 @@
+//! The versions of records.
+
+use chrono::{DateTime, Utc};
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::{Call, ParamGroup};
+use mcp_aql_core::spec::ParameterSpec;
+
+/// The type of a field `_version` or `_etag`, which every change of the resource sets.
+///
+/// Source: MCP-AQL §9.3.2 (REQ-CON-02).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the version of a resource with ready operations",
+    label = "not a version",
+    note = "a version is a whole number such as `u64`, or a `DateTime<Utc>`; implement `Version` for a type of your own"
+)]
+pub trait Version {
+    /// Changes the version.
+    fn advance(&mut self);
+}
+
+macro_rules! numbers {
+    ($($number:ty),*) => {$(
+        impl Version for $number {
+            fn advance(&mut self) {
+                *self = self.wrapping_add(1);
+            }
+        }
+    )*};
+}
+
+numbers!(u32, u64, i32, i64);
+
+impl Version for DateTime<Utc> {
+    fn advance(&mut self) {
+        // Two changes may be faster than the clock.
+        let next = *self + chrono::TimeDelta::microseconds(1);
+        *self = Utc::now().max(next);
+    }
+}
+
+/// Stands for the parameter `if_match` of a resource without a version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoVersion;
+
+impl ParamGroup for NoVersion {
+    const PARAMETERS: &'static [ParameterSpec] = &[];
+
+    fn decode(_call: &mut Call) -> Result<Self, OperationError> {
+        Ok(Self)
+    }
+}

@@ -1,0 +1,116 @@
+//! Generates the names, the identifier and the version of a resource with ready operations.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use super::model::ResourceModel;
+use super::operations::{ReadyKind, ReadyOperation, ReadyOperations};
+use crate::support::runtime_path::RuntimePath;
+
+/// Generates the implementations of `Record` and `ReadyOperations`.
+pub(super) fn record(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
+    let ready = resource.operations.as_ref()?;
+    let id = resource.identifier()?;
+    let ident = resource.ident;
+    let records = quote!(#runtime::query::records);
+    let chosen = ready.all(resource.is_searchable());
+    let (id_ident, id_type, id_name) = (id.ident, id.column.ty, &id.column.name.text);
+    let description = &id.column.description;
+    let function = quote_spanned!(id_type.span()=> fn(#id_type));
+    let names = names(ready, &chosen, id_name, &records);
+    let (if_match, check, advance) = version(resource, runtime, &records);
+    let operations = chosen.iter().map(|operation| {
+        // rustc reports a missing trait of the resource where the operation is chosen.
+        let runtime = runtime.at(operation.span);
+        let function = format_ident!("{}", operation.kind.verb(), span = operation.span);
+        let mut ident = ident.clone();
+        ident.set_span(operation.span);
+        quote_spanned! {operation.span=>
+            #runtime::query::records::ready::#function::<#ident, __Store>()
+        }
+    });
+    Some(quote! {
+        #[automatically_derived]
+        impl #records::Record for #ident {
+            type Id = #id_type;
+            type IfMatch = #if_match;
+            const NAMES: #records::RecordNames = #names;
+            const ID: #runtime::table::ParameterSpec =
+                #runtime::__private::required::<#id_type, #function>(#id_name, #description);
+            fn id(&self) -> &#id_type {
+                &self.#id_ident
+            }
+            #check
+            #advance
+        }
+        #[automatically_derived]
+        impl<__Store: #records::ResourceStore<Resource = #ident>> #records::ReadyOperations<__Store>
+            for #ident
+        {
+            const OPERATIONS: &'static [
+                #runtime::table::OperationEntry<#records::Ready<__Store>>
+            ] = &[#(#operations),*];
+        }
+    })
+}
+
+fn names(
+    ready: &ReadyOperations,
+    chosen: &[ReadyOperation],
+    id: &str,
+    records: &TokenStream,
+) -> TokenStream {
+    let (singular, plural) = (&*ready.singular, &*ready.plural);
+    let question = ready.delete_question(id);
+    let operations = ReadyKind::ALL.map(|kind| {
+        let field = format_ident!("{}", kind.verb());
+        let (name, description) = ready.texts(kind, chosen);
+        quote!(#field: #records::OperationName::new(#name, #description))
+    });
+    quote! {
+        #records::RecordNames {
+            singular: #singular,
+            plural: #plural,
+            #(#operations,)*
+            delete_question: #question,
+        }
+    }
+}
+
+/// Generates the type of `if_match`, and the functions that compare and set the version.
+fn version(
+    resource: &ResourceModel<'_>,
+    runtime: &RuntimePath,
+    records: &TokenStream,
+) -> (TokenStream, TokenStream, TokenStream) {
+    let result = quote!(::core::result::Result<(), #runtime::OperationError>);
+    let Some(version) = resource.version() else {
+        return (
+            quote!(#records::NoVersion),
+            quote! {
+                fn check_version(&self, _: &#records::NoVersion) -> #result {
+                    ::core::result::Result::Ok(())
+                }
+            },
+            quote!(
+                fn advance_version(&mut self) {}
+            ),
+        );
+    };
+    let (ident, ty) = (version.ident, version.column.ty);
+    let records = quote_spanned!(ty.span()=> #records);
+    (
+        quote!(#runtime::IfMatch<#ty>),
+        quote! {
+            fn check_version(&self, __expected: &#runtime::IfMatch<#ty>) -> #result {
+                __expected.check(&self.#ident)
+            }
+        },
+        quote! {
+            fn advance_version(&mut self) {
+                <#ty as #records::Version>::advance(&mut self.#ident);
+            }
+        },
+    )
+}

@@ -1,0 +1,195 @@
+//! Resources with ready operations.
+
+use mcp_aql::prelude::*;
+use mcp_aql::resource::{MemoryStore, ResourceRules, ResourceStore as _, RowFilter};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A book.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Book {
+    /// Number of the book.
+    #[resource(id)]
+    book_id: u32,
+    /// Title of the book.
+    #[resource(search, filter, sort)]
+    #[param(min_length = 1, max_length = 80)]
+    title: String,
+    /// Number of copies.
+    #[resource(filter, sort, numeric)]
+    #[param(minimum = 0, default = 1)]
+    copies: u8,
+    /// Number of changes.
+    #[resource(read_only)]
+    #[create_input(value = 1)]
+    #[serde(rename = "_version")]
+    version: u64,
+}
+
+#[tokio::test]
+async fn the_operations_follow_from_the_type() {
+    // REQ-CLS-06, REQ-UPD-01, REQ-CON-02, REQ-CON-03
+    let books = MemoryStore::<Book>::new();
+    let adapter = Adapter::builder("library").resource(books.clone()).without_config();
+    let adapter = adapter.build().unwrap();
+    let call = async |operation: &str, params: Value| {
+        let result = adapter.call(operation, params).await;
+        match result.error() {
+            Some(error) => json!(error.code),
+            None => result.data().clone(),
+        }
+    };
+    for title in ["Emma", "Dune"] {
+        call("create_book", json!({ "title": title })).await;
+    }
+    assert_eq!(
+        call("get_book", json!({ "book_id": 1 })).await["book"],
+        json!({ "book_id": 1, "title": "Emma", "copies": 1, "_version": 1 })
+    );
+    let update = json!({ "book_id": 1, "if_match": 1, "input": { "copies": 3 } });
+    assert_eq!(call("update_book", update.clone()).await["book"]["_version"], 2);
+    assert_eq!(call("update_book", update).await, "CONFLICT_VERSION_MISMATCH");
+    let listed = call("list_books", json!({ "filter": { "copies": { "gt": 1 } } })).await;
+    assert_eq!(listed["items"][0]["title"], "Emma");
+    let found = call("search_books", json!({ "query": "dune" })).await;
+    assert_eq!(found["items"][0]["book_id"], 2);
+    assert_eq!(call("get_book", json!({ "book_id": 3 })).await, "NOT_FOUND_RESOURCE");
+    assert_eq!(call("create_book", json!({ "title": "" })).await, "VALIDATION_INVALID_VALUE");
+}
+
+/// A note of one of several people.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations(create, get, list, update, delete), singular = "memo", plural = "memoranda")]
+struct Note {
+    /// Identifier of the note.
+    #[resource(id)]
+    note_id: String,
+    /// The text.
+    text: String,
+    /// Whether the note must stay.
+    #[param(default = false)]
+    kept: bool,
+    /// Name of the owner.
+    #[resource(read_only)]
+    #[create_input(value = String::new())]
+    owner: String,
+}
+
+/// Notes belong to the person whose session it is.
+struct OwnNotes;
+
+fn owner(context: &Context) -> String {
+    context.session().map(|session| session.id().to_owned()).unwrap_or_default()
+}
+
+impl ResourceRules for OwnNotes {
+    type Resource = Note;
+
+    fn visible(&self, context: &Context) -> RowFilter<Note> {
+        RowFilter::new(json!({ "owner": owner(context) }))
+    }
+
+    fn before_create(&self, context: &Context, new: &mut Note) -> Result<(), OperationError> {
+        new.owner = owner(context);
+        Ok(())
+    }
+
+    fn before_update(
+        &self,
+        _context: &Context,
+        old: &Note,
+        new: &mut Note,
+    ) -> Result<(), OperationError> {
+        if old.kept && new.text != old.text {
+            return Err(OperationError::wrong_state("memo", "kept", ["update_memo"]));
+        }
+        Ok(())
+    }
+
+    fn before_delete(&self, _context: &Context, old: &Note) -> Result<(), OperationError> {
+        if old.kept {
+            return Err(OperationError::wrong_state("memo", "kept", ["update_memo"]));
+        }
+        Ok(())
+    }
+}
+
+/// Delete a memo without a question.
+#[operation(category = "DELETE", danger(level = "reversible"))]
+fn delete_memo(
+    State(notes): State<MemoryStore<Note>>,
+    /// Identifier of the memo.
+    note_id: String,
+) -> bool {
+    notes.write(|notes| notes.remove(&note_id)).is_some()
+}
+
+#[tokio::test]
+async fn rules_hide_refuse_and_complete_records() {
+    // REQ-AGG-06, REQ-ERR-05
+    let notes = MemoryStore::<Note>::new();
+    let adapter = Adapter::builder("memos")
+        .resource(notes.clone().with_rules(OwnNotes))
+        .without_config()
+        .build()
+        .unwrap();
+    let mode = async || mcp_aql::testing::Client::connect(&adapter).await.unwrap();
+    let (ada, eve) = (mode().await, mode().await);
+    let ask = async |client: &mcp_aql::testing::Client, operation: &str, params: Value| {
+        let family = match operation.split('_').next() {
+            Some("create") => "create",
+            Some("update") => "update",
+            _ => "read",
+        };
+        client.call(&format!("mcp_aql_{family}"), operation, params).await.unwrap()
+    };
+    let created = ask(&ada, "create_memo", json!({ "text": "Tea" })).await;
+    let id = created.data()["note"]["note_id"].clone();
+    assert_eq!(id, "memo-1");
+    ask(&eve, "create_memo", json!({ "text": "Coffee" })).await;
+    let asked = json!({ "aggregate": { "all": { "count": true } }, "include_items": true });
+    for (client, text) in [(&ada, "Tea"), (&eve, "Coffee")] {
+        let listed = ask(client, "list_memoranda", asked.clone()).await;
+        assert_eq!(listed.data()["items"][0]["text"], text);
+        assert_eq!(listed.data()["aggregations"]["all"], 1);
+        assert_eq!(listed.data()["pageInfo"]["totalCount"], 1);
+    }
+    let hidden = ask(&eve, "get_memo", json!({ "note_id": id })).await;
+    assert_eq!(hidden.error().unwrap().code, "NOT_FOUND_RESOURCE");
+    let change = |id: &Value, input: Value| json!({ "note_id": id, "input": input });
+    let stolen = ask(&eve, "update_memo", change(&id, json!({ "text": "Mine" }))).await;
+    let absent = ask(&eve, "update_memo", change(&json!("memo-7"), json!({ "text": "" }))).await;
+    let absent = absent.error().unwrap().message.replace("memo-7", "memo-1");
+    assert_eq!(stolen.error().unwrap().message, absent, "a hidden record is answered like none");
+    ask(&ada, "update_memo", change(&id, json!({ "kept": true }))).await;
+    let refused = ask(&ada, "update_memo", change(&id, json!({ "text": "Milk" }))).await;
+    assert_eq!(refused.error().unwrap().code, "CONFLICT_VERSION_MISMATCH");
+    assert_eq!(notes.read(|notes| notes["memo-1"].text.clone()), "Tea", "nothing has changed");
+}
+
+#[tokio::test]
+async fn an_operation_of_the_same_name_replaces_a_ready_one() {
+    let notes = MemoryStore::<Note>::new();
+    let adapter = Adapter::builder("memos")
+        .resource(notes.clone())
+        .state(notes.clone())
+        .operation(delete_memo {})
+        .without_config()
+        .build()
+        .unwrap();
+    adapter.call("create_memo", json!({ "text": "Tea", "kept": true })).await;
+    let deleted = adapter.call("delete_memo", json!({ "note_id": "memo-1" })).await;
+    assert_eq!(*deleted.data(), json!(true));
+    assert!(notes.read(|notes| notes.is_empty()));
+}
+
+#[cfg(feature = "conformance")]
+#[tokio::test]
+async fn a_ready_resource_conforms_with_nothing_configured() {
+    // REQ-CNF-01
+    // A search of the runner, whose words are those of the example, must find something.
+    let book = Book { book_id: 7, title: "Some words".to_owned(), copies: 1, version: 1 };
+    let adapter = Adapter::builder("library").resource(MemoryStore::from_iter([book]));
+    mcp_aql::testing::assert_conforms(&adapter.without_config().build().unwrap()).await;
+}

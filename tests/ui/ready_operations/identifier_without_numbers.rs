@@ -1,0 +1,16 @@
+use mcp_aql::prelude::*;
+use mcp_aql::resource::MemoryStore;
+use serde::{Deserialize, Serialize};
+
+/// A task.
+#[derive(Clone, Serialize, Deserialize, JsonSchema, Resource)]
+#[resource(operations(get))]
+struct Task {
+    /// Code of the task.
+    #[resource(id)]
+    task_id: u16,
+}
+
+fn main() {
+    let _ = Adapter::builder("tasks").resource(MemoryStore::<Task>::new());
+}

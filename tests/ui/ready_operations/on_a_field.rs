@@ -1,0 +1,14 @@
+use mcp_aql::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A task.
+#[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+struct Task {
+    /// Number of the task.
+    #[resource(id, operations)]
+    task_id: u32,
+    /// Title.
+    title: String,
+}
+
+fn main() {}

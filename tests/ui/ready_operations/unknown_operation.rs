@@ -1,0 +1,15 @@
+use mcp_aql::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// A task.
+#[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations(get, lst))]
+struct Task {
+    /// Number of the task.
+    #[resource(id)]
+    task_id: u32,
+    /// Title.
+    title: String,
+}
+
+fn main() {}
