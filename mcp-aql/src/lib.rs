@@ -44,7 +44,9 @@
 //! | `cli` | yes | `Adapter::run`: the adapter's command line and `docs`; enables `stdio` |
 //! | `http` | no | MCP over streamable HTTP: `serve --http`, and an axum router to embed |
 //! | `query` | no | the query language: `derive(Resource)`, `CollectionQuery`, `Fields`, `RelationshipQuery` |
-//! | `sql` | no | the query executor for SQLite and PostgreSQL; enables `query` |
+//! | `sql` | no | the query executor and stores for SQLite and PostgreSQL; enables `query` |
+//! | `rusqlite` | no | `resource::RusqliteDatabase`: stores of resources in SQLite; needs Rust 1.89 |
+//! | `tokio-postgres` | no | `resource::PostgresDatabase`: stores of resources in PostgreSQL |
 //! | `safety` | no | the safety loop, challenges, and the channels to operators; enables `sqlite` |
 //! | `console` | no | a web page for operators, on loopback; enables `safety` and `http` |
 //! | `sqlite` | no | `store::SqliteStore`: state in a file; needs Rust 1.89 |
@@ -135,6 +137,15 @@ pub mod resource {
     #[cfg(feature = "query")]
     #[doc(inline)]
     pub use mcp_aql_query::records::*;
+    #[cfg(feature = "sql")]
+    #[doc(inline)]
+    pub use mcp_aql_query::sql::{Access, Database, DatabaseError, SqlStore, Transaction};
+    #[cfg(feature = "tokio-postgres")]
+    #[doc(inline)]
+    pub use mcp_aql_query::sql::{PostgresDatabase, PostgresTransaction};
+    #[cfg(feature = "rusqlite")]
+    #[doc(inline)]
+    pub use mcp_aql_query::sql::{RusqliteDatabase, RusqliteTransaction};
 }
 
 /// The state of adapters and where it is kept.

@@ -34,7 +34,8 @@ pub(crate) fn expand(item: TokenStream) -> TokenStream {
         Ok(()) => codegen::resource(&model, &runtime),
         Err(error) => {
             let (errors, inert) = (error.write_errors(), codegen::inert(&input, &runtime));
-            quote!(#inert #errors)
+            let record = record::inert(&model, &runtime);
+            quote!(#inert #record #errors)
         }
     }
 }

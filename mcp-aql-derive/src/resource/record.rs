@@ -11,14 +11,30 @@ use crate::support::runtime_path::RuntimePath;
 /// Generates the implementations of `Record` and `ReadyOperations`.
 pub(super) fn record(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
     let ready = resource.operations.as_ref()?;
+    implementation(resource, ready, &ready.all(resource.is_searchable()), runtime)
+}
+
+/// Generates the implementations without operations, so that a faulty resource causes no follow-up errors where it is
+/// used.
+pub(super) fn inert(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
+    let is_generic = !resource.generics.params.is_empty();
+    let ready = resource.operations.as_ref().filter(|_| !is_generic)?;
+    implementation(resource, ready, &[], runtime)
+}
+
+fn implementation(
+    resource: &ResourceModel<'_>,
+    ready: &ReadyOperations,
+    chosen: &[ReadyOperation],
+    runtime: &RuntimePath,
+) -> Option<TokenStream> {
     let id = resource.identifier()?;
     let ident = resource.ident;
     let records = quote!(#runtime::query::records);
-    let chosen = ready.all(resource.is_searchable());
     let (id_ident, id_type, id_name) = (id.ident, id.column.ty, &id.column.name.text);
     let description = &id.column.description;
     let function = quote_spanned!(id_type.span()=> fn(#id_type));
-    let names = names(ready, &chosen, id_name, &records);
+    let names = names(ready, chosen, id_name, &records);
     let (if_match, check, advance) = version(resource, runtime, &records);
     let operations = chosen.iter().map(|operation| {
         // rustc reports a missing trait of the resource where the operation is chosen.

@@ -115,3 +115,24 @@ pub async fn insert(client: &Client, items: &[Item]) {
     let text = serde_json::to_string(&rows).unwrap();
     client.execute(statement, &[&text]).await.unwrap();
 }
+
+/// Connects, in a new schema of its own, through a pool with several connections.
+pub async fn pool_with_schema() -> Option<deadpool_postgres::Pool> {
+    let client = connect().await?;
+    let schema = format!("s_{}", new_name());
+    client.batch_execute(&format!("CREATE SCHEMA {schema}")).await.unwrap();
+    let mut config: tokio_postgres::Config =
+        std::env::var("MCP_AQL_TEST_POSTGRES").unwrap().parse().unwrap();
+    config.options(format!("-c search_path={schema}"));
+    let manager = deadpool_postgres::Manager::new(config, NoTls);
+    Some(deadpool_postgres::Pool::builder(manager).max_size(4).build().unwrap())
+}
+
+/// A name that no other test has.
+fn new_name() -> String {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let process = std::process::id();
+    let nanoseconds = chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default();
+    format!("{process}_{nanoseconds}_{}", NUMBER.fetch_add(1, Ordering::Relaxed))
+}

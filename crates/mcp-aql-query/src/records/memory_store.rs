@@ -116,14 +116,16 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
         make: impl FnOnce(R::Id) -> Result<R, OperationError> + Send,
     ) -> Result<R, OperationError> {
         let mut records = self.records_mut();
+        let mut number = records.last_number;
         let id = loop {
-            records.last_number += 1;
-            let id = R::Id::from_number(R::NAMES.singular, records.last_number);
+            number += 1;
+            let id = R::Id::from_number(R::NAMES.singular, number);
             if !records.by_id.contains_key(&id) {
                 break id;
             }
         };
         let record = make(id)?;
+        records.last_number = number;
         if records.by_id.contains_key(record.id()) {
             return Err(OperationError::already_exists(R::NAMES.singular, record.id()));
         }

@@ -1,5 +1,7 @@
 //! Identifiers of new records.
 
+use mcp_aql_core::vocab::new_id;
+
 /// An identifier that a store can make for a new record from a number.
 ///
 /// | type | identifier number 7 of an `order` |
@@ -15,6 +17,13 @@ pub trait NewId: Sized {
     /// Makes an identifier of the resource with this name. `number` is above 0, and each record of a store gets
     /// another one.
     fn from_number(singular: &str, number: u64) -> Self;
+
+    /// Makes an identifier that no other record has, for a store that does not number its records. Numbers return
+    /// `None`.
+    fn random(singular: &str) -> Option<Self> {
+        let _ = singular;
+        None
+    }
 }
 
 macro_rules! numbers {
@@ -32,5 +41,9 @@ numbers!(u32, u64, i32, i64);
 impl NewId for String {
     fn from_number(singular: &str, number: u64) -> Self {
         format!("{singular}-{number}")
+    }
+
+    fn random(singular: &str) -> Option<Self> {
+        Some(new_id(singular))
     }
 }

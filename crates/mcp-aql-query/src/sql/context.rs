@@ -203,7 +203,7 @@ impl<'a> Context<'a> {
     }
 
     /// The storage form of a field's values.
-    fn form(&self, info: &FieldInfo) -> Form {
+    pub(super) fn form(&self, info: &FieldInfo) -> Form {
         let storage = self.mapping.storage.get(&info.path).copied();
         Form::of(info.kind, info.list, storage.unwrap_or(self.dialect().storage()))
     }

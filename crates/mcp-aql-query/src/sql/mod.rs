@@ -4,13 +4,17 @@
 mod condition;
 mod context;
 mod dialect;
+#[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
+mod drivers;
 mod error;
 mod in_memory_finish;
 mod layout;
 mod order;
 mod record;
+mod record_statements;
 mod statements;
 mod steps;
+mod store;
 mod stored_value;
 mod summary;
 mod value;
@@ -28,11 +32,14 @@ use serde::de::DeserializeOwned;
 
 pub use context::Now;
 pub use dialect::{Dialect, Storage};
+#[cfg(any(feature = "rusqlite", feature = "tokio-postgres"))]
+pub use drivers::*;
 pub use error::SqlError;
 pub use record::SqlRecord;
 /// The builder for custom expressions.
 pub use sea_query;
 pub use steps::Steps;
+pub use store::{Access, Database, DatabaseError, SqlStore, Transaction};
 pub use value::{SqlValue, Statement};
 
 use mcp_aql_core::paging::Page;

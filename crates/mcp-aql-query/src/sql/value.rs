@@ -3,7 +3,7 @@
 use std::fmt::{self, Write};
 
 use sea_query::{
-    PostgresQueryBuilder, QueryBuilder, SelectStatement, SqlWriter, SqliteQueryBuilder,
+    PostgresQueryBuilder, QueryBuilder, QueryStatementBuilder, SqlWriter, SqliteQueryBuilder,
     Value as Bound,
 };
 
@@ -89,11 +89,16 @@ impl SqlValue {
 
 impl Statement {
     /// Renders a statement.
-    pub(super) fn of(dialect: Dialect, select: &SelectStatement) -> Result<Self, SqlError> {
+    pub(super) fn of(
+        dialect: Dialect,
+        statement: &impl QueryStatementBuilder,
+    ) -> Result<Self, SqlError> {
         let mut writer = Writer { dialect, sql: String::with_capacity(256), values: Vec::new() };
         match dialect {
-            Dialect::Sqlite => select.build_collect_any_into(&SqliteQueryBuilder, &mut writer),
-            Dialect::Postgres => select.build_collect_any_into(&PostgresQueryBuilder, &mut writer),
+            Dialect::Sqlite => statement.build_collect_any_into(&SqliteQueryBuilder, &mut writer),
+            Dialect::Postgres => {
+                statement.build_collect_any_into(&PostgresQueryBuilder, &mut writer)
+            }
         }
         let limit = dialect.max_parameters();
         if writer.values.len() > limit {

@@ -1,0 +1,117 @@
+//! PostgreSQL through `tokio-postgres` and `deadpool-postgres`.
+
+use std::fmt;
+
+use deadpool_postgres::{Object, Pool};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+
+use crate::sql::{Access, Database, DatabaseError, SqlValue, Statement, Transaction};
+
+/// A PostgreSQL database for [`SqlStore`](super::super::SqlStore), with a pool of connections.
+#[derive(Clone)]
+pub struct PostgresDatabase {
+    pool: Pool,
+}
+
+impl PostgresDatabase {
+    /// Uses the connections of a pool.
+    pub const fn new(pool: Pool) -> Self {
+        Self { pool }
+    }
+}
+
+impl fmt::Debug for PostgresDatabase {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PostgresDatabase").finish_non_exhaustive()
+    }
+}
+
+impl Database for PostgresDatabase {
+    type Transaction = PostgresTransaction;
+
+    async fn begin(&self, access: Access) -> Result<PostgresTransaction, DatabaseError> {
+        let connection = self.pool.get().await?;
+        // The connection is not returned to the pool before the transaction is over.
+        let transaction = PostgresTransaction { connection: Some(connection) };
+        let begin = match access {
+            Access::Read => "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+            Access::Write => "BEGIN",
+        };
+        transaction.connection()?.batch_execute(begin).await?;
+        Ok(transaction)
+    }
+}
+
+/// A transaction of a [`PostgresDatabase`].
+pub struct PostgresTransaction {
+    /// Missing after the end of the transaction.
+    connection: Option<Object>,
+}
+
+impl PostgresTransaction {
+    fn connection(&self) -> Result<&Object, DatabaseError> {
+        self.connection.as_ref().ok_or_else(|| "the transaction is over".into())
+    }
+}
+
+impl fmt::Debug for PostgresTransaction {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("PostgresTransaction").finish_non_exhaustive()
+    }
+}
+
+impl Drop for PostgresTransaction {
+    fn drop(&mut self) {
+        // A connection with an open transaction is closed, which rolls it back.
+        drop(self.connection.take().map(Object::take));
+    }
+}
+
+impl Transaction for PostgresTransaction {
+    async fn run(&mut self, statement: Statement) -> Result<Vec<Vec<SqlValue>>, DatabaseError> {
+        let connection = self.connection()?;
+        let prepared = connection.prepare_cached(&statement.sql).await?;
+        let values = statement.values.into_iter().map(|value| -> Box<dyn ToSql + Send + Sync> {
+            match value {
+                SqlValue::Null => Box::new(None::<String>),
+                SqlValue::Bool(value) => Box::new(value),
+                SqlValue::Int(value) => Box::new(value),
+                SqlValue::Float(value) => Box::new(value),
+                SqlValue::Text(text) => Box::new(text),
+            }
+        });
+        let values: Vec<_> = values.collect();
+        let values: Vec<_> = values.iter().map(|value| &**value as &(dyn ToSql + Sync)).collect();
+        let rows = connection.query(&prepared, &values).await.map_err(failure)?;
+        rows.iter().map(read).collect()
+    }
+
+    async fn commit(mut self) -> Result<(), DatabaseError> {
+        self.connection()?.batch_execute("COMMIT").await.map_err(failure)?;
+        drop(self.connection.take());
+        Ok(())
+    }
+}
+
+fn read(row: &tokio_postgres::Row) -> Result<Vec<SqlValue>, DatabaseError> {
+    let value = |(column, info): (usize, &tokio_postgres::Column)| {
+        let value = match *info.type_() {
+            Type::BOOL => row.try_get::<_, Option<bool>>(column)?.map(SqlValue::Bool),
+            Type::INT4 => row.try_get::<_, Option<i32>>(column)?.map(|it| SqlValue::Int(it.into())),
+            Type::INT8 => row.try_get::<_, Option<i64>>(column)?.map(SqlValue::Int),
+            Type::FLOAT8 => row.try_get::<_, Option<f64>>(column)?.map(SqlValue::Float),
+            _ => row.try_get::<_, Option<String>>(column)?.map(SqlValue::Text),
+        };
+        Ok(value.unwrap_or(SqlValue::Null))
+    };
+    row.columns().iter().enumerate().map(value).collect()
+}
+
+fn failure(error: tokio_postgres::Error) -> DatabaseError {
+    if error.code() == Some(&SqlState::UNIQUE_VIOLATION) {
+        DatabaseError::Unique(error.into())
+    } else {
+        error.into()
+    }
+}

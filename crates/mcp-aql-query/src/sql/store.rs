@@ -1,0 +1,253 @@
+//! A store in a database.
+
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::sync::Arc;
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::operation::Context;
+use mcp_aql_core::paging::Page;
+use serde::de::DeserializeOwned;
+
+use super::{SqlError, SqlRecord, SqlTable, SqlValue, Statement};
+use crate::collection::CollectionQuery;
+use crate::records::{NewId, Record, ResourceStore};
+
+/// A database, for [`SqlStore`]: what connects a driver.
+///
+/// `book/src/resources.md` shows implementations for `rusqlite` and `tokio-postgres`.
+pub trait Database: Send + Sync + 'static {
+    /// A transaction. One that is dropped without [`commit`](Transaction::commit) changes nothing.
+    type Transaction: Transaction;
+
+    /// Begins a transaction. All statements of a READ transaction must see the same state: any transaction of SQLite,
+    /// `REPEATABLE READ` in PostgreSQL. Of two WRITE transactions that change the same record, the second must wait:
+    /// `BEGIN IMMEDIATE` in SQLite, any transaction of PostgreSQL.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    fn begin(
+        &self,
+        access: Access,
+    ) -> impl Future<Output = Result<Self::Transaction, DatabaseError>> + Send;
+}
+
+/// The purpose of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// The transaction only reads.
+    Read,
+    /// The transaction changes records.
+    Write,
+}
+
+/// A transaction of a [`Database`].
+pub trait Transaction: Send {
+    /// Runs a statement and returns its rows, each with a value for each column.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    fn run(
+        &mut self,
+        statement: Statement,
+    ) -> impl Future<Output = Result<Vec<Vec<SqlValue>>, DatabaseError>> + Send;
+
+    /// Ends the transaction and keeps its changes.
+    ///
+    /// # Errors
+    /// The error of the driver.
+    fn commit(self) -> impl Future<Output = Result<(), DatabaseError>> + Send;
+}
+
+/// An error of a database.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum DatabaseError {
+    /// A unique column has the value already.
+    Unique(Box<dyn Error + Send + Sync>),
+    /// Any other error, which callers see as `INTERNAL_ERROR`.
+    Other(Box<dyn Error + Send + Sync>),
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for DatabaseError {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+impl From<DatabaseError> for OperationError {
+    fn from(error: DatabaseError) -> Self {
+        match error {
+            DatabaseError::Unique(cause) | DatabaseError::Other(cause) => Self::internal(cause),
+        }
+    }
+}
+
+/// Records in a table of SQLite or PostgreSQL.
+///
+/// Queries run in the database, see [`SqlTable`]. A change reads the record, lets the author's rules and the check of
+/// the version decide, and writes the changed columns, all in one transaction. Fields that serde skips are not stored.
+///
+/// A new record is numbered by the sequence of its column in PostgreSQL (`bigserial`, `GENERATED … AS IDENTITY`), and
+/// after the highest number in SQLite. There, a column with `AUTOINCREMENT` gives no number twice; without it, the
+/// number of a deleted record may be given again. A `String` gets a random identifier.
+pub struct SqlStore<R: 'static, D> {
+    table: Arc<SqlTable<R>>,
+    database: D,
+}
+
+impl<R: Record + DeserializeOwned, D> SqlStore<R, D> {
+    /// Creates a store of the records in a table. What the description of the table cannot express in SQL, such as
+    /// computed fields, is done in memory.
+    pub fn new(table: SqlTable<R>, database: D) -> Self {
+        Self { table: Arc::new(table.in_memory_fallback()), database }
+    }
+}
+
+impl<R, D: Clone> Clone for SqlStore<R, D> {
+    fn clone(&self) -> Self {
+        Self { table: Arc::clone(&self.table), database: self.database.clone() }
+    }
+}
+
+impl<R, D> fmt::Debug for SqlStore<R, D> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("SqlStore").field("table", &self.table).finish_non_exhaustive()
+    }
+}
+
+impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
+    /// Reads a record.
+    async fn read(
+        &self,
+        transaction: &mut D::Transaction,
+        id: &R::Id,
+        access: Access,
+    ) -> Result<Option<R>, OperationError> {
+        let (statement, reader) =
+            self.table.select_record(id, access == Access::Write).map_err(internal)?;
+        let rows = transaction.run(statement).await?;
+        reader.read(rows).map_err(internal)
+    }
+}
+
+fn internal(error: SqlError) -> OperationError {
+    error.into()
+}
+
+impl<R, D> ResourceStore for SqlStore<R, D>
+where
+    R: Record<Id: NewId> + DeserializeOwned,
+    D: Database,
+{
+    type Resource = R;
+    type Row = SqlRecord<R>;
+
+    async fn insert(
+        &self,
+        _context: &Context,
+        make: impl FnOnce(R::Id) -> Result<R, OperationError> + Send,
+    ) -> Result<R, OperationError> {
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let has_sequences = match self.table.count_of_sequences().map_err(internal)? {
+            Some(statement) => first_number(&transaction.run(statement).await?) == Some(1),
+            None => false,
+        };
+        let number = match self.table.next_number(has_sequences).map_err(internal)? {
+            Some(statement) => first_number(&transaction.run(statement).await?),
+            None => None,
+        };
+        let singular = R::NAMES.singular;
+        let id = match number {
+            Some(number) => R::Id::from_number(singular, number),
+            None => R::Id::random(singular).ok_or_else(|| {
+                OperationError::internal("the table gives a new record no number")
+            })?,
+        };
+        let record = make(id)?;
+        let statement = self.table.insert_record(&record).map_err(internal)?;
+        match transaction.run(statement).await {
+            Err(DatabaseError::Unique(cause)) => {
+                Err(OperationError::already_exists(singular, record.id()).with_cause(cause))
+            }
+            result => {
+                result?;
+                transaction.commit().await?;
+                Ok(record)
+            }
+        }
+    }
+
+    async fn get(&self, _context: &Context, id: &R::Id) -> Result<Option<R>, OperationError> {
+        let mut transaction = self.database.begin(Access::Read).await?;
+        let record = self.read(&mut transaction, id, Access::Read).await?;
+        transaction.commit().await?;
+        Ok(record)
+    }
+
+    async fn select(
+        &self,
+        _context: &Context,
+        query: &CollectionQuery<R>,
+    ) -> Result<Page<SqlRecord<R>>, OperationError> {
+        let mut transaction = self.database.begin(Access::Read).await?;
+        let mut steps = self.table.query(query).steps().map_err(internal)?;
+        while let Some(statement) = steps.next_statement() {
+            let rows = transaction.run(statement).await?;
+            steps.push_rows(rows).map_err(internal)?;
+        }
+        transaction.commit().await?;
+        steps.finish().map_err(internal)
+    }
+
+    async fn update(
+        &self,
+        _context: &Context,
+        id: &R::Id,
+        change: impl FnOnce(&mut R) -> Result<(), OperationError> + Send,
+    ) -> Result<Option<R>, OperationError> {
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let Some(old) = self.read(&mut transaction, id, Access::Write).await? else {
+            return Ok(None);
+        };
+        let mut record = old.clone();
+        change(&mut record)?;
+        if let Some(statement) = self.table.update_record(&old, &record).map_err(internal)? {
+            match transaction.run(statement).await {
+                Err(DatabaseError::Unique(cause)) => {
+                    let error = OperationError::already_exists(R::NAMES.singular, record.id());
+                    return Err(error.with_cause(cause));
+                }
+                result => result?,
+            };
+        }
+        transaction.commit().await?;
+        Ok(Some(record))
+    }
+
+    async fn delete(
+        &self,
+        _context: &Context,
+        id: &R::Id,
+        check: impl FnOnce(&R) -> Result<(), OperationError> + Send,
+    ) -> Result<Option<R>, OperationError> {
+        let mut transaction = self.database.begin(Access::Write).await?;
+        let Some(record) = self.read(&mut transaction, id, Access::Write).await? else {
+            return Ok(None);
+        };
+        check(&record)?;
+        let statement = self.table.delete_record(id).map_err(internal)?;
+        transaction.run(statement).await?;
+        transaction.commit().await?;
+        Ok(Some(record))
+    }
+}
+
+/// The number in a statement's only row.
+fn first_number(rows: &[Vec<SqlValue>]) -> Option<u64> {
+    match rows.first()?.first()? {
+        SqlValue::Int(number) => u64::try_from(*number).ok(),
+        _ => None,
+    }
+}

@@ -1,0 +1,327 @@
+//! The same calls of ready operations on stores in memory, in SQLite and in PostgreSQL.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+use chrono::{DateTime, NaiveDate, Utc};
+use deadpool_postgres::Pool;
+use mcp_aql::Adapter;
+use mcp_aql::prelude::*;
+use mcp_aql::query::sql::{Dialect, SqlTable};
+use mcp_aql::resource::{
+    MemoryStore, PostgresDatabase, ResourceRules, ResourceStore, RowFilter, RusqliteDatabase,
+    SqlStore,
+};
+use mcp_aql_tests_databases::postgres;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::TestRunner;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A shelf.
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema, UpdateInput)]
+struct Shelf {
+    /// Name of the room.
+    room: String,
+    /// Number of the floor.
+    floor: Option<i32>,
+}
+
+/// The state of a book.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    /// In the house.
+    Here,
+    /// With a reader.
+    Lent,
+}
+
+/// A book.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Book {
+    /// Number of the book.
+    #[resource(id)]
+    book_id: i64,
+    /// Title of the book.
+    #[resource(search, filter, sort)]
+    title: String,
+    /// The author.
+    #[resource(filter, sort)]
+    author: Option<String>,
+    /// Number of copies.
+    #[resource(filter, sort, numeric)]
+    #[param(default = 1)]
+    copies: u8,
+    /// Weight in kilograms.
+    #[resource(filter, sort, numeric)]
+    weight: Option<f64>,
+    /// Price.
+    #[resource(filter, numeric)]
+    #[param(default = 0.1)]
+    price: f32,
+    /// State of the book.
+    #[resource(filter, sort, group)]
+    #[param(default = State::Here)]
+    state: State,
+    /// Labels.
+    #[resource(search, filter)]
+    #[serde(default)]
+    labels: Vec<String>,
+    /// Day of the purchase.
+    #[resource(filter, sort)]
+    bought: Option<NaiveDate>,
+    /// The shelf.
+    shelf: Option<Shelf>,
+    /// Whether only readers in the house see it.
+    #[resource(filter)]
+    #[param(default = false)]
+    locked: bool,
+    /// Time of the entry.
+    #[resource(read_only, filter, sort)]
+    #[create_input(value = DateTime::from_timestamp_nanos(1_930_000_000_123_456_000))]
+    entered: DateTime<Utc>,
+    /// Number of changes.
+    #[resource(read_only)]
+    #[create_input(value = 1)]
+    #[serde(rename = "_version")]
+    version: u64,
+}
+
+const SQLITE: &str = "CREATE TABLE book (
+    book_id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, title_words TEXT NOT NULL, author TEXT,
+    copies INTEGER NOT NULL, weight REAL, price REAL NOT NULL, state TEXT NOT NULL,
+    labels TEXT NOT NULL, labels_words TEXT NOT NULL, bought TEXT, shelf TEXT,
+    locked INTEGER NOT NULL, entered TEXT NOT NULL, version INTEGER NOT NULL)";
+
+const POSTGRES: &str = "CREATE TABLE book (
+    book_id bigserial PRIMARY KEY, title text NOT NULL, title_words text NOT NULL, author varchar,
+    copies smallint NOT NULL, weight double precision, price real NOT NULL, state text NOT NULL,
+    labels jsonb NOT NULL, labels_words text NOT NULL, bought date, shelf jsonb,
+    locked boolean NOT NULL, entered timestamptz NOT NULL, version bigint NOT NULL)";
+
+fn table(dialect: Dialect) -> SqlTable<Book> {
+    SqlTable::new(dialect, "book")
+        .column("_version", "version")
+        .search_column("title", "title_words")
+        .search_column("labels", "labels_words")
+}
+
+/// Locked books exist for nobody, and lent books stay.
+struct Rules;
+
+impl ResourceRules for Rules {
+    type Resource = Book;
+
+    fn visible(&self, _context: &Context) -> RowFilter<Book> {
+        RowFilter::new(json!({ "locked": false }))
+    }
+
+    fn before_delete(&self, _context: &Context, book: &Book) -> Result<(), OperationError> {
+        match book.state {
+            State::Here => Ok(()),
+            State::Lent => Err(OperationError::wrong_state("book", "lent", ["update_book"])),
+        }
+    }
+}
+
+fn adapter<S: ResourceStore<Resource = Book>>(store: S) -> Adapter {
+    let builder = Adapter::builder("library").resource(store.with_rules(Rules)).without_config();
+    builder.build().unwrap()
+}
+
+fn in_sqlite() -> Adapter {
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    connection.execute_batch(SQLITE).unwrap();
+    adapter(SqlStore::new(table(Dialect::Sqlite), RusqliteDatabase::new(connection)))
+}
+
+/// An adapter with an empty table.
+async fn in_postgres(pool: &Pool) -> Adapter {
+    let client = pool.get().await.unwrap();
+    client.batch_execute("DROP TABLE IF EXISTS book").await.unwrap();
+    client.batch_execute(POSTGRES).await.unwrap();
+    adapter(SqlStore::new(table(Dialect::Postgres), PostgresDatabase::new(pool.clone())))
+}
+
+fn field() -> impl Strategy<Value = (String, Value)> {
+    let text = || select(vec!["Emma", "emma red", "Straße", "", "\u{feff}x", "O'Hara \"q\""]);
+    let pair = |name: &'static str| move |value: Value| (name.to_owned(), value);
+    let null = || Just(Value::Null);
+    prop_oneof![
+        text().prop_map(|it| json!(it)).prop_map(pair("title")),
+        prop_oneof![text().prop_map(|it| json!(it)), null()].prop_map(pair("author")),
+        (0..4_u8).prop_map(|it| json!(it)).prop_map(pair("copies")),
+        prop_oneof![(-8..8_i8).prop_map(|it| json!(f64::from(it) / 4.0)), null()]
+            .prop_map(pair("weight")),
+        (0..50_u8).prop_map(|it| json!(f64::from(it) / 10.0)).prop_map(pair("price")),
+        select(vec!["here", "lent"]).prop_map(|it| json!(it)).prop_map(pair("state")),
+        proptest::collection::vec(text(), 0..3).prop_map(|it| json!(it)).prop_map(pair("labels")),
+        prop_oneof![select(vec!["2031-05-06", "1999-12-31"]).prop_map(|it| json!(it)), null()]
+            .prop_map(pair("bought")),
+        prop_oneof![
+            (text(), proptest::option::of(0..3_i32))
+                .prop_map(|(room, floor)| json!({ "room": room, "floor": floor })),
+            null()
+        ]
+        .prop_map(pair("shelf")),
+        proptest::bool::weighted(0.2).prop_map(|it| json!(it)).prop_map(pair("locked")),
+    ]
+}
+
+fn fields() -> impl Strategy<Value = Value> {
+    proptest::collection::vec(field(), 1..5)
+        .prop_map(|fields| Value::Object(fields.into_iter().collect()))
+}
+
+/// A call of a ready operation.
+fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
+    let id = || 1..8_i64;
+    let version = || proptest::option::of(1..3_u64);
+    prop_oneof![
+        4 => fields().prop_map(|mut fields| {
+            if fields.get("title").is_none() {
+                fields["title"] = json!("Dune");
+            }
+            // The rules would refuse it, and PostgreSQL gives its number to no other record.
+            fields["locked"] = json!(false);
+            ("create_book", fields)
+        }),
+        3 => (id(), version(), fields()).prop_map(|(id, version, input)| {
+            let mut params = json!({ "book_id": id, "input": input });
+            if let Some(version) = version {
+                params["if_match"] = json!(version);
+            }
+            ("update_book", params)
+        }),
+        1 => id().prop_map(|id| ("delete_book", json!({ "book_id": id }))),
+        2 => (id(), select(vec!["full", "minimal"]))
+            .prop_map(|(id, fields)| ("get_book", json!({ "book_id": id, "fields": fields }))),
+        2 => select(vec![
+            json!({}),
+            json!({ "filter": { "copies": { "gt": 1 } }, "sort": { "field": "title" } }),
+            json!({ "filter": { "author": { "exists": false } }, "fields": ["title", "price"] }),
+            json!({ "filter": { "entered": "2031-02-27", "weight": { "lte": 0.5 } } }),
+            json!({ "aggregate": { "n": { "group_by": "state", "count": true, "sum": "copies" } } }),
+            json!({ "sort": [{ "field": "bought", "order": "desc" }], "first": 2 }),
+        ])
+        .prop_map(|params| ("list_books", params)),
+        1 => select(vec!["emma", "strasse", "red"])
+            .prop_map(|text| ("search_books", json!({ "query": text, "fields": "full" }))),
+    ]
+}
+
+/// Calls an operation, and confirms it where the adapter asks.
+async fn ask(adapter: &Adapter, operation: &str, params: &Value) -> Value {
+    let mut params = params.clone();
+    let mut reply = adapter.call(operation, params.clone()).await;
+    let token = reply.error().and_then(|error| error.details.get("confirmation_token").cloned());
+    if let Some(token) = token {
+        params["confirmation_token"] = token;
+        reply = adapter.call(operation, params).await;
+    }
+    match reply.error() {
+        Some(error) => json!({ "code": error.code, "message": error.message }),
+        None => comparable(reply.data().clone()),
+    }
+}
+
+/// A reply without its cursors, which differ by the key of the adapter.
+fn comparable(mut data: Value) -> Value {
+    if let Some(info) = data.get_mut("pageInfo").and_then(Value::as_object_mut) {
+        info.remove("startCursor");
+        info.remove("endCursor");
+    }
+    data
+}
+
+#[test]
+fn the_stores_answer_alike() {
+    // REQ-COL-04, REQ-CON-02, REQ-UPD-07, REQ-AGG-06
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
+    let pool = runtime.block_on(postgres::pool_with_schema());
+    let config = ProptestConfig { cases: 40, failure_persistence: None, ..Default::default() };
+    let calls = proptest::collection::vec(a_call(), 1..40);
+    let outcome = TestRunner::new(config).run(&calls, |calls| {
+        runtime.block_on(async {
+            let memory = adapter(MemoryStore::<Book>::new());
+            let mut others = vec![("SQLite", in_sqlite())];
+            if let Some(pool) = &pool {
+                others.push(("PostgreSQL", in_postgres(pool).await));
+            }
+            for (operation, params) in &calls {
+                let expected = ask(&memory, operation, params).await;
+                for (name, adapter) in &others {
+                    let found = ask(adapter, operation, params).await;
+                    prop_assert_eq!(&found, &expected, "{}: {} {}", name, operation, params);
+                }
+            }
+            Ok(())
+        })
+    });
+    outcome.unwrap();
+}
+
+/// The adapters over each database that there is.
+async fn adapters(pool: Option<&Pool>) -> Vec<(&'static str, Adapter)> {
+    let mut all = vec![("memory", adapter(MemoryStore::<Book>::new())), ("SQLite", in_sqlite())];
+    if let Some(pool) = pool {
+        all.push(("PostgreSQL", in_postgres(pool).await));
+    }
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_change_is_lost_among_others() {
+    // REQ-CON-02, REQ-CON-03
+    const WRITERS: u64 = 20;
+    let pool = postgres::pool_with_schema().await;
+    for (name, adapter) in adapters(pool.as_ref()).await {
+        adapter.call("create_book", json!({ "title": "Emma" })).await;
+        let write = |number: u64| {
+            let adapter = adapter.clone();
+            async move {
+                let input = json!({ "author": format!("a{number}") });
+                let params = json!({ "book_id": 1, "input": input });
+                let result = adapter.call("update_book", params).await;
+                assert!(result.error().is_none(), "{name}: {:?}", result.error());
+            }
+        };
+        let writers: Vec<_> = (0..WRITERS).map(|number| tokio::spawn(write(number))).collect();
+        for writer in writers {
+            writer.await.unwrap();
+        }
+        let book = adapter.call("get_book", json!({ "book_id": 1 })).await;
+        assert_eq!(book.data()["book"]["_version"], WRITERS + 1, "{name}");
+        // Of several callers that know the same version, one succeeds.
+        let known = json!({ "book_id": 1, "if_match": WRITERS + 1, "input": { "copies": 3 } });
+        let changes = futures_util::future::join_all(
+            (0..5).map(|_| adapter.call("update_book", known.clone())),
+        );
+        let refused = changes.await.into_iter().filter_map(|it| it.error().cloned());
+        let codes: Vec<_> = refused.map(|error| error.code).collect();
+        assert_eq!(codes, ["CONFLICT_VERSION_MISMATCH"; 4], "{name}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_call_changes_nothing_and_blocks_nobody() {
+    // REQ-CON-02
+    let pool = postgres::pool_with_schema().await;
+    for (name, adapter) in adapters(pool.as_ref()).await {
+        adapter.call("create_book", json!({ "title": "Emma" })).await;
+        for microseconds in (0..2_000).step_by(100) {
+            let params = json!({ "book_id": 1, "input": { "author": "x", "copies": 9 } });
+            let call = adapter.call("update_book", params);
+            let time = std::time::Duration::from_micros(microseconds);
+            let _ = tokio::time::timeout(time, call).await;
+            let change = json!({ "book_id": 1, "input": { "author": null, "copies": 1 } });
+            let result = adapter.call("update_book", change).await;
+            let book = &result.data()["book"];
+            assert_eq!(book["copies"], 1, "{name}: {:?}", result.error());
+        }
+    }
+}
