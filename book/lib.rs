@@ -19,6 +19,7 @@ chapters! {
     readme: "../README.md",
     introduction: "src/introduction.md",
     getting_started: "src/getting-started.md",
+    resources: "src/resources.md",
     operations: "src/operations.md",
     parameters: "src/parameters.md",
     updates: "src/updates.md",

@@ -6,11 +6,13 @@
 //! a bound of the form `for<'a> &'a ()` until the method is called.
 
 #[cfg(not(feature = "query"))]
-pub use query::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery};
+pub use query::{CollectionQuery, Fields, RelationshipGraph, RelationshipQuery, WithResources};
 
 #[cfg(not(feature = "query"))]
 mod query {
     use std::marker::PhantomData;
+
+    use crate::AdapterBuilder;
 
     /// The bound of every stand-in. No type implements it.
     #[diagnostic::on_unimplemented(
@@ -31,6 +33,16 @@ mod query {
     /// Stands in for the parameters of a relationship query.
     #[derive(Debug)]
     pub struct RelationshipQuery<T: QueryFeature>(PhantomData<T>);
+
+    /// Stands in for the method of the feature.
+    pub trait WithResources: Sized {
+        #[doc(hidden)]
+        fn resource<S: QueryFeature>(self, _store: S) -> Self {
+            self
+        }
+    }
+
+    impl WithResources for AdapterBuilder {}
 
     /// Stands in for the result of a relationship query.
     #[derive(Debug)]

@@ -13,6 +13,8 @@ pub use mcp_aql_server::ServeStdio;
 pub use mcp_aql_server::ServeStream;
 pub use schemars::JsonSchema;
 
+#[cfg(not(feature = "query"))]
+pub use crate::missing_feature::WithResources;
 #[cfg(not(all(
     feature = "cli",
     feature = "http",
@@ -23,9 +25,9 @@ pub use schemars::JsonSchema;
 pub use crate::missing_feature::*;
 pub use crate::query::PageInfo;
 pub use crate::query::RelationshipGraph;
-#[cfg(feature = "query")]
-pub use crate::resource::WithResources;
 pub use crate::resource::{Create, CreateInput};
+#[cfg(feature = "query")]
+pub use crate::resource::{WithResources, WithRules};
 pub use crate::{
     Adapter, CollectionQuery, Context, ErrorCode, ExecutionContext, Fields, IfMatch,
     OperationError, OrInternal, Page, ParamGroup, RelationshipQuery, Resource, Session, Severity,

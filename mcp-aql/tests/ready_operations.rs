@@ -1,7 +1,9 @@
 //! Resources with ready operations.
 
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+
 use mcp_aql::prelude::*;
-use mcp_aql::resource::{MemoryStore, ResourceRules, ResourceStore as _, RowFilter};
+use mcp_aql::resource::{MemoryStore, ResourceRules, RowFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use super::attr;
 use super::columns;
 use super::lists::FieldPath;
 use super::model::{FieldModel, ResourceModel};
-use super::operations;
+use super::operations_check;
 use crate::support::serde_attr::{
     flatten_fault, name_fault, own_form_fault, same_name_fault, two_names_fault,
 };
@@ -49,7 +49,7 @@ pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     presets(resource, errors);
     default_sort(resource, errors);
     relationships(resource, errors);
-    operations::check(resource, errors);
+    operations_check::run(resource, errors);
 }
 
 /// Rejects generics: a table belongs to one type, and its rows outlive the request.

@@ -7,6 +7,7 @@ pub(crate) mod columns;
 mod lists;
 mod model;
 mod operations;
+mod operations_check;
 mod record;
 
 use proc_macro2::{Span, TokenStream};

@@ -31,6 +31,5 @@ impl mcp_aql::resource::ResourceRules for Rules {
 }
 
 fn main() {
-    use mcp_aql::resource::ResourceStore as _;
     let _ = Adapter::builder("tasks").resource(MemoryStore::<Task>::new().with_rules(Rules));
 }

@@ -8,9 +8,9 @@ use std::time::Duration;
 use mcp_aql_protocol::Limits;
 
 use super::BuildError;
-use super::assemble::assemble;
-use super::config::{self, ConfigSource};
+use super::config::ConfigSource;
 use super::parts::Parts;
+use super::rebuild::build_from;
 use super::{Adapter, Settings};
 use crate::audit::AuditSink;
 use crate::clock::TimeSource;
@@ -371,7 +371,7 @@ impl AdapterBuilder {
             audit_sinks: self.audit_sinks,
             settings: self.settings,
         });
-        build(parts, &self.source)
+        build_from(parts, &self.source)
     }
 }
 
@@ -381,33 +381,4 @@ fn available_extensions() -> Vec<Box<dyn Extension>> {
         #[cfg(feature = "limits")]
         Box::new(crate::limits::LimitsExtension::default()),
     ]
-}
-
-fn build(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {
-    let mut problems = Vec::new();
-    let settings = config::resolve(parts.settings.clone(), &parts.name, source, &mut problems);
-    let adapter = assemble(parts, settings, problems)?;
-    adapter.log_notices();
-    Ok(adapter)
-}
-
-impl Adapter {
-    /// Builds the same adapter with this configuration file, see [`AdapterBuilder::config_file`].
-    ///
-    /// # Errors
-    /// As [`AdapterBuilder::build`].
-    pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
-        build(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
-    }
-
-    /// Builds the same adapter with the tools of another mode, with services of its own, and with enough
-    /// confirmation tokens for the conformance runner.
-    #[doc(hidden)]
-    pub fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
-        /// A run of five minutes uses fewer tokens, with any number of operations.
-        const PER_MINUTE: usize = 1_000_000;
-        let mut settings = Settings { mode, ..self.inner.settings.clone() };
-        settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);
-        assemble(Arc::clone(&self.inner.parts), settings, Vec::new())
-    }
 }

@@ -8,6 +8,7 @@ mod internals;
 mod parts;
 #[cfg(feature = "limits")]
 mod rate_limits;
+mod rebuild;
 mod serving;
 mod settings;
 

@@ -2,7 +2,6 @@
 //! all read them.
 
 mod danger;
-mod input;
 mod parameter;
 mod returns;
 mod schema;
@@ -10,8 +9,10 @@ mod state;
 mod unused;
 
 pub use danger::{DangerSpec, LifecycleSpec};
-pub use input::{InputFieldSpec, InputSpec, MapValueSpec, Merge};
-pub use parameter::{DefaultSpec, ParameterSpec, ParameterType, optional, required};
+pub use parameter::{
+    DefaultSpec, InputFieldSpec, InputSpec, MapValueSpec, Merge, ParameterSpec, ParameterType,
+    optional, required,
+};
 pub use returns::ReturnsSpec;
 pub use schema::SchemaFn;
 pub use state::{SharedState, StateSpec};

@@ -23,7 +23,7 @@ pub use names::{OperationName, RecordNames};
 pub use new_id::NewId;
 pub use ready::{CreatedById, Ready, ReadyOperations, WithResources};
 pub use row_filter::RowFilter;
-pub use rules::{ResourceRules, Ruled};
+pub use rules::{ResourceRules, Ruled, WithRules};
 pub use store::ResourceStore;
 pub use version::{NoVersion, Version};
 

@@ -16,7 +16,7 @@ use crate::collection::CollectionQuery;
 ///
 /// ```
 /// use mcp_aql::prelude::*;
-/// use mcp_aql::resource::{MemoryStore, ResourceRules, ResourceStore as _};
+/// use mcp_aql::resource::{MemoryStore, ResourceRules};
 /// use serde::{Deserialize, Serialize};
 /// use serde_json::json;
 ///
@@ -113,16 +113,21 @@ pub trait ResourceRules: Send + Sync + 'static {
     }
 }
 
-/// A store whose calls keep to rules: [`ResourceStore::with_rules`].
+/// Adds rules to a store.
+pub trait WithRules: ResourceStore + Sized {
+    /// Adds rules, which every call of the store keeps to.
+    fn with_rules<H: ResourceRules<Resource = Self::Resource>>(self, rules: H) -> Ruled<Self, H> {
+        Ruled { store: self, rules }
+    }
+}
+
+#[diagnostic::do_not_recommend]
+impl<S: ResourceStore> WithRules for S {}
+
+/// A store whose calls keep to rules: [`WithRules::with_rules`].
 pub struct Ruled<S, H> {
     store: S,
     rules: H,
-}
-
-impl<S, H> Ruled<S, H> {
-    pub(super) const fn new(store: S, rules: H) -> Self {
-        Self { store, rules }
-    }
 }
 
 impl<S, H> fmt::Debug for Ruled<S, H> {

@@ -8,7 +8,7 @@ use mcp_aql_core::paging::Page;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Record, ResourceRules, Ruled};
+use super::Record;
 use crate::collection::CollectionQuery;
 
 /// A store of records, which ready operations use.
@@ -82,12 +82,4 @@ pub trait ResourceStore: Send + Sync + 'static {
         id: &<Self::Resource as Record>::Id,
         check: impl FnOnce(&Self::Resource) -> Result<(), OperationError> + Send,
     ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
-
-    /// Adds rules, which every call keeps to.
-    fn with_rules<H: ResourceRules<Resource = Self::Resource>>(self, rules: H) -> Ruled<Self, H>
-    where
-        Self: Sized,
-    {
-        Ruled::new(self, rules)
-    }
 }

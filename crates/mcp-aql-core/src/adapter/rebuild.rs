@@ -1,0 +1,39 @@
+//! Builds adapters from the same parts with other settings.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::assemble::assemble;
+use super::config::{self, ConfigSource};
+use super::{Adapter, BuildError, Parts, Settings};
+use crate::router::EndpointMode;
+
+/// Builds an adapter with a configuration.
+pub(super) fn build_from(parts: Arc<Parts>, source: &ConfigSource) -> Result<Adapter, BuildError> {
+    let mut problems = Vec::new();
+    let settings = config::resolve(parts.settings.clone(), &parts.name, source, &mut problems);
+    let adapter = assemble(parts, settings, problems)?;
+    adapter.log_notices();
+    Ok(adapter)
+}
+
+impl Adapter {
+    /// Builds the same adapter with this configuration file, see [`AdapterBuilder::config_file`](super::AdapterBuilder::config_file).
+    ///
+    /// # Errors
+    /// As [`AdapterBuilder::build`](super::AdapterBuilder::build).
+    pub fn with_config_file(&self, path: impl Into<PathBuf>) -> Result<Self, BuildError> {
+        build_from(Arc::clone(&self.inner.parts), &ConfigSource::File(path.into()))
+    }
+
+    /// Builds the same adapter with the tools of another mode, with services of its own, and with enough
+    /// confirmation tokens for the conformance runner.
+    #[doc(hidden)]
+    pub fn in_mode(&self, mode: EndpointMode) -> Result<Self, BuildError> {
+        /// A run of five minutes uses fewer tokens, with any number of operations.
+        const PER_MINUTE: usize = 1_000_000;
+        let mut settings = Settings { mode, ..self.inner.settings.clone() };
+        settings.gate.per_minute = settings.gate.per_minute.max(PER_MINUTE);
+        assemble(Arc::clone(&self.inner.parts), settings, Vec::new())
+    }
+}
