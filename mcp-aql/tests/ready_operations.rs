@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
 use mcp_aql::prelude::*;
-use mcp_aql::resource::{MemoryStore, ResourceRules, RowFilter};
+use mcp_aql::resource::{MemoryStore, Record, ResourceRules, RowFilter};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -194,4 +194,58 @@ async fn a_ready_resource_conforms_with_nothing_configured() {
     let book = Book { book_id: 7, title: "Some words".to_owned(), copies: 1, version: 1 };
     let adapter = Adapter::builder("library").resource(MemoryStore::from_iter([book]));
     mcp_aql::testing::assert_conforms(&adapter.without_config().build().unwrap()).await;
+}
+
+/// A desk that keeps any records: its operations are named after their type.
+struct Desk<R: Record>(MemoryStore<R>);
+
+#[operations]
+impl<R: Record<Id = u32>> Desk<R> {
+    /// Counts the records.
+    #[operation(
+        category = "READ",
+        name = R::NAMES.list.name,
+        description = R::NAMES.list.description,
+    )]
+    fn list(&self) -> usize {
+        self.0.read(|records| records.len())
+    }
+
+    /// Looks for a record.
+    #[operation(
+        category = "READ",
+        name = R::NAMES.get.name,
+        description = R::NAMES.get.description,
+    )]
+    fn get(
+        &self,
+        /// Number of the record.
+        id: u32,
+    ) -> bool {
+        self.0.read(|records| records.contains_key(&id))
+    }
+}
+
+#[tokio::test]
+async fn operations_of_generic_types_are_named_after_them() {
+    // REQ-CLS-06
+    let adapter = Adapter::builder("desks")
+        .operations(Desk(MemoryStore::<Book>::new()))
+        .operations(Desk(MemoryStore::<Page>::new()))
+        .without_config();
+    let adapter = adapter.build().unwrap();
+    assert_eq!(*adapter.call("list_books", json!({})).await.data(), json!(0));
+    assert_eq!(*adapter.call("get_page", json!({ "id": 1 })).await.data(), json!(false));
+    let asked = json!({ "query": "operations", "name": "list_pages" });
+    let details = adapter.call("introspect", asked).await;
+    assert_eq!(details.data()["operation"]["description"], "List pages.");
+}
+
+/// A page.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource)]
+#[resource(operations(get, list))]
+struct Page {
+    /// Number of the page.
+    #[resource(id)]
+    page_id: u32,
 }

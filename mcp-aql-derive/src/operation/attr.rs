@@ -19,6 +19,7 @@ const GRAMMAR: Grammar = Grammar {
     known: &[
         "category",
         "name",
+        "description",
         "endpoint",
         "rationale",
         "wrap",
@@ -38,9 +39,7 @@ const GRAMMAR: Grammar = Grammar {
 fn hint(name: &str) -> Option<Hint> {
     let Some(category) = SemanticCategory::from_name(&name.to_ascii_uppercase()) else {
         return match name {
-            "description" | "summary" | "title" | "about" => {
-                Hint::new("write it as a doc comment, `/// …`")
-            }
+            "summary" | "title" | "about" => Hint::new("write it as a doc comment, `/// …`"),
             "read_only" | "readonly" => Hint::new("leave it out, the `category` implies it"),
             "rename" | "id" => Hint::new("write `name = \"…\"`"),
             "background" | "long_running" => Hint::new("write `lifecycle(…)`"),
@@ -56,7 +55,9 @@ pub(crate) struct OperationAttr {
     pub(crate) category: Option<SpannedValue<SemanticCategory>>,
     /// The span at which the missing category is reported.
     pub(crate) no_category: Option<Span>,
-    pub(crate) name: Option<SpannedValue<Text>>,
+    pub(crate) name: Option<SpannedValue<NameOption>>,
+    /// The constant with the description, instead of a doc comment.
+    pub(crate) description: Option<Expr>,
     pub(crate) endpoint: Option<SpannedValue<Text>>,
     pub(crate) rationale: Option<SpannedValue<Text>>,
     pub(crate) wrap: Option<SpannedValue<Wrap>>,
@@ -67,6 +68,54 @@ pub(crate) struct OperationAttr {
     pub(crate) runtime: Option<Path>,
     /// The span of the option `crate`.
     pub(crate) runtime_span: Option<Span>,
+}
+
+/// The value of `name`.
+#[derive(Clone)]
+pub(crate) enum NameOption {
+    Text(String),
+    /// A constant such as `R::NAMES.get.name`, which depends on a type parameter.
+    Constant(Expr),
+}
+
+impl FromMeta for NameOption {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        match constant(meta) {
+            Some(expr) => Ok(Self::Constant(expr.clone())),
+            None => Text::from_meta(meta).map(|text| Self::Text(text.0)),
+        }
+    }
+}
+
+/// A constant that is a text.
+struct Constant(Expr);
+
+impl FromMeta for Constant {
+    fn from_meta(meta: &Meta) -> darling::Result<Self> {
+        constant(meta).map(|expr| Self(expr.clone())).ok_or_else(|| {
+            fault(
+                meta.path().span(),
+                "`description` takes a constant such as `R::NAMES.get.description`: write text as a doc comment, `/// …`",
+            )
+        })
+    }
+}
+
+/// Returns the value of an option, if it is a constant: a path of several segments or in capital letters, or a field
+/// of one.
+fn constant(meta: &Meta) -> Option<&Expr> {
+    let Meta::NameValue(pair) = meta else { return None };
+    let value = strip(&pair.value);
+    let mut base = value;
+    while let Expr::Field(field) = base {
+        base = &field.base;
+    }
+    let Expr::Path(path) = base else { return None };
+    let is_constant = match path.path.get_ident() {
+        Some(ident) => ident.to_string().chars().all(|each| !each.is_lowercase()),
+        None => true,
+    };
+    is_constant.then_some(value)
 }
 
 /// The place of the result inside `data`.
@@ -110,6 +159,9 @@ impl OperationAttr {
                 None
             },
             name: options.take("name", errors),
+            description: options
+                .take::<Constant>("description", errors)
+                .map(|it| it.into_inner().0),
             endpoint: options.take("endpoint", errors),
             rationale: options.take("rationale", errors),
             wrap: options.take("wrap", errors),

@@ -102,6 +102,9 @@ fn verb(operation: &OperationModel<'_>, errors: &mut Accumulator) {
 
 /// Requires a description, which tool descriptions and introspection show (MCP-AQL §5.1 of operations).
 fn description(operation: &OperationModel<'_>, errors: &mut Accumulator) {
+    if operation.description.is_some() {
+        return;
+    }
     errors.extend(operation.doc.fault("operation", &operation.name.text, operation.span()));
 }
 

@@ -173,10 +173,12 @@ pub(crate) fn method(
 
 /// Generates `OperationSpec::new("name", Category, "Description.")` with its builder calls.
 fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
-    let name = &model.name.text;
+    let text = &model.name.text;
+    let name = model.name_constant.as_ref().map_or_else(|| quote!(#text), |it| quote!(#it));
     let category = model.category.as_deref().copied().unwrap_or(SemanticCategory::Read);
     let category = variant_ident(category);
-    let description = &model.doc;
+    let doc = &model.doc;
+    let description = model.description.as_ref().map_or_else(|| quote!(#doc), |it| quote!(#it));
     let mut states = Vec::new();
     let mut parameters = Vec::new();
     for argument in &model.arguments {

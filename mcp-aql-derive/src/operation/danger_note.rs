@@ -9,7 +9,7 @@ use super::model::OperationModel;
 /// Warns the author that the name has raised the level, unless `danger(level = …)` is written (REQ-DNG-08). On
 /// stable Rust, a macro can warn only by using a deprecated item.
 pub(super) fn note(operation: &OperationModel<'_>) -> Option<TokenStream> {
-    if operation.danger_level().is_some() {
+    if operation.danger_level().is_some() || operation.name_constant.is_some() {
         return None;
     }
     let category = *operation.category.as_deref()?;

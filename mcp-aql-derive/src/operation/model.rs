@@ -7,10 +7,10 @@ use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
-use syn::{Attribute, Signature, Type};
+use syn::{Attribute, Expr, Signature, Type};
 
 use super::args::{self, Argument, Input};
-use super::attr::{OperationAttr, Wrap};
+use super::attr::{NameOption, OperationAttr, Wrap};
 use super::clean;
 use super::danger_attr::Danger;
 use super::lifecycle_attr::Lifecycle;
@@ -25,6 +25,10 @@ use crate::support::{Name, fault};
 pub(crate) struct OperationModel<'a> {
     pub(crate) name: Name,
     pub(crate) ident: &'a Ident,
+    /// The constant with the name. The rules for names then apply to the name of the Rust function.
+    pub(crate) name_constant: Option<Expr>,
+    /// The constant with the description, instead of the doc comment.
+    pub(crate) description: Option<Expr>,
     /// `None` is an error.
     pub(crate) category: Option<SpannedValue<SemanticCategory>>,
     /// The span at which the missing category is reported.
@@ -73,13 +77,17 @@ impl<'a> OperationModel<'a> {
                 ),
             ));
         }
-        let name = match attr.name {
-            Some(name) => Name { span: name.span(), text: name.into_inner().0, set: true },
-            None => Name { text: ident.unraw().to_string(), span: ident.span(), set: false },
+        let own = || Name { text: ident.unraw().to_string(), span: ident.span(), set: false };
+        let (name, name_constant) = match attr.name.map(|name| (name.span(), name.into_inner())) {
+            Some((span, NameOption::Text(text))) => (Name { span, text, set: true }, None),
+            Some((_, NameOption::Constant(constant))) => (own(), Some(constant)),
+            None => (own(), None),
         };
         Self {
             name,
             ident,
+            name_constant,
+            description: attr.description,
             category: attr.category,
             no_category: attr.no_category,
             doc: Doc::of(attributes),
