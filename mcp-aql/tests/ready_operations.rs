@@ -1,5 +1,6 @@
 //! Resources with ready operations.
 
+#![cfg(feature = "query")]
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
 
 use mcp_aql::prelude::*;
@@ -248,4 +249,36 @@ struct Page {
     /// Number of the page.
     #[resource(id)]
     page_id: u32,
+}
+
+#[tokio::test]
+async fn a_deletion_is_described_or_refused_before_anybody_is_asked() {
+    // REQ-DNG-05, REQ-TOK-06, REQ-CON-03
+    let book = Book { book_id: 7, title: "Emma".to_owned(), copies: 1, version: 3 };
+    let adapter = Adapter::builder("library").resource(MemoryStore::from_iter([book]));
+    let adapter = adapter.without_config().build().unwrap();
+    let delete = async |params: Value| {
+        let result = adapter.call("delete_book", params).await;
+        let error = result.error().unwrap().clone();
+        (error.code, error.details.get("confirmation_message").cloned().unwrap_or_default())
+    };
+    let (code, question) = delete(json!({ "book_id": 7, "if_match": 3 })).await;
+    assert_eq!(
+        (code.as_str(), &question),
+        ("CONFIRMATION_REQUIRED", &json!("Delete book '7', Emma?"))
+    );
+    assert_eq!(delete(json!({ "book_id": 8 })).await.0, "NOT_FOUND_RESOURCE");
+    let outdated = delete(json!({ "book_id": 7, "if_match": 2 })).await;
+    assert_eq!(outdated.0, "CONFLICT_VERSION_MISMATCH");
+
+    let kept = Note {
+        note_id: "memo-1".to_owned(),
+        text: "Tea".to_owned(),
+        kept: true,
+        owner: String::new(),
+    };
+    let notes = MemoryStore::from_iter([kept]).with_rules(OwnNotes);
+    let adapter = Adapter::builder("memos").resource(notes).without_config().build().unwrap();
+    let refused = adapter.call("delete_memo", json!({ "note_id": "memo-1" })).await;
+    assert_eq!(refused.error().unwrap().details["state"], "kept", "{refused:?}");
 }

@@ -171,14 +171,23 @@ pub(crate) fn method(
     quote!(#runtime::table::OperationEntry::new(#table, #closure))
 }
 
+/// Generates the name, which may be a constant.
+fn name(model: &OperationModel<'_>) -> TokenStream {
+    let text = &model.name.text;
+    model.name_constant.as_ref().map_or_else(|| quote!(#text), |constant| quote!(#constant))
+}
+
+/// Generates the description, which may be a constant.
+fn description(model: &OperationModel<'_>) -> TokenStream {
+    let doc = &model.doc;
+    model.description.as_ref().map_or_else(|| quote!(#doc), |constant| quote!(#constant))
+}
+
 /// Generates `OperationSpec::new("name", Category, "Description.")` with its builder calls.
 fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
-    let text = &model.name.text;
-    let name = model.name_constant.as_ref().map_or_else(|| quote!(#text), |it| quote!(#it));
+    let (name, description) = (name(model), description(model));
     let category = model.category.as_deref().copied().unwrap_or(SemanticCategory::Read);
     let category = variant_ident(category);
-    let doc = &model.doc;
-    let description = model.description.as_ref().map_or_else(|| quote!(#doc), |it| quote!(#it));
     let mut states = Vec::new();
     let mut parameters = Vec::new();
     for argument in &model.arguments {

@@ -104,7 +104,7 @@ impl GatedCall<'_> {
 }
 
 /// Requests a token over this connection with identifiers of missing items, so that the operation changes
-/// nothing if it runs.
+/// nothing if it runs. If the adapter looks for the item first, it is an item of the run.
 async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Option<GatedCall<'a>> {
     let order = [Category::Delete, Category::Update, Category::Execute];
     let named = order
@@ -131,18 +131,31 @@ async fn gated<'a>(run: &'a Run, connection: &Connection, cases: &Cases) -> Opti
         if let Some(lost) = exchange.no_response() {
             skipped.get_or_insert(Skip::CutShort(lost.to_string()));
         }
-        let Some(failure) = exchange.failure() else { continue };
-        let token = failure.details.get("confirmation_token").and_then(Value::as_str);
-        if let (Some(token), "CONFIRMATION_REQUIRED") = (token, failure.code) {
-            return Some(GatedCall { operation, params, token: token.to_owned() });
+        if let Some(token) = token_in(&exchange) {
+            return Some(GatedCall { operation, params, token });
         }
     }
     match skipped {
         Some(why) => cases.skip(why),
-        None if named.len() <= MAX_TRIED_OPERATIONS => super::confirmation::none(run, cases).await,
+        None if named.len() <= MAX_TRIED_OPERATIONS => {
+            let asked = super::confirmation::ask(run, cases).await?;
+            let (operation, params) = (asked.operation, asked.params);
+            let call = arguments(&operation.name, params.clone());
+            let exchange = run.send_on(connection, &operation.tool, call).await;
+            if let Some(token) = token_in(&exchange) {
+                return Some(GatedCall { operation, params, token });
+            }
+            super::confirmation::none(run, cases).await;
+        }
         None => cases.skip_without("an operation on single items that requires confirmation"),
     }
     None
+}
+
+/// The token of a reply that requires confirmation.
+fn token_in(exchange: &Exchange) -> Option<String> {
+    let failure = exchange.failure().filter(|it| it.code == "CONFIRMATION_REQUIRED")?;
+    failure.details.get("confirmation_token").and_then(Value::as_str).map(str::to_owned)
 }
 
 /// Whether a token was rejected.

@@ -7,7 +7,7 @@ use super::token::{TokenKind, TokenScope};
 use crate::argument::Argument;
 use crate::audit::{Audit, AuditEntry};
 use crate::execution::LimitReached;
-use crate::operation::{Context, ExecutionCall, Handler, RegisteredOperation};
+use crate::operation::{Context, ExecutionCall, Handler, Preview, RegisteredOperation};
 use crate::redact::redacted;
 use crate::request::Credentials;
 use crate::session::Session;
@@ -61,6 +61,17 @@ impl<'a> GateRequest<'a> {
     /// The caller's session.
     pub fn session(&self) -> Option<&'a Session> {
         self.context.session()
+    }
+
+    /// Lets the operation look at the call before anybody is asked to confirm it. Returns the question of the
+    /// operation, or the error with which the call would fail.
+    pub(super) async fn preview(&self) -> Preview {
+        let Handler::Function(function) = &self.operation.handler else { return Ok(None) };
+        let context = self.context.of(self.operation.spec.name);
+        match function.preview(self.arguments, context) {
+            Some(preview) => preview.await,
+            None => Ok(None),
+        }
     }
 
     /// Whether trust, danger and policies require a confirmation of this call.

@@ -39,6 +39,6 @@ pub use spec::{DataKey, ExampleSpec, OperationSpec, ParameterEntry};
 pub use state::State;
 pub(crate) use state::StateMap;
 pub use table::{Handler, RegisteredOperation, RenameParams, Run};
-pub use traits::{Operation, OperationEntry, Operations, ParamGroup};
+pub use traits::{Operation, OperationEntry, Operations, ParamGroup, Preview, PreviewFunction};
 pub use usage::Usage;
 pub use usage::{UpstreamMemory, UsageRecorder};

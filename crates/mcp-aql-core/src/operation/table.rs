@@ -5,8 +5,10 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{
-    Call, Composites, Envelope, ExecutionCall, OperationEntry, OperationSpec, Outcome, Parameter,
+    Call, Composites, Context, Envelope, ExecutionCall, OperationEntry, OperationSpec, Outcome,
+    Parameter, Preview, PreviewFunction,
 };
+use crate::argument::Argument;
 use crate::future::BoxFuture;
 
 /// A registered operation: its table, prepared for validation and calls.
@@ -50,17 +52,36 @@ pub enum Handler {
 pub trait Run: Send + Sync {
     /// Runs the function.
     fn run(&self, call: Call) -> BoxFuture<'_, Outcome>;
+
+    /// Looks at a call before anybody is asked to confirm it, see [`PreviewFunction`].
+    fn preview<'a>(
+        &'a self,
+        arguments: &'a [Argument],
+        context: Context,
+    ) -> Option<BoxFuture<'a, Preview>> {
+        let _ = (arguments, context);
+        None
+    }
 }
 
 /// A function with its receiver.
 struct Bound<S: 'static> {
     receiver: Arc<S>,
     call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
+    preview: Option<PreviewFunction<S>>,
 }
 
 impl<S: Send + Sync + 'static> Run for Bound<S> {
     fn run(&self, call: Call) -> BoxFuture<'_, Outcome> {
         (self.call)(&self.receiver, call)
+    }
+
+    fn preview<'a>(
+        &'a self,
+        arguments: &'a [Argument],
+        context: Context,
+    ) -> Option<BoxFuture<'a, Preview>> {
+        self.preview.map(|preview| preview(&self.receiver, arguments, context))
     }
 }
 
@@ -69,6 +90,6 @@ impl Handler {
         receiver: Arc<S>,
         method: &OperationEntry<S>,
     ) -> Self {
-        Self::Function(Arc::new(Bound { receiver, call: method.call }))
+        Self::Function(Arc::new(Bound { receiver, call: method.call, preview: method.preview }))
     }
 }

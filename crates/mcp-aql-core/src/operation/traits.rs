@@ -1,7 +1,8 @@
 //! The traits that the macros implement: operations, sets of operations, groups of parameters.
 
 use super::OperationSpec;
-use super::{Call, Outcome};
+use super::{Call, Context, Outcome};
+use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
 use crate::spec::ParameterSpec;
@@ -12,7 +13,16 @@ pub struct OperationEntry<S: ?Sized + 'static> {
     pub spec: OperationSpec,
     /// Decodes the arguments and calls the function.
     pub call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
+    /// Looks at a call before anybody is asked to confirm it.
+    pub(crate) preview: Option<PreviewFunction<S>>,
 }
+
+/// Looks at a call before anybody is asked to confirm it, with its arguments in the order of the table. Returns the
+/// question to ask instead of the declared one, or the error with which the call would fail.
+pub type PreviewFunction<S> = for<'a> fn(&'a S, &'a [Argument], Context) -> BoxFuture<'a, Preview>;
+
+/// The result of a preview: the question, if the call has one of its own.
+pub type Preview = Result<Option<String>, OperationError>;
 
 impl<S: ?Sized> OperationEntry<S> {
     /// Creates an operation from its table and its function.
@@ -20,7 +30,15 @@ impl<S: ?Sized> OperationEntry<S> {
         spec: OperationSpec,
         call: for<'a> fn(&'a S, Call) -> BoxFuture<'a, Outcome>,
     ) -> Self {
-        Self { spec, call }
+        Self { spec, call, preview: None }
+    }
+
+    /// Looks at calls before anybody is asked to confirm them. The preview changes nothing.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn preview(mut self, preview: PreviewFunction<S>) -> Self {
+        self.preview = Some(preview);
+        self
     }
 }
 

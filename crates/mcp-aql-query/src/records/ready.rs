@@ -3,9 +3,10 @@
 use std::fmt;
 
 use mcp_aql_core::adapter::AdapterBuilder;
+use mcp_aql_core::argument::Argument;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::{
-    Call, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry,
+    Call, Context, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry, Preview,
 };
 use mcp_aql_core::paging::Page;
 use mcp_aql_core::resource::{Create, CreateInput};
@@ -134,17 +135,36 @@ impl<S: ResourceStore> Ready<S> {
         ])
         .returns(Self::ROW)
         .danger(DangerSpec::UNDECLARED.confirmation_message(Resource::<S>::NAMES.delete_question)),
-        |ready, mut call| {
-            Box::pin(async move {
-                let id = call.param()?;
-                let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
-                let context = call.context();
-                let check = |record: &Resource<S>| record.check_version(&if_match);
-                let deleted = ready.store.delete(&context, &id, check).await?;
-                call.reply(found(deleted, &id))
-            })
-        },
-    );
+        |ready: &Self, call| Box::pin(ready.delete(call)),
+    )
+    .preview(|ready: &Self, arguments, context| Box::pin(ready.question(arguments, context)));
+
+    async fn delete(&self, mut call: Call) -> Outcome {
+        let id = call.param()?;
+        let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
+        let context = call.context();
+        let check = |record: &Resource<S>| record.check_version(&if_match);
+        let deleted = self.store.delete(&context, &id, check).await?;
+        call.reply(found(deleted, &id))
+    }
+
+    /// The question before a deletion. The call is refused here if it would fail.
+    async fn question(&self, arguments: &[Argument], context: Context) -> Preview {
+        let value = |name: &str| {
+            let argument = arguments.iter().find(|argument| argument.name == name)?;
+            argument.value.clone().filter(|value| !value.is_null())
+        };
+        let id: <Resource<S> as Record>::Id =
+            serde_json::from_value(value(Resource::<S>::ID.name).unwrap_or_default())
+                .map_err(OperationError::internal)?;
+        let record = found(self.store.before_delete(&context, &id).await?, &id)?;
+        if let Some(expected) = value("if_match") {
+            record.check_version(&Resource::<S>::expected_version(expected)?)?;
+        }
+        let names = Resource::<S>::NAMES;
+        let what = self.store.describe(&record).map(|text| format!(", {text}")).unwrap_or_default();
+        Ok(Some(format!("Delete {} '{id}'{what}?", names.singular.replace('_', " "))))
+    }
 
     async fn select(&self, mut call: Call) -> Outcome {
         let query = call.composite::<CollectionQuery<Resource<S>>>()?;

@@ -103,7 +103,14 @@ pub trait ResourceRules: Send + Sync + 'static {
         Ok(())
     }
 
-    /// Refuses a deletion.
+    /// Returns how a question describes a record to a person, after its identifier: `Ada, 3 items`. `None` leaves it
+    /// to the store, which uses the first field that can be searched.
+    fn describe(&self, record: &Self::Resource) -> Option<String> {
+        let _ = record;
+        None
+    }
+
+    /// Refuses a deletion. It is also called before anybody is asked to confirm the deletion.
     ///
     /// # Errors
     /// The reason why the deletion is refused.
@@ -210,6 +217,22 @@ where
             stays_visible(&rows, record)
         };
         self.store.update(context, id, ruled).await
+    }
+
+    async fn before_delete(
+        &self,
+        context: &Context,
+        id: &<S::Resource as Record>::Id,
+    ) -> Result<Option<S::Resource>, OperationError> {
+        let record = self.get(context, id).await?;
+        if let Some(record) = &record {
+            self.rules.before_delete(context, record)?;
+        }
+        Ok(record)
+    }
+
+    fn describe(&self, record: &S::Resource) -> Option<String> {
+        self.rules.describe(record).or_else(|| self.store.describe(record))
     }
 
     async fn delete(

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::Record;
 use crate::collection::CollectionQuery;
+use crate::resource::Resource as _;
 
 /// A store of records, which ready operations use.
 ///
@@ -71,6 +72,33 @@ pub trait ResourceStore: Send + Sync + 'static {
         id: &<Self::Resource as Record>::Id,
         change: impl FnOnce(&mut Self::Resource) -> Result<(), OperationError> + Send,
     ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
+
+    /// Returns a record that a caller wants to delete, if it exists, and refuses the deletion for the reasons of
+    /// [`delete`](Self::delete). It is called before anybody is asked to confirm.
+    ///
+    /// # Errors
+    /// The reason why the record must stay, or an error of the store.
+    fn before_delete(
+        &self,
+        context: &Context,
+        id: &<Self::Resource as Record>::Id,
+    ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send {
+        self.get(context, id)
+    }
+
+    /// Returns how a question describes a record to a person, after its identifier: `Ada, 3 items`. By default, it is
+    /// the first field that can be searched.
+    fn describe(&self, record: &Self::Resource) -> Option<String> {
+        let mut text = None;
+        let mut searched =
+            Self::Resource::model().own_fields().filter(|(info, _)| info.search && !info.computed);
+        if let Some((_, column)) = searched.next() {
+            column.texts(record, &mut |part| {
+                text.get_or_insert_with(String::new).push_str(part);
+            });
+        }
+        text.filter(|text| !text.is_empty())
+    }
 
     /// Deletes a record and returns it, if it exists.
     ///

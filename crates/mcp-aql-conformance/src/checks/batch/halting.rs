@@ -11,8 +11,8 @@ use crate::items::confirmed;
 use crate::nouns::is_identifier;
 use crate::run::Run;
 
-/// Returns an operation that requires confirmation and parameters that match no data. Skips the case if the
-/// adapter has no such operation.
+/// Returns an operation that requires confirmation and parameters that match no data, or an item of the run if the
+/// adapter looks for the data first. Skips the case if the adapter has no such operation.
 async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<String, Value>)> {
     if is_without(run, cases).await {
         return None;
@@ -36,7 +36,10 @@ async fn gated<'a>(run: &'a Run, cases: &Cases) -> Option<(&'a Operation, Map<St
     }
     match left {
         Some(why) => cases.skip(why),
-        None => crate::checks::confirmation::none(run, cases).await,
+        None => {
+            let asked = crate::checks::confirmation::ask(run, cases).await?;
+            return Some((asked.operation, asked.params));
+        }
     }
     None
 }

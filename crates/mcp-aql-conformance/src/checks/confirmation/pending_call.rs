@@ -15,7 +15,7 @@ use crate::run::Run;
 pub(in crate::checks) struct PendingCall<'a> {
     pub(super) thing: CreatedItem<'a>,
     pub(in crate::checks) operation: &'a Operation,
-    pub(super) params: Map<String, Value>,
+    pub(in crate::checks) params: Map<String, Value>,
     /// The reply, which requests confirmation.
     pub(in crate::checks) exchange: Exchange,
 }

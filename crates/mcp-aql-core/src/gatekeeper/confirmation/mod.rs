@@ -43,6 +43,8 @@ pub(super) struct RequiredConfirmation<'a> {
     pub(super) policies: Vec<usize>,
     /// The hash of the canonical parameters.
     pub(super) hash: String,
+    /// The question of the operation about this call.
+    pub(super) question: Option<String>,
 }
 
 impl Gate for ConfirmationGate {
@@ -83,7 +85,12 @@ impl Gate for ConfirmationGate {
                 return Ok(None);
             }
             let hash = params_hash::params_hash(request.arguments);
-            let required = RequiredConfirmation { session, reason, policies, hash };
+            // A call that would fail is refused before anybody is asked.
+            let question = match request.credentials.confirmation() {
+                Some(_) => None,
+                None => request.preview().await?,
+            };
+            let required = RequiredConfirmation { session, reason, policies, hash, question };
             let ticket = match person {
                 Some(person) => self.require_approval(request, required, person).await?,
                 None => self.require_token(request, required).await?,
@@ -150,7 +157,7 @@ impl ConfirmationGate {
         let spec = &operation.spec;
         let params = redacted(&operation.parameters, request.arguments, request.shapes);
         let reasons = spec.danger.reasons.iter().copied().chain(required.reason);
-        let message = message(request);
+        let message = message(request, required);
         let expires_at = clock::later(self.services.time.now(), self.ttl(level));
         let action = format!("{} {params}", spec.name);
         let asked = person.request_approval(ApprovalRequest {
@@ -213,7 +220,7 @@ impl ConfirmationGate {
         .with_detail("confirmation_token", issued.token)
         .with_detail("expires_at", clock::text(issued.expires_at));
         let reasons = danger.reasons.iter().copied().chain(required.reason).collect();
-        let error = with_reasons(error, reasons, message(request));
+        let error = with_reasons(error, reasons, message(request, required));
         if seconds > 0 { error.with_detail("cooldown_seconds", seconds) } else { error }
     }
 
@@ -224,8 +231,11 @@ impl ConfirmationGate {
     }
 }
 
-/// The confirmation message of the operation with the values of the call.
-fn message(request: GateRequest<'_>) -> Option<String> {
+/// The question of the operation about this call, or its confirmation message with the values of the call.
+fn message(request: GateRequest<'_>, required: &RequiredConfirmation<'_>) -> Option<String> {
+    if let Some(question) = &required.question {
+        return Some(confirmation_message::plain(question));
+    }
     let message = request.operation.spec.danger.confirmation_message;
     let GateRequest { operation, arguments, shapes, .. } = request;
     message.map(|message| {
