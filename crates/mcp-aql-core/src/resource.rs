@@ -3,11 +3,15 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
+use serde_json::Value;
+
 pub use crate::macros::CreateInput;
 
+use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::operation::{Call, ParamGroup};
 use crate::spec::ParameterSpec;
+use crate::vocab::json_type;
 
 /// A resource that callers create; [`#[derive(CreateInput)]`](derive@crate::resource::CreateInput) implements it.
 ///
@@ -85,6 +89,49 @@ impl<T: CreateInput> Create<T> {
     /// Creates an argument from its fields, for a call of the function without an adapter.
     pub const fn new(fields: T::Fields) -> Self {
         Self { fields }
+    }
+
+    /// Reads the fields from JSON, for a call of the function without an adapter. Omitted fields have their defaults.
+    /// The types are checked, and the constraints are not.
+    ///
+    /// ```
+    /// # use mcp_aql::prelude::*;
+    /// # use serde::Serialize;
+    /// # /// A note.
+    /// # #[derive(Serialize, JsonSchema, CreateInput)]
+    /// # struct Note {
+    /// #     /// Number of the note.
+    /// #     #[resource(id)]
+    /// #     note_id: u64,
+    /// #     /// The text.
+    /// #     text: String,
+    /// #     /// Labels.
+    /// #     #[param(default = [])]
+    /// #     labels: Vec<String>,
+    /// # }
+    /// let input = Create::<Note>::from_json(serde_json::json!({ "text": "Milk" }))?;
+    /// assert_eq!((input.text.as_str(), input.labels.len()), ("Milk", 0));
+    /// assert!(Create::<Note>::from_json(serde_json::json!({ "labels": [] })).is_err());
+    /// # Ok::<(), OperationError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// `VALIDATION_INVALID_TYPE` if the value is not an object, and `VALIDATION_INVALID_VALUE` if a field is missing or has
+    /// another type.
+    pub fn from_json(fields: Value) -> Result<Self, OperationError> {
+        let Value::Object(mut fields) = fields else {
+            return Err(OperationError::invalid_type("fields", "object", json_type(&fields)));
+        };
+        let mut arguments = Vec::with_capacity(T::PARAMETERS.len());
+        for spec in T::PARAMETERS {
+            let value = match (fields.remove(spec.name), spec.default) {
+                (Some(value), _) => Some(value),
+                (None, Some(default)) => Some(default.value().map_err(OperationError::internal)?),
+                (None, None) => None,
+            };
+            arguments.push(Argument { name: spec.name, value });
+        }
+        T::decode(&mut Call::of_arguments(arguments)).map(Self::new)
     }
 
     /// Makes the resource from the fields and from the values of those that callers do not set.

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use mcp_aql_protocol::Limits;
+
 use super::{
-    CompositeValues, Context, Envelope, ExecutionContext, Outcome, ReplyWriter, State, StateMap,
+    CallScope, CompositeValues, Context, Envelope, ExecutionContext, Outcome, ReplyWriter, State,
+    StateMap,
 };
 use crate::argument::Argument;
 use crate::error::OperationError;
@@ -32,6 +35,19 @@ impl std::fmt::Debug for StateMap {
 }
 
 impl Call {
+    /// Creates a call with these arguments, which no client has made.
+    pub(crate) fn of_arguments(arguments: Vec<Argument>) -> Self {
+        Self {
+            arguments: arguments.into_iter(),
+            context: Context::new(CallScope::default()),
+            states: Arc::default(),
+            envelope: Envelope::Bare,
+            limits: ReplyLimits::new(&Limits::default()),
+            execution: None,
+            composites: None,
+        }
+    }
+
     /// Returns the next argument, which was sent or has a default.
     ///
     /// # Errors `VALIDATION_INVALID_VALUE` if the value passes the table's checks and the type's own

@@ -276,6 +276,19 @@ pub enum DefaultSpec {
     Expr(fn() -> Result<Value, serde_json::Error>),
 }
 
+impl DefaultSpec {
+    /// Returns the value.
+    ///
+    /// # Errors
+    /// If it is not JSON.
+    pub(crate) fn value(self) -> Result<Value, serde_json::Error> {
+        match self {
+            Self::Json(text) => serde_json::from_str(text),
+            Self::Expr(make) => make(),
+        }
+    }
+}
+
 /// A type of a parameter: any type that implements `Deserialize` and `JsonSchema`.
 ///
 /// ```

@@ -109,15 +109,7 @@ mod tests {
         // REQ-CON-03
         for (value, expected) in [(None, None), (Some(serde_json::json!(3)), Some(3))] {
             let argument = crate::argument::Argument { name: "if_match", value };
-            let mut call = Call {
-                composites: None,
-                arguments: vec![argument].into_iter(),
-                context: crate::operation::Context::new(crate::transport::CallScope::default()),
-                states: std::sync::Arc::default(),
-                envelope: crate::operation::Envelope::Bare,
-                limits: crate::vocab::ReplyLimits::new(&mcp_aql_protocol::Limits::default()),
-                execution: None,
-            };
+            let mut call = Call::of_arguments(vec![argument]);
             let if_match = IfMatch::<u64>::decode(&mut call).unwrap();
             assert_eq!(if_match.expected().copied(), expected);
         }

@@ -16,7 +16,7 @@ use crate::records::{NewId, Record, ResourceStore};
 
 /// A database, for [`SqlStore`]: what connects a driver.
 ///
-/// `book/src/resources.md` shows implementations for `rusqlite` and `tokio-postgres`.
+/// `RusqliteDatabase` (feature `rusqlite`) and `PostgresDatabase` (feature `tokio-postgres`) implement it.
 pub trait Database: Send + Sync + 'static {
     /// A transaction. One that is dropped without [`commit`](Transaction::commit) changes nothing.
     type Transaction: Transaction;

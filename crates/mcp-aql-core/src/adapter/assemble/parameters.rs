@@ -9,7 +9,7 @@ use crate::introspection::TypeRegistry;
 use crate::operation::{CompositeTable, Composites, OperationSpec, Parameter, ParameterEntry};
 use crate::paging::CursorKey;
 use crate::shape::{Compiler, Kind};
-use crate::spec::{DefaultSpec, InputSpec, Merge, ParameterSpec};
+use crate::spec::{InputSpec, Merge, ParameterSpec};
 
 /// The parameters of an operation, with expanded groups (REQ-INT-26).
 pub(super) fn parameters(
@@ -167,10 +167,7 @@ fn default_of(
     parameter: &ParameterSpec,
     problems: &mut Vec<String>,
 ) -> Option<Value> {
-    let value = match parameter.default? {
-        DefaultSpec::Json(text) => serde_json::from_str(text),
-        DefaultSpec::Expr(make) => make(),
-    };
+    let value = parameter.default?.value();
     value
         .map_err(|_| {
             problems.push(format!(
