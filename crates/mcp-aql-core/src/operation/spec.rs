@@ -64,6 +64,8 @@ pub struct OperationSpec {
     pub danger: DangerSpec,
     /// The lifecycle, if the operation runs in the background as an execution.
     pub lifecycle: Option<LifecycleSpec>,
+    /// Whether a generated example is shown although the parameters say the same.
+    pub(crate) shows_sample: bool,
 }
 
 impl OperationSpec {
@@ -87,6 +89,7 @@ impl OperationSpec {
             states: &[],
             danger: DangerSpec::UNDECLARED,
             lifecycle: None,
+            shows_sample: false,
         }
     }
 
@@ -157,6 +160,14 @@ impl OperationSpec {
     #[must_use]
     pub const fn lifecycle(mut self, lifecycle: LifecycleSpec) -> Self {
         self.lifecycle = Some(lifecycle);
+        self
+    }
+
+    /// Shows a generated example, also if the parameters say the same. No author writes one for a ready operation.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn show_sample(mut self) -> Self {
+        self.shows_sample = true;
         self
     }
 

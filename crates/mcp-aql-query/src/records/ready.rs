@@ -86,7 +86,8 @@ impl<S: ResourceStore> Ready<S> {
             Self::ID,
             ParameterEntry::Composite(&QueryEntry::of::<Fields<Resource<S>>>(QueryOptions::new())),
         ])
-        .returns(Self::ROW),
+        .returns(Self::ROW)
+        .show_sample(),
         |ready, mut call| {
             Box::pin(async move {
                 let id = call.param()?;
@@ -134,6 +135,7 @@ impl<S: ResourceStore> Ready<S> {
             ParameterEntry::Group(<Resource<S> as Record>::IfMatch::PARAMETERS),
         ])
         .returns(Self::ROW)
+        .show_sample()
         .danger(DangerSpec::UNDECLARED.confirmation_message(Resource::<S>::NAMES.delete_question)),
         |ready: &Self, call| Box::pin(ready.delete(call)),
     )
@@ -224,7 +226,8 @@ impl<S: ResourceStore<Resource: CreatedById>> Ready<S> {
             Resource::<S>::NAMES.create.description,
         )
         .parameters(&[ParameterEntry::Group(<Resource<S> as CreateInput>::PARAMETERS)])
-        .returns(Self::ROW),
+        .returns(Self::ROW)
+        .show_sample(),
         |ready, mut call| {
             Box::pin(async move {
                 let input = call.group::<Create<Resource<S>>>()?;
@@ -248,7 +251,8 @@ impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
             ParameterEntry::Group(<Resource<S> as Record>::IfMatch::PARAMETERS),
             ParameterEntry::Input(<Resource<S> as UpdateInput>::INPUT),
         ])
-        .returns(Self::ROW),
+        .returns(Self::ROW)
+        .show_sample(),
         |ready, mut call| {
             Box::pin(async move {
                 let id = call.param()?;

@@ -56,7 +56,7 @@ pub(super) fn examples(
         );
         return (shown, None);
     }
-    if !repeats_the_table(&operation.parameters, shapes) {
+    if operation.spec.shows_sample || !repeats_the_table(&operation.parameters, shapes) {
         shown.push((String::new(), sample.clone()));
     }
     (shown, Some(sample))
