@@ -292,6 +292,8 @@ impl MessageReader {
                 });
             }
         }
+        // A call only runs here after the running ones have returned, which may need this thread.
+        self.yields |= !is_alone && pace.as_ref().is_some_and(OperationPace::is_brief);
         let measured = pace.filter(OperationPace::count_task).map(|pace| (pace, reading));
         // The next call of an operation whose call is measured may already be brief.
         self.yields |= measured.is_some();
