@@ -139,7 +139,9 @@ pub mod resource {
     pub use mcp_aql_query::records::*;
     #[cfg(feature = "sql")]
     #[doc(inline)]
-    pub use mcp_aql_query::sql::{Access, Database, DatabaseError, SqlStore, Transaction};
+    pub use mcp_aql_query::sql::{
+        Access, Database, DatabaseError, RecordChange, SqlStore, Transaction,
+    };
     #[cfg(feature = "tokio-postgres")]
     #[doc(inline)]
     pub use mcp_aql_query::sql::{PostgresDatabase, PostgresTransaction};

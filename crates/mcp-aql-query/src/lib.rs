@@ -63,8 +63,8 @@ pub use {
     options::{QueryControl, QueryOptions, TextSearch},
     relationships::{
         Edge, EdgeDirection, EdgeRequest, ElementRef, GraphEdge, GraphNode, GraphSections,
-        RelationshipGraph, RelationshipQuery, RelationshipRecord, RelationshipSource,
-        TraversalDirection,
+        RelationshipGraph, RelationshipKinds, RelationshipQuery, RelationshipRecord,
+        RelationshipSource, TraversalDirection,
     },
     resource::{ComputedFields, IdentifiedResource, Resource},
     resource_spec::{DefaultSort, FieldPreset, FieldSpec, RelationshipType, ResourceSpec},

@@ -10,7 +10,7 @@ use syn::{Attribute, ItemFn, ItemImpl, Type, Visibility};
 use super::args::Argument;
 use super::attr::Wrap;
 use super::model::{OperationModel, Site};
-use super::{assertions, danger_note};
+use super::{assertions, danger_note, example};
 use crate::support::runtime_path::RuntimePath;
 use crate::support::variant_ident;
 
@@ -222,20 +222,10 @@ fn table(model: &OperationModel<'_>, runtime: &RuntimePath) -> TokenStream {
     });
     let endpoint = model.endpoint.as_ref().map(|it| &it.0).map(|it| quote!(.endpoint(#it)));
     let rationale = model.rationale.as_ref().map(|it| &it.0).map(|it| quote!(.rationale(#it)));
-    let danger = model.danger.as_ref().map(|it| it.tokens(runtime));
+    let danger = model.danger.as_ref().map(|it| it.tokens(runtime, true));
     let lifecycle = model.lifecycle.as_ref().map(|it| it.tokens(runtime));
     let deprecated = model.deprecated.as_ref().map(|it| it.tokens(runtime));
-    let examples: Vec<_> = model
-        .examples
-        .iter()
-        .map(|example| {
-            let description =
-                example.description.as_ref().map(syn::LitStr::value).unwrap_or_default();
-            let params = example.json.to_string();
-            quote!(#runtime::table::ExampleSpec { description: #description, params: #params })
-        })
-        .collect();
-    let examples = (!examples.is_empty()).then(|| quote!(.examples(&[#(#examples),*])));
+    let examples = example::tokens(&model.examples, runtime);
     quote! {
         #runtime::table::OperationSpec::new(#name, #runtime::SemanticCategory::#category, #description)
             #parameters #returns #wrap #states #examples #endpoint #rationale

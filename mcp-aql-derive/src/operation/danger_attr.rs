@@ -50,7 +50,7 @@ fn level_hint(name: &str) -> Option<Hint> {
 }
 
 /// Suggests `danger(…)` for options that belong inside it.
-pub(super) fn hint(name: &str) -> Option<Hint> {
+pub(crate) fn hint(name: &str) -> Option<Hint> {
     let inside = match name {
         "level" => "level = \"…\"".to_owned(),
         "reasons" => "reasons = [\"…\"]".to_owned(),
@@ -117,7 +117,7 @@ impl FromMeta for Danger {
 
 impl Danger {
     /// `.danger(DangerSpec::new(DangerLevel::Destructive).reasons(&["…"]))`.
-    pub(super) fn tokens(&self, runtime: &RuntimePath) -> TokenStream {
+    pub(crate) fn tokens(&self, runtime: &RuntimePath, with_message: bool) -> TokenStream {
         let spec = match &self.level {
             Some(level) => {
                 let variant = variant_ident(**level);
@@ -127,7 +127,7 @@ impl Danger {
         };
         let reasons = &self.reasons;
         let reasons = (!reasons.is_empty()).then(|| quote!(.reasons(&[#(#reasons),*])));
-        let message = self.message.as_ref().map(|it| &it.0);
+        let message = self.message.as_ref().filter(|_| with_message).map(|it| &it.0);
         let message = message.map(|it| quote!(.confirmation_message(#it)));
         let cooldown = self.cooldown_seconds.map(|it| quote!(.cooldown_seconds(#it)));
         let reauth = self.requires_reauth.then(|| quote!(.requires_reauth()));

@@ -2,6 +2,8 @@
 
 use darling::error::Accumulator;
 use mcp_aql_protocol::nearest_name;
+use proc_macro2::TokenStream;
+use quote::quote;
 use syn::LitStr;
 
 use super::model::OperationModel;
@@ -10,7 +12,19 @@ use super::query_attr::{QueryKind, TextSearch};
 use crate::parameter::literal;
 use crate::support::json::{Json, Value};
 use crate::support::names;
+use crate::support::runtime_path::RuntimePath;
 use crate::support::{fault, options::JsonOption};
+
+/// Generates `.examples(&[…])`.
+pub(crate) fn tokens(examples: &[JsonOption], runtime: &RuntimePath) -> Option<TokenStream> {
+    let examples = examples.iter().map(|example| {
+        let description = example.description.as_ref().map(LitStr::value).unwrap_or_default();
+        let params = example.json.to_string();
+        quote!(#runtime::table::ExampleSpec { description: #description, params: #params })
+    });
+    let examples: Vec<_> = examples.collect();
+    (!examples.is_empty()).then(|| quote!(.examples(&[#(#examples),*])))
+}
 
 /// Checks every rule of an operation's examples.
 pub(crate) fn check(operation: &OperationModel<'_>, errors: &mut Accumulator) {
@@ -22,15 +36,20 @@ pub(crate) fn check(operation: &OperationModel<'_>, errors: &mut Accumulator) {
                 nothing_is_missing(example, members, operation, errors);
                 values_fit(members, operation, errors);
             }
-            _ => errors.push(fault(
-                example.json.span,
-                format_args!(
-                    "this example is {}: write an object of parameters, `example = {{ … }}`",
-                    example.json.noun()
-                ),
-            )),
+            _ => errors.push(no_object(example)),
         }
     }
+}
+
+/// Returns the error about an example that is not an object.
+pub(crate) fn no_object(example: &JsonOption) -> darling::Error {
+    fault(
+        example.json.span,
+        format_args!(
+            "this example is {}: write an object of parameters, `example = {{ … }}`",
+            example.json.noun()
+        ),
+    )
 }
 
 fn empty_description(example: &JsonOption, errors: &mut Accumulator) {

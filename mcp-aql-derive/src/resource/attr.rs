@@ -11,7 +11,7 @@ use super::lists::{DefaultSort, Presets, Relationships};
 use super::operations::ReadyOperations;
 use crate::support::fault;
 use crate::support::options::{Grammar, Hint, Options, is_called};
-use crate::support::values::{CratePath, Flag};
+use crate::support::values::{CratePath, Flag, Text};
 
 /// The options above a struct.
 pub(crate) const CONTAINER: Grammar = Grammar {
@@ -38,7 +38,17 @@ pub(crate) const CONTAINER: Grammar = Grammar {
 /// The options above a field.
 pub(crate) const FIELD: Grammar = Grammar {
     attribute: "resource",
-    known: &["id", "search", "filter", "sort", "group", "numeric", "read_only", "nested"],
+    known: &[
+        "id",
+        "search",
+        "filter",
+        "sort",
+        "group",
+        "numeric",
+        "read_only",
+        "nested",
+        "references",
+    ],
     repeatable: &[],
     bare: false,
     text: None,
@@ -56,6 +66,23 @@ pub(crate) const FIELD: Grammar = Grammar {
         _ => None,
     },
 };
+
+/// The parsed options of a field.
+pub(super) struct FieldAttr {
+    pub(super) marks: Marks,
+    /// The resource whose identifiers the field contains.
+    pub(super) references: Option<SpannedValue<Text>>,
+}
+
+impl FieldAttr {
+    pub(super) fn read(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
+        let mut options = Options::of(attributes, "resource", &FIELD, errors);
+        Self {
+            marks: Marks::take(&mut options, FIELD.known, errors),
+            references: options.take("references", errors),
+        }
+    }
+}
 
 /// The parsed options of a resource.
 pub(super) struct ResourceAttr {
@@ -104,12 +131,6 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// Reads the marks of a field.
-    pub(super) fn of_field(attributes: &[Attribute], errors: &mut Accumulator) -> Self {
-        let mut options = Options::of(attributes, "resource", &FIELD, errors);
-        Self::take(&mut options, FIELD.known, errors)
-    }
-
     /// Reads the marks that are among `known`.
     pub(crate) fn take(
         options: &mut Options,
@@ -164,6 +185,18 @@ pub(super) fn place(attributes: &[Attribute]) -> Option<Span> {
     use syn::spanned::Spanned as _;
     let attribute = attributes.iter().find(|attribute| is_called(attribute, "resource"))?;
     Some(attribute.path().span())
+}
+
+/// Reports whether a field has `#[param(sensitive)]`, whose other options belong to other derives.
+pub(super) fn is_sensitive(attributes: &[Attribute]) -> bool {
+    let params = attributes.iter().filter(|attribute| is_called(attribute, "param"));
+    let mut tokens =
+        params.filter_map(|param| Some(param.meta.require_list().ok()?.tokens.clone()));
+    tokens.any(|tokens| {
+        tokens.into_iter().any(
+            |token| matches!(token, proc_macro2::TokenTree::Ident(option) if option == "sensitive"),
+        )
+    })
 }
 
 /// Returns the error about `read_only` on an identifier.

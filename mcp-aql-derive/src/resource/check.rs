@@ -12,7 +12,7 @@ use super::attr;
 use super::columns;
 use super::lists::FieldPath;
 use super::model::{FieldModel, ResourceModel};
-use super::operations_check;
+use super::{operations_check, references_check};
 use crate::support::serde_attr::{
     flatten_fault, name_fault, own_form_fault, same_name_fault, two_names_fault,
 };
@@ -50,6 +50,7 @@ pub(super) fn run(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
     default_sort(resource, errors);
     relationships(resource, errors);
     operations_check::run(resource, errors);
+    references_check::run(resource, errors);
 }
 
 /// Rejects generics: a table belongs to one type, and its rows outlive the request.
@@ -120,7 +121,7 @@ fn one_identifier(resource: &ResourceModel<'_>, errors: &mut Accumulator) {
 
 /// Rejects marks on fields that are not in the JSON form.
 fn hidden(field: &FieldModel<'_>, errors: &mut Accumulator) {
-    if field.column.marks.all().next().is_some()
+    if (field.column.marks.all().next().is_some() || field.references.is_some())
         && let Some(span) = field.attribute
     {
         errors.push(if field.serde.skip {

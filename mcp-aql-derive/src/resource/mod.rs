@@ -9,6 +9,7 @@ mod model;
 mod operations;
 mod operations_check;
 mod record;
+mod references_check;
 
 use proc_macro2::{Span, TokenStream};
 use quote::quote;

@@ -1,15 +1,17 @@
 //! Models a resource and its fields.
 
 use darling::error::Accumulator;
+use darling::util::SpannedValue;
 use proc_macro2::Span;
 use syn::{Data, DataStruct, DeriveInput, Field, Fields, Generics, Ident, Path, Type};
 
-use super::attr::{self, Marks, ResourceAttr};
+use super::attr::{self, FieldAttr, ResourceAttr};
 use super::columns::ColumnModel;
 use super::lists::{DefaultSort, Presets, Relationships};
 use super::operations::ReadyOperations;
 use crate::support::doc::Doc;
 use crate::support::serde_attr::{SerdeAttr, wire_name};
+use crate::support::values::Text;
 use crate::support::{fault, shape, ty};
 
 /// A resource whose fields queries can name.
@@ -30,8 +32,12 @@ pub(super) struct FieldModel<'a> {
     pub(super) ident: &'a Ident,
     pub(super) column: ColumnModel<'a>,
     pub(super) doc: Doc,
+    /// The resource whose identifiers the field contains.
+    pub(super) references: Option<SpannedValue<Text>>,
     /// Whether the field is not in the JSON form.
     pub(super) hidden: bool,
+    /// Whether the value of the field is a secret: `#[param(sensitive)]`.
+    pub(super) is_sensitive: bool,
     /// The span of `#[resource(…)]`.
     pub(super) attribute: Option<Span>,
     pub(super) serde: SerdeAttr,
@@ -92,6 +98,13 @@ impl<'a> ResourceModel<'a> {
         self.on_the_wire().any(|field| field.column.marks.search.is_some())
     }
 
+    /// Returns the fields with identifiers of other resources, and the names of those resources.
+    pub(super) fn references(
+        &self,
+    ) -> impl Iterator<Item = (&FieldModel<'a>, &SpannedValue<Text>)> {
+        self.on_the_wire().filter_map(|field| Some((field, field.references.as_ref()?)))
+    }
+
     pub(super) fn field(&self, name: &str) -> Option<&FieldModel<'a>> {
         self.on_the_wire().find(|field| field.column.name.text == name)
     }
@@ -102,19 +115,28 @@ impl<'a> FieldModel<'a> {
         let ident = field.ident.as_ref()?;
         let serde = SerdeAttr::read(&field.attrs);
         let doc = Doc::of(&field.attrs);
+        let FieldAttr { marks, references } = FieldAttr::read(&field.attrs, errors);
         Some(Self {
             ident,
             column: ColumnModel {
                 name: wire_name(ident, &serde, container),
                 description: doc.clone(),
                 ty: ty::peel(&field.ty),
-                marks: Marks::of_field(&field.attrs, errors),
+                marks,
             },
             doc,
+            references,
             hidden: serde.skip || serde.skip_serializing,
+            is_sensitive: attr::is_sensitive(&field.attrs),
             attribute: attr::place(&field.attrs),
             serde,
         })
+    }
+
+    /// Returns the kind of the relationship to the records whose identifiers the field contains.
+    pub(super) fn relationship(&self) -> &str {
+        let name = self.column.name.text.as_str();
+        name.strip_suffix("_ids").or_else(|| name.strip_suffix("_id")).unwrap_or(name)
     }
 
     /// Returns the type of the nested resource, without `Option` and `Box` around it.

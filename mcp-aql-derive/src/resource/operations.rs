@@ -4,12 +4,14 @@ use darling::FromMeta;
 use darling::error::Accumulator;
 use darling::util::SpannedValue;
 use mcp_aql_protocol::is_public_name;
-use proc_macro2::Span;
+use proc_macro2::{Span, TokenStream};
 use syn::ext::IdentExt as _;
+use syn::parse::ParseStream;
 use syn::{Ident, LitStr, Meta, Token};
 
 use super::lists::list;
-use crate::support::options::Options;
+use crate::operation::danger_attr::{self, Danger};
+use crate::support::options::{Grammar, JsonOption, Options};
 use crate::support::values::Text;
 use crate::support::{fault, names};
 
@@ -40,24 +42,92 @@ impl ReadyKind {
         }
     }
 
+    /// Reports whether the operation reads only.
+    pub(super) fn reads(self) -> bool {
+        matches!(self, Self::Get | Self::List | Self::Search)
+    }
+
     fn is_of_several(self) -> bool {
         matches!(self, Self::List | Self::Search)
     }
 }
 
-/// A chosen operation.
-#[derive(Debug, Clone)]
+/// An operation with its options.
+#[derive(Debug)]
 pub(super) struct ReadyOperation {
     pub(super) kind: ReadyKind,
     /// The name, if it does not follow from the resource.
     pub(super) name: Option<LitStr>,
+    pub(super) danger: Option<SpannedValue<Danger>>,
+    pub(super) examples: Vec<JsonOption>,
     pub(super) span: Span,
+    /// The faults of its options, which hide no others.
+    faults: Option<darling::Error>,
+}
+
+/// The options of one operation: `delete(name = "remove_task", danger(…), example = { … })`.
+const OPERATION: Grammar = Grammar {
+    attribute: "operations",
+    known: &["name", "danger", "example"],
+    repeatable: &["example"],
+    bare: false,
+    text: Some("name"),
+    hint: danger_attr::hint,
+};
+
+impl ReadyOperation {
+    fn new(kind: ReadyKind, span: Span) -> Self {
+        Self { kind, name: None, danger: None, examples: Vec::new(), span, faults: None }
+    }
+
+    /// Parses `get`, `get = "find_task"` or `get(name = "find_task")`.
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let ident = input.call(Ident::parse_any)?;
+        let text = ident.unraw().to_string();
+        let Some(kind) = ReadyKind::ALL.into_iter().find(|kind| kind.verb() == text) else {
+            let known = ReadyKind::ALL.map(ReadyKind::verb);
+            return Err(syn::Error::new(
+                ident.span(),
+                format!("unknown operation `{text}`: {}", names::suggestion(&text, known)),
+            ));
+        };
+        let mut operation = Self::new(kind, ident.span());
+        if input.parse::<Option<Token![=]>>()?.is_some() {
+            operation.name = Some(input.parse::<LitStr>().map_err(|error| {
+                let wanted = format!("the name of an operation is text: write `{text} = \"…\"`");
+                syn::Error::new(error.span(), wanted)
+            })?);
+        } else if input.peek(syn::token::Paren) {
+            let content;
+            syn::parenthesized!(content in input);
+            operation.read_options(content.parse()?);
+        }
+        Ok(operation)
+    }
+
+    fn read_options(&mut self, tokens: TokenStream) {
+        let mut errors = darling::Error::accumulator();
+        let mut options = Options::default();
+        options.read(tokens, &OPERATION, &mut errors);
+        let name = options.take::<Text>("name", &mut errors);
+        self.name = name.map(|name| LitStr::new(&name.0, name.span()));
+        self.danger = options.take("danger", &mut errors);
+        self.examples = options.take_json("example");
+        self.faults = errors.finish().err();
+    }
+
+    /// Returns the question of a confirmation, if the author has written one.
+    pub(super) fn question(&self) -> Option<&SpannedValue<Text>> {
+        self.danger.as_ref()?.message.as_ref()
+    }
 }
 
 /// The ready operations of a resource.
 pub(super) struct ReadyOperations {
-    /// The chosen ones; `None` stands for all.
-    pub(super) chosen: Option<Vec<ReadyOperation>>,
+    /// All possible ones, or those that the author has chosen.
+    pub(super) listed: Vec<ReadyOperation>,
+    /// Whether the author has chosen.
+    is_chosen: bool,
     /// The span of `operations`.
     pub(super) span: Span,
     /// The name of one resource.
@@ -67,7 +137,6 @@ pub(super) struct ReadyOperations {
 }
 
 /// `operations` or `operations(create = "add_task", get)`.
-#[derive(Debug, Clone)]
 struct Chosen(Option<Vec<ReadyOperation>>);
 
 impl FromMeta for Chosen {
@@ -75,27 +144,7 @@ impl FromMeta for Chosen {
         if matches!(meta, Meta::Path(_)) {
             return Ok(Self(None));
         }
-        list(meta, "create, get, list", |input| {
-            let ident = input.call(Ident::parse_any)?;
-            let text = ident.unraw().to_string();
-            let Some(kind) = ReadyKind::ALL.into_iter().find(|kind| kind.verb() == text) else {
-                let known = ReadyKind::ALL.map(ReadyKind::verb);
-                return Err(syn::Error::new(
-                    ident.span(),
-                    format!("unknown operation `{text}`: {}", names::suggestion(&text, known)),
-                ));
-            };
-            let name = match input.parse::<Option<Token![=]>>()? {
-                Some(_) => Some(input.parse::<LitStr>().map_err(|error| {
-                    let wanted =
-                        format!("the name of an operation is text: write `{text} = \"…\"`");
-                    syn::Error::new(error.span(), wanted)
-                })?),
-                None => None,
-            };
-            Ok(ReadyOperation { kind, name, span: ident.span() })
-        })
-        .map(|chosen| Self(Some(chosen)))
+        list(meta, "create, get, list", ReadyOperation::parse).map(|chosen| Self(Some(chosen)))
     }
 }
 
@@ -136,28 +185,31 @@ impl ReadyOperations {
         });
         let plural = plural
             .unwrap_or_else(|| SpannedValue::new(names::plural_of(&singular), singular.span()));
-        Some(Self { chosen: chosen?.into_inner().0, span: span?, singular, plural })
+        let (mut chosen, span) = (chosen?.into_inner().0, span?);
+        let faults = chosen.iter_mut().flatten().filter_map(|operation| operation.faults.take());
+        errors.extend(faults);
+        let is_chosen = chosen.is_some();
+        let listed = chosen
+            .unwrap_or_else(|| ReadyKind::ALL.map(|kind| ReadyOperation::new(kind, span)).into());
+        Some(Self { listed, is_chosen, span, singular, plural })
     }
 
-    /// Returns the operations, for a resource that may be searched.
-    pub(super) fn all(&self, is_searchable: bool) -> Vec<ReadyOperation> {
-        match &self.chosen {
-            Some(chosen) => chosen.clone(),
-            None => {
-                let kinds = ReadyKind::ALL.into_iter();
-                kinds
-                    .filter(|kind| is_searchable || *kind != ReadyKind::Search)
-                    .map(|kind| ReadyOperation { kind, name: None, span: self.span })
-                    .collect()
-            }
-        }
+    /// Returns the operations. A resource that cannot be searched has no `search` unless its author has chosen it.
+    pub(super) fn of(&self, is_searchable: bool) -> impl Iterator<Item = &ReadyOperation> {
+        let may_search = self.is_chosen || is_searchable;
+        self.listed.iter().filter(move |it| may_search || it.kind != ReadyKind::Search)
+    }
+
+    /// Returns the operation of a kind.
+    pub(super) fn find(&self, kind: ReadyKind) -> Option<&ReadyOperation> {
+        self.listed.iter().find(|operation| operation.kind == kind)
     }
 
     /// Returns the name and the description of an operation.
-    pub(super) fn texts(&self, kind: ReadyKind, chosen: &[ReadyOperation]) -> (String, String) {
+    pub(super) fn texts(&self, kind: ReadyKind) -> (String, String) {
         let verb = kind.verb();
         let subject = if kind.is_of_several() { &self.plural } else { &self.singular };
-        let own = chosen.iter().find(|it| it.kind == kind).and_then(|it| it.name.as_ref());
+        let own = self.find(kind).and_then(|it| it.name.as_ref());
         let name = own.map_or_else(|| format!("{verb}_{}", **subject), LitStr::value);
         let (one, many) = (spoken(&self.singular), spoken(&self.plural));
         let article = if one.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };

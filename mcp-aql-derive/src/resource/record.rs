@@ -6,12 +6,18 @@ use syn::spanned::Spanned as _;
 
 use super::model::ResourceModel;
 use super::operations::{ReadyKind, ReadyOperation, ReadyOperations};
+use crate::operation::example;
 use crate::support::runtime_path::RuntimePath;
 
 /// Generates the implementations of `Record` and `ReadyOperations`.
 pub(super) fn record(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Option<TokenStream> {
     let ready = resource.operations.as_ref()?;
-    implementation(resource, ready, &ready.all(resource.is_searchable()), runtime)
+    implementation(
+        resource,
+        ready,
+        &ready.of(resource.is_searchable()).collect::<Vec<_>>(),
+        runtime,
+    )
 }
 
 /// Generates the implementations without operations, so that a faulty resource causes no follow-up errors where it is
@@ -25,7 +31,7 @@ pub(super) fn inert(resource: &ResourceModel<'_>, runtime: &RuntimePath) -> Opti
 fn implementation(
     resource: &ResourceModel<'_>,
     ready: &ReadyOperations,
-    chosen: &[ReadyOperation],
+    operations: &[&ReadyOperation],
     runtime: &RuntimePath,
 ) -> Option<TokenStream> {
     let id = resource.identifier()?;
@@ -34,16 +40,22 @@ fn implementation(
     let (id_ident, id_type, id_name) = (id.ident, id.column.ty, &id.column.name.text);
     let description = &id.column.description;
     let function = quote_spanned!(id_type.span()=> fn(#id_type));
-    let names = names(ready, chosen, id_name, &records);
+    let names = names(ready, id_name, &records);
     let (if_match, check, advance) = version(resource, runtime, &records);
-    let operations = chosen.iter().map(|operation| {
+    let references = references(resource, runtime, &records);
+    let operations = operations.iter().map(|operation| {
+        let danger = operation.danger.as_ref().map(|danger| {
+            // The question before a deletion names fields of the record, and `NAMES` has it.
+            danger.tokens(runtime, operation.kind != ReadyKind::Delete)
+        });
+        let examples = example::tokens(&operation.examples, runtime);
         // rustc reports a missing trait of the resource where the operation is chosen.
         let runtime = runtime.at(operation.span);
         let function = format_ident!("{}", operation.kind.verb(), span = operation.span);
         let mut ident = ident.clone();
         ident.set_span(operation.span);
         quote_spanned! {operation.span=>
-            #runtime::query::records::ready::#function::<#ident, __Store>()
+            #runtime::query::records::ready::#function::<#ident, __Store>() #danger #examples
         }
     });
     Some(quote! {
@@ -54,6 +66,7 @@ fn implementation(
             const NAMES: #records::RecordNames = #names;
             const ID: #runtime::table::ParameterSpec =
                 #runtime::__private::required::<#id_type, #function>(#id_name, #description);
+            #references
             fn id(&self) -> &#id_type {
                 &self.#id_ident
             }
@@ -71,17 +84,45 @@ fn implementation(
     })
 }
 
-fn names(
-    ready: &ReadyOperations,
-    chosen: &[ReadyOperation],
-    id: &str,
+/// Generates the fields that contain identifiers of other resources.
+fn references(
+    resource: &ResourceModel<'_>,
+    runtime: &RuntimePath,
     records: &TokenStream,
-) -> TokenStream {
+) -> Option<TokenStream> {
+    let references = resource.references().map(|(field, target)| {
+        let (name, kind, target) = (&field.column.name.text, field.relationship(), &target.0);
+        let description = &field.column.description;
+        quote! {
+            #records::Reference::new(
+                #name,
+                #runtime::query::RelationshipType::new(#kind, #description),
+                #target,
+            )
+        }
+    });
+    let references: Vec<_> = references.collect();
+    (!references.is_empty()).then(|| {
+        quote! {
+            const REFERENCES: &'static [#records::Reference] = &[#(#references),*];
+        }
+    })
+}
+
+fn names(ready: &ReadyOperations, id: &str, records: &TokenStream) -> TokenStream {
     let (singular, plural) = (&*ready.singular, &*ready.plural);
     let question = ready.delete_question(id);
+    let own = ready.find(ReadyKind::Delete).and_then(ReadyOperation::question);
+    let own = match own {
+        Some(own) => {
+            let own = &own.0;
+            quote!(::core::option::Option::Some(#own))
+        }
+        None => quote!(::core::option::Option::None),
+    };
     let operations = ReadyKind::ALL.map(|kind| {
         let field = format_ident!("{}", kind.verb());
-        let (name, description) = ready.texts(kind, chosen);
+        let (name, description) = ready.texts(kind);
         quote!(#field: #records::OperationName::new(#name, #description))
     });
     quote! {
@@ -90,6 +131,7 @@ fn names(
             plural: #plural,
             #(#operations,)*
             delete_question: #question,
+            own_delete_question: #own,
         }
     }
 }

@@ -6,10 +6,10 @@ use chrono::{DateTime, NaiveDate, Utc};
 use deadpool_postgres::Pool;
 use mcp_aql::Adapter;
 use mcp_aql::prelude::*;
-use mcp_aql::query::sql::{Dialect, SqlTable};
+use mcp_aql::query::sql::{Dialect, SqlTable, SqlValue, Statement};
 use mcp_aql::resource::{
-    MemoryStore, PostgresDatabase, ResourceRules, ResourceStore, RowFilter, RusqliteDatabase,
-    SqlStore,
+    Access, Database, MemoryStore, PostgresDatabase, RecordChange, ResourceRules, ResourceStore,
+    RowFilter, RusqliteDatabase, SqlStore, Transaction,
 };
 use mcp_aql_tests_databases::postgres;
 use proptest::prelude::*;
@@ -76,6 +76,13 @@ struct Book {
     bought: Option<NaiveDate>,
     /// The shelf.
     shelf: Option<Shelf>,
+    /// Book that the book continues.
+    #[resource(references = "book")]
+    earlier_id: Option<i64>,
+    /// Books that the book mentions.
+    #[resource(references = "book")]
+    #[serde(default)]
+    mentioned_ids: Vec<i64>,
     /// Whether only readers in the house see it.
     #[resource(filter)]
     #[param(default = false)]
@@ -95,12 +102,14 @@ const SQLITE: &str = "CREATE TABLE book (
     book_id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT NOT NULL, title_words TEXT NOT NULL, author TEXT,
     copies INTEGER NOT NULL, weight REAL, price REAL NOT NULL, state TEXT NOT NULL,
     labels TEXT NOT NULL, labels_words TEXT NOT NULL, bought TEXT, shelf TEXT,
+    earlier_id INTEGER, mentioned_ids TEXT NOT NULL,
     locked INTEGER NOT NULL, entered TEXT NOT NULL, version INTEGER NOT NULL)";
 
 const POSTGRES: &str = "CREATE TABLE book (
     book_id bigserial PRIMARY KEY, title text NOT NULL, title_words text NOT NULL, author varchar,
     copies smallint NOT NULL, weight double precision, price real NOT NULL, state text NOT NULL,
     labels jsonb NOT NULL, labels_words text NOT NULL, bought date, shelf jsonb,
+    earlier_id bigint, mentioned_ids jsonb NOT NULL,
     locked boolean NOT NULL, entered timestamptz NOT NULL, version bigint NOT NULL)";
 
 fn table(dialect: Dialect) -> SqlTable<Book> {
@@ -168,6 +177,10 @@ fn field() -> impl Strategy<Value = (String, Value)> {
             null()
         ]
         .prop_map(pair("shelf")),
+        proptest::option::of(1..8_u8).prop_map(|it| json!(it)).prop_map(pair("earlier_id")),
+        proptest::collection::vec(1..8_u8, 0..4)
+            .prop_map(|it| json!(it))
+            .prop_map(pair("mentioned_ids")),
         proptest::bool::weighted(0.2).prop_map(|it| json!(it)).prop_map(pair("locked")),
     ]
 }
@@ -209,6 +222,14 @@ fn a_call() -> impl Strategy<Value = (&'static str, Value)> {
             json!({ "sort": [{ "field": "bought", "order": "desc" }], "first": 2 }),
         ])
         .prop_map(|params| ("list_books", params)),
+        2 => (id(), select(vec!["incoming", "outgoing", "both"]), 1..4_u8, 1..6_u8).prop_map(
+            |(id, direction, depth, first)| {
+                let root = json!({ "element_type": "book", "element_name": id.to_string() });
+                let params =
+                    json!({ "root": root, "direction": direction, "depth": depth, "first": first });
+                ("query_relationships", params)
+            }
+        ),
         1 => select(vec!["emma", "strasse", "red"])
             .prop_map(|text| ("search_books", json!({ "query": text, "fields": "full" }))),
     ]
@@ -324,4 +345,74 @@ async fn a_cancelled_call_changes_nothing_and_blocks_nobody() {
             assert_eq!(book["copies"], 1, "{name}: {:?}", result.error());
         }
     }
+}
+
+/// A parcel.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput, UpdateInput)]
+#[resource(operations)]
+struct Parcel {
+    /// Number of the parcel.
+    #[resource(id)]
+    parcel_id: i64,
+    /// Name of the town.
+    town: String,
+}
+
+/// Writes each change of a parcel into another table, which refuses the town `nowhere`.
+fn with_history<D: Database>(dialect: Dialect, database: D) -> Adapter {
+    let (first, second) = match dialect {
+        Dialect::Sqlite => ("?", "?"),
+        Dialect::Postgres => ("$1", "$2"),
+    };
+    let sql = format!("INSERT INTO history (event, town) VALUES ({first}, {second})");
+    let table = SqlTable::new(dialect, "parcel");
+    let store = SqlStore::<Parcel, _>::new(table, database).with_statements(move |_, change| {
+        let (event, town) = match change {
+            RecordChange::Created(parcel) => ("created", &parcel.town),
+            RecordChange::Updated { old, .. } => ("updated", &old.town),
+            RecordChange::Deleted(parcel) => ("deleted", &parcel.town),
+            _ => return Ok(Vec::new()),
+        };
+        let values = [event, town].map(|text| SqlValue::Text(text.to_owned())).to_vec();
+        Ok(vec![Statement { sql: sql.clone(), values }])
+    });
+    Adapter::builder("post").resource(store).without_config().build().unwrap()
+}
+
+#[tokio::test]
+async fn further_statements_are_part_of_the_change() {
+    // REQ-CON-02
+    const HISTORY: &str =
+        "CREATE TABLE history (event text NOT NULL, town text CHECK (town <> 'nowhere'))";
+    let connection = rusqlite::Connection::open_in_memory().unwrap();
+    connection.execute_batch(HISTORY).unwrap();
+    connection
+        .execute_batch("CREATE TABLE parcel (parcel_id INTEGER PRIMARY KEY, town TEXT NOT NULL)")
+        .unwrap();
+    let database = RusqliteDatabase::new(connection);
+    changes_with_history(&with_history(Dialect::Sqlite, database.clone()), &database).await;
+    if let Some(pool) = postgres::pool_with_schema().await {
+        let client = pool.get().await.unwrap();
+        client.batch_execute(HISTORY).await.unwrap();
+        let parcel = "CREATE TABLE parcel (parcel_id bigserial PRIMARY KEY, town text NOT NULL)";
+        client.batch_execute(parcel).await.unwrap();
+        let database = PostgresDatabase::new(pool.clone());
+        changes_with_history(&with_history(Dialect::Postgres, database.clone()), &database).await;
+    }
+}
+
+async fn changes_with_history(adapter: &Adapter, database: &impl Database) {
+    ask(adapter, "create_parcel", &json!({ "town": "Rome" })).await;
+    let refused = ask(adapter, "create_parcel", &json!({ "town": "nowhere" })).await;
+    assert_eq!(refused["code"], "INTERNAL_ERROR");
+    ask(adapter, "update_parcel", &json!({ "parcel_id": 1, "input": { "town": "Oslo" } })).await;
+    ask(adapter, "delete_parcel", &json!({ "parcel_id": 1 })).await;
+    let listed = ask(adapter, "list_parcels", &json!({})).await;
+    assert_eq!(listed["pageInfo"]["totalCount"], 0, "{listed}");
+    let statement = Statement { sql: "SELECT event, town FROM history".to_owned(), values: vec![] };
+    let mut transaction = database.begin(Access::Read).await.unwrap();
+    let rows = transaction.run(statement).await.unwrap();
+    transaction.commit().await.unwrap();
+    let expected = [["created", "Rome"], ["updated", "Rome"], ["deleted", "Oslo"]];
+    assert_eq!(rows, expected.map(|row| row.map(|it| SqlValue::Text(it.to_owned())).to_vec()));
 }

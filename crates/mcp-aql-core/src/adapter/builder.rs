@@ -108,10 +108,9 @@ impl AdapterBuilder {
     #[doc(hidden)]
     pub fn ready_operations<S: Send + Sync + 'static>(
         mut self,
-        receiver: S,
+        receiver: Arc<S>,
         entries: &[OperationEntry<S>],
     ) -> Self {
-        let receiver = Arc::new(receiver);
         let handler =
             |entry: &OperationEntry<S>| (entry.spec, Handler::of(Arc::clone(&receiver), entry));
         self.ready_operations.extend(entries.iter().map(handler));

@@ -1,11 +1,11 @@
 //! The traits that the macros implement: operations, sets of operations, groups of parameters.
 
-use super::OperationSpec;
 use super::{Call, Context, Outcome};
+use super::{ExampleSpec, OperationSpec};
 use crate::argument::Argument;
 use crate::error::OperationError;
 use crate::future::BoxFuture;
-use crate::spec::ParameterSpec;
+use crate::spec::{DangerSpec, ParameterSpec};
 
 /// An operation of a receiver `S`: its table and its function.
 pub struct OperationEntry<S: ?Sized + 'static> {
@@ -38,6 +38,26 @@ impl<S: ?Sized> OperationEntry<S> {
     #[must_use]
     pub const fn preview(mut self, preview: PreviewFunction<S>) -> Self {
         self.preview = Some(preview);
+        self
+    }
+
+    /// Sets the declared danger. The question of a confirmation stays, unless `danger` has one.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn danger(mut self, danger: DangerSpec) -> Self {
+        let question = self.spec.danger.confirmation_message;
+        self.spec.danger = danger;
+        if danger.confirmation_message.is_none() {
+            self.spec.danger.confirmation_message = question;
+        }
+        self
+    }
+
+    /// Sets the examples.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn examples(mut self, examples: &'static [ExampleSpec]) -> Self {
+        self.spec.examples = examples;
         self
     }
 }

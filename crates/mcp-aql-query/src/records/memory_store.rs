@@ -106,6 +106,7 @@ impl<R: Record> fmt::Debug for MemoryStore<R> {
     }
 }
 
+// No other call sees the records before the lock is released, so `after` may run just before the change.
 impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
     type Resource = R;
     type Row = R;
@@ -114,6 +115,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
         &self,
         _context: &Context,
         make: impl FnOnce(R::Id) -> Result<R, OperationError> + Send,
+        after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<R, OperationError> {
         let mut records = self.records_mut();
         let mut number = records.last_number;
@@ -129,6 +131,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
         if records.by_id.contains_key(record.id()) {
             return Err(OperationError::already_exists(R::NAMES.singular, record.id()));
         }
+        after(&record)?;
         records.by_id.insert(record.id().clone(), record.clone());
         Ok(record)
     }
@@ -150,6 +153,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
         _context: &Context,
         id: &R::Id,
         change: impl FnOnce(&mut R) -> Result<(), OperationError> + Send,
+        after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<Option<R>, OperationError> {
         let mut records = self.records_mut();
         let Some(stored) = records.by_id.get_mut(id) else { return Ok(None) };
@@ -161,6 +165,7 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
                 "The change of the record has changed its identifier",
             ));
         }
+        after(&record)?;
         stored.clone_from(&record);
         Ok(Some(record))
     }
@@ -170,10 +175,12 @@ impl<R: Record<Id: NewId>> ResourceStore for MemoryStore<R> {
         _context: &Context,
         id: &R::Id,
         check: impl FnOnce(&R) -> Result<(), OperationError> + Send,
+        after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<Option<R>, OperationError> {
         let mut records = self.records_mut();
         let Some(stored) = records.by_id.get(id) else { return Ok(None) };
         check(stored)?;
+        after(stored)?;
         Ok(records.by_id.remove(id))
     }
 }

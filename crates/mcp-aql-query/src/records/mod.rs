@@ -7,24 +7,31 @@
 //! | [`MemoryStore`] | a store in memory |
 //! | [`ResourceRules`], [`RowFilter`] | rules of one's own, and the rows that exist for a caller |
 //! | [`ReadyOperations`], [`Ready`] | the operations of a resource over a store |
-//! | [`WithResources`] | adds them to an adapter |
+//! | [`Reference`] | a field with the identifier of another record, which `query_relationships` follows |
+//! | [`WithResources`] | adds the operations to an adapter |
 
 mod memory_store;
 mod names;
 mod new_id;
+mod question;
 pub mod ready;
+mod reference;
+mod relationships;
 mod row_filter;
 mod rules;
 mod store;
+mod stores;
 mod version;
 
 pub use memory_store::MemoryStore;
 pub use names::{OperationName, RecordNames};
 pub use new_id::NewId;
-pub use ready::{CreatedById, Ready, ReadyOperations, WithResources};
+pub use ready::{CreatedById, Ready, ReadyOperations};
+pub use reference::Reference;
 pub use row_filter::RowFilter;
 pub use rules::{ResourceRules, Ruled, WithRules};
 pub use store::ResourceStore;
+pub use stores::{ResourceStores, WithResources};
 pub use version::{NoVersion, Version};
 
 use std::fmt::Display;
@@ -57,6 +64,9 @@ pub trait Record: IdentifiedResource + Serialize + Clone {
 
     /// The parameter with the identifier.
     const ID: ParameterSpec;
+
+    /// The fields that contain identifiers of other records.
+    const REFERENCES: &'static [Reference] = &[];
 
     /// Returns the identifier.
     fn id(&self) -> &Self::Id;

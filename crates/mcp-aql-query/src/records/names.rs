@@ -21,6 +21,9 @@ pub struct RecordNames {
     pub delete: OperationName,
     /// The question before a deletion: `Delete order '{order_id}'?`
     pub delete_question: &'static str,
+    /// The question before a deletion in the words of the author, with fields of the record: `Delete the order of
+    /// {customer}, {items} items?`
+    pub own_delete_question: Option<&'static str>,
 }
 
 /// The name and the description of an operation.

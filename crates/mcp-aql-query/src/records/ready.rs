@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use mcp_aql_core::adapter::AdapterBuilder;
 use mcp_aql_core::argument::Argument;
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::{
-    Call, Context, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry, Preview,
+    Call, Context, DataKey, OperationEntry, OperationSpec, Outcome, ParamGroup, ParameterEntry,
+    Preview,
 };
 use mcp_aql_core::paging::Page;
 use mcp_aql_core::resource::{Create, CreateInput};
@@ -14,7 +14,7 @@ use mcp_aql_core::spec::{DangerSpec, ReturnsSpec};
 use mcp_aql_core::update::UpdateInput;
 use mcp_aql_protocol::SemanticCategory;
 
-use super::{Record, ResourceStore};
+use super::{Record, ResourceStore, question};
 use crate::collection::CollectionQuery;
 use crate::entry::QueryEntry;
 use crate::options::{QueryOptions, TextSearch};
@@ -22,7 +22,7 @@ use crate::single::Fields;
 
 /// A store with the ready operations of its resource.
 pub struct Ready<S> {
-    store: S,
+    pub(super) store: S,
 }
 
 impl<S> fmt::Debug for Ready<S> {
@@ -43,31 +43,17 @@ pub trait ReadyOperations<S: ResourceStore<Resource = Self>>: Record {
     const OPERATIONS: &'static [OperationEntry<Ready<S>>];
 }
 
-/// Adds ready operations to an adapter.
-pub trait WithResources {
-    /// Adds the ready operations of the resource in a store: those that `#[resource(operations)]` above the
-    /// resource names. An operation that is added in another way under the same name replaces the ready one.
-    #[must_use]
-    fn resource<S: ResourceStore>(self, store: S) -> Self
-    where
-        S::Resource: ReadyOperations<S>;
-}
-
-impl WithResources for AdapterBuilder {
-    fn resource<S: ResourceStore>(self, store: S) -> Self
-    where
-        S::Resource: ReadyOperations<S>,
-    {
-        self.ready_operations(Ready { store }, S::Resource::OPERATIONS)
-    }
-}
-
 /// The resource of a store.
 type Resource<S> = <S as ResourceStore>::Resource;
 
 /// The record, or the error that there is none with this identifier.
 fn found<R: Record>(record: Option<R>, id: &R::Id) -> Result<R, OperationError> {
     record.ok_or_else(|| OperationError::not_found(R::NAMES.singular, id))
+}
+
+/// What a ready operation itself does after a change.
+fn nothing<R>(_: &R) -> Result<(), OperationError> {
+    Ok(())
 }
 
 impl<S: ResourceStore> Ready<S> {
@@ -87,6 +73,7 @@ impl<S: ResourceStore> Ready<S> {
             ParameterEntry::Composite(&QueryEntry::of::<Fields<Resource<S>>>(QueryOptions::new())),
         ])
         .returns(Self::ROW)
+        .data_key(DataKey::Named(Resource::<S>::NAMES.singular))
         .show_sample(),
         |ready, mut call| {
             Box::pin(async move {
@@ -135,6 +122,7 @@ impl<S: ResourceStore> Ready<S> {
             ParameterEntry::Group(<Resource<S> as Record>::IfMatch::PARAMETERS),
         ])
         .returns(Self::ROW)
+        .data_key(DataKey::Named(Resource::<S>::NAMES.singular))
         .show_sample()
         .danger(DangerSpec::UNDECLARED.confirmation_message(Resource::<S>::NAMES.delete_question)),
         |ready: &Self, call| Box::pin(ready.delete(call)),
@@ -146,7 +134,7 @@ impl<S: ResourceStore> Ready<S> {
         let if_match = call.group::<<Resource<S> as Record>::IfMatch>()?;
         let context = call.context();
         let check = |record: &Resource<S>| record.check_version(&if_match);
-        let deleted = self.store.delete(&context, &id, check).await?;
+        let deleted = self.store.delete(&context, &id, check, nothing).await?;
         call.reply(found(deleted, &id))
     }
 
@@ -164,6 +152,10 @@ impl<S: ResourceStore> Ready<S> {
             record.check_version(&Resource::<S>::expected_version(expected)?)?;
         }
         let names = Resource::<S>::NAMES;
+        if let Some(own) = names.own_delete_question {
+            let record = serde_json::to_value(&record).map_err(OperationError::internal)?;
+            return Ok(record.as_object().map(|record| question::fill(own, record)));
+        }
         let what = self.store.describe(&record).map(|text| format!(", {text}")).unwrap_or_default();
         Ok(Some(format!("Delete {} '{id}'{what}?", names.singular.replace('_', " "))))
     }
@@ -227,12 +219,13 @@ impl<S: ResourceStore<Resource: CreatedById>> Ready<S> {
         )
         .parameters(&[ParameterEntry::Group(<Resource<S> as CreateInput>::PARAMETERS)])
         .returns(Self::ROW)
+        .data_key(DataKey::Named(Resource::<S>::NAMES.singular))
         .show_sample(),
         |ready, mut call| {
             Box::pin(async move {
                 let input = call.group::<Create<Resource<S>>>()?;
                 let make = |id| Ok(input.into_resource(id));
-                let created = ready.store.insert(&call.context(), make).await;
+                let created = ready.store.insert(&call.context(), make, nothing).await;
                 call.reply(created)
             })
         },
@@ -252,6 +245,7 @@ impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
             ParameterEntry::Input(<Resource<S> as UpdateInput>::INPUT),
         ])
         .returns(Self::ROW)
+        .data_key(DataKey::Named(Resource::<S>::NAMES.singular))
         .show_sample(),
         |ready, mut call| {
             Box::pin(async move {
@@ -264,7 +258,7 @@ impl<S: ResourceStore<Resource: UpdateInput>> Ready<S> {
                     record.advance_version();
                     Ok(())
                 };
-                let changed = ready.store.update(&call.context(), &id, change).await?;
+                let changed = ready.store.update(&call.context(), &id, change, nothing).await?;
                 call.reply(found(changed, &id))
             })
         },

@@ -1,6 +1,7 @@
 //! Rules that the ready operations of a resource keep to.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use mcp_aql_core::error::OperationError;
 use mcp_aql_core::operation::Context;
@@ -11,8 +12,10 @@ use crate::collection::CollectionQuery;
 
 /// Rules of your own for a resource. Every method has a default, which allows everything.
 ///
-/// The functions run inside the store's transaction: nothing changes if one of them returns an error, and no other
-/// call can change the record meanwhile. They cannot wait, so that they cannot hold up the store.
+/// The functions run inside the store's transaction: those called `before_…` before the record is written, those
+/// called `after_…` when it is. Nothing changes if one of them returns an error, and no other call can change the record
+/// meanwhile. They cannot wait, so that they cannot hold up the store, and they must not use the store.
+/// `SqlStore::with_statements` adds statements to the transaction.
 ///
 /// ```
 /// use mcp_aql::prelude::*;
@@ -110,6 +113,38 @@ pub trait ResourceRules: Send + Sync + 'static {
         None
     }
 
+    /// Does what belongs to a new record.
+    ///
+    /// # Errors
+    /// The reason why nothing changes.
+    fn after_create(&self, context: &Context, new: &Self::Resource) -> Result<(), OperationError> {
+        let _ = (context, new);
+        Ok(())
+    }
+
+    /// Does what belongs to a change.
+    ///
+    /// # Errors
+    /// The reason why nothing changes.
+    fn after_update(
+        &self,
+        context: &Context,
+        old: &Self::Resource,
+        new: &Self::Resource,
+    ) -> Result<(), OperationError> {
+        let _ = (context, old, new);
+        Ok(())
+    }
+
+    /// Does what belongs to a deletion.
+    ///
+    /// # Errors
+    /// The reason why nothing changes.
+    fn after_delete(&self, context: &Context, old: &Self::Resource) -> Result<(), OperationError> {
+        let _ = (context, old);
+        Ok(())
+    }
+
     /// Refuses a deletion. It is also called before anybody is asked to confirm the deletion.
     ///
     /// # Errors
@@ -172,6 +207,7 @@ where
         &self,
         context: &Context,
         make: impl FnOnce(<S::Resource as Record>::Id) -> Result<S::Resource, OperationError> + Send,
+        after: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
     ) -> Result<S::Resource, OperationError> {
         let rows = self.rules.visible(context);
         let ruled = |id| {
@@ -180,7 +216,11 @@ where
             stays_visible(&rows, &record)?;
             Ok(record)
         };
-        self.store.insert(context, ruled).await
+        let finish = |record: &S::Resource| {
+            self.rules.after_create(context, record)?;
+            after(record)
+        };
+        self.store.insert(context, ruled, finish).await
     }
 
     async fn get(
@@ -207,16 +247,24 @@ where
         context: &Context,
         id: &<S::Resource as Record>::Id,
         change: impl FnOnce(&mut S::Resource) -> Result<(), OperationError> + Send,
+        after: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
     ) -> Result<Option<S::Resource>, OperationError> {
         let rows = self.rules.visible(context);
+        let before = OnceLock::new();
         let ruled = |record: &mut S::Resource| {
             exists(&rows, record)?;
-            let old = record.clone();
+            let old = before.get_or_init(|| record.clone());
             change(record)?;
-            self.rules.before_update(context, &old, record)?;
+            self.rules.before_update(context, old, record)?;
             stays_visible(&rows, record)
         };
-        self.store.update(context, id, ruled).await
+        let finish = |record: &S::Resource| {
+            if let Some(old) = before.get() {
+                self.rules.after_update(context, old, record)?;
+            }
+            after(record)
+        };
+        self.store.update(context, id, ruled, finish).await
     }
 
     async fn before_delete(
@@ -240,6 +288,7 @@ where
         context: &Context,
         id: &<S::Resource as Record>::Id,
         check: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
+        after: impl FnOnce(&S::Resource) -> Result<(), OperationError> + Send,
     ) -> Result<Option<S::Resource>, OperationError> {
         let rows = self.rules.visible(context);
         let ruled = |record: &S::Resource| {
@@ -247,6 +296,10 @@ where
             check(record)?;
             self.rules.before_delete(context, record)
         };
-        self.store.delete(context, id, ruled).await
+        let finish = |record: &S::Resource| {
+            self.rules.after_delete(context, record)?;
+            after(record)
+        };
+        self.store.delete(context, id, ruled, finish).await
     }
 }

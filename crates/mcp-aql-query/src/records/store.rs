@@ -14,8 +14,9 @@ use crate::resource::Resource as _;
 
 /// A store of records, which ready operations use.
 ///
-/// Each method is atomic: a store calls `make`, `change` and `check` while no other call can change the record, and
-/// it changes nothing if they fail. They are called at most once.
+/// Each method is atomic. A store calls `make`, `change` or `check` before it writes, and `after` when it has written,
+/// while no other call can change the record. Nothing changes if one of them fails. They are called at most once, and
+/// must not use the store.
 ///
 /// `context` is the one of the call. A store may use it to restrict which records exist for the caller.
 #[diagnostic::on_unimplemented(
@@ -34,12 +35,13 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Adds a record and returns it. `make` makes it for a new identifier.
     ///
     /// # Errors
-    /// The error of `make`, or one of the store.
+    /// The error of `make` or `after`, or one of the store.
     fn insert(
         &self,
         context: &Context,
         make: impl FnOnce(<Self::Resource as Record>::Id) -> Result<Self::Resource, OperationError>
         + Send,
+        after: impl FnOnce(&Self::Resource) -> Result<(), OperationError> + Send,
     ) -> impl Future<Output = Result<Self::Resource, OperationError>> + Send;
 
     /// Returns a record, if it exists.
@@ -65,12 +67,13 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Changes a record and returns it, if it exists.
     ///
     /// # Errors
-    /// The error of `change`, or one of the store.
+    /// The error of `change` or `after`, or one of the store.
     fn update(
         &self,
         context: &Context,
         id: &<Self::Resource as Record>::Id,
         change: impl FnOnce(&mut Self::Resource) -> Result<(), OperationError> + Send,
+        after: impl FnOnce(&Self::Resource) -> Result<(), OperationError> + Send,
     ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
 
     /// Returns a record that a caller wants to delete, if it exists, and refuses the deletion for the reasons of
@@ -103,11 +106,12 @@ pub trait ResourceStore: Send + Sync + 'static {
     /// Deletes a record and returns it, if it exists.
     ///
     /// # Errors
-    /// The error of `check`, or one of the store.
+    /// The error of `check` or `after`, or one of the store.
     fn delete(
         &self,
         context: &Context,
         id: &<Self::Resource as Record>::Id,
         check: impl FnOnce(&Self::Resource) -> Result<(), OperationError> + Send,
+        after: impl FnOnce(&Self::Resource) -> Result<(), OperationError> + Send,
     ) -> impl Future<Output = Result<Option<Self::Resource>, OperationError>> + Send;
 }

@@ -2,6 +2,7 @@
 
 mod element;
 mod graph;
+mod kinds;
 mod query;
 mod source;
 mod step_cursor;
@@ -13,5 +14,6 @@ mod tests;
 
 pub use element::{Edge, EdgeDirection, ElementRef, TraversalDirection};
 pub use graph::{GraphEdge, GraphNode, GraphSections, RelationshipGraph, RelationshipRecord};
+pub use kinds::RelationshipKinds;
 pub use query::RelationshipQuery;
 pub use source::{EdgeRequest, RelationshipSource};

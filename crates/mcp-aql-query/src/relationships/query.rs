@@ -14,13 +14,13 @@ use serde_json::{Map, Value};
 
 use super::element::{ElementRef, TraversalDirection};
 use super::graph::{RelationshipGraph, Section};
+use super::kinds::RelationshipKinds;
 use super::source::RelationshipSource;
 use super::walk::{Step, Walk, WalkLimit};
 use super::{step_cursor, table};
 use crate::entry::{QueryArgument, QueryParams, QueryTable};
 use crate::options::QueryOptions;
 use crate::read::{QueryFaults, read_map};
-use crate::resource::Resource;
 
 /// A query for the elements that are related to a root element: the parameters `root`, `direction`,
 /// `relationship`, `depth`, `include`, `first` and `after` of an operation.
@@ -183,7 +183,7 @@ impl<T> RelationshipQuery<T> {
     }
 }
 
-impl<T: Resource> RelationshipQuery<T> {
+impl<T: RelationshipKinds> RelationshipQuery<T> {
     /// Parses a query outside of an operation, for instance in a test.
     ///
     /// # Errors
@@ -197,10 +197,9 @@ impl<T: Resource> RelationshipQuery<T> {
     }
 }
 
-impl<T: Resource> QueryArgument for RelationshipQuery<T> {
+impl<T: RelationshipKinds> QueryArgument for RelationshipQuery<T> {
     fn table(options: &QueryOptions) -> QueryTable {
-        let resource = T::model().schema();
-        table::of(&resource.name, resource.relationships, options)
+        table::of(&T::example_element_type(), &T::relationship_kinds(), options)
     }
 
     fn read(options: &QueryOptions, given: &mut QueryParams<'_>) -> Result<Self, OperationError> {

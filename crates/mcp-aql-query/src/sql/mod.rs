@@ -39,7 +39,7 @@ pub use record::SqlRecord;
 /// The builder for custom expressions.
 pub use sea_query;
 pub use steps::Steps;
-pub use store::{Access, Database, DatabaseError, SqlStore, Transaction};
+pub use store::{Access, Database, DatabaseError, RecordChange, SqlStore, Transaction};
 pub use value::{SqlValue, Statement};
 
 use mcp_aql_core::paging::Page;

@@ -95,19 +95,94 @@ impl From<DatabaseError> for OperationError {
 pub struct SqlStore<R: 'static, D> {
     table: Arc<SqlTable<R>>,
     database: D,
+    further: Option<Arc<FurtherStatements<R>>>,
+}
+
+/// Returns the statements that belong to a change.
+type FurtherStatements<R> =
+    dyn Fn(&Context, RecordChange<'_, R>) -> Result<Vec<Statement>, OperationError> + Send + Sync;
+
+/// A change of a record, for [`SqlStore::with_statements`].
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum RecordChange<'a, R> {
+    /// The record is new.
+    Created(&'a R),
+    /// The record has changed.
+    Updated {
+        /// The record before the change.
+        old: &'a R,
+        /// The record after the change.
+        new: &'a R,
+    },
+    /// The record is deleted.
+    Deleted(&'a R),
 }
 
 impl<R: Record + DeserializeOwned, D> SqlStore<R, D> {
     /// Creates a store of the records in a table. What the description of the table cannot express in SQL, such as
     /// computed fields, is done in memory.
     pub fn new(table: SqlTable<R>, database: D) -> Self {
-        Self { table: Arc::new(table.in_memory_fallback()), database }
+        Self { table: Arc::new(table.in_memory_fallback()), database, further: None }
+    }
+
+    /// Runs further statements after each change, in the same transaction. If `further` or a statement fails, nothing
+    /// changes. A value `Null` has the type `text` in PostgreSQL.
+    ///
+    /// ```
+    /// use mcp_aql::prelude::*;
+    /// use mcp_aql::query::sql::{Dialect, SqlTable, SqlValue, Statement};
+    /// use mcp_aql::resource::{Database, RecordChange, SqlStore};
+    /// use serde::{Deserialize, Serialize};
+    ///
+    /// /// An order.
+    /// #[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+    /// #[resource(operations(create, get, delete))]
+    /// struct Order {
+    ///     /// Number of the order.
+    ///     #[resource(id)]
+    ///     order_id: u32,
+    /// }
+    ///
+    /// fn orders<D: Database>(database: D) -> SqlStore<Order, D> {
+    ///     let table = SqlTable::new(Dialect::Sqlite, "orders");
+    ///     SqlStore::new(table, database).with_statements(|_context, change| {
+    ///         let (event, order) = match change {
+    ///             RecordChange::Created(order) => ("created", order),
+    ///             RecordChange::Updated { new, .. } => ("updated", new),
+    ///             RecordChange::Deleted(order) => ("deleted", order),
+    ///             _ => return Ok(Vec::new()),
+    ///         };
+    ///         Ok(vec![Statement {
+    ///             sql: "INSERT INTO history (event, order_id) VALUES (?, ?)".to_owned(),
+    ///             values: vec![
+    ///                 SqlValue::Text(event.to_owned()),
+    ///                 SqlValue::Int(order.order_id.into()),
+    ///             ],
+    ///         }])
+    ///     })
+    /// }
+    /// ```
+    #[must_use]
+    pub fn with_statements(
+        mut self,
+        further: impl Fn(&Context, RecordChange<'_, R>) -> Result<Vec<Statement>, OperationError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.further = Some(Arc::new(further));
+        self
     }
 }
 
 impl<R, D: Clone> Clone for SqlStore<R, D> {
     fn clone(&self) -> Self {
-        Self { table: Arc::clone(&self.table), database: self.database.clone() }
+        Self {
+            table: Arc::clone(&self.table),
+            database: self.database.clone(),
+            further: self.further.clone(),
+        }
     }
 }
 
@@ -132,6 +207,22 @@ impl<R: Record + DeserializeOwned, D: Database> SqlStore<R, D> {
     }
 }
 
+impl<R, D: Database> SqlStore<R, D> {
+    /// Runs the further statements of a change.
+    async fn run_further(
+        &self,
+        transaction: &mut D::Transaction,
+        context: &Context,
+        change: RecordChange<'_, R>,
+    ) -> Result<(), OperationError> {
+        let Some(further) = &self.further else { return Ok(()) };
+        for statement in further(context, change)? {
+            transaction.run(statement).await?;
+        }
+        Ok(())
+    }
+}
+
 fn internal(error: SqlError) -> OperationError {
     error.into()
 }
@@ -146,8 +237,9 @@ where
 
     async fn insert(
         &self,
-        _context: &Context,
+        context: &Context,
         make: impl FnOnce(R::Id) -> Result<R, OperationError> + Send,
+        after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<R, OperationError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let has_sequences = match self.table.count_of_sequences().map_err(internal)? {
@@ -173,6 +265,9 @@ where
             }
             result => {
                 result?;
+                let change = RecordChange::Created(&record);
+                self.run_further(&mut transaction, context, change).await?;
+                after(&record)?;
                 transaction.commit().await?;
                 Ok(record)
             }
@@ -203,9 +298,10 @@ where
 
     async fn update(
         &self,
-        _context: &Context,
+        context: &Context,
         id: &R::Id,
         change: impl FnOnce(&mut R) -> Result<(), OperationError> + Send,
+        after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<Option<R>, OperationError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let Some(old) = self.read(&mut transaction, id, Access::Write).await? else {
@@ -222,15 +318,19 @@ where
                 result => result?,
             };
         }
+        let change = RecordChange::Updated { old: &old, new: &record };
+        self.run_further(&mut transaction, context, change).await?;
+        after(&record)?;
         transaction.commit().await?;
         Ok(Some(record))
     }
 
     async fn delete(
         &self,
-        _context: &Context,
+        context: &Context,
         id: &R::Id,
         check: impl FnOnce(&R) -> Result<(), OperationError> + Send,
+        after: impl FnOnce(&R) -> Result<(), OperationError> + Send,
     ) -> Result<Option<R>, OperationError> {
         let mut transaction = self.database.begin(Access::Write).await?;
         let Some(record) = self.read(&mut transaction, id, Access::Write).await? else {
@@ -239,6 +339,8 @@ where
         check(&record)?;
         let statement = self.table.delete_record(id).map_err(internal)?;
         transaction.run(statement).await?;
+        self.run_further(&mut transaction, context, RecordChange::Deleted(&record)).await?;
+        after(&record)?;
         transaction.commit().await?;
         Ok(Some(record))
     }

@@ -1,7 +1,5 @@
 //! `Create<T>`: the fields of a resource as the parameters of its CREATE operation.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
-
 use std::collections::BTreeMap;
 
 use mcp_aql::prelude::*;

@@ -1,7 +1,6 @@
 //! Resources with ready operations.
 
-#![cfg(feature = "query")]
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may panic")]
+use std::sync::{Arc, Mutex};
 
 use mcp_aql::prelude::*;
 use mcp_aql::resource::{MemoryStore, Record, ResourceRules, RowFilter};
@@ -148,7 +147,7 @@ async fn rules_hide_refuse_and_complete_records() {
         client.call(&format!("mcp_aql_{family}"), operation, params).await.unwrap()
     };
     let created = ask(&ada, "create_memo", json!({ "text": "Tea" })).await;
-    let id = created.data()["note"]["note_id"].clone();
+    let id = created.data()["memo"]["note_id"].clone();
     assert_eq!(id, "memo-1");
     ask(&eve, "create_memo", json!({ "text": "Coffee" })).await;
     let asked = json!({ "aggregate": { "all": { "count": true } }, "include_items": true });
@@ -281,4 +280,106 @@ async fn a_deletion_is_described_or_refused_before_anybody_is_asked() {
     let adapter = Adapter::builder("memos").resource(notes).without_config().build().unwrap();
     let refused = adapter.call("delete_memo", json!({ "note_id": "memo-1" })).await;
     assert_eq!(refused.error().unwrap().details["state"], "kept", "{refused:?}");
+}
+
+/// A letter.
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+#[resource(operations(
+    create(name = "add_letter", example = { "from": "Ada", "pages": ["Dear Eve"] }),
+    get,
+    delete(danger(
+        level = "dangerous",
+        reasons = ["The letter cannot be printed again"],
+        confirmation_message = "Burn {pages} {{pages}} from {from} to {to}?",
+    )),
+))]
+struct Letter {
+    /// Number of the letter.
+    #[resource(id)]
+    letter_id: u32,
+    /// Name of the sender.
+    from: String,
+    /// Name of the reader.
+    to: Option<String>,
+    /// Texts of the pages.
+    pages: Vec<String>,
+}
+
+#[tokio::test]
+async fn dangers_questions_and_examples_can_be_set() {
+    // REQ-DNG-05, REQ-DNG-02
+    let adapter = Adapter::builder("post").resource(MemoryStore::<Letter>::new()).without_config();
+    let adapter = adapter.build().unwrap();
+    let details = async |name: &str| {
+        let asked = json!({ "query": "operations", "name": name });
+        adapter.call("introspect", asked).await.data()["operation"].clone()
+    };
+    let added = details("add_letter").await;
+    assert_eq!(added["examples"][0]["request"]["params"]["pages"], json!(["Dear Eve"]), "{added}");
+    let delete = details("delete_letter").await;
+    assert!(delete["description"].as_str().unwrap().ends_with("dangerous."), "{delete}");
+    adapter.call("add_letter", json!({ "from": "Ada", "pages": ["a", "b"] })).await;
+    let asked = adapter.call("delete_letter", json!({ "letter_id": 1 })).await;
+    let details = &asked.error().unwrap().details;
+    assert_eq!(details["confirmation_message"], "Burn 2 {pages} from Ada to nothing?");
+    assert_eq!(details["reasons"], json!(["The letter cannot be printed again"]), "{details:?}");
+}
+
+/// Counts the changes of letters, and refuses a second one.
+struct Counted(Arc<Mutex<Vec<String>>>);
+
+impl ResourceRules for Counted {
+    type Resource = Book;
+
+    fn after_create(&self, _context: &Context, new: &Book) -> Result<(), OperationError> {
+        self.push(format!("created {}", new.title))
+    }
+
+    fn after_update(
+        &self,
+        _context: &Context,
+        old: &Book,
+        new: &Book,
+    ) -> Result<(), OperationError> {
+        self.push(format!("updated {} to {}", old.title, new.title))
+    }
+
+    fn after_delete(&self, _context: &Context, old: &Book) -> Result<(), OperationError> {
+        self.push(format!("deleted {}", old.title))
+    }
+}
+
+impl Counted {
+    fn push(&self, event: String) -> Result<(), OperationError> {
+        if event.contains("Dune") {
+            return Err(OperationError::wrong_state("book", "banned", ["list_books"]));
+        }
+        self.0.lock().unwrap().push(event);
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn rules_run_after_a_change_and_can_undo_it() {
+    // REQ-CON-02
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let books = MemoryStore::<Book>::new();
+    let ruled = books.clone().with_rules(Counted(Arc::clone(&events)));
+    let adapter = Adapter::builder("library").resource(ruled).without_config().build().unwrap();
+    adapter.call("create_book", json!({ "title": "Emma" })).await;
+    adapter.call("create_book", json!({ "title": "Dune" })).await;
+    let change = |title: &str| json!({ "book_id": 1, "input": { "title": title } });
+    adapter.call("update_book", change("Dune")).await;
+    assert_eq!(
+        books.read(|books| books.values().map(|it| it.title.clone()).collect::<Vec<_>>()),
+        ["Emma"]
+    );
+    adapter.call("update_book", change("Persuasion")).await;
+    let asked = adapter.call("delete_book", json!({ "book_id": 1 })).await;
+    let token = asked.error().unwrap().details["confirmation_token"].clone();
+    adapter.call("delete_book", json!({ "book_id": 1, "confirmation_token": token })).await;
+    assert_eq!(
+        *events.lock().unwrap(),
+        ["created Emma", "updated Emma to Persuasion", "deleted Persuasion"]
+    );
 }

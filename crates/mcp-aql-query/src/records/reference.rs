@@ -1,0 +1,56 @@
+//! References from the records of one resource to those of others.
+
+use serde_json::Value;
+
+use super::Record;
+use crate::resource_spec::RelationshipType;
+use crate::value::{Scalar, ValueKind};
+
+/// A field with the identifier of another record, or with a list of them: `#[resource(references = "customer")]`.
+#[derive(Debug, Clone, Copy)]
+pub struct Reference {
+    /// The name of the field in JSON.
+    pub field: &'static str,
+    /// The kind of the relationship: the name of the field without `_id`.
+    pub relationship: RelationshipType,
+    /// The `element_type` of the other record: the singular of its resource.
+    pub target: &'static str,
+}
+
+impl Reference {
+    /// Describes a field.
+    pub const fn new(
+        field: &'static str,
+        relationship: RelationshipType,
+        target: &'static str,
+    ) -> Self {
+        Self { field, relationship, target }
+    }
+}
+
+/// Returns the identifier with this text, if there can be one.
+pub(super) fn id_of<R: Record>(text: &str) -> Option<R::Id> {
+    let number = || text.parse::<i64>().ok().map(Value::from);
+    let read = |value| serde_json::from_value::<R::Id>(value).ok();
+    // `007` and `7` are different names of elements.
+    read(Value::from(text)).or_else(|| read(number()?)).filter(|id| id.to_string() == text)
+}
+
+/// Returns the operand for a comparison of a field with the text of an identifier.
+pub(super) fn operand<R: Record>(field: &str, text: &str) -> Option<Scalar> {
+    let schema = R::model().schema();
+    match schema.field(schema.index_of(field)?)?.kind {
+        ValueKind::Integer => text.parse().ok().map(Scalar::Int),
+        _ => Some(Scalar::from(text.to_owned())),
+    }
+}
+
+/// Returns the identifiers in the value of a field.
+pub(super) fn ids_in(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Number(number) => vec![number.to_string()],
+        Value::Array(entries) => entries.iter().flat_map(ids_in).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,264 @@
+//! `query_relationships` over the references between records.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use mcp_aql_core::error::OperationError;
+use mcp_aql_core::future::BoxFuture;
+use mcp_aql_core::operation::{Context, OperationEntry, OperationSpec, ParameterEntry};
+use mcp_aql_core::paging::CursorKey;
+use mcp_aql_core::spec::ReturnsSpec;
+use mcp_aql_protocol::SemanticCategory;
+use serde_json::{Value, json};
+
+use super::ready::Ready;
+use super::reference::{Reference, id_of, ids_in, operand};
+use super::{Record, ResourceStore};
+use crate::collection::CollectionQuery;
+use crate::entry::QueryEntry;
+use crate::options::QueryOptions;
+use crate::plan::{Filter, Test};
+use crate::relationships::{
+    Edge, EdgeDirection, EdgeRequest, ElementRef, RelationshipGraph, RelationshipKinds,
+    RelationshipQuery, RelationshipSource,
+};
+use crate::resource::Resource as _;
+use crate::resource_spec::RelationshipType;
+
+/// The maximum number of records that one query of a store returns.
+const RECORDS_PER_QUERY: usize = 1_000;
+
+/// The relationships that the records of one store have.
+pub trait StoredEdges: Send + Sync {
+    /// Returns the kind of the store's elements.
+    fn element_type(&self) -> &'static str;
+
+    /// Returns the relationships whose references are in records of the store.
+    fn edges<'a>(
+        &'a self,
+        context: &'a Context,
+        at: EdgeRequest<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Edge>, OperationError>>;
+
+    /// Returns whether there is a record with this name.
+    fn contains<'a>(
+        &'a self,
+        context: &'a Context,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<bool, OperationError>>;
+}
+
+impl<S: ResourceStore> StoredEdges for Ready<S> {
+    fn element_type(&self) -> &'static str {
+        S::Resource::NAMES.singular
+    }
+
+    fn edges<'a>(
+        &'a self,
+        context: &'a Context,
+        at: EdgeRequest<'a>,
+    ) -> BoxFuture<'a, Result<Vec<Edge>, OperationError>> {
+        Box::pin(async move {
+            let own = self.element_type();
+            let mut edges = Vec::new();
+            let names = |kind: &'static str| {
+                let nodes = at.nodes.iter().filter(move |node| node.element_type == kind);
+                nodes.map(|node| node.element_name.as_str())
+            };
+            match at.direction {
+                EdgeDirection::Outgoing => {
+                    let found = names(own);
+                    self.read(context, S::Resource::ID.name, found, &at, &mut edges).await?;
+                }
+                EdgeDirection::Incoming => {
+                    for reference in S::Resource::REFERENCES {
+                        let found = names(reference.target);
+                        self.read(context, reference.field, found, &at, &mut edges).await?;
+                    }
+                }
+            }
+            Ok(edges)
+        })
+    }
+
+    fn contains<'a>(
+        &'a self,
+        context: &'a Context,
+        name: &'a str,
+    ) -> BoxFuture<'a, Result<bool, OperationError>> {
+        Box::pin(async move {
+            let Some(id) = id_of::<S::Resource>(name) else { return Ok(false) };
+            Ok(self.store.get(context, &id).await?.is_some())
+        })
+    }
+}
+
+impl<S: ResourceStore> Ready<S> {
+    /// Adds the requested relationships of the records that have one of these identifiers in a field.
+    async fn read(
+        &self,
+        context: &Context,
+        field: &str,
+        names: impl Iterator<Item = &str> + Send,
+        at: &EdgeRequest<'_>,
+        edges: &mut Vec<Edge>,
+    ) -> Result<(), OperationError> {
+        let model = S::Resource::model().schema();
+        let operands: Vec<_> =
+            names.filter_map(|name| operand::<S::Resource>(field, name)).collect();
+        let Some(place) = model.index_of(field).filter(|_| !operands.is_empty()) else {
+            return Ok(());
+        };
+        let condition = Filter::Field(place, Test::AnyOf(operands));
+        let (mut after, first_edge) = (None, edges.len());
+        let key = CursorKey::random();
+        loop {
+            let mut query = query_for_references::<S::Resource>(after, &key)?;
+            query.add_condition(condition.clone());
+            let page = self.store.select(context, &query).await?;
+            let has_more = page.page_info.has_next_page;
+            let page = serde_json::to_value(&page).map_err(OperationError::internal)?;
+            let rows = page.get("items").and_then(Value::as_array);
+            for row in rows.into_iter().flatten() {
+                edges.extend(edges_of::<S::Resource>(row).filter(|edge| at.matches(edge)));
+            }
+            if !has_more || edges.len() - first_edge >= at.limit {
+                return Ok(());
+            }
+            let cursor = page.pointer("/pageInfo/endCursor").and_then(Value::as_str);
+            after = cursor.map(str::to_owned);
+            if after.is_none() {
+                return Err(OperationError::internal("a page of a store has no cursor"));
+            }
+        }
+    }
+}
+
+/// A query for the identifiers and references of records.
+fn query_for_references<R: Record>(
+    after: Option<String>,
+    key: &CursorKey,
+) -> Result<CollectionQuery<R>, OperationError> {
+    const OPTIONS: QueryOptions =
+        QueryOptions::new().page_size(RECORDS_PER_QUERY).max_page_size(RECORDS_PER_QUERY);
+    let fields = R::REFERENCES.iter().map(|reference| reference.field);
+    let fields: Vec<_> = std::iter::once(R::ID.name).chain(fields).collect();
+    let Value::Object(mut params) = json!({ "fields": fields, "first": RECORDS_PER_QUERY }) else {
+        return Err(OperationError::internal("a query is an object"));
+    };
+    if let Some(after) = after {
+        params.insert("after".to_owned(), after.into());
+    }
+    CollectionQuery::parse(&OPTIONS, params, key)
+}
+
+/// The relationships of a record in JSON.
+fn edges_of<R: Record>(row: &Value) -> impl Iterator<Item = Edge> {
+    let ids = |field: &str| row.get(field).map(ids_in).unwrap_or_default();
+    let source = ids(R::ID.name).pop();
+    R::REFERENCES.iter().flat_map(move |reference| {
+        let source = source.clone();
+        ids(reference.field).into_iter().filter_map(move |target| {
+            Some(Edge::new(
+                ElementRef::new(R::NAMES.singular, source.clone()?),
+                reference.relationship.name,
+                ElementRef::new(reference.target, target),
+            ))
+        })
+    })
+}
+
+/// The types of several stores, as the kinds of relationships between their records.
+pub(super) struct RecordKinds<T>(PhantomData<fn() -> T>);
+
+impl<T> fmt::Debug for RecordKinds<T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("RecordKinds")
+    }
+}
+
+/// Types of stores whose references are known.
+pub trait StoreTypes: 'static {
+    /// Returns the references in records of the stores.
+    fn references() -> Vec<Reference>;
+
+    /// Returns the kind of the first store's elements.
+    fn element_type() -> &'static str;
+}
+
+impl<T: StoreTypes> RelationshipKinds for RecordKinds<T> {
+    fn relationship_kinds() -> Vec<RelationshipType> {
+        let mut kinds: Vec<RelationshipType> = Vec::new();
+        for Reference { relationship, .. } in T::references() {
+            if kinds.iter().all(|known| known.name != relationship.name) {
+                kinds.push(relationship);
+            }
+        }
+        kinds
+    }
+
+    fn example_element_type() -> String {
+        T::element_type().to_owned()
+    }
+}
+
+/// Several stores with the operation `query_relationships`.
+pub(super) struct RecordGraph<T> {
+    pub(super) stores: Vec<Arc<dyn StoredEdges>>,
+    pub(super) types: PhantomData<fn() -> T>,
+}
+
+impl<T: StoreTypes> RecordGraph<T> {
+    pub(super) const OPERATIONS: &'static [OperationEntry<Self>] = &[OperationEntry::new(
+        OperationSpec::new(
+            "query_relationships",
+            SemanticCategory::Read,
+            "Follow the references between records.",
+        )
+        .parameters(&[ParameterEntry::Composite(&QueryEntry::of::<
+            RelationshipQuery<RecordKinds<T>>,
+        >(QueryOptions::new()))])
+        .returns(ReturnsSpec::of::<RelationshipGraph, _>()),
+        |graph, mut call| {
+            Box::pin(async move {
+                let query = call.composite::<RelationshipQuery<RecordKinds<T>>>()?;
+                let context = call.context();
+                let source = VisibleGraph { stores: &graph.stores, context: &context };
+                call.reply(query.run(&source, &context).await)
+            })
+        },
+    )];
+}
+
+/// The relationships that exist for a caller.
+struct VisibleGraph<'a> {
+    stores: &'a [Arc<dyn StoredEdges>],
+    context: &'a Context,
+}
+
+impl RelationshipSource for VisibleGraph<'_> {
+    type Error = OperationError;
+
+    async fn edges(&self, at: EdgeRequest<'_>) -> Result<Vec<Edge>, OperationError> {
+        let mut edges = Vec::new();
+        for store in self.stores {
+            edges.extend(store.edges(self.context, at).await?);
+        }
+        Ok(edges)
+    }
+
+    async fn check_root(&self, root: &ElementRef) -> Result<(), OperationError> {
+        let mut stores = self.stores.iter();
+        let Some(store) = stores.find(|store| store.element_type() == root.element_type) else {
+            let known = self.stores.iter().map(|store| format!("'{}'", store.element_type()));
+            let known = known.collect::<Vec<_>>().join(" or ");
+            let expected = format!("must have as 'element_type' {known}");
+            return Err(OperationError::invalid_value("root", expected));
+        };
+        if store.contains(self.context, &root.element_name).await? {
+            return Ok(());
+        }
+        Err(OperationError::not_found(store.element_type(), &root.element_name))
+    }
+}

@@ -1,0 +1,146 @@
+//! Adds the ready operations of stores to an adapter.
+
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use mcp_aql_core::adapter::AdapterBuilder;
+
+use super::ready::{Ready, ReadyOperations};
+use super::reference::Reference;
+use super::relationships::{RecordGraph, StoreTypes, StoredEdges};
+use super::{Record, ResourceStore};
+
+/// Adds ready operations to an adapter.
+pub trait WithResources {
+    /// Adds the ready operations of the resource in a store: those that `#[resource(operations)]` above the
+    /// resource names, and `query_relationships` if the resource has fields marked `references`. An operation that is
+    /// added in another way under the same name replaces the ready one.
+    #[must_use]
+    fn resource<S: ResourceStore>(self, store: S) -> Self
+    where
+        S::Resource: ReadyOperations<S>;
+
+    /// Adds the ready operations of the resources in up to eight stores. `query_relationships` follows the references
+    /// between all of them.
+    ///
+    /// ```
+    /// use mcp_aql::prelude::*;
+    /// use mcp_aql::resource::MemoryStore;
+    /// use serde::{Deserialize, Serialize};
+    /// use serde_json::json;
+    ///
+    /// /// A customer.
+    /// #[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+    /// #[resource(operations(create, get))]
+    /// struct Customer {
+    ///     /// Number of the customer.
+    ///     #[resource(id)]
+    ///     customer_id: u32,
+    ///     /// Name of the customer.
+    ///     name: String,
+    /// }
+    ///
+    /// /// An order.
+    /// #[derive(Clone, Serialize, Deserialize, JsonSchema, Resource, CreateInput)]
+    /// #[resource(operations(create, get))]
+    /// struct Order {
+    ///     /// Number of the order.
+    ///     #[resource(id)]
+    ///     order_id: u32,
+    ///     /// Customer who has ordered.
+    ///     #[resource(references = "customer")]
+    ///     customer_id: u32,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> mcp_aql::Result<()> {
+    /// let customers = MemoryStore::<Customer>::new();
+    /// let orders = MemoryStore::<Order>::new();
+    /// let adapter = Adapter::builder("shop").resources((customers, orders)).build()?;
+    /// adapter.call("create_customer", json!({ "name": "Ada" })).await;
+    /// adapter.call("create_order", json!({ "customer_id": 1 })).await;
+    /// let params = json!({
+    ///     "root": { "element_type": "customer", "element_name": "1" },
+    ///     "direction": "incoming",
+    ///     "relationship": "customer",
+    /// });
+    /// let found = adapter.call("query_relationships", params).await;
+    /// assert_eq!(found.data()["relationships"][0]["target"]["element_type"], "order");
+    /// # Ok(()) }
+    /// ```
+    #[must_use]
+    fn resources<T: ResourceStores>(self, stores: T) -> Self;
+}
+
+impl WithResources for AdapterBuilder {
+    fn resource<S: ResourceStore>(self, store: S) -> Self
+    where
+        S::Resource: ReadyOperations<S>,
+    {
+        self.resources((store,))
+    }
+
+    fn resources<T: ResourceStores>(self, stores: T) -> Self {
+        let (builder, stores) = stores.add_to(self);
+        if T::references().is_empty() {
+            return builder;
+        }
+        let graph = RecordGraph::<T> { stores, types: PhantomData };
+        builder.ready_operations(Arc::new(graph), RecordGraph::<T>::OPERATIONS)
+    }
+}
+
+/// A tuple of up to eight stores, for [`WithResources::resources`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tuple of stores",
+    label = "not a tuple of stores",
+    note = "write up to eight stores in parentheses, `(customers, orders)`; each is a store of a type with `#[resource(operations)]`"
+)]
+pub trait ResourceStores: StoreTypes {
+    /// Adds the ready operations of each store.
+    #[doc(hidden)]
+    fn add_to(self, builder: AdapterBuilder) -> (AdapterBuilder, Vec<Arc<dyn StoredEdges>>);
+}
+
+macro_rules! tuple_of_stores {
+    ($($store:ident),+) => {
+        impl<$($store: ResourceStore),+> StoreTypes for ($($store,)+) {
+            fn references() -> Vec<Reference> {
+                [$($store::Resource::REFERENCES),+].concat()
+            }
+
+            fn element_type() -> &'static str {
+                [$($store::Resource::NAMES.singular),+][0]
+            }
+        }
+
+        impl<$($store: ResourceStore<Resource: ReadyOperations<$store>>),+> ResourceStores
+            for ($($store,)+)
+        {
+            fn add_to(
+                self,
+                mut builder: AdapterBuilder,
+            ) -> (AdapterBuilder, Vec<Arc<dyn StoredEdges>>) {
+                #[expect(non_snake_case, reason = "a variable has the name of its type")]
+                let ($($store,)+) = self;
+                let mut stores: Vec<Arc<dyn StoredEdges>> = Vec::new();
+                $(
+                    let ready = Arc::new(Ready { store: $store });
+                    builder =
+                        builder.ready_operations(Arc::clone(&ready), $store::Resource::OPERATIONS);
+                    stores.push(ready);
+                )+
+                (builder, stores)
+            }
+        }
+    };
+}
+
+tuple_of_stores!(A);
+tuple_of_stores!(A, B);
+tuple_of_stores!(A, B, C);
+tuple_of_stores!(A, B, C, D);
+tuple_of_stores!(A, B, C, D, E);
+tuple_of_stores!(A, B, C, D, E, F);
+tuple_of_stores!(A, B, C, D, E, F, G);
+tuple_of_stores!(A, B, C, D, E, F, G, H);

@@ -1,0 +1,23 @@
+//! The kinds of relationships that a query can follow.
+
+use crate::resource::Resource;
+use crate::resource_spec::RelationshipType;
+
+/// A type that declares kinds of relationships: each resource, and the stores of several.
+pub trait RelationshipKinds: 'static {
+    /// Returns the kinds.
+    fn relationship_kinds() -> Vec<RelationshipType>;
+
+    /// Returns the kind of the element in an example.
+    fn example_element_type() -> String;
+}
+
+impl<T: Resource> RelationshipKinds for T {
+    fn relationship_kinds() -> Vec<RelationshipType> {
+        T::model().schema().relationships.to_vec()
+    }
+
+    fn example_element_type() -> String {
+        T::model().schema().name.clone()
+    }
+}
